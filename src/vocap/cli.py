@@ -1,0 +1,94 @@
+"""The `vocap` command: a table of verbs, one for every rule, each imported only when it is called."""
+
+import importlib
+import logging
+import sys
+
+import click
+
+from vocap import __version__
+from vocap.errors import VocapError
+
+# verb: "module:function", a click command; the first line of its docstring is the summary in --help
+VERBS = {
+    # corpora
+    "fetch": "vocap.corpora.commands:fetch",
+    "starter-fetch": "vocap.corpora.starter.commands:starter_fetch",
+    "starter-extract": "vocap.corpora.starter.commands:starter_extract",
+    "starter-merge": "vocap.corpora.starter.commands:starter_merge",
+    "sample": "vocap.corpora.commands:sample",
+    "weigh": "vocap.corpora.commands:weigh",
+    "mix": "vocap.corpora.commands:mix",
+    # vocabularies
+    "train": "vocap.vocabularies.commands:train",
+    "curve": "vocap.vocabularies.commands:curve",
+    "alp": "vocap.vocabularies.commands:alp",
+    # allocation
+    "allocate": "vocap.allocation.commands:allocate",
+    # tokenizers
+    "fit": "vocap.tokenizers.commands:fit",
+    "joint": "vocap.tokenizers.commands:joint",
+    "mono": "vocap.tokenizers.commands:mono",
+    "export": "vocap.tokenizers.commands:export",
+    "parity": "vocap.tokenizers.commands:parity",
+    "evaluate": "vocap.tokenizers.commands:evaluate",
+    # report
+    "report": "vocap.report.commands:report",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose verbs are imported when needed, so that a short job does not pay for the long ones."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        module, function = VERBS[name].split(":")
+        return getattr(importlib.import_module(module), function)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="vocap")
+def vocap() -> None:
+    """How many subwords does each language deserve, and what does the merged tokenizer look like?
+
+    Every verb writes only to the paths it is given and logs to standard error. Exit status: 0 when the
+    whole output is there, 1 for input that cannot be used, 2 for a wrong call or configuration.
+    """
+
+
+def main() -> None:
+    """Run the command line; a person's mistake becomes one line, never a traceback."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+    try:
+        status = vocap.main(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        status = stop.exit_code
+    except click.Abort:
+        click.echo("vocap: interrupted; nothing half-written was left", err=True)
+        status = 130
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except VocapError as error:
+        click.echo(f"vocap: error: {error}", err=True)
+        status = error.exit_code
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"vocap: error: {where}{error.strerror or error}{_remedy(error)}", err=True)
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _remedy(error: OSError) -> str:
+    import errno
+
+    return {
+        errno.ENOSPC: "; free some space on that device and run again, finished files are kept",
+        errno.EACCES: "; make it readable and writable for this user, or choose another folder",
+        errno.EROFS: "; choose a folder that can be written",
+        errno.ENOENT: "; check the path",
+    }.get(error.errno, "")

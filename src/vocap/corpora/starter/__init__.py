@@ -1,0 +1,1 @@
+"""The starter corpus: translation catalogues of free programs, in all 86 languages."""

@@ -1,0 +1,54 @@
+"""The table of languages: names, scripts, families, and what the paper says of each."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from vocap.errors import UsageError
+from vocap.tsv import read_tsv
+
+COLUMNS = ("language", "name", "script", "resource")
+
+
+@dataclass(frozen=True)
+class Language:
+    """A row of `config/languages.tsv`; `facts` holds every column as text, those that a user adds too."""
+
+    code: str
+    name: str
+    script: str  # ISO 15924, "Hans", "Jpan" and "Kore" included
+    resource: str  # low, mid, high: the paper's groups by CommonCrawl size
+    facts: dict[str, str]
+
+
+def default_table() -> Path:
+    """The table that ships with the package (a copy of `config/languages.tsv`)."""
+    packaged = Path(str(resources.files("vocap"))) / "languages.tsv"
+    if packaged.exists():
+        return packaged
+    return Path(__file__).parents[2] / "config" / "languages.tsv"  # an editable install
+
+
+def read_languages(path: str | os.PathLike | None = None) -> dict[str, Language]:
+    """Read the table, in its own order, by code."""
+    table = {}
+    for row in read_tsv(path or default_table(), COLUMNS):
+        code = row["language"]
+        if code in table:
+            raise UsageError(f"{path}: language {code!r} stands twice; keep one of the rows")
+        table[code] = Language(code, row["name"], row["script"], row["resource"], row)
+    return table
+
+
+def select(table: dict[str, Language], codes: Iterable[str]) -> list[Language]:
+    """The rows of `codes`, in their order; raises UsageError for a code the table does not have."""
+    codes = list(codes)
+    unknown = [code for code in codes if code not in table]
+    if unknown:
+        raise UsageError(
+            f"unknown language code {', '.join(map(repr, unknown))}; "
+            "config/languages.tsv lists the known ones: add a row there for a new language"
+        )
+    return [table[code] for code in codes]

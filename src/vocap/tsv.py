@@ -1,0 +1,74 @@
+r"""Tab-separated tables: a header, UTF-8, `\n`, no quoting.
+
+A tab, newline, carriage return or backslash inside a cell is written `\t`, `\n`, `\r`, `\\`.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from vocap.errors import VocapError
+from vocap.files import replacing
+
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
+
+
+def escape(cell: str) -> str:
+    r"""Make a cell safe for one column of one line.
+
+    >>> escape("a\tb")
+    'a\\tb'
+    """
+    return re.sub(r"[\\\t\n\r]", lambda match: _ESCAPES[match[0]], cell)
+
+
+def unescape(cell: str) -> str:
+    """Undo `escape`."""
+    return re.sub(r"\\[\\tnr]", lambda match: _ORIGINALS[match[0]], cell) if "\\" in cell else cell
+
+
+def format_cell(value: object) -> str:
+    """One cell: None is empty, floats keep all the digits that matter (`repr`), text is escaped."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(float(value))
+    return escape(str(value))
+
+
+def write_tsv(path: str | os.PathLike, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
+    """Write `rows` (sequences in the order of `columns`), whole or not at all."""
+    with replacing(path) as file:
+        file.write("\t".join(columns) + "\n")
+        for row in rows:
+            if len(row) != len(columns):
+                raise ValueError(f"{path}: a row of {len(row)} cells under {len(columns)} columns: {row!r}")
+            file.write("\t".join(map(format_cell, row)) + "\n")
+
+
+def read_tsv(path: str | os.PathLike, required: Sequence[str] = ()) -> Iterator[dict[str, str]]:
+    """Yield each line as a dict, column to cell.
+
+    Raises VocapError, naming file and line, for a missing file or column, invalid UTF-8, or a short line.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            header = file.readline().rstrip("\r\n").split("\t")
+            missing = [column for column in required if column not in header]
+            if missing:
+                raise VocapError(f"{path}, line 1: no column {', '.join(missing)}; it has: {', '.join(header)}")
+            for number, line in enumerate(file, start=2):
+                cells = line.rstrip("\r\n").split("\t")
+                if len(cells) != len(header):
+                    raise VocapError(
+                        f"{path}, line {number}: {len(cells)} cells, the header has {len(header)}; "
+                        "separate columns by single tabs"
+                    )
+                yield dict(zip(header, map(unescape, cells), strict=True))
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from None
