@@ -29,9 +29,9 @@ VERBS = {
     "fit": "vocap.tokenizers.commands:fit",
     "joint": "vocap.tokenizers.commands:joint",
     "mono": "vocap.tokenizers.commands:mono",
-    "export": "vocap.tokenizers.commands:export",
-    "parity": "vocap.tokenizers.commands:parity",
-    "evaluate": "vocap.tokenizers.commands:evaluate",
+    "export": "vocap.tokenizers.output_commands:export",
+    "parity": "vocap.tokenizers.output_commands:parity",
+    "evaluate": "vocap.tokenizers.output_commands:evaluate",
     # report
     "report": "vocap.report.commands:report",
 }

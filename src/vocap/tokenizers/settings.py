@@ -1,0 +1,92 @@
+"""The `tokenizers` section of the configuration: one entry a tokenizer, told apart by `kind`."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+META = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # XLM-R's special tokens, in the order of their ids
+ROWS = len(META)  # what the special tokens take of T
+
+Scores = Literal["mixture", "max", "viterbi"]
+
+
+def check_symbols(symbols: list[str]) -> list[str]:
+    """User-defined symbols as they are; raises ValueError for one that no tokenizer could keep.
+
+    >>> check_symbols(["<date>", "<url>"])
+    ['<date>', '<url>']
+    """
+    for symbol in symbols:
+        if not symbol.strip():
+            raise ValueError(f"the symbol {symbol!r} is empty or only spaces; give at least one visible character")
+        if any(character.isspace() or character == "\u2581" for character in symbol):
+            raise ValueError(f"the symbol {symbol!r} holds a space (or U+2581, which stands for one); remove it")
+        if "\0" in symbol:
+            raise ValueError(f"the symbol {symbol!r} holds a NUL character; remove it")
+        if symbol in META:
+            raise ValueError(f"{symbol!r} is a special token of every tokenizer already; remove it here")
+        if symbols.count(symbol) > 1:
+            raise ValueError(f"the symbol {symbol!r} stands {symbols.count(symbol)} times; keep one")
+    return symbols
+
+
+ByteFallback = Annotated[
+    bool, Field(description="256 byte pieces, so that a character that is no piece becomes its bytes, not <unk>")
+]
+Symbols = Annotated[
+    list[str],
+    AfterValidator(check_symbols),
+    Field(description="strings that always stay one piece, wherever they occur in the text"),
+]
+
+
+class Vocap(BaseModel):
+    """Exactly the pieces of an allocation, scored anew."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: Literal["vocap"]
+    allocation: str = Field(min_length=1, description="name of an entry of the allocation section; T is its total")
+    scores: Scores = Field(
+        "mixture",
+        description="how the pieces are scored: the q-weighted mixture of the languages' own probabilities, "
+        "their maximum, or the maximum and then two rounds of Viterbi counts on the multilingual sample",
+    )
+    byte_fallback: ByteFallback = False
+    user_defined_symbols: Symbols = []
+
+
+class Joint(BaseModel):
+    """SentencePiece trained on the multilingual sample: the baseline of the paper."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: Literal["joint"]
+    total: int = Field(ge=ROWS + 1, description="T, every id counted, the five special tokens too")
+    byte_fallback: ByteFallback = False
+    user_defined_symbols: Symbols = []
+
+
+class Mono(BaseModel):
+    """One language's model of one size, as a tokenizer of size + 2 ids (<pad> and <mask> are new)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: Literal["mono"]
+    language: str = Field(min_length=1, description="code of a language of this run")
+    size: int = Field(ge=5, description="one of vocabularies.sizes")
+
+
+class File(BaseModel):
+    """Any SentencePiece or Hugging Face tokenizer, as a baseline."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: Literal["file"]
+    path: str = Field(
+        min_length=1,
+        description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them",
+    )
+
+
+Tokenizer = Annotated[Vocap | Joint | Mono | File, Field(discriminator="kind")]
