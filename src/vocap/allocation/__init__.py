@@ -1,3 +1,3 @@
-"""Algorithm 1: how many pieces each language gets."""
+"""How many pieces each language gets of a merged vocabulary of T: Algorithm 1 and its cost-aware variant."""
 
 REVISION = 1  # raised by a commit that changes this stage's results, so that workflows run it again

@@ -1,0 +1,27 @@
+"""One entry of the `allocation` section of the configuration."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Allocation(BaseModel):
+    """How the pieces of one merged vocabulary are shared out; the field's names are the options of `vocap allocate`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    total: int = Field(ge=6, description="rows of the final tokenizer (T), its five special tokens included")
+    alpha: float = Field(0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)")
+    beta: float = Field(
+        0.7, ge=0, le=10, allow_inf_nan=False, description="weight of a language: q_i^beta (Equation 2)"
+    )
+    rule: Literal["paper", "cost-aware"] = Field(
+        "paper", description="price of a step: the language's own size (paper), or the growth of the union (cost-aware)"
+    )
+    search: Literal["greedy", "bisect"] = Field(
+        "greedy", description="of the paper's rule: Algorithm 1's steps, or the published code's gain threshold"
+    )
+    curve: Literal["hull", "raw"] = Field(
+        "hull", description="gains on the upper concave hull of the ALP curve, or on the curve as measured"
+    )
+    without: list[Annotated[str, Field(min_length=1)]] = Field([], description="codes of languages to leave out")
