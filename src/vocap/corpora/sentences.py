@@ -28,7 +28,8 @@ def split_sentences(text: str) -> list[str]:
         start = 0
         for match in _BREAK.finditer(line):
             letter = match["letter"]
-            if letter is None or not letter.islower():
+            # Georgian's everyday letters are lower-case to Unicode, yet they start sentences.
+            if letter is None or not letter.islower() or "ა" <= letter <= "ჿ":
                 sentences.append(line[start : match.end()].strip())
                 start = match.end()
         sentences.append(line[start:].strip())

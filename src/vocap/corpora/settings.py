@@ -1,0 +1,114 @@
+"""The `corpora` section of the configuration."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
+
+
+def check_format(value: str) -> str:
+    """`text`, `jsonl:FIELD` or `tsv:COLUMN`; raises ValueError for anything else."""
+    kind, colon, field = value.partition(":")
+    if (kind == "text" and not colon) or (kind in ("jsonl", "tsv") and field):
+        return value
+    raise ValueError("write text, jsonl:FIELD (as in jsonl:text) or tsv:COLUMN (its number from 1, or its name)")
+
+
+def check_pattern(value: str) -> str:
+    """A path or URL whose only placeholder is `{lang}`; raises ValueError for another one."""
+    for placeholder in re.findall(r"\{[^{}]*\}", value):
+        if placeholder != "{lang}":
+            raise ValueError(f"{placeholder} has no meaning here; the code of the language is written {{lang}}")
+    if not value:
+        raise ValueError("the text is empty; give a path or an address")
+    return value
+
+
+def check_url(value: str) -> str:
+    """Raises ValueError for anything but http and https."""
+    if not re.match(r"https?://[^/]", value):
+        raise ValueError("an address starts with http:// or https://; for a file on this machine use path")
+    return value
+
+
+def as_list(value: object) -> object:
+    """One text becomes a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+Pattern = Annotated[str, AfterValidator(check_pattern)]
+
+
+class Source(BaseModel):
+    """Where the text of some languages comes from: exactly one of `url`, `path` and `starter`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    url: Annotated[Pattern, AfterValidator(check_url)] | None = Field(
+        None, description="address of one file, with {lang} for the source's own code"
+    )
+    path: Annotated[list[Pattern], BeforeValidator(as_list), Field(min_length=1)] | None = Field(
+        None, description="one file or several, with {lang}; plain, .gz, .xz, .zst or .bz2"
+    )
+    starter: Literal[True] | None = Field(None, description="the starter corpus")
+    codes: dict[str, str] = Field({}, description="our code: theirs, where they differ")
+    code_column: str | None = Field(None, description="column of the table of languages that holds their codes")
+    missing: list[str] = Field([], description="codes of languages that this source lacks")
+    format: Annotated[str, AfterValidator(check_format)] = Field(
+        "text", description="text (a sentence a line), jsonl:FIELD, or tsv:COLUMN"
+    )
+    split_sentences: bool = Field(False, description="cut each line into sentences: for whole articles")
+    escaped_newlines: bool = Field(False, description=r"a backslash and an n in the text stand for a line end")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "Source":
+        given = [name for name in ("url", "path", "starter") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"a source has exactly one of url, path and starter; this one has {len(given)}")
+        if self.starter and self.model_fields_set != {"starter"}:
+            raise ValueError("starter: true stands alone; the starter corpus has no other settings here")
+        return self
+
+
+class Mix(BaseModel):
+    """The multilingual sample that scores are fitted on and JOINT is trained on."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    sentences: int = Field(1_000_000, ge=1, description="lines, of all languages together")
+    alpha: float = Field(0.7, ge=0, le=10, allow_inf_nan=False, description="share q_i of Equation 3")
+
+
+class Starter(BaseModel):
+    """The starter corpus."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    packages: Annotated[list[Literal[PACKAGES]], Field(min_length=1)] = Field(
+        list(PACKAGES), description="whose translated messages it is made of, the preferred one first"
+    )
+
+
+class Corpora(BaseModel):
+    """Where text comes from, how much of it is kept, and how much each language weighs."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    table: str = Field("config/languages.tsv", description="the languages: names, scripts, resource groups")
+    source: str = Field("starter", description="name of the source of every language that `languages` leaves out")
+    languages: dict[str, str] = Field({}, description="language: name of its source")
+    sources: dict[str, Source | None] = Field({}, description="the sources, by name")
+    max_sentences: int = Field(1_000_000, ge=20, description="valid lines sampled of each language")
+    scan_bytes: int | None = Field(
+        None, ge=1, description="stop after so many bytes of a file as it is stored; the rest is extrapolated"
+    )
+    weights: str = Field(
+        "lines", min_length=1, description="n_i of Equation 3: lines, bytes, or a numeric column of the table"
+    )
+    mix: Mix = Mix()
+    parallel: Pattern | None = Field(
+        None, description="path, with {lang}, of line-aligned files that tokenizers are evaluated on"
+    )
+    starter: Starter = Starter()
