@@ -21,8 +21,8 @@ def check_symbols(symbols: list[str]) -> list[str]:
             raise ValueError(f"the symbol {symbol!r} is empty or only spaces; give at least one visible character")
         if any(character.isspace() or character == "\u2581" for character in symbol):
             raise ValueError(f"the symbol {symbol!r} holds a space (or U+2581, which stands for one); remove it")
-        if "\0" in symbol:
-            raise ValueError(f"the symbol {symbol!r} holds a NUL character; remove it")
+        if any(ord(character) < 32 for character in symbol):
+            raise ValueError(f"the symbol {symbol!r} holds a control character; remove it")
         if symbol in META:
             raise ValueError(f"{symbol!r} is a special token of every tokenizer already; remove it here")
         if symbols.count(symbol) > 1:

@@ -1,0 +1,79 @@
+"""A tokenizer's folder: the model, the account of every piece, and the description of how it was made."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+from vocap import __version__
+from vocap.files import replacing, write_text
+from vocap.tokenizers.layout import ROUNDING, serialize
+from vocap.tokenizers.shadowing import dead_pieces
+from vocap.tsv import write_tsv
+from vocap.vocabularies.model_file import NORMAL, USER_DEFINED
+
+COLUMNS = ("piece", "id", "score", "languages", "status", "shadowed_by")
+
+
+def account(
+    proto,
+    owners: Mapping[str, Sequence[str]],
+    status: Mapping[str, str],
+    shadows: Mapping[str, Sequence[str]],
+    dropped: Sequence[tuple[str, float]] = (),
+) -> list[tuple]:
+    """Rows of `pieces.tsv`: the pieces and symbols by id, then those `dropped` (piece, score), without an id.
+
+    `status` names what is not `ok`; `shadows` the pieces that a raised or dead one would fall into.
+    """
+    rows = []
+    for index, entry in enumerate(proto.pieces):
+        if entry.type in (NORMAL, USER_DEFINED):
+            own = "symbol" if entry.type == USER_DEFINED else "ok"
+            rows.append((entry.piece, index, entry.score, status.get(entry.piece, own)))
+    rows += [(piece, None, score, "dropped") for piece, score in dropped]
+    return [
+        (piece, index, score, ",".join(owners.get(piece, ())), kind, " ".join(shadows.get(piece, ())))
+        for piece, index, score, kind in rows
+    ]
+
+
+def write_tokenizer(out: str | os.PathLike, proto, rows: Sequence[tuple], description: Mapping) -> None:
+    """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each whole or not at all."""
+    out = Path(out)
+    data = serialize(proto)
+    (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
+    with replacing(out / "sentencepiece.model", "wb") as file:
+        file.write(data)
+    write_tsv(out / "pieces.tsv", COLUMNS, rows)
+    write_text(out / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
+
+
+def describe(kind: str, proto, settings: Mapping, scores: str, dead: int, **more) -> dict:
+    """What `description.json` says of every kind of tokenizer; `more` is what only some have."""
+    pieces = sum(entry.type == NORMAL for entry in proto.pieces)
+    return {
+        "kind": kind,
+        "total": len(proto.pieces),
+        "settings": dict(settings),
+        "scores": scores,
+        "rounding": ROUNDING,
+        "pieces": pieces,
+        "dead": dead,
+        "dead_share": dead / pieces,
+        **more,
+        "versions": {"vocap": __version__, "sentencepiece": sentencepiece.__version__},
+    }
+
+
+def write_as_trained(
+    out: str | os.PathLike, kind: str, proto, settings: Mapping, owner: Sequence[str] = ()
+) -> dict:
+    """Write a tokenizer whose scores are SentencePiece's own: dead pieces are reported, not repaired."""
+    dead = dead_pieces(proto)
+    owners = {entry.piece: owner for entry in proto.pieces}
+    description = describe(kind, proto, settings, "as SentencePiece trained them", len(dead))
+    write_tokenizer(out, proto, account(proto, owners, dict.fromkeys(dead, "dead"), dead), description)
+    return description

@@ -1,0 +1,91 @@
+"""What an allocation chose: its languages, its vocabulary, and the models it took them from."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from vocap.errors import VocapError
+from vocap.tokenizers.layout import read_contents
+from vocap.tsv import read_tsv
+from vocap.vocabularies.model_file import read_model
+
+
+@dataclass(frozen=True)
+class Allocated:
+    """`sizes`: language to size of its chosen model; `owners`: piece to its languages, in the file's order."""
+
+    sizes: dict[str, int]
+    owners: dict[str, list[str]]
+
+
+def read_allocation(folder: str | os.PathLike) -> Allocated:
+    """Read `allocation.tsv` and `vocabulary.tsv`; raises VocapError, naming file and line, for what cannot be."""
+    sizes, table = {}, Path(folder) / "allocation.tsv"
+    for number, row in enumerate(read_tsv(table, ("language", "size")), start=2):
+        language, size = row["language"], row["size"]
+        if not size.isascii() or not size.isdigit() or not language or language in sizes:
+            raise VocapError(
+                f"{table}, line {number}: language {language!r} of size {size!r}; "
+                "every language stands once, with a whole number; run vocap allocate again"
+            )
+        sizes[language] = int(size)
+    if not sizes:
+        raise VocapError(f"{table}: no language; run vocap allocate again")
+    owners, table = {}, Path(folder) / "vocabulary.tsv"
+    for number, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
+        if not row["piece"] or row["piece"] in owners:
+            raise VocapError(
+                f"{table}, line {number}: the piece {row['piece']!r} is empty or stands twice; allocate again"
+            )
+        owners[row["piece"]] = row["languages"].split(",")
+    if not owners:
+        raise VocapError(f"{table}: no piece; run vocap allocate again with a larger total")
+    return Allocated(sizes, owners)
+
+
+def read_models(vocabularies: str | os.PathLike, sizes: dict[str, int]):
+    """The scores of every chosen model, language to {piece: score}, and the normaliser they share.
+
+    Raises VocapError for a missing or unusable model, and where two models normalise text differently.
+    """
+    models, normalizer = {}, None
+    for language, size in sizes.items():
+        path = Path(vocabularies) / language / "models" / f"{size}.model"
+        if not path.is_file():
+            raise VocapError(
+                f"{path}: no such model, but the allocation chose {language} at {size}; "
+                "train that size, or run vocap allocate again on the models there are"
+            )
+        proto = read_model(path)
+        contents = read_contents(proto, str(path))
+        models[language] = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
+        if normalizer is None:
+            normalizer, first = proto.normalizer_spec, path
+        elif proto.normalizer_spec != normalizer:
+            raise VocapError(
+                f"{path}: another normaliser than {first}; train all models with one release of SentencePiece"
+            )
+    return models, normalizer
+
+
+def read_weights(path: str | os.PathLike, languages: list[str], alpha: float) -> dict[str, float]:
+    """q_l of `languages` by Equation 3 over these languages, from a table with the columns language and n.
+
+    Raises VocapError, naming the line, for an n that is no positive number, and for a language it lacks.
+    """
+    from vocap.corpora.weights import sampling_probabilities
+
+    numbers = {}
+    for number, row in enumerate(read_tsv(path, ("language", "n")), start=2):
+        try:
+            numbers[row["language"]] = float(row["n"])
+        except ValueError:
+            raise VocapError(f"{path}, line {number}: n is {row['n']!r}, not a number") from None
+    for language in languages:
+        if not 0 < numbers.get(language, 0) < float("inf"):
+            raise VocapError(
+                f"{path}: n of language {language!r}, which the allocation chose, is "
+                f"{numbers.get(language, 'missing')}; it must be a positive number"
+            )
+    shares = sampling_probabilities([numbers[language] for language in languages], alpha)
+    return dict(zip(languages, (float(share) for share in shares), strict=True))

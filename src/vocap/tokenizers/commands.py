@@ -1,0 +1,134 @@
+"""`vocap fit`, `vocap joint`, `vocap mono`: the tokenizers as SentencePiece models."""
+
+from pathlib import Path
+
+import click
+
+from vocap.errors import UsageError, VocapError
+
+PATH = click.Path(path_type=Path)
+OUT = click.option("-o", "--out", required=True, type=PATH, help="folder to write")
+COVERAGE = click.option(
+    "--coverage",
+    default=0.9995,
+    show_default=True,
+    type=click.FloatRange(0.98, 1),
+    help="share of the sample's characters that must be pieces",
+)
+BYTE_FALLBACK = click.option(
+    "--byte-fallback", is_flag=True, help="256 byte pieces for characters that are no piece"
+)
+SYMBOLS = click.option(
+    "--symbol", "symbols", multiple=True, metavar="STRING", help="a string that stays one piece; may be repeated"
+)
+
+
+def _checked(symbols: tuple[str, ...]) -> list[str]:
+    from vocap.tokenizers.settings import check_symbols
+
+    try:
+        return check_symbols(list(symbols))
+    except ValueError as error:
+        raise UsageError(f"--symbol: {error}") from None
+
+
+@click.command()
+@click.option("--allocation", required=True, type=PATH, help="folder with allocation.tsv and vocabulary.tsv")
+@click.option("--vocabularies", required=True, type=PATH, help="folder with {language}/models/{size}.model")
+@click.option("--weights", required=True, type=PATH, help="table with the columns language, n")
+@click.option("--mix", required=True, type=PATH, help="the multilingual sample, one sentence a line")
+@click.option(
+    "--alpha", default=0.7, show_default=True, type=click.FloatRange(0, 10), help="exponent of Equation 3"
+)
+@click.option(
+    "--scores",
+    default="mixture",
+    show_default=True,
+    type=click.Choice(["mixture", "max", "viterbi"]),
+    help="how pieces are scored (docs/tokenizers.md compares them)",
+)
+@COVERAGE
+@BYTE_FALLBACK
+@SYMBOLS
+@OUT
+def fit(allocation, vocabularies, weights, mix, alpha, scores, coverage, byte_fallback, symbols, out) -> None:
+    """Score the pieces of an allocation: the VOCAP tokenizer.
+
+    Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its fate) and description.json.
+    """
+    symbols = _checked(symbols)
+    from vocap.tokenizers.accounts import write_tokenizer
+    from vocap.tokenizers.allocated import read_allocation, read_models, read_weights
+    from vocap.tokenizers.multilingual import fit as fit_vocap
+
+    chosen = read_allocation(allocation)
+    shares = read_weights(weights, list(chosen.sizes), alpha)
+    models, normalizer = read_models(vocabularies, chosen.sizes)
+    fitted = fit_vocap(chosen.owners, models, shares, normalizer, mix, scores, coverage, byte_fallback, symbols)
+    fitted.description["settings"]["alpha"] = alpha
+    write_tokenizer(out, fitted.proto, fitted.rows, fitted.description)
+    facts = fitted.description
+    cost = facts["raising"]["alp_before"] - facts["raising"]["alp_after"]
+    click.echo(
+        f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, {facts['raised']} raised "
+        f"({cost:.4f} nats a line), {facts['dropped']} dropped, {facts['characters_added']} characters added",
+        err=True,
+    )
+
+
+@click.command()
+@click.option("--mix", required=True, type=PATH, help="the multilingual sample, one sentence a line")
+@click.option("--total", required=True, type=click.IntRange(6), help="T: every id counted")
+@COVERAGE
+@click.option(
+    "--threads",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 1024),
+    help="of SentencePiece; a setting like the others, since another number gives slightly other pieces",
+)
+@BYTE_FALLBACK
+@SYMBOLS
+@OUT
+def joint(mix, total, coverage, threads, byte_fallback, symbols, out) -> None:
+    """Train SentencePiece on the multilingual sample: the JOINT tokenizer.
+
+    Writes sentencepiece.model (T ids), pieces.tsv and description.json; dead pieces are reported, not repaired.
+    """
+    symbols = _checked(symbols)
+    from vocap.tokenizers.accounts import write_as_trained
+    from vocap.tokenizers.joint import train_joint
+
+    proto = train_joint(mix, total, coverage, threads, byte_fallback, symbols)
+    settings = {
+        "total": total,
+        "coverage": coverage,
+        "threads": threads,
+        "byte_fallback": byte_fallback,
+        "user_defined_symbols": symbols,
+    }
+    _report(out, write_as_trained(out, "joint", proto, settings))
+
+
+@click.command()
+@click.option("--model", required=True, type=PATH, help="a SentencePiece unigram model of one language")
+@click.option("--language", required=True, help="code of its language")
+@OUT
+def mono(model, language, out) -> None:
+    """Lay one language's model out as a tokenizer: the MONO baseline, two ids larger.
+
+    Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
+    """
+    if not language.strip():
+        raise VocapError("--language is empty; give the code of the model's language")
+    from vocap.tokenizers.accounts import write_as_trained
+    from vocap.tokenizers.mono import relayout
+    from vocap.vocabularies.model_file import read_model
+
+    proto = read_model(model)
+    settings = {"language": language, "size": len(proto.pieces)}
+    _report(out, write_as_trained(out, "mono", relayout(proto, str(model)), settings, [language]))
+
+
+def _report(out: Path, facts: dict) -> None:
+    click.echo(f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead", err=True)

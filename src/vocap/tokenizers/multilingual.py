@@ -1,0 +1,154 @@
+"""VOCAP: a unigram model over exactly the allocated pieces, every piece alive and accounted for."""
+
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sentencepiece import SentencePieceProcessor
+
+from vocap.errors import VocapError
+from vocap.tokenizers import fitting
+from vocap.tokenizers.accounts import account, describe
+from vocap.tokenizers.layout import Contents, build_model, round_scores, serialize
+from vocap.tokenizers.settings import META
+from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
+from vocap.vocabularies.alp import average_log_probability, count_tokens
+from vocap.vocabularies.characters import character_counts, required_characters
+from vocap.vocabularies.text import read_blocks
+
+ALP_LINES = 50_000  # of the sample, for what raising costs: twice 1 s, and ALP is stable to 0.1 % from 10,000 on
+HOW = {
+    "mixture": "log sum_l q_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x)",
+    "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
+    "viterbi": "max_l log p_l(x), then 2 rounds of log(max(Viterbi count, 0.5) / sum) on the multilingual sample",
+}
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The model, the rows of `pieces.tsv`, and the content of `description.json`."""
+
+    proto: object
+    rows: list[tuple]
+    description: dict
+
+
+def fit(
+    owners: Mapping[str, Sequence[str]],
+    models: Mapping[str, Mapping[str, float]],
+    weights: Mapping[str, float],
+    normalizer,
+    mix: str | os.PathLike,
+    scores: str = "mixture",
+    coverage: float = 0.9995,
+    byte_fallback: bool = False,
+    symbols: Sequence[str] = (),
+) -> Fitted:
+    """Fit the allocated pieces (the keys of `owners`) and lay them out; T = pieces + 5.
+
+    `models` are the chosen models (language to {piece: log probability}), `weights` q_l (sum 1), `normalizer` the
+    `NormalizerSpec` of the models, `mix` the multilingual sample. Raises VocapError where T is too small.
+    """
+    total = len(owners) + len(META)
+    clash = [piece for piece in owners if piece in META]
+    if clash:
+        raise VocapError(
+            f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the corpora"
+        )
+    log.info("counting the characters of %s", mix)
+    required = required_characters(character_counts(sample_blocks(mix)), coverage)
+    added = [character for character in required if character not in owners and character not in symbols]
+    pieces = [*owners, *added]
+    mixed = scores == "mixture"
+    fitted = fitting.mixture(pieces, models, weights) if mixed else fitting.maximum(pieces, models)
+    unlisted = int(np.isnan(fitted).sum())
+    fitted = fitting.fill_unlisted(fitted)
+    excess = len(added) + 256 * byte_fallback + sum(symbol not in owners for symbol in symbols)
+    try:
+        kept, dropped = fitting.make_room(pieces, fitted, symbols, excess)
+    except ValueError as short:
+        raise VocapError(
+            f"T = {total} is too small by {short}: it must hold 5 special tokens, every character of the sample"
+            f"{', 256 byte pieces' if byte_fallback else ''}{f', {len(symbols)} symbols' if symbols else ''}; "
+            "raise the allocation's total"
+        ) from None
+    lost = [(pieces[index], float(fitted[index])) for index in dropped]
+    names, values = [pieces[index] for index in kept], fitted[kept]
+    if scores == "viterbi":
+        values = fitting.viterbi(names, values, _counter(mix, normalizer))
+    contents = Contents(names, round_scores(values), list(symbols), byte_fallback)
+    log.info("raising shadowed pieces among %d", len(names))
+    raised_scores, raised = raise_shadowed(contents)
+    before = build_model(contents, normalizer)
+    proto = build_model(Contents(names, raised_scores, list(symbols), byte_fallback), normalizer)
+    if len(proto.pieces) != total:
+        raise AssertionError(f"{len(proto.pieces)} rows were laid out, not {total}")
+    dead = dead_pieces(proto)
+    status = dict.fromkeys(added, "character") | dict.fromkeys(raised, "raised") | dict.fromkeys(dead, "dead")
+    rows = account(proto, owners, status, raised | dead, lost)
+    log.info("measuring what raising costs")
+    (counts_before, lines), (counts, _) = (_count(_processor(model), mix, ALP_LINES) for model in (before, proto))
+    description = describe(
+        "vocap",
+        proto,
+        {
+            "scores": scores,
+            "coverage": coverage,
+            "byte_fallback": byte_fallback,
+            "user_defined_symbols": list(symbols),
+        },
+        HOW[scores],
+        len(dead),
+        dead_before_raising=len(dead_pieces(before)),
+        raised=len(raised),
+        dropped=len(dropped),
+        characters_required=len(required),
+        characters_added=len(added),
+        unlisted=unlisted,
+        raising={
+            "sample_lines": lines,
+            "alp_before": average_log_probability(counts_before, lines),
+            "alp_after": average_log_probability(counts, lines),
+        },
+    )
+    return Fitted(proto, rows, description)
+
+
+def sample_blocks(path: str | os.PathLike, limit: int | None = None) -> Iterator[list[str]]:
+    """The lines of the multilingual sample in blocks, empty ones left out; the first `limit` of them.
+
+    Raises VocapError, naming the file, where it is missing or has no text, and the line that is not UTF-8.
+    """
+    lines = 0
+    for block in read_blocks(path):
+        block = [line for line in block if line.strip()][: None if limit is None else limit - lines]
+        lines += len(block)
+        yield block
+        if lines == limit:
+            break
+    if not lines:
+        raise VocapError(f"{path}: no line of text; it must hold the multilingual sample (vocap mix)")
+
+
+def _processor(proto) -> SentencePieceProcessor:
+    return SentencePieceProcessor(model_proto=serialize(proto))
+
+
+def _count(processor, mix: str | os.PathLike, limit: int | None = None) -> tuple[np.ndarray, int]:
+    """Token counts by id, int64 [V], and lines of the sample segmented by `processor` (Viterbi)."""
+
+    def encode(lines: list[str]) -> list[list[int]]:
+        return processor.encode(lines, out_type=int, num_threads=1)
+
+    return count_tokens(encode, processor.get_piece_size(), sample_blocks(mix, limit))
+
+
+def _counter(mix: str | os.PathLike, normalizer) -> fitting.Count:
+    def count(pieces: Sequence[str], scores: np.ndarray) -> np.ndarray:
+        processor = _processor(build_model(Contents(list(pieces), scores), normalizer))
+        return _count(processor, mix)[0][processor.piece_to_id(list(pieces))]
+
+    return count
