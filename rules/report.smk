@@ -1,0 +1,30 @@
+"""The page, its tables and its figures."""
+
+
+rule report:
+    """Writing the report"""
+    input:
+        rules.corpora.input,
+        rules.vocabularies.input,
+        rules.allocation.input,
+        rules.tokenizers.input,
+        table=SETTINGS.corpora.table,
+    output:
+        page="results/report/index.html",
+        tables=directory("results/report/tables"),
+        figures=directory("results/report/figures"),
+    log:
+        "logs/report/report.log",
+    benchmark:
+        "logs/benchmarks/report/report.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        title=lambda wildcards: SETTINGS.report.title,
+        settings=lambda wildcards: SETTINGS.model_dump_json(exclude_none=True),
+        revision=REVISION["report"],
+    shell:
+        "vocap report --results results --languages-table {input.table:q} --title {params.title:q}"
+        " --settings-json {params.settings:q} -o results/report 2> {log:q}"

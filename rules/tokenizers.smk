@@ -1,0 +1,185 @@
+"""The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
+
+ALL_TOKENIZERS = tokenizers_of("vocap", "joint", "mono", "file")
+
+# Line-aligned text, if the user has some: then one table more for each tokenizer.
+PARALLEL_TEXT = SETTINGS.corpora.parallel
+PARALLEL_TABLE = {"parallel_table": "results/tokenizers/{name}/parallel.tsv"} if PARALLEL_TEXT else {}
+PARALLEL_FILES = [
+    path for lang in LANGUAGES if PARALLEL_TEXT and Path(path := PARALLEL_TEXT.replace("{lang}", lang)).exists()
+]
+
+
+rule tokenizers:
+    """Every named tokenizer, exported and evaluated"""
+    input:
+        expand(
+            "results/tokenizers/{name}/parity.tsv",
+            name=tokenizers_of("vocap", "joint", "mono"),
+        ),
+        expand("results/tokenizers/{name}/evaluation.tsv", name=ALL_TOKENIZERS),
+
+
+rule fit:
+    """Fitting the scores of {wildcards.name}"""
+    input:
+        allocation=lambda wildcards: f"results/allocation/{SETTINGS.tokenizers[wildcards.name].allocation}/vocabulary.tsv",
+        weights="results/corpora/weights.tsv",
+        mix="results/corpora/mix.txt",
+    output:
+        model="results/tokenizers/{name}/sentencepiece.model",
+        pieces="results/tokenizers/{name}/pieces.tsv",
+        description="results/tokenizers/{name}/description.json",
+    log:
+        "logs/tokenizers/{name}/fit.log",
+    benchmark:
+        "logs/benchmarks/tokenizers/{name}/fit.tsv"
+    wildcard_constraints:
+        name=one_of(tokenizers_of("vocap")),
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        arguments=fit_arguments,
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        revision=REVISION["tokenizers"],
+    shell:
+        "vocap fit --vocabularies results/vocabularies --weights {input.weights:q} --mix {input.mix:q}"
+        " {params.arguments} -o {params.folder:q} 2> {log:q}"
+
+
+rule joint:
+    """Training {wildcards.name} on the multilingual sample"""
+    input:
+        mix="results/corpora/mix.txt",
+    output:
+        model="results/tokenizers/{name}/sentencepiece.model",
+        pieces="results/tokenizers/{name}/pieces.tsv",
+        description="results/tokenizers/{name}/description.json",
+    log:
+        "logs/tokenizers/{name}/joint.log",
+    benchmark:
+        "logs/benchmarks/tokenizers/{name}/joint.tsv"
+    wildcard_constraints:
+        name=one_of(tokenizers_of("joint")),
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: int(attempt * (1000 + 45 * input.size_mb)),
+    params:
+        arguments=joint_arguments,
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        revision=REVISION["tokenizers"],
+    shell:
+        "vocap joint --mix {input.mix:q} {params.arguments} -o {params.folder:q} 2> {log:q}"
+
+
+rule mono:
+    """Making a tokenizer of one language's model: {wildcards.name}"""
+    input:
+        curve=lambda wildcards: f"results/vocabularies/{SETTINGS.tokenizers[wildcards.name].language}/curve.tsv",
+    output:
+        model="results/tokenizers/{name}/sentencepiece.model",
+        pieces="results/tokenizers/{name}/pieces.tsv",
+        description="results/tokenizers/{name}/description.json",
+    log:
+        "logs/tokenizers/{name}/mono.log",
+    benchmark:
+        "logs/benchmarks/tokenizers/{name}/mono.tsv"
+    wildcard_constraints:
+        name=one_of(tokenizers_of("mono")),
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=500,
+    params:
+        arguments=mono_arguments,
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        revision=REVISION["tokenizers"],
+    shell:
+        "vocap mono {params.arguments} -o {params.folder:q} 2> {log:q}"
+
+
+rule export:
+    """Exporting {wildcards.name} for Hugging Face"""
+    input:
+        model="results/tokenizers/{name}/sentencepiece.model",
+        text=expand(
+            "results/corpora/{lang}/{part}.txt",
+            lang=LANGUAGES,
+            part=["train", "heldout"],
+        ),
+    output:
+        directory("results/tokenizers/{name}/huggingface"),
+    log:
+        "logs/tokenizers/{name}/export.log",
+    benchmark:
+        "logs/benchmarks/tokenizers/{name}/export.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        revision=REVISION["tokenizers"],
+    shell:
+        "vocap export {input.model:q} -o {output:q} {input.text:q} 2> {log:q}"
+
+
+rule parity:
+    """Comparing both forms of {wildcards.name}, line by line"""
+    input:
+        model="results/tokenizers/{name}/sentencepiece.model",
+        exported="results/tokenizers/{name}/huggingface",
+        text=expand(
+            "results/corpora/{lang}/{part}.txt",
+            lang=LANGUAGES,
+            part=["train", "heldout"],
+        ),
+    output:
+        "results/tokenizers/{name}/parity.tsv",
+    log:
+        "logs/tokenizers/{name}/parity.log",
+    benchmark:
+        "logs/benchmarks/tokenizers/{name}/parity.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        languages=",".join(LANGUAGES),
+        seed=SETTINGS.seed,
+        revision=REVISION["tokenizers"],
+    shell:
+        "vocap parity --tokenizer {params.folder:q} --corpora results/corpora --languages {params.languages}"
+        " --sample 10000 --seed {params.seed} -o {output:q} 2> {log:q}"
+
+
+rule evaluate:
+    """Measuring {wildcards.name} on every language's held-out text"""
+    input:
+        tokenizer=evaluated_file,
+        heldout=expand("results/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        parallel=PARALLEL_FILES,
+    output:
+        **PARALLEL_TABLE,
+        evaluation="results/tokenizers/{name}/evaluation.tsv",
+        unknown="results/tokenizers/{name}/unknown.tsv",
+    log:
+        "logs/tokenizers/{name}/evaluate.log",
+    benchmark:
+        "logs/benchmarks/tokenizers/{name}/evaluate.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        languages=",".join(LANGUAGES),
+        table=SETTINGS.corpora.table,
+        parallel=parallel_arguments,
+        revision=REVISION["tokenizers"],
+    shell:
+        "vocap evaluate --tokenizer {input.tokenizer:q} --corpora results/corpora --languages {params.languages}"
+        " --languages-table {params.table:q} {params.parallel}"
+        " -o {output.evaluation:q} --unknown {output.unknown:q} 2> {log:q}"

@@ -1,0 +1,57 @@
+"""One unigram model for every language and size, its ALP, and the curve that joins them."""
+
+
+rule vocabularies:
+    """The ALP curve of every language"""
+    input:
+        expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
+
+
+rule train:
+    """Training {wildcards.lang} at {wildcards.size} pieces"""
+    input:
+        train="results/corpora/{lang}/train.txt",
+        heldout="results/corpora/{lang}/heldout.txt",
+    output:
+        # The model itself, models/{size}.model, is no declared output: a size that the text cannot reach has none.
+        point="results/vocabularies/{lang}/points/{size}.tsv",
+    log:
+        "logs/vocabularies/{lang}/{size}.log",
+    benchmark:
+        "logs/benchmarks/vocabularies/{lang}/{size}.tsv"
+    conda:
+        "../envs/vocabularies.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: int(attempt * (300 + 45 * input.size_mb)),
+    params:
+        models="results/vocabularies/{lang}/models",
+        coverage=SETTINGS.vocabularies.coverage,
+        revision=REVISION["vocabularies"],
+    shell:
+        "vocap train --size {wildcards.size} --train {input.train:q} --heldout {input.heldout:q}"
+        " --models {params.models:q} --coverage {params.coverage} --point {output.point:q} 2> {log:q}"
+
+
+rule curve:
+    """Joining the sizes of {wildcards.lang}"""
+    input:
+        points=expand("results/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
+        train="results/corpora/{lang}/train.txt",
+    output:
+        curve="results/vocabularies/{lang}/curve.tsv",
+        characters="results/vocabularies/{lang}/characters.tsv",
+        index="results/vocabularies/{lang}/pieces.npz",
+    log:
+        "logs/vocabularies/{lang}/curve.log",
+    benchmark:
+        "logs/benchmarks/vocabularies/{lang}/curve.tsv"
+    conda:
+        "../envs/vocabularies.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        models="results/vocabularies/{lang}/models",
+        revision=REVISION["vocabularies"],
+    shell:
+        "vocap curve --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
+        " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"

@@ -1,0 +1,87 @@
+"""Whole files or none, and tables that read back as they were written."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vocap.errors import UsageError, VocapError
+from vocap.files import replacing, replacing_directory
+from vocap.languages import default_table, read_languages, select
+from vocap.tsv import escape, read_tsv, unescape, write_tsv
+
+
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path):
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    with pytest.raises(RuntimeError), replacing(target) as file:
+        file.write("half")
+        raise RuntimeError
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_directory_takes_the_place_of_an_older_one(tmp_path):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "stale").write_text("old")
+    with replacing_directory(target) as folder:
+        (folder / "fresh").write_text("new")
+        assert (target / "stale").exists()
+    assert os.listdir(target) == ["fresh"]
+    with pytest.raises(RuntimeError), replacing_directory(target) as folder:
+        (folder / "half").write_text("")
+        raise RuntimeError
+    assert os.listdir(target) == ["fresh"]
+    assert os.listdir(tmp_path) == ["out"]
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
+def test_any_text_reads_back(rows):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.tsv"
+        # surrogates cannot be written as UTF-8 at all
+        rows = [tuple(cell.encode("utf-8", "ignore").decode() for cell in row) for row in rows]
+        write_tsv(path, ("a", "b"), rows)
+        assert [(row["a"], row["b"]) for row in read_tsv(path)] == rows
+
+
+@pytest.mark.parametrize("cell", ["\t", "\n", "\\", "\\t", "\\\\n", "a\rb", ""])
+def test_escapes_are_undone(cell):
+    assert "\t" not in escape(cell)
+    assert "\n" not in escape(cell)
+    assert unescape(escape(cell)) == cell
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"a\tb\n1\n", "line 2: 1 cells, the header has 2"),
+        (b"a\tc\n1\t2\n", "line 1: no column b; it has: a, c"),
+        (b"a\tb\n\xff\t2\n", "not UTF-8"),
+        (None, "no such file"),
+    ],
+)
+def test_a_bad_table_is_named_with_its_line(tmp_path, content, says):
+    path = tmp_path / "table.tsv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(VocapError) as caught:
+        list(read_tsv(path, ("a", "b")))
+    assert str(path) in str(caught.value)
+    assert says in str(caught.value)
+
+
+def test_the_table_holds_the_papers_languages():
+    table = read_languages(default_table())
+    groups = [language.resource for language in table.values()]
+    assert len(table) == 86
+    assert [groups.count(group) for group in ("low", "mid", "high")] == [37, 25, 24]
+    assert sum(float(language.facts["paper_allocated_thousands"]) for language in table.values()) == 711
+    assert sum(float(row.facts["paper_cc_gb"]) for row in table.values()) == pytest.approx(2077.5)
+    assert sum(float(row.facts["paper_wikipedia_gb"]) for row in table.values()) == pytest.approx(67.36, abs=0.01)
+    with pytest.raises(UsageError, match="'xx'"):
+        select(table, ["en", "xx"])

@@ -1,0 +1,138 @@
+"""A copy of the workflow in a folder of its own, run by the real Snakemake on text made here."""
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+
+# Letters of three scripts: enough words for a curve of a few sizes, in a second of training each.
+ALPHABETS = {
+    "de": "abcdefghiklmnoprstuwz",
+    "ru": "абвгдежзиклмнопрстуя",
+    "ja": "日本語文字列計算機学習言葉前後左右上下中東西南北",
+}
+
+
+def make_text(language: str, lines: int = 1500, seed: int = 0) -> str:
+    """Sentences of a made-up vocabulary whose words follow Zipf's law; Japanese has no spaces."""
+    generator = random.Random(f"{language} {seed}")
+    letters = ALPHABETS.get(language, "abcdefghijklmnop")
+    words = ["".join(generator.choices(letters, k=generator.randint(2, 7))) for _ in range(1200)]
+    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    space = "" if language == "ja" else " "
+    return "".join(
+        space.join(generator.choices(words, weights, k=generator.randint(4, 10))) + "\n" for _ in range(lines)
+    )
+
+
+@dataclass
+class Workflow:
+    """A folder with the Snakefile, its rules and its configuration."""
+
+    folder: Path
+
+    def write_config(self, **changes) -> None:
+        """Write test.yaml: the base configuration of these tests with `changes` on its top-level keys."""
+        config = {
+            "languages": ["de", "ja", "ru"],
+            "corpora": {
+                "source": "made",
+                "sources": {"made": {"path": "text/{lang}.txt"}},
+                "mix": {"sentences": 2000},
+            },
+            "vocabularies": {"sizes": [50, 150, 300]},
+            "allocation": {
+                **dict.fromkeys(base_config()["allocation"]),
+                "a": {"total": 500, "beta": 0.7},
+                "b": {"total": 500, "beta": 0.7, "rule": "cost-aware"},
+            },
+            "tokenizers": {
+                **dict.fromkeys(base_config()["tokenizers"]),
+                "vocap": {"kind": "vocap", "allocation": "a"},
+                "joint": {"kind": "joint", "total": 300},
+                "mono": {"kind": "mono", "language": "ru", "size": 150},
+            },
+        }
+        for key, value in changes.items():
+            config[key] = {**config[key], **value} if isinstance(config.get(key), dict) else value
+        (self.folder / "test.yaml").write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
+
+    def snakemake(self, *arguments: str, timeout: float = 600) -> subprocess.CompletedProcess:
+        """Run Snakemake here with test.yaml; the output is text, both streams in one."""
+        command = [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "2", *arguments]
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+            check=False,
+            env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(self.folder)},
+        )
+
+    def planned(self, *arguments: str) -> dict[str, int]:
+        """The jobs that a dry run names: rule to count."""
+        run = self.snakemake("-n", *arguments)
+        assert run.returncode == 0, run.stdout
+        return parse_counts(run.stdout)
+
+
+def parse_counts(output: str) -> dict[str, int]:
+    """The table of job counts that Snakemake prints; empty when there is nothing to do."""
+    counts = {}
+    for line in output.splitlines():
+        match = re.fullmatch(r"(\w+)\s+(\d+)", line.strip())
+        if match:
+            counts[match[1]] = int(match[2])
+    counts.pop("total", None)
+    return counts
+
+
+def base_config() -> dict:
+    return yaml.safe_load((ROOT / "config" / "config.yaml").read_text("utf-8"))
+
+
+def copy_workflow(folder: Path) -> Workflow:
+    """The files that a run needs, as a fresh clone would have them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("rules", "config", "envs"):
+        shutil.copytree(ROOT / name, folder / name)
+    shutil.copy(ROOT / "Snakefile", folder / "Snakefile")
+    (folder / "text").mkdir()
+    for language in ALPHABETS:
+        (folder / "text" / f"{language}.txt").write_text(make_text(language), "utf-8")
+    workflow = Workflow(folder)
+    workflow.write_config()
+    return workflow
+
+
+@pytest.fixture
+def workflow(tmp_path: Path) -> Workflow:
+    """A fresh copy that has not run."""
+    return copy_workflow(tmp_path / "clone")
+
+
+@pytest.fixture(scope="session")
+def finished_once(tmp_path_factory) -> Workflow:
+    """One copy that has run to its end; tests take copies of it."""
+    workflow = copy_workflow(tmp_path_factory.mktemp("finished") / "clone")
+    run = workflow.snakemake()
+    assert run.returncode == 0, run.stdout
+    return workflow
+
+
+@pytest.fixture
+def finished(finished_once: Workflow, tmp_path: Path) -> Workflow:
+    """A copy of a finished run, times of files included, to edit at will."""
+    shutil.copytree(finished_once.folder, tmp_path / "clone", symlinks=True)
+    return Workflow(tmp_path / "clone")

@@ -1,0 +1,109 @@
+"""Every mistake in the configuration gets one line that names the key and the remedy, before anything runs."""
+
+import copy
+
+import pytest
+import yaml
+
+from tests.workflow.conftest import ROOT, base_config
+from vocap.config import load
+from vocap.errors import UsageError
+from vocap.vocabularies.settings import parse_sizes
+
+
+@pytest.fixture
+def config() -> dict:
+    merged = base_config()
+    sources = yaml.safe_load((ROOT / "config" / "sources.yaml").read_text("utf-8"))
+    merged["corpora"]["sources"] = sources["corpora"]["sources"]
+    merged["corpora"]["table"] = str(ROOT / "config" / "languages.tsv")
+    return merged
+
+
+def edit(config: dict, path: str, value: object) -> dict:
+    config = copy.deepcopy(config)
+    *parents, last = path.split("/")
+    section = config
+    for key in parents:
+        section = section.setdefault(key, {})
+    section[last] = value
+    return config
+
+
+def test_the_default_configuration_names_all_86_languages(config):
+    assert len(load(config).selected()) == 86
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        ("languages", ["en", False], ["languages", "entry 2", '"no" in quotes']),
+        ("languages", ["en", "xx"], ["languages", "'xx'", "config/languages.tsv"]),
+        ("languages", ["en", "en"], ["languages", "'en' stands 2 times"]),
+        ("languages", [], ["languages", "empty"]),
+        ("corpora/languages", {False: "starter"}, ["corpora.languages", "false", '"no" in quotes']),
+        ("corpora/languages", {"ka": "mine"}, ["corpora.languages.ka", "'mine'", "corpora.sources"]),
+        ("corpora/max_sentences", "many", ["corpora.max_sentences", "'many'"]),
+        ("corpora/max_sentnces", 10, ["corpora.max_sentnces", "no such key"]),
+        ("vocabularies/sizes", [1000, 3000, 2000], ["vocabularies.sizes", "2000 comes after 3000"]),
+        ("vocabularies/sizes", [1000, 1000], ["vocabularies.sizes", "1000 stands twice"]),
+        ("vocabularies/sizes", [], ["vocabularies.sizes", "1000:50000:1000"]),
+        ("vocabularies/sizes", "1K-50K", ["vocabularies.sizes", "first:last:step"]),
+        ("vocabularies/sizes", [1000, "2K"], ["vocabularies.sizes", "'2K'", "whole number"]),
+        ("vocabularies/sizes", [2, 1000], ["vocabularies.sizes", "2 is too small"]),
+        ("vocabularies/engine", "bpe", ["vocabularies.engine", "'bpe'", "sentencepiece"]),
+        ("allocation/vocap-100k/total", "500K", ["allocation.vocap-100k.total", "'500K'"]),
+        ("allocation/vocap-100k/beta", "1e-1", ["allocation.vocap-100k.beta", "'1e-1'"]),
+        ("allocation/vocap-100k/without", ["xx"], ["allocation.vocap-100k.without", "'xx'"]),
+        ("allocation/vocap-100k/rule", "best", ["allocation.vocap-100k.rule", "'best'", "cost-aware"]),
+        ("allocation/a b", {"total": 1000}, ["allocation.a b", "folders"]),
+        ("allocation/..", {"total": 1000}, ["allocation...", "folders"]),
+        ("tokenizers/vocap-100k/allocation", "none", ["tokenizers.vocap-100k.allocation", "'none'"]),
+        ("tokenizers/new", {"kind": "bpe"}, ["tokenizers.new", "kind", "vocap, joint, mono, file"]),
+        ("tokenizers/new", {"kind": "joint"}, ["tokenizers.new.total", "missing"]),
+        ("tokenizers/new", {"kind": "mono", "language": "xx", "size": 999}, ["'xx'", "999", "vocabularies.sizes"]),
+        ("pretraining/models", {"base": {}}, ["pretraining.models"]),
+        ("report/titel", "x", ["report.titel", "no such key"]),
+        ("seed", -1, ["seed", "-1"]),
+    ],
+)
+def test_a_mistake_is_named_with_its_key(config, path, value, says):
+    with pytest.raises(UsageError) as caught:
+        load(edit(config, path, value))
+    for words in says:
+        assert words in str(caught.value)
+
+
+def test_all_mistakes_are_told_at_once(config):
+    config = edit(edit(config, "seed", -1), "vocabularies/sizes", [2])
+    with pytest.raises(UsageError) as caught:
+        load(config)
+    assert "seed" in str(caught.value)
+    assert "vocabularies.sizes" in str(caught.value)
+
+
+def test_null_removes_an_entry(config):
+    config = edit(config, "tokenizers/joint-100k", None)
+    assert "joint-100k" not in load(config).tokenizers
+
+
+def test_sizes_as_a_range_include_both_ends():
+    assert parse_sizes("1000:50000:1000") == [1000 * k for k in range(1, 51)]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("languages: [de, no]\n", '"no" in quotes'),
+        ("corpora: {max_sentences: many}\n", "corpora.max_sentences"),
+        ("vocabularies: {sizes: [200, 100]}\n", "100 comes after 200"),
+        ("alocation: {}\n", "alocation: no such key"),
+    ],
+)
+def test_snakemake_stops_with_the_message_alone(workflow, text, says):
+    (workflow.folder / "test.yaml").write_text(text, "utf-8")
+    run = workflow.snakemake("-n")
+    assert run.returncode != 0
+    assert says in run.stdout
+    assert "Traceback" not in run.stdout
+    assert not (workflow.folder / "results").exists()

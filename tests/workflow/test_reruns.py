@@ -1,0 +1,113 @@
+"""An edit of the configuration or of an input reruns what it touches, and nothing else: counts of dry runs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.conftest import make_text
+
+pytestmark = pytest.mark.xdist_group("finished")
+
+# what follows an allocation and what joins the corpora of all languages
+AFTER_ALLOCATION = {"fit": 1, "export": 1, "parity": 1, "evaluate": 1}
+EVERY_TOKENIZER = {"fit": 1, "joint": 1, "export": 3, "parity": 3, "evaluate": 3}
+
+
+def test_a_finished_run_has_nothing_left_to_do(finished):
+    assert finished.planned() == {}
+
+
+def test_a_new_beta_trains_nothing(finished):
+    finished.write_config(allocation={"a": {"total": 500, "beta": 0.3}})
+    assert finished.planned() == {"all": 1, "allocate": 1, "report": 1, **AFTER_ALLOCATION}
+
+
+def test_another_allocation_reruns_no_other(finished):
+    finished.write_config(allocation={"c": {"total": 400, "beta": 0.0}})
+    assert finished.planned() == {"all": 1, "allocate": 1, "report": 1}
+
+
+def test_a_title_reruns_the_report(finished):
+    finished.write_config(report={"title": "Another title"})
+    assert finished.planned() == {"all": 1, "report": 1}
+
+
+def test_a_size_added_trains_one_size_for_each_language(finished):
+    finished.write_config(vocabularies={"sizes": [50, 150, 200, 300]})
+    planned = finished.planned()
+    assert planned["train"] == 3
+    assert planned["curve"] == 3
+    assert planned["allocate"] == 2
+    assert not {"sample", "mix", "weigh", "joint"} & set(planned)
+
+
+def test_a_new_language_trains_only_that_language(finished):
+    (finished.folder / "text" / "fr.txt").write_text(make_text("fr"), "utf-8")
+    finished.write_config(languages=["de", "fr", "ja", "ru"])
+    planned = finished.planned()
+    assert planned["sample"] == 1
+    assert planned["train"] == 3
+    assert planned["curve"] == 1
+    assert planned["weigh"] == planned["mix"] == 1
+
+
+def test_a_language_removed_trains_nothing(finished):
+    finished.write_config(languages=["de", "ru"])
+    assert not {"sample", "train", "curve"} & set(finished.planned())
+
+
+def test_a_changed_corpus_file_reruns_its_language_and_what_joins_it(finished):
+    (finished.folder / "text" / "ru.txt").write_text(make_text("ru", seed=1), "utf-8")
+    planned = finished.planned()
+    assert planned["sample"] == planned["curve"] == 1
+    assert planned["train"] == 3
+    assert planned["weigh"] == planned["mix"] == 1
+    assert planned["allocate"] == 2
+    assert {rule: planned[rule] for rule in EVERY_TOKENIZER if rule in planned}["fit"] == 1
+
+
+def test_a_deleted_result_is_made_again(finished):
+    (finished.folder / "results/vocabularies/ru/points/150.tsv").unlink()
+    planned = finished.planned()
+    assert planned["train"] == 1
+    assert planned["curve"] == 1
+
+
+def test_a_new_column_of_the_table_reruns_only_the_report(finished):
+    table = finished.folder / "config/languages.tsv"
+    lines = table.read_text("utf-8").splitlines()
+    lines = [lines[0] + "\tspeakers", *(line + "\t1" for line in lines[1:])]
+    table.write_text("\n".join(lines) + "\n", "utf-8")
+    assert finished.planned() == {"all": 1, "report": 1}
+
+
+def test_a_stage_can_be_asked_for_alone(workflow):
+    assert set(workflow.planned("corpora")) == {"corpora", "sample", "weigh", "mix"}
+    assert set(workflow.planned("vocabularies")) == {"vocabularies", "sample", "train", "curve"}
+    assert "fit" not in workflow.planned("allocation")
+    assert set(workflow.planned("pretraining")) <= {"pretraining"}
+    assert set(workflow.planned("finetuning")) <= {"finetuning"}
+
+
+def test_smoke_and_paper_inherit_no_named_entry(workflow):
+    """`--configfile` merges deeply: what the default names must not creep into the other configurations."""
+    import yaml
+
+    from vocap.config import load
+
+    def merge(base, other):
+        for key, value in other.items():
+            base[key] = merge(base.get(key) or {}, value) if isinstance(value, dict) else value
+        return base
+
+    folder = Path(workflow.folder) / "config"
+    default = yaml.safe_load((folder / "config.yaml").read_text("utf-8"))
+    for name in ("smoke.yaml", "paper.yaml"):
+        own = yaml.safe_load((folder / name).read_text("utf-8"))
+        merged = yaml.safe_load((folder / "sources.yaml").read_text("utf-8"))
+        merged = merge(merge(merged, yaml.safe_load((folder / "config.yaml").read_text("utf-8"))), own)
+        settings = load(merged)
+        for section in ("allocation", "tokenizers"):
+            named = {key for key, entry in own[section].items() if entry is not None}
+            assert set(getattr(settings, section)) == named
+            assert not named & set(default[section])

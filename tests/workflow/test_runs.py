@@ -1,0 +1,116 @@
+"""Whole runs: equal bytes on one core and two and after a kill, and faults that leave nothing half-written."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.conftest import BIN, copy_workflow
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Every file of the results but Snakemake's own time stamps."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((folder / "results").rglob("*"))
+        if path.is_file() and path.name != ".snakemake_timestamp"
+    }
+
+
+@pytest.mark.xdist_group("finished")
+def test_one_core_and_two_give_the_same_bytes(finished_once, tmp_path):
+    alone = copy_workflow(tmp_path / "clone")
+    run = alone.snakemake("--cores", "1")
+    assert run.returncode == 0, run.stdout
+    assert digests(alone.folder) == digests(finished_once.folder)
+
+
+@pytest.mark.xdist_group("finished")
+def test_a_killed_run_goes_on_to_the_same_bytes(finished_once, tmp_path):
+    killed = copy_workflow(tmp_path / "clone")
+    environment = {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    process = subprocess.Popen(
+        [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "2"],
+        cwd=killed.folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while len(list((killed.folder / "results").glob("vocabularies/*/points/*.tsv"))) < 3:
+        assert time.monotonic() < deadline, "the run did not get to its third model"
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (killed.folder / "results/report/index.html").exists()
+
+    assert killed.snakemake("--unlock").returncode == 0
+    run = killed.snakemake("--rerun-incomplete")
+    assert run.returncode == 0, run.stdout
+    assert digests(killed.folder) == digests(finished_once.folder)
+
+
+def test_a_missing_corpus_file_is_named_before_anything_runs(workflow):
+    (workflow.folder / "text/ja.txt").unlink()
+    run = workflow.snakemake()
+    assert run.returncode != 0
+    assert "text/ja.txt" in run.stdout
+    assert "corpora" in run.stdout
+    assert "Traceback" not in run.stdout
+    assert not (workflow.folder / "results").exists()
+
+
+def test_an_empty_corpus_file_stops_its_language_with_a_message(workflow):
+    (workflow.folder / "text/ja.txt").write_text("")
+    run = workflow.snakemake("results/corpora/ja/stats.json")
+    assert run.returncode != 0
+    log = (workflow.folder / "logs/corpora/sample-ja.log").read_text("utf-8")
+    assert "text/ja.txt" in log
+    assert not (workflow.folder / "results/corpora/ja/train.txt").exists()
+
+
+def test_an_unwritable_folder_is_named(workflow):
+    if os.geteuid() == 0:
+        # root may write anywhere; a file where a folder must be stops root too
+        (workflow.folder / "results").write_text("in the way")
+    else:
+        (workflow.folder / "results").mkdir(mode=0o500)
+    run = workflow.snakemake("results/corpora/ja/stats.json")
+    assert run.returncode != 0
+    assert "results" in run.stdout
+
+
+def test_no_space_left_on_the_device(workflow, tmp_path):
+    """/dev/full refuses every byte: the command says so and leaves nothing behind."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    from vocap.files import replacing
+
+    target = tmp_path / "out.txt"
+    partial = tmp_path / f".out.txt.{os.getpid()}.part"
+    partial.symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"), replacing(target) as file:
+        file.write("x" * 100_000)
+    assert not target.exists()
+    assert not partial.is_symlink()
+
+
+def test_the_papers_grid_dry_runs_and_names_what_is_absent(workflow):
+    run = workflow.snakemake("-n", "--quiet", "rules", "--configfile", "config/paper.yaml")
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert "left out: tokenizer xlm-r" in run.stdout
+    counts = {}
+    for line in run.stdout.splitlines():
+        cells = line.split()
+        if len(cells) == 2 and cells[1].isdigit():
+            counts[cells[0]] = int(cells[1])
+    assert counts["train"] == 86 * 50
+    assert counts["allocate"] == 5
+    assert counts["download"] == 86
+    assert counts["joint"] == 2

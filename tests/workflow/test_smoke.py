@@ -1,0 +1,40 @@
+"""The smoke configuration, on real text of one small package, as the README tells a newcomer to run it."""
+
+import csv
+import subprocess
+import time
+
+from tests.workflow.conftest import BIN
+
+
+def table(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_smoke_runs_in_two_minutes(workflow):
+    start = time.monotonic()
+    run = subprocess.run(
+        [BIN / "snakemake", "--cores", "2", "--configfile", "config/smoke.yaml"],
+        cwd=workflow.folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    seconds = time.monotonic() - start
+    assert run.returncode == 0, run.stdout[-4000:]
+    assert seconds < 120, f"{seconds:.0f} s"
+
+    results = workflow.folder / "results"
+    curves = {lang: table(results / f"vocabularies/{lang}/curve.tsv") for lang in ("de", "ja", "ru")}
+    assert [row["size"] for row in curves["de"]] == ["300", "600", "1200"]
+    assert all(row["status"] == "ok" for row in curves["ru"])
+    assert curves["ja"][0]["status"] != "ok"  # fewer ids than required characters
+    assert curves["ja"][0]["alp"] == ""
+    for name in ("vocap-small", "joint-small"):
+        assert len(table(results / f"tokenizers/{name}/evaluation.tsv")) == 3
+        for row in table(results / f"tokenizers/{name}/parity.tsv"):
+            assert float(row["share"]) >= 0.999, row
+    assert len(table(results / "allocation/small/vocabulary.tsv")) == 1995
+    assert (results / "report/index.html").stat().st_size < 5_000_000
