@@ -1,0 +1,72 @@
+"""Average log probability of a text under the unigram distribution of its own tokens (the paper's Equation 1)."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class CorpusAlp:
+    """What one text gives: `alp` (nats a line, at most 0), `tokens`, `sentences`, `counts` int64 [V]."""
+
+    alp: float
+    tokens: int
+    sentences: int
+    counts: np.ndarray
+
+    @property
+    def tokens_per_sentence(self) -> float:
+        return self.tokens / self.sentences
+
+
+def average_log_probability(counts: np.ndarray, sentences: int) -> float:
+    """ALP = sum over ids of c log(c / C) / |D|, natural logarithm.
+
+    `counts` int [V]: how often each id (`<unk>` is one of them) occurs in the `sentences` lines of D; C is their
+    sum. The terms are added in the order of the ids by `math.fsum`, so the result is exactly rounded and the same
+    everywhere. Raises ValueError for no sentences or a negative count.
+
+    >>> average_log_probability(np.array([2, 2]), 1) == 4 * math.log(1 / 2)
+    True
+    """
+    counts = np.asarray(counts, np.int64)
+    if sentences < 1:
+        raise ValueError(f"ALP is a mean over sentences; there are {sentences}")
+    if counts.size and counts.min() < 0:
+        raise ValueError("a count is negative")
+    total = int(counts.sum())
+    used = counts[counts > 0].tolist()
+    # math.log, not numpy's: that one has vector code of its own for each kind of processor
+    return math.fsum(count * math.log(count / total) for count in used) / sentences
+
+
+def count_tokens(
+    encode_batch: Callable[[list[str]], list[list[int]]], size: int, blocks: Iterable[list[str]]
+) -> tuple[np.ndarray, int]:
+    """How often each id occurs in all lines, and the number of lines.
+
+    `encode_batch` gives the ids (below `size`) of each line of a list; only one block's ids are held at a time.
+    Returns counts int64 [size] and the number of lines, empty ones included.
+    """
+    counts = np.zeros(size, np.int64)
+    sentences = 0
+    for lines in blocks:
+        ids = np.fromiter(chain.from_iterable(encode_batch(lines)), np.int64)
+        counts += np.bincount(ids, minlength=size)
+        sentences += len(lines)
+    return counts, sentences
+
+
+def corpus_alp(encoder, blocks: Iterable[list[str]]) -> CorpusAlp | None:
+    """ALP of a text, given in blocks of lines; None where it has no line.
+
+    `encoder` has `encode_batch` and `size`, as `vocap.vocabularies.encoders` gives them. The counts of p_uni come
+    from the same lines, and every line counts in |D|.
+    """
+    counts, sentences = count_tokens(encoder.encode_batch, encoder.size, blocks)
+    if not sentences:
+        return None
+    return CorpusAlp(average_log_probability(counts, sentences), int(counts.sum()), sentences, counts)

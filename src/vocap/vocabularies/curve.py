@@ -1,0 +1,119 @@
+"""The ALP curve of a language: one point for every size, and the table that joins them."""
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.tsv import read_tsv, write_tsv
+
+COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
+OK = "ok"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One row: a size, and what its model gave or, in `status`, why there is none.
+
+    `pieces` counts all ids of the model; ALPs are in nats a line; `alp_heldout` is None without held-out text.
+    """
+
+    size: int
+    pieces: int | None = None
+    alp: float | None = None
+    alp_heldout: float | None = None
+    tokens_per_sentence: float | None = None
+    status: str = OK
+
+    @property
+    def ok(self) -> bool:
+        return self.status == OK
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A whole table by ascending size, as arrays [sizes]; NaN (or 0 pieces) where a size has no value."""
+
+    size: np.ndarray  # int64
+    pieces: np.ndarray  # int64
+    alp: np.ndarray  # float64, as the next two
+    alp_heldout: np.ndarray
+    tokens_per_sentence: np.ndarray
+    status: list[str]
+    ok: np.ndarray  # bool: there is a model of this size
+
+
+def write_points(path: str | os.PathLike, points: Iterable[Point]) -> None:
+    """Write rows in the order given, whole or not at all."""
+    write_tsv(path, COLUMNS, map(astuple, points))
+
+
+def read_points(path: str | os.PathLike) -> list[Point]:
+    """The rows of a point's or a curve's file.
+
+    Any text may stand in `status`; `size`, `alp` and `status` must be there, the other columns may be missing.
+    Raises VocapError, naming file, line and column, for what is no number, sizes that do not rise, or a row that
+    is `ok` and has no ALP.
+    """
+    points: list[Point] = []
+    for number, row in enumerate(read_tsv(path, required=("size", "alp", "status")), start=2):
+        where = f"{path}, line {number}"
+        point = Point(
+            size=_whole(where, "size", row["size"]),
+            pieces=_whole(where, "pieces", row["pieces"]) if row.get("pieces") else None,
+            alp=_real(where, "alp", row["alp"]),
+            alp_heldout=_real(where, "alp_heldout", row.get("alp_heldout")),
+            tokens_per_sentence=_real(where, "tokens_per_sentence", row.get("tokens_per_sentence")),
+            status=row["status"],
+        )
+        if point.ok and point.alp is None:
+            raise VocapError(f"{where}: status ok, but no alp; write the ALP, or the reason in status")
+        for column in ("alp", "alp_heldout"):
+            if (getattr(point, column) or 0) > 0:
+                raise VocapError(f"{where}: {column} {row[column]} is above 0, so no mean of log probabilities")
+        if points and point.size <= points[-1].size:
+            raise VocapError(f"{where}: size {point.size} after {points[-1].size}; sort the rows, one for a size")
+        points.append(point)
+    return points
+
+
+def read_curve(path: str | os.PathLike) -> Curve:
+    """A curve as arrays. Raises as `read_points`, and where the table has no row."""
+    points = read_points(path)
+    if not points:
+        raise VocapError(f"{path}: no rows; it needs one for every size")
+
+    def numbers(column: str) -> np.ndarray:
+        values = (getattr(point, column) for point in points)
+        return np.array([math.nan if value is None else value for value in values], np.float64)
+
+    return Curve(
+        size=np.array([point.size for point in points], np.int64),
+        pieces=np.array([point.pieces or 0 for point in points], np.int64),
+        alp=numbers("alp"),
+        alp_heldout=numbers("alp_heldout"),
+        tokens_per_sentence=numbers("tokens_per_sentence"),
+        status=[point.status for point in points],
+        ok=np.array([point.ok for point in points], bool),
+    )
+
+
+def _whole(where: str, column: str, cell: str) -> int:
+    if not (cell.isascii() and cell.isdigit() and 0 < len(cell) < 16 and int(cell) > 0):
+        raise VocapError(f"{where}: {column} {cell!r} is not a whole number above 0; correct it")
+    return int(cell)
+
+
+def _real(where: str, column: str, cell: str | None) -> float | None:
+    if not cell:
+        return None
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise VocapError(f"{where}: {column} {cell!r} is not a number; correct it, or leave the cell empty")
+    return value

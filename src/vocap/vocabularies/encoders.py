@@ -1,0 +1,119 @@
+"""Any tokenizer as an encoder: text in, ids out. Tokenizers from elsewhere are parsed, never executed."""
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from vocap.errors import VocapError
+
+MAX_JSON_BYTES = 1 << 28  # tokenizer.json of 500,000 pieces has about 40 MB
+
+
+class Encoder(Protocol):
+    """What ALP and the intrinsic evaluation ask of a tokenizer."""
+
+    size: int  # ids are below it
+    unk_id: int | None
+    pieces: list[str | None]  # by id; None where an id has no piece
+
+    def encode_batch(self, lines: list[str]) -> list[list[int]]:
+        """The ids of every line, no special tokens added."""
+        ...
+
+
+class SentencePieceEncoder:
+    """A SentencePiece processor."""
+
+    def __init__(self, processor):
+        self.processor = processor
+        self.size: int = processor.get_piece_size()
+        self.unk_id: int | None = processor.unk_id()
+
+    @property
+    def pieces(self) -> list[str | None]:
+        return self.processor.id_to_piece(list(range(self.size)))
+
+    def encode_batch(self, lines: list[str]) -> list[list[int]]:
+        # one thread: the workflow starts as many jobs as there are cores
+        return self.processor.encode(lines, num_threads=1) if lines else []
+
+
+class HuggingFaceEncoder:
+    """A `tokenizers.Tokenizer`; truncation and padding, which a file may ask for, are switched off."""
+
+    def __init__(self, tokenizer, unk_id: int | None):
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.tokenizer = tokenizer
+        self.unk_id = unk_id
+        self.ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
+        self.size: int = max(self.ids.values(), default=-1) + 1
+
+    @property
+    def pieces(self) -> list[str | None]:
+        pieces: list[str | None] = [None] * self.size
+        for piece, number in self.ids.items():
+            pieces[number] = piece
+        return pieces
+
+    def encode_batch(self, lines: list[str]) -> list[list[int]]:
+        return [entry.ids for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
+
+
+def load_encoder(path: str | os.PathLike) -> SentencePieceEncoder | HuggingFaceEncoder:
+    """The tokenizer of a SentencePiece model, a tokenizer.json, or a folder that holds either (the latter first).
+
+    Raises VocapError, naming the file, for anything that is neither.
+    """
+    from vocap.vocabularies.model_file import load_processor
+
+    path = Path(path)
+    if path.is_dir():
+        path = _in_folder(path)
+    try:
+        with open(path, "rb") as file:
+            start = file.read(64).lstrip()
+    except FileNotFoundError:
+        raise VocapError(
+            f"{path}: no such tokenizer; give a .model, tokenizer.json or a folder with one"
+        ) from None
+    if start.startswith(b"{"):
+        return _load_json(path)
+    return SentencePieceEncoder(load_processor(path))
+
+
+def _in_folder(folder: Path) -> Path:
+    if (folder / "tokenizer.json").exists():
+        return folder / "tokenizer.json"
+    models = sorted(folder.glob("*.model"))
+    if len(models) != 1:
+        found = ", ".join(model.name for model in models) or "none"
+        raise VocapError(f"{folder}: no tokenizer.json, and not one .model ({found}); name the file itself")
+    return models[0]
+
+
+def _load_json(path: Path) -> HuggingFaceEncoder:
+    import json
+
+    from tokenizers import Tokenizer
+
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise VocapError(f"{path}: {path.stat().st_size} bytes, too large for a tokenizer; is it the right file?")
+    text = path.read_bytes()
+    try:
+        model = json.loads(text)["model"]
+        unknown = model.get("unk_token"), model.get("unk_id")
+        tokenizer = Tokenizer.from_str(text.decode("utf-8"))
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # what Rust code panics with is no Exception
+        raise VocapError(f"{path}: not a Hugging Face tokenizer ({error}); save or download it again") from None
+    ids = tokenizer.get_vocab(with_added_tokens=True)
+    if not ids or max(ids.values()) >= 2 * len(ids) + 1000:
+        raise VocapError(
+            f"{path}: {len(ids)} tokens with ids up to {max(ids.values(), default=-1)}; save it again"
+        )
+    token, number = unknown
+    if token is not None:
+        number = ids.get(token)
+    return HuggingFaceEncoder(tokenizer, number if isinstance(number, int) else None)

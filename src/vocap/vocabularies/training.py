@@ -1,0 +1,179 @@
+"""One SentencePiece unigram model, with the settings of the reference code.
+
+`sentencepiece` 0.2.1 is the reference: other versions are other algorithms. It reads lines from an iterator and
+gives the model as bytes, so no path of the machine enters a model, and a model is the same wherever it is made.
+"""
+
+import io
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from vocap.errors import UsageError, VocapError
+from vocap.vocabularies.characters import (
+    COVERAGE,
+    MAX_LINE_BYTES,
+    META_PIECES,
+    character_counts,
+    is_trainable,
+    required_characters,
+    trainer_normalizer,
+)
+
+logger = logging.getLogger(__name__)
+
+INPUT_SENTENCES = 1_000_000  # the reference code's input_sentence_size
+MAX_SIZE = 100_000_000  # far above any text; from 1,952,257,863 SentencePiece overflows and never returns
+
+_TOO_HIGH = re.compile(r"Vocabulary size too high \(\d+\)\. Please set it to a value <= (\d+)")
+_TOO_SMALL = re.compile(r"Vocabulary size is smaller than required_chars\. \d+ vs (\d+)")
+
+
+class Unreachable(VocapError):
+    """A size that this text cannot give; `reason` is what a table shows."""
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self.reason = reason
+
+
+def train(
+    source: str | os.PathLike | Iterable[str],
+    size: int,
+    coverage: float = COVERAGE,
+    threads: int = 1,
+    *,
+    unk_id: int = 0,
+    bos_id: int = 1,
+    eos_id: int = 2,
+    pad_id: int = -1,
+    byte_fallback: bool = False,
+    user_defined_symbols: Sequence[str] = (),
+    control_symbols: Sequence[str] = (),
+) -> bytes:
+    """Train a unigram model of exactly `size` ids and return its file's bytes.
+
+    `source` is a text file (UTF-8, a sentence a line) or lines. Of more than a million lines SentencePiece
+    samples a million, always the same ones. `threads` is written into the model and, as it changes the order
+    of sums, can change pieces: keep it fixed. An id of -1 leaves that meta piece out.
+
+    Raises Unreachable where the text has too little variety, too many characters or none at all for the size;
+    UsageError for settings that SentencePiece would refuse; VocapError for text that is not UTF-8.
+    """
+    import sentencepiece
+
+    if isinstance(source, str | os.PathLike):
+        from vocap.vocabularies.text import read_lines
+
+        lines = read_lines(source)
+    else:
+        lines = source
+    symbols = [*user_defined_symbols, *control_symbols]
+    ids = [unk_id, bos_id, eos_id, pad_id]
+    _check(size, coverage, threads, ids, symbols)
+
+    shortest = min(len(meta.encode("utf-8")) for meta in [*META_PIECES, *symbols])
+    if shortest * coverage <= MAX_LINE_BYTES * (1 - coverage):
+        # Symbols can be all that the coverage asks for: then no character is required, and the process would end.
+        lines = list(lines)
+        if not required_characters(character_counts([lines], [*META_PIECES, *symbols]), coverage):
+            raise Unreachable("no text: symbols only")
+    reader = _Lines(lines)
+    model = io.BytesIO()
+    meta_count = sum(number >= 0 for number in ids) + len(symbols) + 256 * byte_fallback
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(reader),
+            model_writer=model,
+            model_type="unigram",
+            vocab_size=size,
+            character_coverage=coverage,
+            input_sentence_size=INPUT_SENTENCES,
+            shuffle_input_sentence=True,
+            hard_vocab_limit=True,
+            num_threads=threads,
+            unk_id=unk_id,
+            bos_id=bos_id,
+            eos_id=eos_id,
+            pad_id=pad_id,
+            byte_fallback=byte_fallback,
+            user_defined_symbols=list(user_defined_symbols),
+            control_symbols=list(control_symbols),
+            minloglevel=2,
+        )
+    except (RuntimeError, OSError) as error:
+        if reader.error is not None:
+            raise reader.error from None
+        raise _explain(str(error), meta_count) from None
+    if reader.skipped:
+        logger.warning(
+            "%d lines were not trained on: longer than %d bytes, or with U+2585, which SentencePiece reserves",
+            reader.skipped,
+            MAX_LINE_BYTES,
+        )
+    return model.getvalue()
+
+
+class _Lines:
+    """The lines, but for those before the first visible one, and a count of what the trainer will skip.
+
+    Text without a visible character ends the whole process inside SentencePiece (a failed CHECK of
+    `MakeSeedSentencePieces`), so one is looked for before it is called. What goes wrong while lines are read is
+    kept in `error`, as SentencePiece passes on the words only.
+    """
+
+    def __init__(self, lines: Iterable[str]):
+        self.error: Exception | None = None
+        self.skipped = 0
+        self._lines = iter(lines)
+        normalizer = trainer_normalizer()
+        for line in self._lines:
+            if is_trainable(line) and normalizer.normalize(line):
+                self._first = line
+                return
+            self.skipped += bool(line.strip()) and not is_trainable(line)
+        raise Unreachable("no text")
+
+    def __iter__(self) -> Iterator[str]:
+        yield self._first
+        try:
+            for line in self._lines:
+                self.skipped += not is_trainable(line)
+                yield line
+        except Exception as error:
+            self.error = error
+            raise
+
+
+def _check(size: int, coverage: float, threads: int, ids: Sequence[int], symbols: Sequence[str]) -> None:
+    """Refuse what SentencePiece refuses, with words of our own, and what would hang or end the process."""
+    if not 1 <= size <= MAX_SIZE:
+        raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
+    if not 0.98 <= coverage <= 1:
+        raise UsageError(f"coverage {coverage}: SentencePiece takes 0.98 to 1")
+    if not 1 <= threads <= 1024:
+        raise UsageError(f"threads {threads}: SentencePiece takes 1 to 1024")
+    used = [number for number in ids if number >= 0]
+    if ids[0] < 0 or len(set(used)) < len(used):
+        raise UsageError(f"ids {ids} of <unk>, <s>, </s>, <pad>: <unk> needs one, and no two may be equal")
+    if max(used) >= size:
+        raise UsageError(f"ids {ids} of <unk>, <s>, </s>, <pad>: one is not below the size, {size}")
+    for symbol in symbols:
+        if not symbol or any(ord(character) < 32 for character in symbol):
+            raise UsageError(f"symbol {symbol!r}: write one or more characters, none of them a control character")
+        if symbol in (*META_PIECES, "<pad>") or symbols.count(symbol) > 1:
+            raise UsageError(f"symbol {symbol!r} is already defined; leave it out")
+
+
+def _explain(message: str, meta_pieces: int) -> VocapError:
+    """The reason for a table, from what SentencePiece 0.2.1 says."""
+    if match := _TOO_HIGH.search(message):
+        return Unreachable(f"too little text: at most {match[1]} pieces")
+    if match := _TOO_SMALL.search(message):
+        return Unreachable(
+            f"too small: {int(match[1]) - meta_pieces} required characters need at least {match[1]} pieces"
+        )
+    if "!sentences_.empty()" in message:
+        return Unreachable("no text")
+    return VocapError(f"SentencePiece could not train: {message.strip()}")
