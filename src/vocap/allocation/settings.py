@@ -16,7 +16,8 @@ class Allocation(BaseModel):
         0.7, ge=0, le=10, allow_inf_nan=False, description="weight of a language: q_i^beta (Equation 2)"
     )
     rule: Literal["paper", "cost-aware"] = Field(
-        "paper", description="price of a step: the language's own size (paper), or the growth of the union (cost-aware)"
+        "paper",
+        description="price of a step: the language's own size (paper), or the growth of the union (cost-aware)",
     )
     search: Literal["greedy", "bisect"] = Field(
         "greedy", description="of the paper's rule: Algorithm 1's steps, or the published code's gain threshold"

@@ -1,0 +1,109 @@
+"""The files of an allocation: all of them, or none."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from vocap.allocation.inputs import Inputs
+from vocap.allocation.settings import Allocation
+from vocap.allocation.solution import SPECIALS, Assessment, Solution
+from vocap.files import replacing
+from vocap.tsv import format_cell
+
+COLUMNS = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
+
+
+def summarise(inputs: Inputs, settings: Allocation, solution: Solution) -> dict:
+    """What `summary.json` holds."""
+
+    def assessment(of: Assessment) -> dict:
+        return {
+            "rule": of.rule,
+            "union": of.union,
+            "objective": of.objective,
+            "way_percent": of.way_percent,
+        }
+
+    return {
+        "settings": settings.model_dump(),
+        "languages": len(solution.rows),
+        "left_out": inputs.left_out,
+        "special_tokens": SPECIALS,
+        "capacity": solution.capacity,
+        "sum_of_sizes": sum(row.size for row in solution.rows),
+        "union_before_clipping": solution.union,
+        "clipped": solution.clipped,
+        "short": solution.short,
+        "pieces": len(solution.vocabulary),
+        "required_characters": solution.required,
+        "required_characters_added": solution.required_added,
+        "objective_smallest": solution.objective_smallest,
+        "bound": solution.bound,
+        "chosen": assessment(solution.chosen),
+        "other_rule": assessment(solution.other),
+        "exhausted": solution.exhausted,
+        "warnings": solution.warnings,
+    }
+
+
+def write_allocation(output: str | os.PathLike, inputs: Inputs, settings: Allocation, solution: Solution) -> None:
+    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay."""
+    output = Path(output)
+    created = not output.exists()
+    texts = {
+        "allocation.tsv": _table(COLUMNS, ([getattr(row, name) for name in COLUMNS] for row in solution.rows)),
+        "vocabulary.tsv": _table(
+            ("piece", "languages"), ((piece, ",".join(held)) for piece, held in solution.vocabulary.items())
+        ),
+        "summary.json": [json.dumps(summarise(inputs, settings, solution), ensure_ascii=False, indent=2) + "\n"],
+    }
+    try:
+        with ExitStack() as stack:  # every file is complete on the disk before the first is renamed
+            for name, lines in texts.items():
+                file = stack.enter_context(replacing(output / name))
+                file.writelines(lines)
+                file.flush()
+                os.fsync(file.fileno())
+    except BaseException:
+        if created and output.is_dir() and not any(output.iterdir()):
+            output.rmdir()
+        raise
+
+
+def _table(columns, rows) -> Iterator[str]:
+    yield "\t".join(columns) + "\n"
+    for row in rows:
+        yield "\t".join(map(format_cell, row)) + "\n"
+
+
+def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
+    """The lines that the command prints: the languages by falling size, and how good the choice is."""
+    yield f"{'language':<10}{'q':>9}{'size':>8}{'own pieces':>12}{'gain':>12}"
+    for row in sorted(solution.rows, key=lambda row: (-row.size, row.language)):
+        gain = "" if row.gain is None else f"{row.gain:.5g}"
+        yield f"{row.language:<10}{row.q:>9.5f}{row.size:>8,}{row.own_pieces:>12,}{gain:>12}"
+    sizes = sum(row.size for row in solution.rows)
+    yield ""
+    yield (
+        f"{len(solution.rows)} languages, {sizes:,} pieces by size, {solution.union:,} in the union; "
+        f"{len(solution.vocabulary):,} kept of a room for {solution.capacity:,} "
+        f"({solution.clipped:,} clipped, {solution.short:,} short)"
+    )
+    yield (
+        f"{solution.required:,} required characters, of which {solution.required_added:,} were in no chosen vocabulary"
+    )
+    yield f"{settings.rule}: {_way(solution.chosen)}"
+    yield f"the {solution.other.rule} rule would have given: {_way(solution.other)}"
+    if solution.exhausted:
+        yield f"at the end of their curves: {', '.join(solution.exhausted)}"
+
+
+def _way(of: Assessment) -> str:
+    if of.way_percent is None:
+        return "the smallest sizes do not fit, so there is no distance to a bound"
+    return (
+        f"{of.way_percent:.2f} % of the way to the bound, F = {of.objective:.6g} nats "
+        f"at the last union that fits, {of.union:,}"
+    )

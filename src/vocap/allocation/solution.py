@@ -1,0 +1,196 @@
+"""One allocation from beginning to end: choose, compare with the bound and the other rule, clip to size."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vocap.allocation.bisection import allocate_bisect
+from vocap.allocation.bound import upper_bound
+from vocap.allocation.characters import required_characters
+from vocap.allocation.clipping import clip
+from vocap.allocation.cost_aware import allocate_cost_aware
+from vocap.allocation.greedy import Choice, allocate_greedy, next_gain
+from vocap.allocation.inputs import Inputs, sampling_probabilities
+from vocap.allocation.ladders import Problem, Union, merge
+from vocap.allocation.settings import Allocation
+from vocap.errors import VocapError
+
+SPECIALS = 5  # <s> <pad> </s> <unk> <mask>: rows of the tokenizer that are not pieces
+OTHER = {"paper": "cost-aware", "cost-aware": "paper"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of allocation.tsv; `gain` None at the smallest size."""
+
+    language: str
+    n: float
+    q: float
+    weight: float
+    size: int
+    gain: float | None
+    own_pieces: int
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A rule's choice at its last union that fits: F, and the share of the way from F_min to the bound, percent.
+
+    Both are None when the smallest sizes alone do not fit.
+    """
+
+    rule: str
+    union: int | None
+    objective: float | None
+    way_percent: float | None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Everything that is written or printed about an allocation."""
+
+    rows: list[Row]
+    vocabulary: dict[str, list[str]]  # piece to the languages whose chosen vocabulary holds it
+    capacity: int
+    required: int
+    required_added: int
+    union: int
+    clipped: int
+    short: int
+    objective_smallest: float
+    bound: float | None
+    chosen: Assessment
+    other: Assessment
+    exhausted: list[str]
+    warnings: list[str]
+
+
+def solve(inputs: Inputs, settings: Allocation, scores: Callable[[str, int], dict[str, float]]) -> Solution:
+    """Allocate. `scores(language, size)` gives the pieces of a chosen model and their scores, when they are needed.
+
+    Raises UsageError for a total below the required characters.
+    """
+    languages = inputs.languages
+    q = sampling_probabilities([entry.n for entry in languages], settings.alpha)
+    weights = q**settings.beta
+    known = [which for which, entry in enumerate(languages) if entry.characters is not None]
+    required = required_characters([languages[k].characters for k in known], [float(q[k]) for k in known])
+    problem = merge(
+        [entry.language for entry in languages],
+        [entry.index for entry in languages],
+        [entry.alp for entry in languages],
+        weights.tolist(),
+        required,
+        settings.total - SPECIALS,
+        settings.curve,
+    )
+    choices = {
+        "paper": (allocate_bisect if settings.search == "bisect" else allocate_greedy)(problem),
+    }
+    choices["cost-aware"] = allocate_cost_aware(problem, choices["paper"])
+    choice = choices[settings.rule]
+    bound = upper_bound(problem) if choice.fitting is not None else None
+    chosen, other = (
+        _assess(problem, rule, choices[rule], bound) for rule in (settings.rule, OTHER[settings.rule])
+    )
+
+    union = Union(problem, choice.ranks)
+    vocabulary = _pieces(inputs, problem, choice.ranks, required)
+    assert len(vocabulary) == union.size, (len(vocabulary), union.size)
+    pieces, dropped = clip(
+        list(vocabulary), required, problem.capacity, _slices(inputs, problem, choice, vocabulary, scores)
+    )
+    exhausted = [
+        ladder.language for which, ladder in enumerate(problem.ladders) if next_gain(union, which) == -np.inf
+    ]
+    short = problem.capacity - len(pieces)
+    warnings = list(inputs.warnings)
+    if short:
+        warnings.append(
+            f"a total of {settings.total} is above all that the languages have: {len(pieces)} pieces and "
+            f"{SPECIALS} special tokens; the vocabulary stays {short} short (larger sizes or more text would fill it)"
+        )
+    if choice.fitting is None:
+        warnings.append(
+            f"a total of {settings.total} is below the smallest sizes of all languages, {union.size + SPECIALS} "
+            "together; their lowest-scored pieces are clipped (leave out languages, or train smaller sizes)"
+        )
+    return Solution(
+        rows=_rows(inputs, problem, union, q),
+        vocabulary={piece: vocabulary[piece] for piece in pieces},
+        capacity=problem.capacity,
+        required=len(required),
+        required_added=sum(not vocabulary[character] for character in required),
+        union=union.size,
+        clipped=len(dropped),
+        short=short,
+        objective_smallest=problem.objective([0] * len(languages)),
+        bound=bound,
+        chosen=chosen,
+        other=other,
+        exhausted=exhausted,
+        warnings=warnings,
+    )
+
+
+def _assess(problem: Problem, rule: str, choice: Choice, bound: float | None) -> Assessment:
+    if choice.fitting is None or bound is None:
+        return Assessment(rule, None, None, None)
+    smallest = problem.objective([0] * len(problem.ladders))
+    objective = problem.objective(choice.fitting)
+    room = bound - smallest
+    way = 100 * (objective - smallest) / room if room > 1e-12 * abs(bound) else 100.0
+    return Assessment(rule, choice.fitting_union, objective, way)
+
+
+def _rows(inputs: Inputs, problem: Problem, union: Union, q: np.ndarray) -> list[Row]:
+    holders = union.count.copy()
+    holders[problem.required] -= 1
+    rows = []
+    for entry, ladder, rank, probability in zip(inputs.languages, problem.ladders, union.ranks, q, strict=True):
+        rows.append(
+            Row(
+                language=entry.language,
+                n=entry.n,
+                q=float(probability),
+                weight=float(ladder.weight),
+                size=int(ladder.sizes[rank]),
+                gain=float(ladder.gains[rank - 1]) if rank else None,
+                own_pieces=int(np.count_nonzero(holders[ladder.members(rank)] == 1)),
+            )
+        )
+    return rows
+
+
+def _pieces(inputs: Inputs, problem: Problem, ranks: Sequence[int], required: list[str]) -> dict[str, list[str]]:
+    """The union before clipping, each piece with the languages that hold it, sorted by piece."""
+    holders: dict[str, list[str]] = {character: [] for character in required}
+    number: dict[int, str] = {}
+    for entry, ladder, rank in zip(inputs.languages, problem.ladders, ranks, strict=True):
+        members = np.sort(ladder.entry[(ladder.start <= rank) & (rank < ladder.stop)])
+        for piece, shared in zip(entry.index.strings(members), ladder.ids[members].tolist(), strict=True):
+            if number.setdefault(shared, piece) != piece:
+                raise VocapError(
+                    f"the pieces {piece!r} and {number[shared]!r} have one hash; leave a language out"
+                )
+            holders.setdefault(piece, []).append(entry.language)
+    return dict(sorted(holders.items()))
+
+
+def _slices(inputs, problem: Problem, choice: Choice, vocabulary: dict[str, list[str]], scores):
+    """Candidates for clipping: the new pieces of the last step, then every piece by its best score."""
+    if choice.last is not None:
+        ladder, index = problem.ladders[choice.last], inputs.languages[choice.last].index
+        rank = choice.ranks[choice.last]
+        before = Union(problem, choice.fitting)
+        entering = ladder.entry[ladder.start == rank]
+        new = index.strings(entering[before.count[ladder.ids[entering]] == 0])
+        of_model = scores(ladder.language, int(ladder.sizes[rank]))
+        yield {piece: of_model[piece] for piece in new}
+    best: dict[str, float] = {}
+    for ladder, rank in zip(problem.ladders, choice.ranks, strict=True):
+        for piece, score in scores(ladder.language, int(ladder.sizes[rank])).items():
+            if piece in vocabulary and score > best.get(piece, -np.inf):
+                best[piece] = score
+    yield best
