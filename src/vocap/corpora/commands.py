@@ -1,0 +1,204 @@
+"""`vocap fetch`, `vocap sample`, `vocap weigh`, `vocap mix`."""
+
+import json
+import logging
+import time
+from pathlib import Path
+
+import click
+
+from vocap.errors import VocapError
+
+log = logging.getLogger(__name__)
+
+
+@click.command
+@click.argument("url")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False), help="The file; FILE.json beside it."
+)
+@click.option("--sha256", help="Refuse the file unless this is its SHA-256, in hexadecimal.")
+@click.option("--limit-bytes", type=click.IntRange(min=1), help="Fetch only so many bytes from its start.")
+def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) -> None:
+    """Download one file over http or https, going on where an earlier call was cut.
+
+    What has arrived is kept in FILE.part until the whole is there. FILE.json says how long the whole file is and
+    whether this is all of it: `vocap sample` extrapolates by that.
+    """
+    from vocap.corpora.download import download
+
+    note = download(url, Path(output), sha256=sha256, limit_bytes=limit_bytes)
+    whole = (
+        "complete"
+        if note["complete"]
+        else f"the beginning of {note['total_bytes'] or 'an unknown number of'} bytes"
+    )
+    log.info("%s: %s bytes, %s", output, f"{note['fetched_bytes']:,}", whole)
+
+
+@click.command
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@click.option("--language", required=True, help="Its code, for stats.json and messages.")
+@click.option("--source", "source_name", default="own", show_default=True, help="Name noted in stats.json.")
+@click.option("--format", "layout", default="text", show_default=True, help="text, jsonl:FIELD or tsv:COLUMN.")
+@click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles.")
+@click.option("--escaped-newlines", is_flag=True, help="A backslash and an n stand for a line end.")
+@click.option("--max-sentences", type=click.IntRange(min=1), default=1_000_000, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--scan-bytes", type=click.IntRange(min=1), help="Read no more than this of the files as stored.")
+@click.option("--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json.")
+@click.option("--train", required=True, type=click.Path(dir_okay=False))
+@click.option("--heldout", required=True, type=click.Path(dir_okay=False))
+@click.option("--stats", required=True, type=click.Path(dir_okay=False))
+def sample(
+    files: tuple[str, ...],
+    language: str,
+    source_name: str,
+    layout: str,
+    split_sentences: bool,
+    escaped_newlines: bool,
+    max_sentences: int,
+    seed: int,
+    scan_bytes: int | None,
+    allow_empty: bool,
+    train: str,
+    heldout: str,
+    stats: str,
+) -> None:
+    """Sample the lines of one language's files into train and held-out text.
+
+    FILEs are plain, gzip, xz, zstd or bzip2, read once, in bounded memory. Invalid, empty, overlong and duplicate
+    lines are dropped and counted in stats.json.
+    """
+    from vocap.corpora.corpus import Corpus, check_present
+    from vocap.corpora.records import Layout
+    from vocap.corpora.sampling import draw_sample
+    from vocap.files import replacing
+
+    parsed = Layout.parse(layout, split_sentences, escaped_newlines)
+    missing = None
+    try:
+        check_present(language, files)
+        corpus = Corpus(files, parsed, scan_bytes)
+        drawn = draw_sample(corpus, max_sentences, seed, _progress(language))
+        if not drawn.counts["kept"]:
+            found = ", ".join(
+                f"{drawn.counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
+            )
+            raise VocapError(f"{files[0]}: no usable line of {language} ({found}); check the file and its format")
+    except VocapError as error:
+        if not allow_empty or not _is_empty(files):
+            raise
+        missing = f"source {source_name} has no text in {language}"
+        log.warning("%s; give it another source under corpora, or leave it out (%s)", missing, error)
+        corpus, drawn = Corpus((), parsed), draw_sample((), max_sentences, seed)
+    with replacing(stats) as out, replacing(heldout, "wb") as held, replacing(train, "wb") as trained:
+        for target, lines in ((trained, drawn.train), (held, drawn.heldout)):
+            target.writelines(line + b"\n" for line in lines)
+        summary = _stats(language, source_name, drawn, corpus, missing)
+        out.write(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    if not missing:
+        about = "" if corpus.complete else f", about {summary['n']:,} in the whole"
+        log.info(
+            "%s: %s lines read%s; %s kept: %s train, %s held out",
+            language, f"{summary['read']:,}", about,
+            *(f"{summary[name]:,}" for name in ("kept", "train", "heldout")),
+        )  # fmt: skip
+
+
+def _is_empty(files: tuple[str, ...]) -> bool:
+    """Whether there is nothing to read at all, which differs from text that cannot be used."""
+    return not any(Path(file).is_file() and Path(file).stat().st_size for file in files)
+
+
+def _stats(language: str, source: str, drawn, corpus, missing: str | None) -> dict:
+    """The contents of stats.json; docs/corpora.md explains each."""
+    counts = drawn.counts
+    names = ("read", "kept", "train", "heldout", "empty", "overlong", "invalid_utf8", "duplicates", "no_field")
+    return {
+        "language": language,
+        "source": source,
+        **{name: counts[name] for name in (*names, "valid", "bytes")},
+        "complete": corpus.complete,
+        "n": corpus.extrapolated(counts["valid"]),
+        "n_bytes": corpus.extrapolated(counts["bytes"]),
+        "scanned_bytes": corpus.consumed,
+        "total_bytes": corpus.total,
+        "missing": missing,
+    }
+
+
+def _progress(language: str, every_s: float = 30.0):
+    """A line on standard error every so often, for files that take hours."""
+    last = time.monotonic()
+
+    def tell(file, read: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= every_s:
+            last = time.monotonic()
+            share = f"{file.consumed / file.size:.0%} of " if file.size else ""
+            log.info("%s: %s lines read, %s%s", language, f"{read:,}", share, file.path)
+
+    return tell
+
+
+@click.command
+@click.argument("stats", nargs=-1, required=True, type=click.Path(dir_okay=False), metavar="STATS.json...")
+@click.option("--by", default="lines", show_default=True, help="lines, bytes, or a numeric column of the table.")
+@click.option("--languages", "table", type=click.Path(dir_okay=False), help="The table, instead of the usual one.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False), help="Columns language, n, source."
+)
+def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
+    """Collect n of every language, the size that Equation 3 weighs it by."""
+    from vocap.corpora.weights import weigh_languages
+    from vocap.languages import read_languages
+    from vocap.tsv import write_tsv
+
+    named = {} if by in ("lines", "bytes") else read_languages(table)
+    rows = weigh_languages([_read_stats(path) for path in stats], by, named, table or "the table of languages")
+    write_tsv(output, ("language", "n", "source"), rows)
+    absent = [language for language, n, _ in rows if not n]
+    if absent:
+        log.warning("no text, left out from here on: %s", " ".join(absent))
+
+
+def _read_stats(path: str) -> dict:
+    try:
+        entry = json.loads(Path(path).read_bytes())
+        complete = isinstance(entry["language"], str) and {"kept", "n", "n_bytes", "complete"} <= entry.keys()
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such file; make it with: vocap sample") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        complete = False
+    if not complete:
+        raise VocapError(f"{path}: not the stats.json of a sample; make it again with: vocap sample")
+    return entry
+
+
+@click.command
+@click.option("--weights", required=True, type=click.Path(dir_okay=False), help="Columns language, n.")
+@click.option("--alpha", type=click.FloatRange(0, 10), default=0.7, show_default=True, help="Of Equation 3.")
+@click.option("--sentences", type=click.IntRange(min=1), default=1_000_000, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--corpora", required=True, type=click.Path(file_okay=False), help="Holds {lang}/train.txt.")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False))
+def mix(weights: str, alpha: float, sentences: int, seed: int, corpora: str, output: str) -> None:
+    """Draw the multilingual sample: lines of every language in proportion to n^alpha, shuffled.
+
+    A language with fewer lines than its share gives each of them several times.
+    """
+    from vocap.corpora.mixing import write_mix
+    from vocap.corpora.weights import read_weights, sampling_probabilities
+
+    sizes = read_weights(weights)
+    files = [(language, Path(corpora) / language / "train.txt") for language in sizes]
+    for language, file in files:
+        if sizes[language] and not file.exists():
+            raise VocapError(f"{file}: no such file, but {weights} gives {language} a weight; run: vocap sample")
+    try:
+        q = sampling_probabilities(list(sizes.values()), alpha)
+    except ValueError as error:
+        raise VocapError(f"{weights}: {error}") from None
+    counts = write_mix(output, files, q, sentences, seed)
+    log.info("%s: %s lines of %s languages", output, f"{sentences:,}", int((counts > 0).sum()))

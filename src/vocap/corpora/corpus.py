@@ -1,0 +1,69 @@
+"""The files of one language, read up to a limit, and what their parts say of the whole."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+import orjson
+
+from vocap.corpora.records import Layout, TextFile
+from vocap.errors import VocapError
+
+
+def prefix_of(path: str | os.PathLike) -> dict | None:
+    """What `vocap fetch` noted beside a file of which it has only the beginning; None for a whole file."""
+    try:
+        with open(f"{os.fspath(path)}.json", "rb") as file:
+            note = orjson.loads(file.read(1 << 16))
+    except (FileNotFoundError, NotADirectoryError, orjson.JSONDecodeError):
+        return None
+    if not isinstance(note, dict) or note.get("complete") is not False or "fetched_bytes" not in note:
+        return None
+    return note
+
+
+class Corpus:
+    """The files of one language, in order; iterate once, then read the attributes.
+
+    `scan_bytes` bounds the bytes read of all files together, as they are stored. `consumed`: bytes read; `total`:
+    bytes of the whole files, those not fetched or not opened too, None where a server never said; `complete`:
+    whether everything was read.
+    """
+
+    def __init__(self, paths: Sequence[str], layout: Layout, scan_bytes: int | None = None) -> None:
+        self.paths, self.layout, self.scan_bytes = paths, layout, scan_bytes
+        self.consumed, self.total, self.complete = 0, 0, True
+
+    def __iter__(self) -> Iterator[TextFile]:
+        for path in self.paths:
+            prefix = prefix_of(path)
+            left = None if self.scan_bytes is None else self.scan_bytes - self.consumed
+            size = os.stat(path).st_size
+            if left is None or left > 0:
+                file = TextFile(path, self.layout, left, cut=prefix is not None)
+                yield file
+                self.consumed += file.consumed
+                size = file.size
+                self.complete &= file.ended
+            else:
+                self.complete = False
+            if prefix is not None:
+                size = prefix.get("total_bytes")
+            self.total = None if size is None or self.total is None else self.total + size
+
+    def extrapolated(self, count: int) -> int:
+        """`count`, of the part that was read, for the whole: in proportion to the bytes of the files."""
+        if self.complete or not self.consumed or self.total is None:
+            return count
+        return round(count * max(1.0, self.total / self.consumed))
+
+
+def check_present(language: str, paths: Sequence[str]) -> None:
+    """Raises VocapError for a file that is not there, is a folder, or is empty."""
+    remedy = f"put text in {language} there, give {language} another source under corpora, or leave it out"
+    for path in paths:
+        if not os.path.exists(path):
+            raise VocapError(f"{path}: no such file; {remedy}")
+        if os.path.isdir(path):
+            raise VocapError(f"{path}: a folder, not a file of text; {remedy}")
+        if os.path.isfile(path) and os.path.getsize(path) == 0:
+            raise VocapError(f"{path}: the file is empty; {remedy}")

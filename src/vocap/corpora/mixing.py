@@ -1,0 +1,130 @@
+"""The multilingual sample: so many lines of each language as Equation 3 says, shuffled on disk."""
+
+import mmap
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.files import replacing
+
+BUCKET_BYTES = 1 << 26  # of text shuffled in memory at a time
+_SEARCH = 1 << 24
+
+
+def quotas(sentences: int, q: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Whole numbers near `sentences * q` that add up to `sentences`, by largest remainder (earlier ones first).
+
+    >>> quotas(10, [0.5, 0.25, 0.25, 0]).tolist()
+    [5, 3, 2, 0]
+    """
+    exact = np.asarray(q, np.float64) * sentences
+    counts = np.floor(exact).astype(np.int64)
+    short = sentences - int(counts.sum())
+    present = np.flatnonzero(np.asarray(q) > 0)
+    order = present[np.argsort((counts - exact)[present], kind="stable")]
+    counts[order[:short]] += 1
+    return counts
+
+
+def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.ndarray:
+    """Indices, rising, of `quota` out of `lines` lines: each floor(quota / lines) times or once more."""
+    passes, rest = divmod(quota, lines)
+    extra = np.sort(generator.choice(lines, rest, replace=False))
+    return np.sort(np.concatenate([np.repeat(np.arange(lines), passes), extra]))
+
+
+def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
+    r"""Where lines start, int64, and after the last the length: line i is `data[bounds[i]:bounds[i + 1]]`."""
+    stops = [np.zeros(1, np.int64)]
+    for start in range(0, len(data), _SEARCH):
+        block = np.frombuffer(data[start : start + _SEARCH], np.uint8)
+        stops.append(np.flatnonzero(block == 10) + (start + 1))
+    if stops[-1][-1:] != len(data):
+        stops.append(np.array([len(data)], np.int64))  # a last line without its line end
+    return np.concatenate(stops)
+
+
+def write_mix(
+    path: str | Path,
+    files: Sequence[tuple[str, str | Path]],
+    q: np.ndarray,
+    sentences: int,
+    seed: int,
+    bucket_bytes: int = BUCKET_BYTES,
+) -> np.ndarray:
+    """Write `sentences` lines of `files` (language, path), shuffled, each file's share by `q`; returns the shares.
+
+    Each line gets a random 63-bit key and is written to the bucket of the key's first bits; each bucket is
+    sorted by key: a uniform shuffle that does not depend on the number of buckets. Memory: one bucket and 32
+    bytes for each line of one language; disk: the output twice. A language's lines and keys depend on its own
+    share alone. Raises VocapError for a file without lines whose share is not 0.
+    """
+    path = Path(path)
+    counts = quotas(sentences, q)
+    with replacing(path, "wb") as output:
+        folder = path.with_name(f".{path.name}.buckets")
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier run that was killed
+        folder.mkdir()
+        try:
+            bits = _bucket_bits(files, counts, bucket_bytes)
+            for (language, file), quota in zip(files, counts.tolist(), strict=True):
+                if quota:
+                    code = int.from_bytes(language.encode(), "big")
+                    generator = np.random.Generator(np.random.PCG64([seed, code]))
+                    _deal(folder, language, file, quota, generator, bits)
+            for bucket in range(1 << bits):
+                _empty_bucket(folder / str(bucket), output)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return counts
+
+
+def _bucket_bits(files: Sequence[tuple[str, str | Path]], counts: np.ndarray, bucket_bytes: int) -> int:
+    """How many first bits of a key name the bucket, so that a bucket holds about `bucket_bytes`."""
+    total = 0.0
+    for (_, file), quota in zip(files, counts.tolist(), strict=True):
+        if quota:
+            with open(file, "rb") as text:
+                start = text.read(1 << 20)
+            total += quota * len(start) / max(1, start.count(b"\n"))
+    return max(0, int(np.ceil(np.log2(max(1.0, total / bucket_bytes)))))
+
+
+def _deal(
+    folder: Path, language: str, file: str | Path, quota: int, generator: np.random.Generator, bits: int
+) -> None:
+    """Append `quota` lines of `file` to the buckets, and their keys beside them."""
+    with open(file, "rb") as text:
+        if not text.seek(0, 2):
+            raise VocapError(
+                f"{file}: no line to take {quota:,} from; give {language} n = 0 in the weights, or some text"
+            )
+        with mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            bounds = line_bounds(data)
+            lines = chosen_lines(len(bounds) - 1, quota, generator)
+            keys = generator.integers(1 << 63, size=quota, dtype=np.int64)
+            buckets = keys >> (63 - bits)
+            order = np.argsort(buckets, kind="stable")
+            edges = np.searchsorted(buckets[order], np.arange((1 << bits) + 1))
+            for bucket in np.flatnonzero(np.diff(edges)).tolist():
+                members = order[edges[bucket] : edges[bucket + 1]]
+                picked = lines[members]
+                with open(folder / f"{bucket}.keys", "ab") as target:
+                    target.write(keys[members].tobytes())
+                with open(folder / str(bucket), "ab") as target:
+                    for start, end in zip(bounds[picked].tolist(), bounds[picked + 1].tolist(), strict=True):
+                        line = data[start:end]
+                        target.write(line if line.endswith(b"\n") else line + b"\n")
+
+
+def _empty_bucket(bucket: Path, output) -> None:
+    """Write a bucket's lines in the order of their keys, and remove it."""
+    if not bucket.exists():
+        return
+    lines = bucket.read_bytes().split(b"\n")
+    keys = np.fromfile(f"{bucket}.keys", np.int64)
+    output.write(b"\n".join([*(lines[index] for index in np.argsort(keys, kind="stable").tolist()), b""]))
+    bucket.unlink()

@@ -1,0 +1,201 @@
+"""Files of text as blocks of bytes, decompressed on the way, in bounded memory."""
+
+import bz2
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+
+import zstandard
+
+from vocap.errors import VocapError
+
+BLOCK = 1 << 20  # bytes of text handed on at a time, about
+_RAW = 1 << 18  # bytes of the file read at a time
+_LZMA_MEMORY = 1 << 29  # xz -9 needs 65 MiB; a file that claims more than this is refused
+
+
+class _Zlib:
+    """gzip, one member."""
+
+    name, raw = "gzip", _RAW
+
+    def __init__(self) -> None:
+        self._decoder = zlib.decompressobj(wbits=31)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while True:
+            block = self._decoder.decompress(data, BLOCK)
+            yield block
+            data = self._decoder.unconsumed_tail
+            if self.ended or (not data and len(block) < BLOCK):
+                return
+
+    @property
+    def ended(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def rest(self) -> bytes:
+        return self._decoder.unused_data
+
+
+class _Stream:
+    """xz or bzip2, one stream."""
+
+    raw = _RAW
+
+    def __init__(self, name: str, decoder: lzma.LZMADecompressor | bz2.BZ2Decompressor) -> None:
+        self.name, self._decoder = name, decoder
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while True:
+            yield self._decoder.decompress(data, BLOCK)
+            data = b""
+            if self.ended or self._decoder.needs_input:
+                return
+
+    @property
+    def ended(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def rest(self) -> bytes:
+        return self._decoder.unused_data
+
+
+class _Zstandard:
+    """zstd, one frame."""
+
+    # The decoder cannot be told to stop: 4 bytes of a frame can stand for 128 KiB, so this much input for 128 MiB.
+    name, raw = "zstd", 1 << 12
+
+    def __init__(self) -> None:
+        self._decoder = zstandard.ZstdDecompressor().decompressobj()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        yield self._decoder.decompress(data)
+
+    @property
+    def ended(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def rest(self) -> bytes:
+        return self._decoder.unused_data
+
+
+def _decoder(head: bytes) -> _Zlib | _Stream | _Zstandard | None:
+    """A decoder for what these first bytes announce; None for plain text."""
+    if head.startswith(b"\x1f\x8b"):
+        return _Zlib()
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return _Stream("xz", lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_LZMA_MEMORY))
+    if head.startswith(b"BZh") and head[3:4] in b"123456789":
+        return _Stream("bzip2", bz2.BZ2Decompressor())
+    if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5):
+        return _Zstandard()  # the second is a frame to be skipped; pzstd writes them first
+    return None
+
+
+class Blocks:
+    """The text of one file as blocks of bytes; iterate once, then (or meanwhile) read the attributes.
+
+    `consumed`: bytes of the file read so far, as it is stored; `size`: its length; `ended`: whether the end of the
+    whole text was reached, False where `limit_bytes` stopped the reading or the file is a prefix (`cut`).
+    """
+
+    def __init__(self, path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False) -> None:
+        self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
+        self.consumed, self.size, self.ended = 0, 0, False
+
+    def __iter__(self) -> Iterator[bytes]:
+        with open(self.path, "rb", buffering=0) as file:
+            self.size = os.fstat(file.fileno()).st_size
+            head = self._read(file, _RAW)
+            if _decoder(head) is None:
+                while head:
+                    yield head
+                    head = self._read(file, BLOCK)
+                self._stop()
+            else:
+                yield from _gathered(self._decompressed(head, file))
+
+    def _read(self, file, count: int) -> bytes:
+        """Up to `count` bytes, fewer only at the end of the file or at the limit."""
+        if self.limit_bytes is not None:
+            count = min(count, self.limit_bytes - self.consumed)
+        data = file.read(count) if count > 0 else b""
+        while 0 < len(data) < count and (more := file.read(count - len(data))):
+            data += more
+        self.consumed += len(data)
+        return data
+
+    def _stop(self) -> bool:
+        """Note how the reading ended; whether that was on purpose, before the end of the text."""
+        self.size = max(self.size, self.consumed)  # a pipe has no size
+        self.ended = not self.cut and self.consumed >= self.size
+        return not self.ended
+
+    def _decompressed(self, data: bytes, file) -> Iterator[bytes]:
+        """Members, streams or frames one after the other, zeros between them allowed (xz, tar on tapes)."""
+        decoder = first = _decoder(data)
+        while True:
+            while data and not decoder.ended:
+                for start in range(0, len(data), decoder.raw):
+                    try:
+                        yield from decoder.feed(data[start : start + decoder.raw])
+                    except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, ValueError) as error:
+                        raise self._broken(first.name, str(error)) from None
+                    if decoder.ended:
+                        data = decoder.rest + data[start + decoder.raw :]
+                        break
+                else:
+                    data = self._read(file, _RAW)
+            if not decoder.ended:
+                if not self._stop():
+                    raise VocapError(
+                        f"{self.path}: the {first.name} data stop in the middle, at byte {self.consumed}; "
+                        "the file was cut: copy or download it again"
+                    )
+                return
+            data = data.lstrip(b"\0")
+            while len(data) < 6 and (more := self._read(file, _RAW)):
+                data = (data + more).lstrip(b"\0")
+            if not data:
+                self._stop()
+                return
+            decoder = _decoder(data)
+            if decoder is None or decoder.name != first.name:
+                if len(data) < 6 and self._stop():
+                    return  # the limit fell inside the next member's first bytes
+                raise self._broken(first.name, f"something else follows its end, from {data[:4].hex()} on")
+
+    def _broken(self, kind: str, why: str) -> VocapError:
+        return VocapError(
+            f"{self.path}: {kind} data cannot be decompressed, before byte {self.consumed} ({why}); "
+            "copy or download it again, or unpack it by hand"
+        )
+
+
+def open_blocks(path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False) -> Blocks:
+    """The text of a file in blocks of about 1 MiB; its first bytes tell plain, gzip, xz, zstd and bzip2 apart.
+
+    `limit_bytes` bounds the bytes read of the file as it is stored; `cut` says that the file is a prefix of a
+    longer one. Memory: a few blocks, whatever the file claims (128 MiB for a hostile zstd frame). Raises
+    VocapError for damaged or truncated data, and OSError.
+    """
+    return Blocks(path, limit_bytes, cut)
+
+
+def _gathered(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Small blocks joined to BLOCK bytes or more."""
+    waiting, length = [], 0
+    for block in blocks:
+        waiting.append(block)
+        length += len(block)
+        if length >= BLOCK:
+            yield b"".join(waiting)
+            waiting, length = [], 0
+    if length:
+        yield b"".join(waiting)
