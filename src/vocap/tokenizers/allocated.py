@@ -68,6 +68,34 @@ def read_models(vocabularies: str | os.PathLike, sizes: dict[str, int]):
     return models, normalizer
 
 
+def token_shares(
+    vocabularies: str | os.PathLike, sizes: dict[str, int], shares: dict[str, float]
+) -> dict[str, float]:
+    """The share of each language in the tokens of the multilingual sample, from its share q_l of the sentences.
+
+    A sentence of language l has `tokens_per_sentence` tokens in its chosen model (`curve.tsv`).
+    Raises VocapError, naming file and line, where the curve does not say.
+    """
+    tokens = {}
+    for language, size in sizes.items():
+        path = Path(vocabularies) / language / "curve.tsv"
+        for number, row in enumerate(read_tsv(path, ("size", "tokens_per_sentence")), start=2):
+            if row["size"] == str(size):
+                try:
+                    tokens[language] = shares[language] * float(row["tokens_per_sentence"])
+                except ValueError:
+                    tokens[language] = -1.0
+                if not 0 < tokens[language] < float("inf"):
+                    raise VocapError(
+                        f"{path}, line {number}: tokens_per_sentence of size {size} is "
+                        f"{row['tokens_per_sentence']!r}, not a positive number; run vocap curve again"
+                    )
+        if language not in tokens:
+            raise VocapError(f"{path}: no row of size {size}, which the allocation chose; run vocap curve again")
+    total = sum(tokens.values())
+    return {language: value / total for language, value in tokens.items()}
+
+
 def read_weights(path: str | os.PathLike, languages: list[str], alpha: float) -> dict[str, float]:
     """q_l of `languages` by Equation 3 over these languages, from a table with the columns language and n.
 

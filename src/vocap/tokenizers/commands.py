@@ -34,7 +34,12 @@ def _checked(symbols: tuple[str, ...]) -> list[str]:
 
 @click.command()
 @click.option("--allocation", required=True, type=PATH, help="folder with allocation.tsv and vocabulary.tsv")
-@click.option("--vocabularies", required=True, type=PATH, help="folder with {language}/models/{size}.model")
+@click.option(
+    "--vocabularies",
+    required=True,
+    type=PATH,
+    help="folder with {language}/curve.tsv and {language}/models/{size}.model",
+)
 @click.option("--weights", required=True, type=PATH, help="table with the columns language, n")
 @click.option("--mix", required=True, type=PATH, help="the multilingual sample, one sentence a line")
 @click.option(
@@ -58,11 +63,13 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, coverage, byte_fa
     """
     symbols = _checked(symbols)
     from vocap.tokenizers.accounts import write_tokenizer
-    from vocap.tokenizers.allocated import read_allocation, read_models, read_weights
+    from vocap.tokenizers.allocated import read_allocation, read_models, read_weights, token_shares
     from vocap.tokenizers.multilingual import fit as fit_vocap
 
     chosen = read_allocation(allocation)
     shares = read_weights(weights, list(chosen.sizes), alpha)
+    if scores == "mixture":
+        shares = token_shares(vocabularies, chosen.sizes, shares)
     models, normalizer = read_models(vocabularies, chosen.sizes)
     fitted = fit_vocap(chosen.owners, models, shares, normalizer, mix, scores, coverage, byte_fallback, symbols)
     fitted.description["settings"]["alpha"] = alpha

@@ -7,7 +7,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from sentencepiece import SentencePieceNormalizer, SentencePieceProcessor, sentencepiece_model_pb2
+from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from vocap.errors import VocapError
 from vocap.tokenizers.settings import META
@@ -38,18 +38,10 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
     return np.rint(np.asarray(scores, np.float64) / STEP) * STEP
 
 
-def pinned_normalizer():
-    """The `NormalizerSpec` that the installed SentencePiece trains with: nmt_nfkc, dummy prefix, U+2581."""
-    normalizer = SentencePieceNormalizer(
-        rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
-    )
-    proto = sentencepiece_model_pb2.ModelProto.FromString(normalizer.serialized_model_proto())
-    return proto.normalizer_spec
-
-
 def build_model(contents: Contents, normalizer_spec):
     """The `ModelProto` of `contents` in the shared layout; scores are rounded here.
 
+    `normalizer_spec` is that of a trained model, so that text is normalised as in its training.
     Raises VocapError for a piece that stands twice, is empty, or has the name of another row.
     """
     scores = round_scores(contents.scores)

@@ -20,7 +20,8 @@ from vocap.vocabularies.text import read_blocks
 
 ALP_LINES = 50_000  # of the sample, for what raising costs: twice 1 s, and ALP is stable to 0.1 % from 10,000 on
 HOW = {
-    "mixture": "log sum_l q_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x)",
+    "mixture": "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x), "
+    "w_l the language's share of the tokens of the multilingual sample (q_l times its tokens a sentence)",
     "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
     "viterbi": "max_l log p_l(x), then 2 rounds of log(max(Viterbi count, 0.5) / sum) on the multilingual sample",
 }
@@ -49,7 +50,8 @@ def fit(
 ) -> Fitted:
     """Fit the allocated pieces (the keys of `owners`) and lay them out; T = pieces + 5.
 
-    `models` are the chosen models (language to {piece: log probability}), `weights` q_l (sum 1), `normalizer` the
+    `models` are the chosen models (language to {piece: log probability}), `weights` w_l (sum 1; only a mixture
+    uses them), `normalizer` the
     `NormalizerSpec` of the models, `mix` the multilingual sample. Raises VocapError where T is too small.
     """
     total = len(owners) + len(META)
