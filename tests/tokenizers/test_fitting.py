@@ -1,0 +1,277 @@
+"""`vocap fit`: exactly the allocated pieces, all of them alive, and an account of every one."""
+
+import json
+import math
+import shutil
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentencepiece import SentencePieceProcessor
+
+from tests.tokenizers.made import NUMBERS, SIZES, TOKENS, Made, make_stages
+from vocap import cli
+from vocap.tokenizers import fitting
+from vocap.tsv import read_tsv, write_tsv
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory) -> Made:
+    return make_stages(tmp_path_factory.mktemp("stages"))
+
+
+@pytest.fixture
+def copy(stages, tmp_path) -> Made:
+    """The stages once more, to be damaged."""
+    shutil.copytree(stages.root, tmp_path / "stages")
+    return Made(tmp_path / "stages")
+
+
+def run(*words: object) -> int:
+    """Exit status of the command line."""
+    before, sys.argv = sys.argv, ["vocap", *map(str, words)]
+    try:
+        cli.main()
+    except SystemExit as stop:
+        return stop.code
+    finally:
+        sys.argv = before
+    raise AssertionError("the command line always ends by SystemExit")
+
+
+def fit(made: Made, out: Path, *more: object) -> tuple[SentencePieceProcessor, list[dict], dict]:
+    assert run("fit", *made.options, *more, "-o", out) == 0
+    processor = SentencePieceProcessor(model_file=str(out / "sentencepiece.model"))
+    account = list(read_tsv(out / "pieces.tsv"))
+    return processor, account, json.loads((out / "description.json").read_text(encoding="utf-8"))
+
+
+def vocabulary(made: Made) -> dict[str, str]:
+    return {row["piece"]: row["languages"] for row in read_tsv(made.root / "allocation" / "vocabulary.tsv")}
+
+
+@pytest.mark.parametrize("scores", ["mixture", "max", "viterbi"])
+def test_every_allocated_piece_has_an_id_and_is_alive(stages, tmp_path, scores):
+    processor, account, description = fit(stages, tmp_path / "t", "--scores", scores)
+    owners = vocabulary(stages)
+    total = len(owners) + 5
+    assert processor.get_piece_size() == total == description["total"]
+    assert processor.id_to_piece([0, 1, 2, 3, total - 1]) == ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    assert {processor.id_to_piece(index) for index in range(4, total - 1)} == set(owners)
+    assert {row["piece"]: row["languages"] for row in account} == owners
+    assert [int(row["id"]) for row in account] == list(range(4, total - 1))
+    order = [(-float(row["score"]), row["piece"]) for row in account]
+    assert order == sorted(order) and all((score * 1024).is_integer() for score, _ in order)
+    # alive, by trying every segmentation of every piece
+    score = {row["piece"]: float(row["score"]) for row in account}
+    unknown = min(score.values()) - 10
+    for piece, own in score.items():
+        for count in range(1, len(piece)):
+            for cuts in combinations(range(1, len(piece)), count):
+                parts = [piece[a:b] for a, b in zip((0, *cuts), (*cuts, len(piece)), strict=True)]
+                if all(part in score or len(part) == 1 for part in parts):
+                    assert sum(score.get(part, unknown) for part in parts) < own, (piece, parts)
+    assert description["dead"] == 0 and description["dead_share"] == 0
+    raised = [row for row in account if row["status"] == "raised"]
+    assert len(raised) == description["raised"] >= description["dead_before_raising"]
+    for row in raised:
+        parts = row["shadowed_by"].split(" ")
+        assert "".join(parts) == row["piece"]
+        assert float(row["score"]) == sum(score[part] for part in parts) + 2**-10
+
+
+def test_mixture_scores_follow_the_definition(stages, tmp_path):
+    _, account, _ = fit(stages, tmp_path / "t", "--alpha", "0.5")
+    powers = {language: n**0.5 for language, n in NUMBERS.items()}
+    tokens = {language: power * TOKENS[language] for language, power in powers.items()}
+    weights = {language: value / sum(tokens.values()) for language, value in tokens.items()}
+    models = {code: SentencePieceProcessor(model_file=str(stages.model(code))) for code in SIZES}
+    checked = 0
+    for row in account:
+        if row["status"] != "ok":
+            continue
+        probability = 0.0
+        for code, model in models.items():
+            index = model.piece_to_id(row["piece"])
+            if index != model.unk_id():
+                probability += weights[code] * math.exp(model.get_score(index))
+        assert float(row["score"]) == pytest.approx(math.log(probability), abs=2**-11 + 1e-6)
+        checked += 1
+    assert checked > 300
+
+
+def test_max_scores_follow_the_definition(stages, tmp_path):
+    _, account, _ = fit(stages, tmp_path / "t", "--scores", "max")
+    models = [SentencePieceProcessor(model_file=str(stages.model(code))) for code in SIZES]
+    for row in account:
+        found = [model.get_score(index) for model in models if (index := model.piece_to_id(row["piece"]))]
+        if row["status"] == "ok":
+            assert float(row["score"]) == pytest.approx(max(found), abs=2**-11 + 1e-6)
+
+
+def test_viterbi_rounds_count_and_floor():
+    counts = {"a": np.array([8, 0, 2]), "b": np.array([0, 0, 0])}
+    asked = []
+
+    def count(pieces, scores):
+        asked.append(scores.tolist())
+        return counts["a" if len(asked) == 1 else "b"]
+
+    scores = fitting.viterbi(["x", "y", "z"], np.array([-1.0, -2.0, -3.0]), count, rounds=2)
+    assert asked[0] == [-1.0, -2.0, -3.0]
+    assert asked[1] == [math.log(8 / 10.5), math.log(0.5 / 10.5), math.log(2 / 10.5)]
+    assert scores.tolist() == [math.log(1 / 3)] * 3
+
+
+def test_byte_fallback_and_symbols_take_rows_from_the_lowest_scores(stages, tmp_path):
+    plain, before, _ = fit(stages, tmp_path / "plain")
+    processor, account, description = fit(
+        stages, tmp_path / "t", "--byte-fallback", "--symbol", "<url>", "--symbol", "@@"
+    )
+    assert processor.get_piece_size() == plain.get_piece_size() == description["total"]
+    assert processor.encode("t <url>t", out_type=str)[-2:] == ["<url>", "t"]
+    assert processor.id_to_piece([4, 259, 260, 261]) == ["<0x00>", "<0xFF>", "<url>", "@@"]
+    assert processor.decode(processor.encode("\U0001f600 @@t")) == "\U0001f600 @@t"
+    assert processor.unk_id() not in processor.encode("\U0001f600 @@t")
+    dropped = [row for row in account if row["status"] == "dropped"]
+    assert len(dropped) == description["dropped"] == 256 + 2
+    assert all(row["id"] == "" and len(row["piece"]) > 1 for row in dropped)
+    assert {row["piece"] for row in account if row["status"] != "symbol"} == set(vocabulary(stages))
+    lowest = max(float(row["score"]) for row in dropped)
+    score = {row["piece"]: float(row["score"]) for row in before if row["status"] == "ok"}
+    kept = [row["piece"] for row in account if row["status"] == "ok" and len(row["piece"]) > 1]
+    assert kept and all(score.get(piece, 0.0) >= lowest - 2**-10 for piece in kept)
+
+
+def test_a_symbol_that_is_a_piece_costs_no_row(stages, tmp_path):
+    piece = max((piece for piece in vocabulary(stages) if piece[0] != "\u2581"), key=len)
+    processor, account, description = fit(stages, tmp_path / "t", "--symbol", piece)
+    holding = [other for other in vocabulary(stages) if piece in other]
+    assert description["dropped"] == 0 and holding == [piece]
+    assert processor.id_to_piece(4) == piece
+    assert {row["piece"]: row["status"] for row in account}[piece] == "symbol"
+
+
+def test_pieces_that_hold_a_symbol_go_first():
+    pieces, scores = ["a", "xay", "xy", "yx", "ay"], np.array([-1.0, -2.0, -9.0, -9.0, -1.5])
+    assert fitting.make_room(pieces, scores, ["@", "ay"], 1) == ([0, 2, 3], [1])
+    assert fitting.make_room(pieces, scores, [], 2) == ([0, 1, 4], [3, 2])  # equal: the later string goes first
+    with pytest.raises(ValueError, match="1"):
+        fitting.make_room(pieces, scores, [], 5)
+
+
+def test_a_missing_character_of_the_sample_takes_the_place_of_the_lowest_piece(copy, tmp_path):
+    owners = vocabulary(copy)
+    gone = [piece for piece in owners if len(piece) == 1 and owners[piece] == "ka"][:2]
+    write_tsv(
+        copy.root / "allocation" / "vocabulary.tsv",
+        ("piece", "languages"),
+        [(piece, codes) for piece, codes in owners.items() if piece not in gone],
+    )
+    processor, account, description = fit(copy, tmp_path / "t")
+    status = {row["piece"]: row["status"] for row in account}
+    assert [status[character] for character in gone] == ["character"] * 2
+    assert description["characters_added"] == description["dropped"] == 2
+    assert processor.get_piece_size() == len(owners) - 2 + 5
+    assert processor.unk_id() not in processor.encode("".join(gone))
+
+
+def test_the_same_call_gives_the_same_bytes(stages, tmp_path):
+    fit(stages, tmp_path / "a", "--byte-fallback")
+    fit(stages, tmp_path / "b", "--byte-fallback")
+    for name in ("sentencepiece.model", "pieces.tsv", "description.json"):
+        first = (tmp_path / "a" / name).read_bytes()
+        assert first == (tmp_path / "b" / name).read_bytes() and str(tmp_path).encode() not in first
+
+
+def damage(copy: Made, name: str) -> list[str]:
+    """Break one input; returns the words that its message must hold."""
+    model, folder = copy.model("ka"), copy.root / "allocation"
+    if name == "model is missing":
+        model.unlink()
+        return [str(model), "ka at 200", "vocap allocate"]
+    if name == "model is corrupt":
+        model.write_bytes(model.read_bytes()[:-700])
+        return [str(model), "not a usable SentencePiece model"]
+    if name == "model normalises differently":
+        from sentencepiece import sentencepiece_model_pb2
+
+        proto = sentencepiece_model_pb2.ModelProto.FromString(model.read_bytes())
+        proto.normalizer_spec.add_dummy_prefix = False
+        model.write_bytes(proto.SerializeToString())
+        return [str(model), "another normaliser", "one release"]
+    if name == "language without weight":
+        (copy.root / "weights.tsv").write_text("language\tn\nen\t1\nzh\t2\n", encoding="utf-8")
+        return ["weights.tsv", "'ka'", "positive number"]
+    if name == "weight is no number":
+        (copy.root / "weights.tsv").write_text("language\tn\nen\tmany\n", encoding="utf-8")
+        return ["weights.tsv, line 2", "'many'"]
+    if name in ("curve without the size", "curve without tokens"):
+        curve = copy.root / "vocabularies" / "ka" / "curve.tsv"
+        row = "300\t9" if "size" in name else "200\t"
+        curve.write_text(f"size\ttokens_per_sentence\n{row}\n", encoding="utf-8")
+        return ["ka/curve.tsv", "size 200", "run vocap curve again"]
+    if name == "sample is missing":
+        (copy.root / "mix.txt").unlink()
+        return ["mix.txt", "no such file"]
+    if name == "sample is empty":
+        (copy.root / "mix.txt").write_text("\n \n", encoding="utf-8")
+        return ["mix.txt", "no line of text"]
+    if name == "sample is not UTF-8":
+        (copy.root / "mix.txt").write_bytes(b"good\nbad \xff\n")
+        return ["mix.txt, line 2", "not UTF-8"]
+    if name == "piece stands twice":
+        (folder / "vocabulary.tsv").write_text("piece\tlanguages\na\ten\na\ten\n", encoding="utf-8")
+        return ["vocabulary.tsv, line 3", "'a'", "twice"]
+    if name == "size is no number":
+        (folder / "allocation.tsv").write_text("language\tsize\nka\t2K\n", encoding="utf-8")
+        return ["allocation.tsv, line 2", "'2K'"]
+    if name == "no allocation":
+        (folder / "allocation.tsv").unlink()
+        return ["allocation.tsv", "no such file"]
+    if name == "T below the characters":
+        (folder / "vocabulary.tsv").write_text("piece\tlanguages\nა\tka\nაბ\tka\n", encoding="utf-8")
+        return ["T = 7 is too small", "raise the allocation's total"]
+    assert name == "special token"
+    (folder / "vocabulary.tsv").write_text("piece\tlanguages\n<mask>\ten\n", encoding="utf-8")
+    return ["'<mask>'"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model is missing",
+        "model is corrupt",
+        "model normalises differently",
+        "language without weight",
+        "weight is no number",
+        "curve without the size",
+        "curve without tokens",
+        "sample is missing",
+        "sample is empty",
+        "sample is not UTF-8",
+        "piece stands twice",
+        "size is no number",
+        "no allocation",
+        "T below the characters",
+        "special token",
+    ],
+)
+def test_bad_input_is_named_and_leaves_nothing(copy, tmp_path, capsys, name):
+    words = damage(copy, name)
+    assert run("fit", *copy.options, "-o", tmp_path / "t") == 1
+    message = capsys.readouterr().err
+    assert "Traceback" not in message and message.count("vocap: error:") == 1
+    for word in words:
+        assert word in message
+    assert not (tmp_path / "t").exists()
+
+
+def test_wrong_calls_are_named(stages, tmp_path, capsys):
+    assert run("fit", *stages.options, "--symbol", " ", "-o", tmp_path / "t") == 2
+    assert "--symbol" in capsys.readouterr().err
+    assert run("fit", *stages.options, "--scores", "best", "-o", tmp_path / "t") == 2
+    assert run("fit", *stages.options[2:], "-o", tmp_path / "t") == 2
+    assert not (tmp_path / "t").exists()

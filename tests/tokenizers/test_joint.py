@@ -1,0 +1,120 @@
+"""`vocap joint`: SentencePiece's own training, in the shared layout."""
+
+import json
+
+import pytest
+import sentencepiece
+from sentencepiece import SentencePieceProcessor
+
+from tests.tokenizers.made import make_stages
+from tests.tokenizers.test_fitting import run
+from vocap.tsv import read_tsv
+
+TOTAL = 300
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory):
+    return make_stages(tmp_path_factory.mktemp("stages"))
+
+
+def joint(stages, out, *more) -> tuple[SentencePieceProcessor, list[dict], dict]:
+    assert run("joint", "--mix", stages.root / "mix.txt", *more, "-o", out) == 0
+    processor = SentencePieceProcessor(model_file=str(out / "sentencepiece.model"))
+    description = json.loads((out / "description.json").read_text(encoding="utf-8"))
+    return processor, list(read_tsv(out / "pieces.tsv")), description
+
+
+@pytest.mark.parametrize("byte_fallback", [False, True])
+def test_it_is_what_sentencepiece_trains(stages, tmp_path, byte_fallback):
+    """Same pieces and (rounded) scores as the stock trainer, told of T - 1 ids in XLM-R's order."""
+    total = TOTAL + 256 * byte_fallback
+    flags = ["--byte-fallback"] if byte_fallback else []
+    processor, account, description = joint(stages, tmp_path / "t", "--total", total, "--symbol", "<url>", *flags)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(stages.root / "mix.txt"),
+        model_prefix=str(tmp_path / "stock"),
+        vocab_size=total - 1,
+        character_coverage=0.9995,
+        num_threads=2,
+        bos_id=0,
+        pad_id=1,
+        eos_id=2,
+        unk_id=3,
+        byte_fallback=byte_fallback,
+        user_defined_symbols=["<url>"],
+        minloglevel=2,
+    )
+    stock = SentencePieceProcessor(model_file=str(tmp_path / "stock.model"))
+    scores = {stock.id_to_piece(i): stock.get_score(i) for i in range(stock.get_piece_size())}
+    assert processor.get_piece_size() == total == stock.get_piece_size() + 1
+    assert {processor.id_to_piece(i) for i in range(total - 1)} == set(scores)
+    assert processor.id_to_piece([0, 1, 2, 3, total - 1]) == ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    for row in account:
+        assert float(row["score"]) == round(scores[row["piece"]] * 1024) / 1024
+    assert description["kind"] == "joint" and description["total"] == total
+    symbol = 4 + 256 * byte_fallback
+    assert processor.id_to_piece(symbol) == "<url>"
+    assert symbol in processor.encode("t<url>t")
+    assert (processor.unk_id() in processor.encode("\U0001f600")) != byte_fallback
+
+
+def test_dead_pieces_are_counted_and_left_as_they_are(stages, tmp_path):
+    processor, account, description = joint(stages, tmp_path / "t", "--total", 420)
+    assert description["pieces"] == len(account) == 415
+    # the pieces that begin a word can be asked of the model as it is
+    words = [row["piece"] for row in account if row["piece"][0] == "\u2581" and len(row["piece"]) > 1]
+    dead = {word for word in words if processor.encode(word[1:], out_type=str) != [word]}
+    assert {row["piece"] for row in account if row["status"] == "dead" and row["piece"][0] == "\u2581"} == dead
+    assert description["dead"] == sum(row["status"] == "dead" for row in account)
+    assert description["dead_share"] == description["dead"] / 415
+    assert all(
+        ("".join(row["shadowed_by"].split(" ")) == row["piece"]) == (row["status"] == "dead") for row in account
+    )
+
+
+def test_the_same_call_gives_the_same_bytes(stages, tmp_path):
+    for name in "ab":
+        joint(stages, tmp_path / name, "--total", TOTAL)
+    for name in ("sentencepiece.model", "pieces.tsv", "description.json"):
+        first = (tmp_path / "a" / name).read_bytes()
+        assert first == (tmp_path / "b" / name).read_bytes()
+        assert str(tmp_path).encode() not in first and str(stages.root).encode() not in first
+
+
+def test_an_unreachable_total_names_the_one_that_can_be_reached(stages, tmp_path, capsys):
+    import re
+
+    mix = ["--mix", stages.root / "mix.txt"]
+    for total, words in ((30_000, r"largest possible T is (\d+)"), (20, r"smallest possible T is (\d+)")):
+        assert run("joint", *mix, "--total", total, "-o", tmp_path / "t") == 1
+        message = capsys.readouterr().err
+        assert f"T = {total}" in message and "mix.txt" in message
+        assert not (tmp_path / "t").exists()
+        limit = int(re.search(words, message)[1])
+        beyond = limit + 1 if total > limit else limit - 1
+        assert run("joint", *mix, "--total", beyond, "-o", tmp_path / "t") == 1
+        processor, *_ = joint(stages, tmp_path / f"reached-{total}", "--total", limit)
+        assert processor.get_piece_size() == limit
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "no such file"), (b"", "no text"), (b" \n\n", "no text"), (b"good\nbad \xff\n", "line 2: not UTF-8")],
+)
+def test_a_bad_sample_is_named_and_leaves_nothing(tmp_path, capsys, content, words):
+    mix = tmp_path / "mix.txt"
+    if content is not None:
+        mix.write_bytes(content)
+    assert run("joint", "--mix", mix, "--total", 50, "-o", tmp_path / "t") == 1
+    message = capsys.readouterr().err
+    assert "mix.txt" in message and words in message and "Traceback" not in message
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    "more", [["--total", 5], ["--total", 100, "--threads", 0], ["--total", 100, "--symbol", "<s>"]]
+)
+def test_a_wrong_call_exits_with_2(stages, tmp_path, capsys, more):
+    assert run("joint", "--mix", stages.root / "mix.txt", *more, "-o", tmp_path / "t") == 2
+    assert not (tmp_path / "t").exists()

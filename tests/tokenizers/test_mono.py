@@ -1,0 +1,82 @@
+"""`vocap mono`: one language's model in the shared layout."""
+
+import json
+
+import pytest
+from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
+
+from tests.tokenizers.made import made_lines
+from tests.tokenizers.test_fitting import run
+from vocap.tsv import read_tsv
+from vocap.vocabularies.training import train
+
+SIZE = 220
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "220.model"
+    path.write_bytes(train(made_lines("ka", 1200), SIZE))
+    return path
+
+
+def test_all_pieces_stay_and_pad_and_mask_are_new(model, tmp_path):
+    assert run("mono", "--model", model, "--language", "ka", "-o", tmp_path / "t") == 0
+    stock = SentencePieceProcessor(model_file=str(model))
+    processor = SentencePieceProcessor(model_file=str(tmp_path / "t" / "sentencepiece.model"))
+    assert processor.get_piece_size() == SIZE + 2
+    assert processor.id_to_piece([0, 1, 2, 3, SIZE + 1]) == ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    # the stock layout is sorted already, so ids move by one but for ties that rounding makes
+    scores = {stock.id_to_piece(i): round(stock.get_score(i) * 1024) / 1024 for i in range(3, SIZE)}
+    found = {processor.id_to_piece(i): processor.get_score(i) for i in range(4, SIZE + 1)}
+    assert found == scores
+    assert list(found) == sorted(scores, key=lambda piece: (-scores[piece], piece))
+    same = [
+        stock.encode(line, out_type=str) == processor.encode(line, out_type=str)
+        for line in made_lines("ka", 500, seed=2)
+    ]
+    assert sum(same) / len(same) > 0.98  # rounding moves a near tie now and then
+    account = list(read_tsv(tmp_path / "t" / "pieces.tsv"))
+    assert {row["languages"] for row in account} == {"ka"} and len(account) == SIZE - 3
+    description = json.loads((tmp_path / "t" / "description.json").read_text(encoding="utf-8"))
+    assert description["kind"] == "mono" and description["settings"] == {"language": "ka", "size": SIZE}
+    assert "2^-10" in description["rounding"] and description["versions"]["sentencepiece"] == "0.2.1"
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda path: path.unlink(), "no such model file"),
+        (
+            lambda path: path.write_bytes(b"\x0a\xff\xff\xff\xff\x07junk"),
+            "220.model: not a usable SentencePiece model",
+        ),
+        (lambda path: path.write_bytes(path.read_bytes()[:500]), "220.model: not a usable SentencePiece model"),
+        (
+            lambda path: path.write_bytes(with_spec(path, model_type=2)),
+            "type BPE; train it with --model_type=unigram",
+        ),
+        (lambda path: path.write_bytes(with_nan(path)), "the score of piece 10 is nan"),
+    ],
+)
+def test_a_bad_model_is_named_and_leaves_nothing(model, tmp_path, capsys, damage, words):
+    path = tmp_path / "220.model"
+    path.write_bytes(model.read_bytes())
+    damage(path)
+    assert run("mono", "--model", path, "--language", "ka", "-o", tmp_path / "t") == 1
+    message = capsys.readouterr().err
+    assert words in message and "Traceback" not in message
+    assert not (tmp_path / "t").exists()
+
+
+def with_spec(path, **fields) -> bytes:
+    proto = sentencepiece_model_pb2.ModelProto.FromString(path.read_bytes())
+    for name, value in fields.items():
+        setattr(proto.trainer_spec, name, value)
+    return proto.SerializeToString()
+
+
+def with_nan(path) -> bytes:
+    proto = sentencepiece_model_pb2.ModelProto.FromString(path.read_bytes())
+    proto.pieces[10].score = float("nan")
+    return proto.SerializeToString()
