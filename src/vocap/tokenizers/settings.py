@@ -49,8 +49,8 @@ class Vocap(BaseModel):
     allocation: str = Field(min_length=1, description="name of an entry of the allocation section; T is its total")
     scores: Scores = Field(
         "mixture",
-        description="how the pieces are scored: the mixture of the languages' own probabilities by their share of "
-        "the sample, their maximum, or the maximum and then two rounds of Viterbi counts on the multilingual sample",
+        description="how pieces are scored: the mixture of the languages' own probabilities by their share of the "
+        "sample, their maximum, or the maximum and then two rounds of Viterbi counts on the multilingual sample",
     )
     byte_fallback: ByteFallback = False
     user_defined_symbols: Symbols = []
