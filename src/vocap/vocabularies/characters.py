@@ -1,5 +1,6 @@
 """Characters of normalised text, and which of them must be pieces."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -45,7 +46,7 @@ def character_counts(blocks: Iterable[list[str]], meta_pieces: Iterable[str] = M
             text = _replace_first(text, metas)
         points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
         counts += np.bincount(points, minlength=counts.size)
-    counts[ord("\n")] = 0
+    counts[[0, ord("\n")]] = 0  # the trainer passes over NUL; line ends are those put in above
     return Counter({chr(point): int(counts[point]) for point in np.flatnonzero(counts)})
 
 
@@ -68,6 +69,4 @@ def required_characters(counts: Counter[str], coverage: float = COVERAGE) -> lis
 
 
 def _replace_first(text: str, metas: list[str]) -> str:
-    import re
-
     return re.sub("|".join(map(re.escape, metas)), SEPARATOR, text)

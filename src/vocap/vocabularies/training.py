@@ -20,6 +20,7 @@ from vocap.vocabularies.characters import (
     required_characters,
     trainer_normalizer,
 )
+from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
 
 logger = logging.getLogger(__name__)
 
@@ -164,6 +165,8 @@ def _check(size: int, coverage: float, threads: int, ids: Sequence[int], symbols
             raise UsageError(f"symbol {symbol!r}: write one or more characters, none of them a control character")
         if symbol in (*META_PIECES, "<pad>") or symbols.count(symbol) > 1:
             raise UsageError(f"symbol {symbol!r} is already defined; leave it out")
+    if nested(symbols) > MAX_NESTED_SYMBOLS:
+        raise UsageError(f"more than {MAX_NESTED_SYMBOLS} of the symbols begin each other; leave some out")
 
 
 def _explain(message: str, meta_pieces: int) -> VocapError:

@@ -1,0 +1,252 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
+
+from tests.vocabularies.made import made_text, write_lines
+from tests.vocabularies.test_alp import naive_alp
+
+
+def vocap(*arguments, cwd=None, hash_seed="0"):
+    return subprocess.run(
+        [sys.executable, "-c", "from vocap.cli import main; main()", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+    )
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    write_lines(folder / "train.txt", made_text("latin", 300))
+    write_lines(folder / "heldout.txt", made_text("latin", 40, seed=2))
+    (folder / "empty.txt").write_bytes(b"")
+    return folder
+
+
+def train(corpus, out, size, train="train.txt", heldout="heldout.txt", **how):
+    return vocap(
+        *("train", "--size", size, "--train", corpus / train, "--heldout", corpus / heldout),
+        *("--models", out / "models", "--point", out / "points" / f"{size}.tsv"),
+        **how,
+    )
+
+
+def curve(corpus, out, *sizes):
+    return vocap(
+        *("curve", "--train", corpus / "train.txt", "--models", out / "models", "-o", out / "curve.tsv"),
+        *("--characters", out / "characters.tsv", "--index", out / "pieces.npz"),
+        *(out / "points" / f"{size}.tsv" for size in sizes),
+    )
+
+
+def cells(path):
+    header, row = path.read_text(encoding="utf-8").splitlines()
+    return dict(zip(header.split("\t"), row.split("\t"), strict=True))
+
+
+def test_from_text_to_curve(corpus, tmp_path):
+    out = tmp_path / "la"
+    for size in (10, 200, 400, 50000):
+        done = train(corpus, out, size)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ""
+    assert sorted(path.name for path in (out / "models").iterdir()) == ["200.model", "400.model"]
+    assert sorted(path.name for path in (out / "points").iterdir()) == [
+        "10.tsv",
+        "200.tsv",
+        "400.tsv",
+        "50000.tsv",
+    ]
+
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(out / "models" / "200.model"))
+    row = cells(out / "points" / "200.tsv")
+    lines = made_text("latin", 300)
+    assert (row["size"], row["pieces"], row["status"]) == ("200", "200", "ok")
+    assert float(row["alp"]) == pytest.approx(naive_alp(processor, lines), rel=1e-12)
+    assert float(row["alp_heldout"]) == pytest.approx(
+        naive_alp(processor, made_text("latin", 40, seed=2)), rel=1e-12
+    )
+    assert float(row["tokens_per_sentence"]) == sum(map(len, processor.encode(lines))) / 300
+
+    done = curve(corpus, out, 50000, 400, 10, 200)
+    assert done.returncode == 0, done.stderr
+    table = [line.split("\t") for line in (out / "curve.tsv").read_text(encoding="utf-8").splitlines()]
+    assert table[0] == ["size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status"]
+    assert [line[0] for line in table[1:]] == ["10", "200", "400", "50000"]
+    assert table[1][1:5] == ["", "", "", ""]
+    assert table[1][5].startswith("too small: ")
+    assert table[4][5].startswith("too little text: at most ")
+    assert table[2] == list(row.values())
+    assert (out / "pieces.npz").stat().st_size > 0
+    characters = [line.split("\t") for line in (out / "characters.tsv").read_text(encoding="utf-8").splitlines()]
+    assert characters[0] == ["character", "count"]
+    assert characters[1][0] == "\u2581"
+    assert [int(count) for _, count in characters[1:]] == sorted((int(c) for _, c in characters[1:]), reverse=True)
+
+
+def test_the_same_bytes_wherever_it_runs(corpus, tmp_path):
+    outs = [tmp_path / "one", tmp_path / "some" / "where" / "else"]
+    for number, out in enumerate(outs):
+        out.mkdir(parents=True)
+        assert train(corpus, out, 200, cwd=out, hash_seed=str(number)).returncode == 0
+        assert curve(corpus, out, 200).returncode == 0
+    for name in ("models/200.model", "points/200.tsv", "curve.tsv", "characters.tsv", "pieces.npz"):
+        assert (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes(), name
+    model = (outs[0] / "models" / "200.model").read_bytes()
+    assert sentencepiece_model_pb2.ModelProto.FromString(model).trainer_spec.input == []
+    assert str(tmp_path).encode() not in model
+
+
+def test_a_language_without_text(corpus, tmp_path):
+    out = tmp_path / "xx"
+    assert train(corpus, out, 200, train="empty.txt", heldout="empty.txt").returncode == 0
+    assert cells(out / "points" / "200.tsv")["status"] == "no text"
+    (corpus / "train.txt").write_bytes(b"")
+    done = curve(corpus, out, 200)
+    assert done.returncode == 0, done.stderr
+    assert (out / "characters.tsv").read_text() == "character\tcount\n"
+
+
+def test_no_heldout_lines_leave_one_cell_empty(corpus, tmp_path):
+    assert train(corpus, tmp_path, 200, heldout="empty.txt").returncode == 0
+    row = cells(tmp_path / "points" / "200.tsv")
+    assert (row["alp_heldout"], row["status"]) == ("", "ok")
+    assert float(row["alp"]) < 0
+
+
+def test_a_stale_model_of_an_unreachable_size_goes(corpus, tmp_path):
+    assert train(corpus, tmp_path, 400).returncode == 0
+    write_lines(corpus / "train.txt", ["ba ba"])
+    done = train(corpus, tmp_path, 400)
+    assert done.returncode == 0
+    assert "too little text" in done.stderr
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        ({"size": 200, "train": "none.txt"}, 1, "none.txt: no such file"),
+        ({"size": 200, "heldout": "none.txt"}, 1, "none.txt: no such file"),
+        ({"size": 200, "train": "latin1.txt"}, 1, "latin1.txt, line 2: not UTF-8"),
+        ({"size": 200, "heldout": "latin1.txt"}, 1, "latin1.txt, line 2: not UTF-8"),
+        ({"size": 0}, 2, "size 0"),
+        ({"size": "many"}, 2, "--size"),
+    ],
+)
+def test_bad_input_leaves_nothing(corpus, tmp_path, options, status, words):
+    (corpus / "latin1.txt").write_bytes(b"good\ncaf\xe9\n")
+    out = tmp_path / "out"
+    done = train(corpus, out, **options)
+    assert done.returncode == status
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not out.exists() or not [path for path in out.rglob("*") if path.is_file()]
+
+
+def test_a_folder_that_cannot_be_written(corpus, tmp_path):
+    (tmp_path / "models").write_text("a file, where a folder should be")
+    done = train(corpus, tmp_path, 200)
+    assert done.returncode != 0
+    assert str(tmp_path / "models") in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "points" / "200.tsv").exists()
+
+
+def test_curve_says_which_point_to_delete(corpus, tmp_path):
+    assert train(corpus, tmp_path, 200).returncode == 0
+    model, point = tmp_path / "models" / "200.model", tmp_path / "points" / "200.tsv"
+    good = model.read_bytes()
+    for damage in (model.unlink, lambda: model.write_bytes(good[:5000]), lambda: model.write_bytes(b"")):
+        damage()
+        done = curve(corpus, tmp_path, 200)
+        assert done.returncode == 1
+        assert str(model) in done.stderr
+        assert f"delete {point} and run again" in done.stderr
+        assert not (tmp_path / "curve.tsv").exists()
+        assert not (tmp_path / "pieces.npz").exists()
+    model.write_bytes(good)
+    point.write_text(point.read_text().replace("200\t200", "200\t201"))
+    assert "200 pieces, but" in curve(corpus, tmp_path, 200).stderr
+
+
+def test_curve_refuses_a_size_twice(corpus, tmp_path):
+    assert train(corpus, tmp_path, 200).returncode == 0
+    done = curve(corpus, tmp_path, 200, 200)
+    assert done.returncode == 1
+    assert "size 200 again" in done.stderr
+    assert not (tmp_path / "curve.tsv").exists()
+
+
+def test_alp_of_any_tokenizer(corpus, tmp_path):
+    assert train(corpus, tmp_path, 200).returncode == 0
+    model = tmp_path / "models" / "200.model"
+    text = corpus / "heldout.txt"
+    done = vocap("alp", model, text)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == float(cells(tmp_path / "points" / "200.tsv")["alp_heldout"])
+
+    text.write_text(text.read_text(encoding="utf-8") + "ω ω\n", encoding="utf-8")
+    answer = json.loads(vocap("alp", model, text, "--json").stdout)
+    ids = sentencepiece.SentencePieceProcessor(model_file=str(model)).encode(text.read_text("utf-8").splitlines())
+    tokens = sum(map(len, ids))
+    assert answer["sentences"] == 41
+    assert answer["tokens"] == tokens
+    assert answer["tokens_per_sentence"] == tokens / 41
+    assert answer["vocabulary"] == 200
+    assert answer["unk_rate"] == sum(line.count(0) for line in ids) / tokens > 0
+
+    tokenizer = {
+        "model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "?": 2}, "unk_token": "?"},
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "added_tokens": [],
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
+    write_lines(tmp_path / "text.txt", ["a b a", "a c", ""])
+    answer = json.loads(vocap("alp", tmp_path / "tokenizer.json", tmp_path / "text.txt", "--json").stdout)
+    assert answer == {
+        # 3 a, 1 b, 1 unknown in 3 lines: (3 log 3/5 + 2 log 1/5) / 3
+        "alp": pytest.approx(-1.5837842, abs=1e-7),
+        "tokens": 5,
+        "sentences": 3,
+        "tokens_per_sentence": 5 / 3,
+        "vocabulary": 3,
+        "unk_rate": 0.2,
+    }
+
+
+def test_alp_of_bad_input(corpus, tmp_path):
+    (tmp_path / "bad.model").write_bytes(b"\n\xff\xff\xff\xff\x07a")
+    done = vocap("alp", tmp_path / "bad.model", corpus / "train.txt")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "bad.model: not a usable SentencePiece model" in done.stderr
+    assert train(corpus, tmp_path, 200).returncode == 0
+    done = vocap("alp", tmp_path / "models" / "200.model", corpus / "empty.txt")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "empty.txt: no lines" in done.stderr
+
+
+def test_training_starts_without_heavy_imports(corpus, tmp_path):
+    """A workflow starts one such process for every language and size."""
+    program = (
+        "import sys\n"
+        "from vocap.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    print(sorted({'pandas', 'pydantic', 'altair', 'numba', 'tokenizers', 'scipy'} & set(sys.modules)))\n"
+    )
+    arguments = ("train", "--size", 200, "--train", corpus / "train.txt", "--heldout", corpus / "heldout.txt")
+    arguments += ("--models", tmp_path / "models", "--point", tmp_path / "200.tsv")
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
