@@ -11,9 +11,10 @@ def required_characters(
     """The most frequent characters of the multilingual mix that make up `coverage` of its text.
 
     `counts[k]` is how often each character stands in the normalised text of language k, `q[k]` its probability
-    (Equation 3); languages enter by relative counts. Sorted by code point. As in `TrainerInterface::LoadSentences`,
-    characters are taken by falling frequency (then by code point) while those already taken make up less than
-    `coverage`; the tab, which stands for meta pieces in the text, counts but is not taken.
+    (Equation 3); languages enter by relative counts. Sorted by code point.
+
+    As in `TrainerInterface::LoadSentences`, characters are taken by falling frequency (then by code point) while
+    those already taken make up less than `coverage`; the tab, which stands for meta pieces, is counted, not taken.
     """
     shares: dict[str, float] = {}
     for language, probability in zip(counts, q, strict=True):

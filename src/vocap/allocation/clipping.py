@@ -10,10 +10,10 @@ def clip(
 ) -> tuple[list[str], list[str]]:
     """The pieces kept and the pieces dropped, both sorted.
 
-    `union` holds the required characters already. `slices` gives candidates, piece to score (natural log), one
-    mapping after the other as long as more must go: first the new pieces of the last step, then all pieces by their
-    best score. Within a mapping the lowest score goes first, then the first by code point; a single character never
-    goes. Raises UsageError where the capacity is below the characters alone.
+    `slices` gives candidates, piece to score (natural log), one mapping after the other as long as more must go:
+    first the new pieces of the last step, then all pieces by their best score. Within a mapping the lowest score
+    goes first, then the first by code point; a single character never goes, required or not.
+    Raises UsageError where the capacity is below the characters alone.
     """
     kept = set(union)
     kept.update(required)
@@ -23,8 +23,8 @@ def clip(
         characters = sum(len(piece) == 1 for piece in kept)
         if characters > capacity:
             raise UsageError(
-                f"a total of {capacity + 5} leaves room for {capacity} pieces beside the 5 special tokens, but "
-                f"{characters} characters are required; use a total of at least {characters + 5}, or fewer languages"
+                f"a total of {capacity + 5} leaves room for {capacity} pieces beside the 5 special tokens, below "
+                f"the {characters} required characters; use at least {characters + 5}, or fewer languages"
             )
     while excess > 0:
         scores = next(slices)

@@ -55,7 +55,7 @@ import click
 def allocate(vocabularies, weights, total, alpha, beta, rule, search, curve, without, output):
     """Share out a vocabulary of T among languages by their curves (Algorithm 1).
 
-    Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the merged pieces, T - 5 of them) and
+    Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the T - 5 merged pieces) and
     OUT/summary.json, and says how far the choice is from a bound that no allocation can pass.
     """
     import logging

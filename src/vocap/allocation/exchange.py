@@ -15,8 +15,8 @@ def improve(problem: Problem, ranks: tuple[int, ...], rounds: int = 12) -> tuple
 
     Each round counts what every size of a language would add to the union of all the others, and solves the
     multiple-choice knapsack of sizes near the present ones as if these costs added up. They do not quite, when
-    languages that share pieces move together: the best choices of several budgets are counted exactly, those that fit
-    are filled up, and the best of them is where the next round starts.
+    languages that share pieces move together: the best choices of several budgets are counted exactly, those that
+    fit are filled up, and the best of them is where the next round starts.
     """
     best, best_value = tuple(ranks), problem.objective(ranks)
     for _ in range(rounds):

@@ -86,7 +86,7 @@ def gather(directory: str | os.PathLike, weights: dict[str, float], without: Seq
             f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
             f"they have: {', '.join(weights)}"
         )
-    left_out = {language: "left out by --without" for language in sorted(set(without))}
+    left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
     warnings: list[str] = []
     languages = []
     for language, n in sorted(weights.items()):
@@ -99,8 +99,8 @@ def gather(directory: str | os.PathLike, weights: dict[str, float], without: Seq
         folder = directory / language
         if not (folder / "curve.tsv").exists():
             raise UsageError(
-                f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}; make its curve "
-                f"(vocap curve), remove its row from the weights, or pass --without {language}"
+                f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}; make its "
+                f"curve (vocap curve), remove its row from the weights, or pass --without {language}"
             )
         points = [point for point in read_points(folder / "curve.tsv") if point.ok]
         if not points:

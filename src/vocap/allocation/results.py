@@ -91,9 +91,7 @@ def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
         f"{len(solution.vocabulary):,} kept of a room for {solution.capacity:,} "
         f"({solution.clipped:,} clipped, {solution.short:,} short)"
     )
-    yield (
-        f"{solution.required:,} required characters, of which {solution.required_added:,} were in no chosen vocabulary"
-    )
+    yield f"{solution.required:,} required characters; {solution.required_added:,} were in no chosen vocabulary"
     yield f"{settings.rule}: {_way(solution.chosen)}"
     yield f"the {solution.other.rule} rule would have given: {_way(solution.other)}"
     if solution.exhausted:

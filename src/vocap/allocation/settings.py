@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Allocation(BaseModel):
-    """How the pieces of one merged vocabulary are shared out; the field's names are the options of `vocap allocate`."""
+    """How one merged vocabulary is shared out; the fields are the options of `vocap allocate`."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

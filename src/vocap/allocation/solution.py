@@ -67,7 +67,7 @@ class Solution:
 
 
 def solve(inputs: Inputs, settings: Allocation, scores: Callable[[str, int], dict[str, float]]) -> Solution:
-    """Allocate. `scores(language, size)` gives the pieces of a chosen model and their scores, when they are needed.
+    """Allocate. `scores(language, size)` gives the pieces of a model and their scores: only clipping needs them.
 
     Raises UsageError for a total below the required characters.
     """
@@ -109,7 +109,7 @@ def solve(inputs: Inputs, settings: Allocation, scores: Callable[[str, int], dic
     if short:
         warnings.append(
             f"a total of {settings.total} is above all that the languages have: {len(pieces)} pieces and "
-            f"{SPECIALS} special tokens; the vocabulary stays {short} short (larger sizes or more text would fill it)"
+            f"{SPECIALS} special tokens; the vocabulary stays {short} short (larger sizes or more text fill it)"
         )
     if choice.fitting is None:
         warnings.append(

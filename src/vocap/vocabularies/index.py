@@ -4,8 +4,8 @@ Reading fifty models takes seconds, reading their index milliseconds. `pieces.np
 arrays, equal bytes for equal models:
 
 - `sizes` int32 [S]: the sizes that are `ok` in `curve.tsv`, rising
-- `text` uint8 [B], `offsets` int64 [P + 1]: the P pieces as one UTF-8 text, in the order in which they first occur
-- `hashes` uint64 [P]: BLAKE2b of a piece's UTF-8, so that pieces of several languages can be matched without strings
+- `text` uint8 [B], `offsets` int64 [P + 1]: the P pieces as one UTF-8 text, in the order of their first occurrence
+- `hashes` uint64 [P]: BLAKE2b of a piece's UTF-8, by which pieces of several languages are matched
 - `piece` int32 [I], `start`, `stop` uint16 [I]: piece `piece[k]` is in the models of `sizes[start[k]:stop[k]]`;
   consecutive models are almost nested, so most pieces have a single interval
 - `fingerprint` uint8 [32]: of the models it was made from
@@ -14,7 +14,9 @@ arrays, equal bytes for equal models:
 import hashlib
 import logging
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +41,10 @@ _DTYPES = {
     "fingerprint": np.uint8,
 }
 _BLOCKS, _BLOCK = 4, 4096  # of each model enter the fingerprint: two trainings differ in nearly every score
+
+# what numpy and zipfile raise on bytes that are no archive of arrays
+_DAMAGE = (ValueError, TypeError, KeyError, EOFError, OverflowError, MemoryError, RuntimeError)
+_DAMAGE += (struct.error, zlib.error, zipfile.BadZipFile)
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +80,7 @@ def build(sizes: list[int], vocabularies: list[list[str]], fingerprint: bytes = 
     number: dict[str, int] = {}
     members = []
     for pieces in vocabularies:
-        members.append(
-            np.fromiter((number.setdefault(piece, len(number)) for piece in pieces), np.int32, len(pieces))
-        )
+        members.append(np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32))
     present = np.zeros((len(number), len(sizes) + 2), np.int8)
     for rank, ids in enumerate(members, start=1):
         present[ids, rank] = 1
@@ -102,7 +106,7 @@ def write_index(directory: str | os.PathLike, target: str | os.PathLike) -> None
 
     Raises VocapError for a curve that cannot be read, or a model of it that is missing or damaged.
     """
-    _write(_build(Path(directory)), target)
+    save_index(_build(Path(directory)), target)
 
 
 def read_index(path: str | os.PathLike) -> PieceIndex:
@@ -112,15 +116,7 @@ def read_index(path: str | os.PathLike) -> PieceIndex:
             index = PieceIndex(**{name: arrays[name] for name in _DTYPES})
     except FileNotFoundError:
         raise VocapError(f"{path}: no such index") from None
-    except (
-        ValueError,
-        KeyError,
-        EOFError,
-        OverflowError,
-        MemoryError,
-        AttributeError,
-        zipfile.BadZipFile,
-    ) as error:
+    except _DAMAGE as error:
         raise VocapError(f"{path}: not an index of pieces ({error}); delete it, it is made again") from None
     complaint = _complaint(index)
     if complaint:
@@ -135,7 +131,7 @@ def load_or_build(directory: str | os.PathLike) -> PieceIndex:
     """
     directory = Path(directory)
     target = directory / NAME
-    current = _fingerprint(directory, _sizes(directory))
+    current = fingerprint(directory, _sizes(directory))
     if target.exists():
         try:
             index = read_index(target)
@@ -147,7 +143,7 @@ def load_or_build(directory: str | os.PathLike) -> PieceIndex:
             log.info("%s: made from other models; reading them again", target)
     index = _build(directory)
     try:
-        _write(index, target)
+        save_index(index, target)
     except OSError as error:
         log.warning("%s: cannot be written (%s); the models are read again next time", target, error.strerror)
     return index
@@ -155,16 +151,17 @@ def load_or_build(directory: str | os.PathLike) -> PieceIndex:
 
 def _build(directory: Path) -> PieceIndex:
     sizes = _sizes(directory)
-    fingerprint = _fingerprint(directory, sizes)
+    mark = fingerprint(directory, sizes)
     vocabularies = []
     for size in sizes:
         model = read_pieces(_model(directory, size))
         kept = (model.types == NORMAL) | (model.types == USER_DEFINED)
         vocabularies.append([model.pieces[number] for number in np.flatnonzero(kept)])
-    return build(sizes, vocabularies, fingerprint)
+    return build(sizes, vocabularies, mark)
 
 
-def _write(index: PieceIndex, target: str | os.PathLike) -> None:
+def save_index(index: PieceIndex, target: str | os.PathLike) -> None:
+    """Write an index, equal bytes for equal arrays."""
     with replacing(target, "wb") as file:  # numpy dates every member 1980-01-01
         np.savez(file, **{name: getattr(index, name) for name in _DTYPES})
 
@@ -177,8 +174,8 @@ def _model(directory: Path, size: int) -> Path:
     return directory / "models" / f"{size}.model"
 
 
-def _fingerprint(directory: Path, sizes: list[int]) -> bytes:
-    """A digest of sizes, file lengths and a few blocks of each model: no time stamp, and cheap for 4,300 models."""
+def fingerprint(directory: Path, sizes: list[int]) -> bytes:
+    """A digest of sizes, file lengths and a few blocks of each model: no time stamps, cheap for 4,300 models."""
     digest = hashlib.blake2b(_FORMAT, digest_size=32)
     for size in sizes:
         path = _model(directory, size)
@@ -206,8 +203,14 @@ def _complaint(index: PieceIndex) -> str:
     number = len(index.hashes)
     if len(index.offsets) != number + 1 or index.offsets[0] != 0 or index.offsets[-1] != len(index.text):
         return "offsets and text do not fit"
-    if (np.diff(index.offsets) < 0).any() or len(index.fingerprint) != 32:
-        return "offsets fall"
+    if (np.diff(index.offsets) < 1).any() or len(index.fingerprint) != 32:
+        return "offsets do not rise"
+    try:
+        index.text.tobytes().decode()
+    except UnicodeDecodeError as error:
+        return f"the text is not UTF-8: {error.reason}"
+    if (index.text[index.offsets[:-1]] & 0xC0 == 0x80).any():
+        return "a piece starts within a character"
     if not len(index.piece) == len(index.start) == len(index.stop) >= number or (np.diff(index.sizes) <= 0).any():
         return "the sizes are out of order"
     if len(index.piece) and (

@@ -1,0 +1,313 @@
+"""`vocap allocate` from real models to its three files, checked with SentencePiece and sets; and bad input."""
+
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+import sentencepiece
+
+from tests.vocabularies.made import made_text
+from vocap.allocation.inputs import sampling_probabilities
+from vocap.tsv import read_tsv, write_tsv
+from vocap.vocabularies.characters import character_counts
+from vocap.vocabularies.curve import COLUMNS
+
+pytestmark = pytest.mark.xdist_group("allocate")  # one worker trains the models, once
+
+SIZES = (150, 200, 250)
+LANGUAGES = {"aa": ("latin", 1, 9000.0), "bb": ("latin", 2, 700.0), "cc": ("kana", 1, 2000.0)}
+
+
+def vocap(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", "from vocap.cli import main; main()", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def train(folder, lines):
+    rows = [(100, None, None, None, None, "too small: made so")]
+    (folder / "models").mkdir(parents=True)
+    for size in SIZES:
+        prefix = folder / "models" / str(size)
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_prefix=str(prefix), vocab_size=size, minloglevel=2
+        )
+        prefix.with_suffix(".vocab").unlink()
+        encoded = [processor_of(folder, size).encode(line) for line in lines]
+        counts = Counter(token for ids in encoded for token in ids)
+        total = sum(counts.values())
+        alp = sum(math.log(counts[token] / total) for ids in encoded for token in ids) / len(lines)
+        rows.append((size, size, alp, None, total / len(lines), "ok"))
+    write_tsv(folder / "curve.tsv", COLUMNS, rows)
+    counts = character_counts([lines])
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    write_tsv(folder / "characters.tsv", ("character", "count"), ordered)
+
+
+def processor_of(folder, size):
+    return sentencepiece.SentencePieceProcessor(model_file=str(folder / "models" / f"{size}.model"))
+
+
+def scores_of(folder, size):
+    processor = processor_of(folder, size)
+    return {processor.id_to_piece(k): processor.get_score(k) for k in range(3, size)}
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    root = tmp_path_factory.mktemp("allocate")
+    for language, (script, seed, _) in LANGUAGES.items():
+        train(root / "v" / language, made_text(script, 150, seed))
+    write_tsv(root / "w.tsv", ("language", "n"), [(code, n) for code, (_, _, n) in LANGUAGES.items()])
+    return root
+
+
+@pytest.fixture
+def folder(trained, tmp_path):
+    """A copy to spoil."""
+    shutil.copytree(trained, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def allocate(root, total, *options, output="out", **environment):
+    return vocap(
+        "allocate",
+        *("--vocabularies", root / "v", "--weights", root / "w.tsv", "--total", total, "-o", root / output),
+        *options,
+        **environment,
+    )
+
+
+def results(root, output="out"):
+    rows = list(read_tsv(root / output / "allocation.tsv"))
+    vocabulary = {row["piece"]: row["languages"] for row in read_tsv(root / output / "vocabulary.tsv")}
+    return rows, vocabulary, json.loads((root / output / "summary.json").read_text())
+
+
+@pytest.mark.parametrize("options", [[], ["--rule", "cost-aware"], ["--search", "bisect"], ["--curve", "raw"]])
+def test_files_agree_with_the_models(trained, options):
+    total = 540
+    output = "-".join(options).strip("-") or "plain"
+    run = allocate(trained, total, *options, output=output)
+    assert run.returncode == 0, run.stderr
+    rows, vocabulary, summary = results(trained, output)
+    assert [row["language"] for row in rows] == sorted(LANGUAGES)
+    chosen = {row["language"]: scores_of(trained / "v" / row["language"], int(row["size"])) for row in rows}
+    union = set().union(*chosen.values())
+    n = [float(row["n"]) for row in rows]
+    powers = [value**0.7 for value in n]
+    required = set()
+    for row, power in zip(rows, powers, strict=True):
+        q = power / sum(powers)
+        assert float(row["q"]) == pytest.approx(q, rel=1e-12)
+        assert float(row["weight"]) == pytest.approx(q**0.7, rel=1e-12)
+        others = set().union(*(pieces for code, pieces in chosen.items() if code != row["language"]))
+        assert int(row["own_pieces"]) == len(set(chosen[row["language"]]) - others)
+        assert (row["gain"] == "") == (int(row["size"]) == SIZES[0])
+    # exactly T - 5 pieces of the union and the required characters, each with its languages
+    assert len(vocabulary) == total - 5 == summary["pieces"]
+    for piece, languages in vocabulary.items():
+        assert languages == ",".join(code for code, pieces in chosen.items() if piece in pieces)
+        required |= {piece} if not languages else set()
+    assert all(len(piece) == 1 for piece in required) and len(required) == summary["required_characters_added"]
+    assert {piece for piece in union if len(piece) == 1} <= set(vocabulary)
+    assert summary["union_before_clipping"] == len(union | required)
+    assert summary["clipped"] == len(union | required) - (total - 5)
+    # what was clipped lies below what was kept of the last slice
+    dropped = union - set(vocabulary)
+    if dropped and summary["chosen"]["union"] is not None:
+        best = {piece: max(chosen[code].get(piece, -99) for code in chosen) for piece in union}
+        assert max(best[piece] for piece in dropped) <= sorted(best.values())[-10]
+    assert summary["bound"] >= summary["chosen"]["objective"] - 1e-9
+    rules = {summary[key]["rule"]: summary[key]["way_percent"] for key in ("chosen", "other_rule")}
+    assert 0 < rules["paper"] <= rules["cost-aware"] <= 100
+    assert "% of the way to the bound" in run.stdout and "rule would have given" in run.stdout
+
+
+def test_clipping_takes_the_lowest_new_pieces_of_the_last_step(trained):
+    run = allocate(trained, 500, output="slice")
+    assert run.returncode == 0, run.stderr
+    rows, vocabulary, summary = results(trained, "slice")
+    sizes = {row["language"]: int(row["size"]) for row in rows}
+    gains = {row["language"]: float(row["gain"]) for row in rows if row["gain"]}
+    last = min(gains, key=gains.get)  # on hulls the last step taken has the smallest gain
+    before = SIZES[SIZES.index(sizes[last]) - 1]
+    chosen = {code: scores_of(trained / "v" / code, size) for code, size in sizes.items()}
+    others = set().union(*(pieces for code, pieces in chosen.items() if code != last))
+    new = {
+        piece: score
+        for piece, score in chosen[last].items()
+        if piece not in others and piece not in scores_of(trained / "v" / last, before) and len(piece) > 1
+    }
+    dropped = set().union(*chosen.values()) - set(vocabulary)
+    assert 0 < len(dropped) == summary["clipped"] < len(new)
+    assert dropped == set(sorted(new, key=lambda piece: (new[piece], piece))[: len(dropped)])
+
+
+def test_bytes_depend_on_neither_hash_seed_nor_the_order_of_rows(folder):
+    assert allocate(folder, 420, output="first", PYTHONHASHSEED="1").returncode == 0
+    write_tsv(folder / "w.tsv", ("n", "language"), [(LANGUAGES[code][2], code) for code in ("cc", "aa", "bb")])
+    shutil.rmtree(folder / "v" / "bb" / "pieces.npz", ignore_errors=True)
+    assert allocate(folder, 420, output="second", PYTHONHASHSEED="2").returncode == 0
+    for name in ("allocation.tsv", "vocabulary.tsv", "summary.json"):
+        assert (folder / "first" / name).read_bytes() == (folder / "second" / name).read_bytes()
+
+
+def test_languages_left_out_are_said(folder):
+    write_tsv(folder / "w.tsv", ("language", "n"), [("aa", 10), ("bb", 0), ("cc", 20), ("dd", 5)])
+    (folder / "v" / "dd").mkdir()
+    write_tsv(folder / "v" / "dd" / "curve.tsv", COLUMNS, [(100, "", "", "", "", "too little text")])
+    run = allocate(folder, 260, "--without", "cc")
+    assert run.returncode == 0, run.stderr
+    rows, _, summary = results(folder)
+    assert [(row["language"], row["q"]) for row in rows] == [("aa", "1.0")]
+    assert summary["left_out"] == {
+        "bb": "n is 0: no text of it",
+        "cc": "left out by --without",
+        "dd": "no size could be trained",
+    }
+    assert "bb is left out" in run.stderr and "dd is left out" in run.stderr
+
+
+def test_total_above_all_is_taken_with_a_warning(trained):
+    run = allocate(trained, 5000, output="large")
+    assert run.returncode == 0
+    rows, vocabulary, summary = results(trained, "large")
+    assert {row["size"] for row in rows} == {"250"}
+    assert summary["short"] == 4995 - len(vocabulary) > 0 and summary["clipped"] == 0
+    assert sorted(summary["exhausted"]) == sorted(LANGUAGES)
+    assert "a total of 5000 is above all that the languages have" in run.stderr
+
+
+def test_total_below_the_smallest_sizes_is_clipped_with_a_warning(trained):
+    run = allocate(trained, 250, output="small")
+    assert run.returncode == 0, run.stderr
+    rows, vocabulary, summary = results(trained, "small")
+    assert len(vocabulary) == 245 and {row["size"] for row in rows} == {"150"}
+    assert summary["chosen"]["way_percent"] is None
+    assert "below the smallest sizes" in run.stderr
+
+
+def spoil_curve(folder):
+    text = (folder / "v" / "bb" / "curve.tsv").read_text().splitlines()
+    text[3] = text[3].replace("\t-", "\tx-")
+    (folder / "v" / "bb" / "curve.tsv").write_text("\n".join(text) + "\n")
+
+
+def weights(folder, text):
+    (folder / "w.tsv").write_text(text)
+
+
+BAD = {
+    "characters": (None, 20, [], 2, r"total of 20 .* below the \d+ required characters; use at least \d+"),
+    "tiny": (None, 3, [], 2, r"--total 3: .*greater than or equal to 6"),
+    "beta": (None, 420, ["--beta", "nan"], 2, r"--beta nan: "),
+    "rule": (None, 420, ["--rule", "best"], 2, r"paper.*cost-aware"),
+    "without": (None, 420, ["--without", "xx"], 2, r"--without names 'xx'.*they have: aa, bb, cc"),
+    "nobody": (None, 420, ["--without", "aa,bb,cc"], 2, r"no language is left"),
+    "folder": (lambda f: shutil.rmtree(f / "v" / "bb"), 420, [], 2, r"v/bb/curve\.tsv: .*'bb'.*--without bb"),
+    "all folders": (lambda f: shutil.rmtree(f / "v"), 420, [], 2, r"/v: no such folder"),
+    "model": (
+        lambda f: (f / "v" / "bb" / "models" / "200.model").unlink(),
+        420,
+        [],
+        1,
+        r"200\.model: no such model.*curve\.tsv calls size 200 ok; train it again",
+    ),
+    "corrupt model": (
+        lambda f: (f / "v" / "bb" / "models" / "200.model").write_bytes(b"\xff" * 999),
+        420,
+        [],
+        1,
+        r"200\.model: .*again",
+    ),
+    "curve": (spoil_curve, 420, [], 1, r"bb/curve\.tsv, line 4: alp 'x-"),
+    "negative": (
+        lambda f: weights(f, "language\tn\naa\t5\nbb\t-1\n"),
+        420,
+        [],
+        1,
+        r"w\.tsv, line 3: n of bb is '-1'",
+    ),
+    "nan": (lambda f: weights(f, "language\tn\naa\tnan\n"), 420, [], 1, r"w\.tsv, line 2: n of aa is 'nan'"),
+    "word": (lambda f: weights(f, "language\tn\naa\tmany\n"), 420, [], 1, r"w\.tsv, line 2: n of aa is 'many'"),
+    "twice": (
+        lambda f: weights(f, "language\tn\naa\t1\naa\t2\n"),
+        420,
+        [],
+        1,
+        r"line 3: language 'aa' stands twice",
+    ),
+    "path": (
+        lambda f: weights(f, "language\tn\n../v/aa\t1\n"),
+        420,
+        [],
+        1,
+        r"line 2: '\.\./v/aa' is not a language",
+    ),
+    "column": (lambda f: weights(f, "language\tlines\naa\t1\n"), 420, [], 1, r"w\.tsv, line 1: no column n"),
+    "no weights": (lambda f: (f / "w.tsv").unlink(), 420, [], 1, r"w\.tsv: no such file"),
+    "all zero": (lambda f: weights(f, "language\tn\naa\t0\n"), 420, [], 2, r"no language is left"),
+    "character counts": (
+        lambda f: (f / "v" / "cc" / "characters.tsv").write_text("character\tcount\na\tb\n"),
+        420,
+        [],
+        1,
+        r"characters\.tsv, line 2: 'a' 'b'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_named_and_nothing_is_written(folder, case):
+    change, total, options, status, message = BAD[case]
+    if change:
+        change(folder)
+    run = allocate(folder, total, *options)
+    assert run.returncode == status, run.stderr
+    assert "Traceback" not in run.stderr
+    last = " ".join(run.stderr.split())
+    assert re.search(message, last), last
+    assert not (folder / "out").exists()
+
+
+def test_write_that_fails_half_way_leaves_what_was_there(folder):
+    """A limit on the size of files stands for a device that fills up while the vocabulary is written."""
+    program = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)); from vocap.cli import main; main()"
+    )
+
+    def limited(output):
+        where = ("--vocabularies", folder / "v", "--weights", folder / "w.tsv", "-o", folder / output)
+        arguments = [sys.executable, "-c", program, "allocate", *map(str, where), "--total", "500"]
+        return subprocess.run(arguments, capture_output=True, text=True)
+
+    assert allocate(folder, 540).returncode == 0  # makes the indexes, too
+    (folder / "out" / "notes.txt").write_text("mine")
+    before = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    for output in ("out", "fresh"):
+        run = limited(output)
+        assert run.returncode == 1 and "Traceback" not in run.stderr
+        assert run.stderr.startswith("vocap: error: ")
+    assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
+    assert not (folder / "fresh").exists()
+    assert allocate(folder, 20).returncode == 2
+    assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
+
+
+def test_probabilities_are_equation_3():
+    n = [5.0, 1e9, 1e300, 0.3]
+    for alpha in (0.0, 0.3, 0.7, 1.0):
+        powers = [value**alpha for value in n]
+        assert sampling_probabilities(n, alpha).tolist() == pytest.approx([p / sum(powers) for p in powers])
+    assert sampling_probabilities([1e300, 1e300], 9.0).tolist() == [0.5, 0.5]

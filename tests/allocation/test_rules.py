@@ -1,0 +1,188 @@
+"""The rules and the bound against their definitions, written with sets of strings and by trying everything."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.allocation.made import Case, naive_gain, naive_hull
+from vocap.allocation.bisection import allocate_bisect
+from vocap.allocation.bound import upper_bound
+from vocap.allocation.cost_aware import allocate_cost_aware
+from vocap.allocation.envelope import gains_per_1k, upper_hull
+from vocap.allocation.greedy import allocate_greedy
+from vocap.allocation.ladders import Union
+
+SEEDS = range(12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hull_is_the_least_concave_function_above(seed):
+    case = Case(seed, languages=1, sizes=9, holes=seed % 2)
+    hull = upper_hull(np.array(case.sizes[0]), np.array(case.alp[0]))
+    assert hull.tolist() == pytest.approx(naive_hull(case.sizes[0], case.alp[0]), rel=1e-12)
+    gains = gains_per_1k(np.array(case.sizes[0]), hull)
+    assert (np.diff(gains) <= 1e-9).all()
+
+
+def test_gain_is_per_thousand_whatever_the_step():
+    assert gains_per_1k(np.array([1000, 2000, 4000]), np.array([0.0, 3.0, 5.0])).tolist() == [3.0, 1.0]
+
+
+def naive_algorithm_1(case, capacity, curve, required=()):
+    """Algorithm 1 with strings: returns the final ranks and the last that fit."""
+    ranks = [0] * len(case.sets)
+    fitting = None
+    while True:
+        size = len(case.union(ranks, required))
+        if size <= capacity:
+            fitting = tuple(ranks)
+        if size >= capacity:
+            break
+        gains = {
+            k: naive_gain(case, curve, k, rank) for k, rank in enumerate(ranks) if rank + 1 < len(case.sizes[k])
+        }
+        gains = {k: round(gain, 6) for k, gain in gains.items() if gain > 1e-9}
+        if not gains:
+            break
+        best = max(gains, key=lambda k: (gains[k], -k))
+        ranks[best] += 1
+    return tuple(ranks), fitting
+
+
+@pytest.mark.parametrize("curve", ["hull", "raw"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_greedy_is_algorithm_1(seed, curve):
+    case = Case(seed, languages=4, sizes=5, holes=seed % 3 == 0)
+    required = ["c0", "q", "z"]
+    for capacity in (30, 60, 90, 130, 1000):
+        choice = allocate_greedy(case.problem(capacity, required, curve))
+        ranks, fitting = naive_algorithm_1(case, capacity, curve, required)
+        assert choice.ranks == ranks
+        assert choice.fitting == fitting
+        assert choice.union == len(case.union(ranks, required))
+        if fitting is not None:
+            assert choice.fitting_union == len(case.union(fitting, required))
+        if choice.last is not None:
+            moved = [a - b for a, b in zip(choice.ranks, choice.fitting, strict=True)]
+            assert moved[choice.last] == 1 and sum(map(abs, moved)) == 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bisection_and_greedy_agree_on_clean_curves(seed):
+    case = Case(seed, languages=6, sizes=8, clean=True)
+    for capacity in (80, 120, 200, 300):
+        problem = case.problem(capacity)
+        greedy, bisect = allocate_greedy(problem), allocate_bisect(problem)
+        assert sum(a != b for a, b in zip(greedy.ranks, bisect.ranks, strict=True)) <= 1
+        assert bisect.fitting_union <= capacity <= bisect.union
+
+
+@pytest.mark.parametrize("curve", ["hull", "raw"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bisection_is_a_threshold_of_the_gains(seed, curve):
+    case = Case(seed, languages=4, sizes=6)
+    capacity = 130
+    choice = allocate_bisect(case.problem(capacity, curve=curve))
+
+    def reached(threshold):
+        ranks = []
+        for k, sizes in enumerate(case.sizes):
+            rank = 0
+            while rank + 1 < len(sizes) and naive_gain(case, curve, k, rank) >= threshold:
+                rank += 1
+            ranks.append(rank)
+        return tuple(ranks)
+
+    gains = [
+        naive_gain(case, curve, k, rank) for k, sizes in enumerate(case.sizes) for rank in range(len(sizes) - 1)
+    ]
+    thresholds = sorted({gain - 1e-9 for gain in gains if gain > 1e-6})
+    fitting = [reached(t) for t in thresholds if len(case.union(reached(t))) <= capacity] + [(0,) * 4]
+    # the largest union that a threshold gives, but for steps that fill it up afterwards
+    assert sum(choice.fitting) >= sum(max(fitting, key=sum))
+    assert all(a >= b for a, b in zip(choice.fitting, max(fitting, key=sum), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_bound_optimum_and_rules_with_all_allocations_tried(seed):
+    case = Case(seed, languages=4, sizes=5, holes=seed % 2 == 0)
+    required = ["c1", "z"]
+    everything = [
+        (len(case.union(ranks, required)), case.objective(ranks))
+        for ranks in itertools.product(*(range(len(sizes)) for sizes in case.sizes))
+    ]
+    for capacity in (45, 60, 80, 110, 500):
+        fits = [value for size, value in everything if size <= capacity]
+        problem = case.problem(capacity, required)
+        paper = allocate_greedy(problem)
+        aware = allocate_cost_aware(problem, paper)
+        if not fits or paper.fitting is None:
+            assert aware.fitting is None
+            continue
+        optimum = max(fits)
+        bound = upper_bound(problem)
+        assert bound >= optimum - 1e-9
+        for choice in (paper, aware):
+            assert len(case.union(choice.fitting, required)) == choice.fitting_union <= capacity
+            assert case.objective(choice.fitting) <= optimum + 1e-9
+            assert len(case.union(choice.ranks, required)) == choice.union
+        assert case.objective(aware.fitting) >= case.objective(paper.fitting) - 1e-12
+
+
+def test_cost_aware_and_bound_are_close_to_the_optimum():
+    """Over many small cases: exchanges find the optimum in most, and the bound leaves a small gap."""
+    found, tried, gaps = 0, 0, []
+    for seed in range(100, 130):
+        case = Case(seed, languages=4, sizes=5)
+        everything = [
+            (len(case.union(ranks)), case.objective(ranks))
+            for ranks in itertools.product(*(range(len(sizes)) for sizes in case.sizes))
+        ]
+        problem = case.problem(100)
+        optimum = max(value for size, value in everything if size <= 100)
+        aware = allocate_cost_aware(problem, allocate_greedy(problem))
+        tried += 1
+        found += case.objective(aware.fitting) >= optimum - 1e-9
+        smallest = case.objective([0] * 4)
+        gaps.append((upper_bound(problem) - optimum) / (optimum - smallest))
+    assert found >= 0.8 * tried
+    assert np.mean(gaps) < 0.1
+
+
+def test_bound_is_tight_where_nothing_is_shared_and_room_is_for_all():
+    case = Case(3)
+    problem = case.problem(10_000)
+    best = sum(w * max(values) for w, values in zip(case.weights, case.alp, strict=True))
+    assert upper_bound(problem) == pytest.approx(best, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_union_counts_what_sets_hold(seed):
+    """Any walk up and down, and the cost of every size at every stop."""
+    rng = np.random.default_rng(seed)
+    case = Case(seed, languages=4, sizes=5)
+    problem = case.problem(50, ["c0", "z"])
+    union = Union(problem, [int(rng.integers(5)) for _ in range(4)])
+    for _ in range(30):
+        language, rank = int(rng.integers(4)), int(rng.integers(5))
+        others, added = union.costs(language)
+        for t, extra in enumerate(added.tolist()):
+            ranks = [*union.ranks[:language], t, *union.ranks[language + 1 :]]
+            assert others + extra == len(case.union(ranks, ["c0", "z"]))
+        if union.ranks[language] < 4:
+            ranks = list(union.ranks)
+            ranks[language] += 1
+            assert union.size + union.growth(language) == len(case.union(ranks, ["c0", "z"]))
+        union.move(language, rank)
+        assert union.ranks[language] == rank
+        assert union.size == len(case.union(union.ranks, ["c0", "z"]))
+
+
+def test_falling_curve_stops_at_its_top():
+    """No gain is positive any more: the language is done, whatever the room."""
+    case = Case(0, languages=2, sizes=4, clean=True)
+    case.alp[0] = [-50.0, -40.0, -41.0, -45.0]
+    choice = allocate_greedy(case.problem(10_000))
+    assert choice.ranks == (1, 3)
+    assert choice.fitting == choice.ranks and choice.last is None
