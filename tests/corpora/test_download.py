@@ -1,0 +1,324 @@
+"""Downloads against a real server on this machine that misbehaves in every way the wild does."""
+
+import hashlib
+import json
+import lzma
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from click.testing import CliRunner
+
+from vocap.corpora.commands import fetch, sample
+from vocap.corpora.download import RETRIES, download
+from vocap.errors import UsageError, VocapError
+
+BODY = b"".join(b"%06d some line of text\n" % number for number in range(20_000))
+
+
+class Server(ThreadingHTTPServer):
+    """Serves BODY at /{fault}; `seen` lists the requests' Range and If-Range."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.seen = []
+        self.bodies = {}
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.server_port}/{path}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        fault = self.path.strip("/")
+        earlier = sum(1 for path, _, _ in self.server.seen if path == fault)
+        self.server.seen.append((fault, self.headers["Range"], self.headers["If-Range"]))
+        getattr(self, f"do_{fault.replace('-', '_')}", self.fine)(earlier)
+
+    def fine(self, earlier=0, body=None, etag='"one"', cut=None, ranges=True, length=True):
+        body = self.server.bodies.get(self.path.strip("/"), BODY) if body is None else body
+        start, end, status = 0, len(body), 200
+        asked = self.headers["Range"]
+        if ranges and asked and self.headers["If-Range"] in (None, etag):
+            first, _, last = asked.removeprefix("bytes=").partition("-")
+            start, end, status = int(first), min(len(body), int(last) + 1) if last else len(body), 206
+        self.send_response(status)
+        if etag:
+            self.send_header("ETag", etag)
+        if status == 206:
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(body)}")
+        if length:
+            self.send_header("Content-Length", str(end - start))
+        else:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body[start:end] if cut is None else body[start : min(end, start + cut)])
+        self.close_connection = cut is not None or not length
+
+    def do_cut(self, earlier):
+        self.fine(cut=150_000 if earlier < 3 else None)
+
+    def do_cut_always(self, earlier):
+        self.fine(cut=0)
+
+    def do_cut_without_etag(self, earlier):
+        self.fine(cut=150_000 if earlier < 1 else None, etag=None)
+
+    def do_range_ignored(self, earlier):
+        self.fine(cut=150_000 if earlier < 1 else None, ranges=False)
+
+    def do_changed(self, earlier):
+        if earlier < 1:
+            self.fine(body=BODY[::-1], etag='"old"', cut=150_000)
+        else:
+            self.fine(etag='"new"')
+
+    def do_changed_unasked(self, earlier):
+        """A server that ignores If-Range and sends the rest of another version."""
+        if earlier < 1:
+            return self.fine(body=BODY[::-1], etag='"old"', cut=150_000)
+        del self.headers["If-Range"]
+        self.fine(etag='"new"')
+
+    def do_busy(self, earlier):
+        if earlier >= 2:
+            return self.fine()
+        self.send_response(503)
+        self.send_header("Retry-After", "7")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_busy_for_long(self, earlier):
+        self.send_response(503)
+        self.send_header("Retry-After", "86400")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_broken(self, earlier):
+        self.send_error(500)
+
+    def do_gone(self, earlier):
+        self.send_error(404)
+
+    def redirect(self, target):
+        self.send_response(302)
+        self.send_header("Location", target)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_to_file(self, earlier):
+        self.redirect("file:///etc/hostname")
+
+    def do_to_ftp(self, earlier):
+        self.redirect("ftp://127.0.0.1/x")
+
+    def do_to_itself(self, earlier):
+        self.redirect("/to-itself")
+
+    def do_to_fine(self, earlier):
+        self.redirect("/cut")
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def pauses():
+    return []
+
+
+@pytest.fixture
+def get(server, tmp_path, pauses):
+    def get(path, **options):
+        return download(server.url(path), tmp_path / "text", pause=pauses.append, timeout_s=5, **options)
+
+    return get
+
+
+def nothing_left(folder):
+    return not [path.name for path in folder.iterdir() if not path.name.startswith("text.part")]
+
+
+def test_whole_file(get, tmp_path):
+    note = get("fine", sha256=hashlib.sha256(BODY).hexdigest())
+    assert (tmp_path / "text").read_bytes() == BODY
+    assert note == json.loads((tmp_path / "text.json").read_text())
+    assert (
+        note["complete"] and note["total_bytes"] == note["fetched_bytes"] == len(BODY) and note["etag"] == '"one"'
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text", "text.json"]
+
+
+def test_goes_on_where_the_connection_was_cut(get, server, tmp_path, pauses):
+    get("cut")
+    assert (tmp_path / "text").read_bytes() == BODY
+    ranges = [asked for _, asked, _ in server.seen]
+    assert ranges == [None, "bytes=150000-", "bytes=300000-", "bytes=450000-"]
+    assert [condition for _, _, condition in server.seen] == [None] + ['"one"'] * 3
+    assert pauses == [1, 1, 1]  # every attempt brought something: no growing wait
+
+
+def test_follows_a_redirect_and_resumes_through_it(get, tmp_path):
+    get("to-fine")
+    assert (tmp_path / "text").read_bytes() == BODY
+
+
+def test_goes_on_in_a_later_call(get, server, tmp_path):
+    server.bodies["text"] = BODY
+
+    class Stop(Exception):
+        pass
+
+    def interrupt(wait_s):
+        raise Stop
+
+    with pytest.raises(Stop):
+        download(server.url("cut"), tmp_path / "text", pause=interrupt, timeout_s=5)
+    assert (tmp_path / "text.part").stat().st_size == 150_000 and nothing_left(tmp_path)
+    get("cut")
+    assert (tmp_path / "text").read_bytes() == BODY
+    assert server.seen[1] == ("cut", "bytes=150000-", '"one"')
+
+
+def test_a_part_of_another_address_is_not_gone_on_with(get, server, tmp_path):
+    (tmp_path / "text.part").write_bytes(b"x" * 1000)
+    note = {"url": server.url("other"), "etag": '"one"', "last_modified": None, "total_bytes": len(BODY)}
+    (tmp_path / "text.part.json").write_text(json.dumps(note))
+    get("fine")
+    assert (tmp_path / "text").read_bytes() == BODY and server.seen[0][1] is None
+
+
+@pytest.mark.parametrize("note", ["", "[]", '{"url": 3}', "\x00"])
+def test_a_damaged_note_starts_over(get, tmp_path, note):
+    (tmp_path / "text.part").write_bytes(b"x" * 1000)
+    (tmp_path / "text.part.json").write_text(note)
+    get("fine")
+    assert (tmp_path / "text").read_bytes() == BODY
+
+
+@pytest.mark.parametrize("fault", ["range-ignored", "changed", "changed-unasked", "cut-without-etag"])
+def test_starts_over_rather_than_mix_versions(get, tmp_path, fault):
+    note = get(fault)
+    assert (tmp_path / "text").read_bytes() == BODY
+    assert note["complete"] and note["fetched_bytes"] == len(BODY)
+
+
+def test_waits_as_long_as_the_server_asks(get, tmp_path, pauses):
+    get("busy")
+    assert (tmp_path / "text").read_bytes() == BODY and pauses == [7, 7]
+
+
+def test_gives_up_where_the_server_asks_for_too_long(get, tmp_path, pauses):
+    with pytest.raises(VocapError, match=r"busy-for-long: 503 .*asks to wait 86400 s.*same command goes on"):
+        get("busy-for-long")
+    assert not pauses and nothing_left(tmp_path)
+
+
+@pytest.mark.parametrize("fault", ["broken", "cut-always"])
+def test_retries_are_bounded(get, server, tmp_path, pauses, fault):
+    with pytest.raises(VocapError, match=rf"{fault}: (500|the connection was cut).*goes on from there later"):
+        get(fault)
+    assert pauses == [2**n for n in range(RETRIES)] and len(server.seen) == RETRIES + 1
+    assert nothing_left(tmp_path)
+
+
+def test_nobody_listens(tmp_path, pauses):
+    with pytest.raises(VocapError, match=r"http://127\.0\.0\.1:9/x: .*refused.*goes on from there later"):
+        download("http://127.0.0.1:9/x", tmp_path / "text", pause=pauses.append, timeout_s=5)
+
+
+def test_not_found_fails_at_once(get, server, tmp_path, pauses):
+    with pytest.raises(VocapError, match=r"gone: 404 Not Found; check the address and the code"):
+        get("gone")
+    assert len(server.seen) == 1 and not pauses and nothing_left(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fault", "target"),
+    [("to-file", "file:///etc/hostname"), ("to-ftp", "ftp://127.0.0.1/x"), ("to-itself", "itself")],
+)
+def test_follows_no_redirect_out_of_the_web(get, tmp_path, fault, target):
+    with pytest.raises(VocapError, match=f"{fault}: redirects to {target}; only http and https"):
+        get(fault)
+    assert nothing_left(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/hostname", "ftp://example.org/x", "/etc/hostname", "data:,x", "http:///x"]
+)
+def test_other_addresses_are_refused(tmp_path, url):
+    with pytest.raises(UsageError, match="only http:// and https://"):
+        download(url, tmp_path / "text")
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_sha256(get, tmp_path):
+    found = hashlib.sha256(BODY).hexdigest()
+    with pytest.raises(VocapError, match=f"its SHA-256 is {found}, not {'0' * 64}"):
+        get("fine", sha256="0" * 64)
+    assert not list(tmp_path.iterdir())
+
+
+def test_prefix(get, server, tmp_path):
+    note = get("cut", limit_bytes=200_000)
+    assert (tmp_path / "text").read_bytes() == BODY[:200_000]
+    assert [asked for _, asked, _ in server.seen] == ["bytes=0-199999", "bytes=150000-199999"]
+    assert note["total_bytes"] == len(BODY) and note["fetched_bytes"] == 200_000 and note["complete"] is False
+
+
+@pytest.mark.parametrize("fault", ["fine", "range-ignored"])
+def test_prefix_longer_than_the_file(get, tmp_path, fault):
+    assert get(fault, limit_bytes=10 * len(BODY))["complete"] is True
+    assert (tmp_path / "text").read_bytes() == BODY
+
+
+def test_slow_server_is_not_waited_for_endlessly(server, tmp_path, pauses, monkeypatch):
+    monkeypatch.setattr(Handler, "do_slow", lambda self, earlier: time.sleep(0.5), raising=False)
+    with pytest.raises(VocapError, match="timed out"):
+        download(server.url("slow"), tmp_path / "text", pause=pauses.append, timeout_s=0.05)
+
+
+def test_command_and_the_sample_of_a_prefix(server, tmp_path):
+    """A prefix of an .xz file gives lines, flagged, and n is extrapolated by the length of the whole file."""
+    lines = [f"{number} {hashlib.sha256(str(number).encode()).hexdigest()}" for number in range(20_000)]
+    packed = lzma.compress("".join(f"{line}\n" for line in lines).encode())
+    server.bodies["whole"] = packed
+    file = tmp_path / "ka"
+    assert (
+        CliRunner().invoke(fetch, [server.url("whole"), "-o", str(file), "--limit-bytes", "400000"]).exit_code == 0
+    )
+    paths = {name: tmp_path / "out" / name for name in ("train", "heldout", "stats")}
+    options = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
+    result = CliRunner().invoke(sample, ["--language", "ka", *options, str(file)])
+    assert result.exit_code == 0, result.output
+    stats = json.loads(paths["stats"].read_text())
+    assert stats["complete"] is False and stats["total_bytes"] == len(packed) and stats["scanned_bytes"] == 400_000
+    assert 0.97 < stats["n"] / 20_000 < 1.03 and stats["valid"] < 12_000
+    assert set(paths["train"].read_text().splitlines()) <= set(lines)  # the cut last line is in neither file
+
+
+def test_truncated_archive_is_an_error(server, tmp_path):
+    """The server's own file is cut: the download is whole, its text is not."""
+    server.bodies["torn"] = lzma.compress(BODY)[:-5000]
+    file = tmp_path / "ka.xz"
+    assert CliRunner().invoke(fetch, [server.url("torn"), "-o", str(file)]).exit_code == 0
+    options = ["--train", str(tmp_path / "t"), "--heldout", str(tmp_path / "h"), "--stats", str(tmp_path / "s")]
+    result = CliRunner().invoke(sample, ["--language", "ka", *options, str(file)])
+    assert isinstance(result.exception, VocapError)
+    assert "ka.xz: the xz data stop in the middle" in str(result.exception) and "again" in str(result.exception)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ka.xz", "ka.xz.json"]
