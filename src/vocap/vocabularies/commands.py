@@ -32,7 +32,7 @@ def train(size, train_path, heldout, models, point, coverage, threads):
     from vocap.vocabularies.curve import Point, write_points
 
     model_path = models / f"{size}.model"
-    if not heldout.is_file():
+    if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; give held-out lines, or an empty file")
     try:
         model = training.train(train_path, size, coverage, threads)
