@@ -8,7 +8,6 @@ rule allocation:
 
 
 rule allocate:
-    """Allocating {wildcards.name}"""
     input:
         curves=expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
         indexes=expand("results/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
@@ -32,6 +31,8 @@ rule allocate:
         arguments=allocation_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["allocation"],
+    message:
+        "Allocating {wildcards.name}"
     shell:
         "vocap allocate --vocabularies results/vocabularies --weights {input.weights:q}"
         " {params.arguments} -o {params.folder:q} > {log:q} 2>&1"

@@ -12,7 +12,6 @@ rule corpora:
 
 
 rule fetch_starter:
-    """Fetching {wildcards.package} for the starter corpus"""
     output:
         archive="results/corpora/starter/archives/{package}",
         origin="results/corpora/starter/archives/{package}.json",
@@ -28,12 +27,13 @@ rule fetch_starter:
         mem_mb=500,
     params:
         revision=REVISION["corpora"],
+    message:
+        "Fetching {wildcards.package} for the starter corpus"
     shell:
         "vocap starter-fetch {wildcards.package} -o {output.archive:q} 2> {log:q}"
 
 
 rule extract_starter:
-    """Cleaning the messages of {wildcards.package}"""
     input:
         archive="results/corpora/starter/archives/{package}",
         origin="results/corpora/starter/archives/{package}.json",
@@ -49,12 +49,13 @@ rule extract_starter:
         mem_mb=700,
     params:
         revision=REVISION["corpora"],
+    message:
+        "Cleaning the messages of {wildcards.package}"
     shell:
         "vocap starter-extract {wildcards.package} {input.archive:q} -o {output:q} 2> {log:q}"
 
 
 rule merge_starter:
-    """Merging the starter corpus"""
     input:
         expand("results/corpora/starter/messages/{package}.tsv", package=STARTER),
     output:
@@ -69,12 +70,13 @@ rule merge_starter:
         mem_mb=1000,
     params:
         revision=REVISION["corpora"],
+    message:
+        "Merging the starter corpus"
     shell:
         "vocap starter-merge -o {output:q} {input:q} 2> {log:q}"
 
 
 rule download:
-    """Downloading {wildcards.lang} from {wildcards.source}"""
     output:
         text="results/corpora/downloads/{source}/{lang}",
         origin="results/corpora/downloads/{source}/{lang}.json",
@@ -90,12 +92,13 @@ rule download:
         url=lambda wildcards: SOURCES[wildcards.lang].url,
         limit=options(limit_bytes=SETTINGS.corpora.scan_bytes),
         revision=REVISION["corpora"],
+    message:
+        "Downloading {wildcards.lang} from {wildcards.source}"
     shell:
         "vocap fetch {params.url:q} -o {output.text:q} {params.limit} 2> {log:q}"
 
 
 rule sample:
-    """Sampling the text of {wildcards.lang}"""
     input:
         text_of,
     output:
@@ -113,13 +116,14 @@ rule sample:
     params:
         arguments=sample_arguments,
         revision=REVISION["corpora"],
+    message:
+        "Sampling the text of {wildcards.lang}"
     shell:
         "vocap sample {params.arguments}"
         " --train {output.train:q} --heldout {output.heldout:q} --stats {output.stats:q} 2> {log:q}"
 
 
 rule weigh:
-    """Weighing the languages by {params.by}"""
     input:
         stats=expand("results/corpora/{lang}/stats.json", lang=LANGUAGES),
         table=([] if SETTINGS.corpora.weights in ("lines", "bytes") else SETTINGS.corpora.table),
@@ -137,12 +141,13 @@ rule weigh:
         by=SETTINGS.corpora.weights,
         table=SETTINGS.corpora.table,
         revision=REVISION["corpora"],
+    message:
+        "Weighing the languages by {params.by}"
     shell:
         "vocap weigh --by {params.by:q} --languages {params.table:q} -o {output:q} {input.stats:q} 2> {log:q}"
 
 
 rule mix:
-    """Drawing the multilingual sample"""
     input:
         train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="results/corpora/weights.tsv",
@@ -161,6 +166,8 @@ rule mix:
         alpha=SETTINGS.corpora.mix.alpha,
         seed=SETTINGS.seed,
         revision=REVISION["corpora"],
+    message:
+        "Drawing the multilingual sample"
     shell:
         "vocap mix --weights {input.weights:q} --alpha {params.alpha} --sentences {params.sentences}"
         " --seed {params.seed} --corpora results/corpora -o {output:q} 2> {log:q}"

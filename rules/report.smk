@@ -2,7 +2,6 @@
 
 
 rule report:
-    """Writing the report"""
     input:
         rules.corpora.input,
         rules.vocabularies.input,
@@ -25,6 +24,8 @@ rule report:
         title=lambda wildcards: SETTINGS.report.title,
         settings=lambda wildcards: SETTINGS.model_dump_json(exclude_none=True),
         revision=REVISION["report"],
+    message:
+        "Writing the report"
     shell:
         "vocap report --results results --languages-table {input.table:q} --title {params.title:q}"
         " --settings-json {params.settings:q} -o results/report 2> {log:q}"

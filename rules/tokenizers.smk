@@ -21,7 +21,6 @@ rule tokenizers:
 
 
 rule fit:
-    """Fitting the scores of {wildcards.name}"""
     input:
         allocation=lambda wildcards: f"results/allocation/{SETTINGS.tokenizers[wildcards.name].allocation}/vocabulary.tsv",
         weights="results/corpora/weights.tsv",
@@ -44,13 +43,14 @@ rule fit:
         arguments=fit_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
+    message:
+        "Fitting the scores of {wildcards.name}"
     shell:
         "vocap fit --vocabularies results/vocabularies --weights {input.weights:q} --mix {input.mix:q}"
         " {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
 rule joint:
-    """Training {wildcards.name} on the multilingual sample"""
     input:
         mix="results/corpora/mix.txt",
     output:
@@ -71,12 +71,13 @@ rule joint:
         arguments=joint_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
+    message:
+        "Training {wildcards.name} on the multilingual sample"
     shell:
         "vocap joint --mix {input.mix:q} {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
 rule mono:
-    """Making a tokenizer of one language's model: {wildcards.name}"""
     input:
         curve=lambda wildcards: f"results/vocabularies/{SETTINGS.tokenizers[wildcards.name].language}/curve.tsv",
     output:
@@ -97,12 +98,13 @@ rule mono:
         arguments=mono_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
+    message:
+        "Making a tokenizer of one language's model: {wildcards.name}"
     shell:
         "vocap mono {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
 rule export:
-    """Exporting {wildcards.name} for Hugging Face"""
     input:
         model="results/tokenizers/{name}/sentencepiece.model",
         text=expand(
@@ -122,12 +124,13 @@ rule export:
         mem_mb=2000,
     params:
         revision=REVISION["tokenizers"],
+    message:
+        "Exporting {wildcards.name} for Hugging Face"
     shell:
         "vocap export {input.model:q} -o {output:q} {input.text:q} 2> {log:q}"
 
 
 rule parity:
-    """Comparing both forms of {wildcards.name}, line by line"""
     input:
         model="results/tokenizers/{name}/sentencepiece.model",
         exported="results/tokenizers/{name}/huggingface",
@@ -151,13 +154,14 @@ rule parity:
         languages=",".join(LANGUAGES),
         seed=SETTINGS.seed,
         revision=REVISION["tokenizers"],
+    message:
+        "Comparing both forms of {wildcards.name}, line by line"
     shell:
         "vocap parity --tokenizer {params.folder:q} --corpora results/corpora --languages {params.languages}"
         " --sample 10000 --seed {params.seed} -o {output:q} 2> {log:q}"
 
 
 rule evaluate:
-    """Measuring {wildcards.name} on every language's held-out text"""
     input:
         tokenizer=evaluated_file,
         heldout=expand("results/corpora/{lang}/heldout.txt", lang=LANGUAGES),
@@ -179,6 +183,8 @@ rule evaluate:
         table=SETTINGS.corpora.table,
         parallel=parallel_arguments,
         revision=REVISION["tokenizers"],
+    message:
+        "Measuring {wildcards.name} on every language's held-out text"
     shell:
         "vocap evaluate --tokenizer {input.tokenizer:q} --corpora results/corpora --languages {params.languages}"
         " --languages-table {params.table:q} {params.parallel}"

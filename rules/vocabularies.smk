@@ -8,7 +8,6 @@ rule vocabularies:
 
 
 rule train:
-    """Training {wildcards.lang} at {wildcards.size} pieces"""
     input:
         train="results/corpora/{lang}/train.txt",
         heldout="results/corpora/{lang}/heldout.txt",
@@ -22,18 +21,19 @@ rule train:
     conda:
         "../envs/vocabularies.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: int(attempt * (300 + 45 * input.size_mb)),
+        mem_mb=lambda wildcards, input, attempt: int(attempt * (150 + 25 * input.size_mb)),  # 180 MB for 8 MB of Russian
     params:
         models="results/vocabularies/{lang}/models",
         coverage=SETTINGS.vocabularies.coverage,
         revision=REVISION["vocabularies"],
+    message:
+        "Training {wildcards.lang} at {wildcards.size} pieces"
     shell:
         "vocap train --size {wildcards.size} --train {input.train:q} --heldout {input.heldout:q}"
         " --models {params.models:q} --coverage {params.coverage} --point {output.point:q} 2> {log:q}"
 
 
 rule curve:
-    """Joining the sizes of {wildcards.lang}"""
     input:
         points=expand("results/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
         train="results/corpora/{lang}/train.txt",
@@ -52,6 +52,8 @@ rule curve:
     params:
         models="results/vocabularies/{lang}/models",
         revision=REVISION["vocabularies"],
+    message:
+        "Joining the sizes of {wildcards.lang}"
     shell:
         "vocap curve --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
         " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"

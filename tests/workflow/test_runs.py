@@ -51,7 +51,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(finished_once, tmp_path):
     assert not (killed.folder / "results/report/index.html").exists()
 
     assert killed.snakemake("--unlock").returncode == 0
-    run = killed.snakemake("--rerun-incomplete")
+    run = killed.snakemake()
     assert run.returncode == 0, run.stdout
     assert digests(killed.folder) == digests(finished_once.folder)
 

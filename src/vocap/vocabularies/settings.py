@@ -1,5 +1,6 @@
 """The `vocabularies` section of the configuration."""
 
+import itertools
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -19,7 +20,7 @@ def parse_sizes(value: object) -> object:
         except ValueError:
             raise ValueError(f'write "first:last:step", as in "1000:50000:1000", not {value!r}') from None
         if step < 1 or last < first:
-            raise ValueError(f"{value!r} names no size; the last must not lie below the first, the step be 1 or more")
+            raise ValueError(f"{value!r} names no size; the last must not be below the first, the step be 1 or more")
         value = list(range(first, last + 1, step))
     if not isinstance(value, list) or not value:
         raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
@@ -28,7 +29,7 @@ def parse_sizes(value: object) -> object:
             raise ValueError(f"{size!r} is not a whole number")
         if size < 5:
             raise ValueError(f"{size} is too small: three ids are <unk>, <s> and </s>")
-    for lower, upper in zip(value, value[1:], strict=False):
+    for lower, upper in itertools.pairwise(value):
         if lower == upper:
             raise ValueError(f"{upper} stands twice; remove one")
         if lower > upper:
