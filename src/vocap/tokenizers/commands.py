@@ -7,7 +7,8 @@ import click
 from vocap.errors import UsageError, VocapError
 
 PATH = click.Path(path_type=Path)
-OUT = click.option("-o", "--out", required=True, type=PATH, help="folder to write")
+FOLDER = click.Path(path_type=Path, file_okay=False)
+OUT = click.option("-o", "--out", required=True, type=FOLDER, help="folder to write")
 COVERAGE = click.option(
     "--coverage",
     default=0.9995,

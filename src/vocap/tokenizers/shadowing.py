@@ -4,7 +4,7 @@ The best split of a piece is its best segmentation without the piece itself. Whe
 piece is shadowed; raising the score just above the split brings the piece back to life.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
@@ -100,13 +100,3 @@ def dead_pieces(proto) -> dict[str, list[str]]:
             if ids != [index]:
                 dead[piece] = processor.id_to_piece(ids)
     return dead
-
-
-def unstable_pieces(pieces: Sequence[str], processor) -> list[str]:
-    """Pieces that the tokenizer's own normaliser turns into something else, so that no text can hold them."""
-    unstable = []
-    for begin in range(0, len(pieces), BATCH):
-        batch = list(pieces[begin : begin + BATCH])
-        normalized = processor.normalize([f"\u2581{piece}\u2581" for piece in batch])
-        unstable += [p for p, text in zip(batch, normalized, strict=True) if p.strip("\u2581") not in text]
-    return unstable
