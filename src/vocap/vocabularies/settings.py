@@ -20,7 +20,7 @@ def parse_sizes(value: object) -> object:
         except ValueError:
             raise ValueError(f'write "first:last:step", as in "1000:50000:1000", not {value!r}') from None
         if step < 1 or last < first:
-            raise ValueError(f"{value!r} names no size; the last must not be below the first, the step be 1 or more")
+            raise ValueError(f"{value!r} names no size; the last must not be below the first, nor the step below 1")
         value = list(range(first, last + 1, step))
     if not isinstance(value, list) or not value:
         raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
