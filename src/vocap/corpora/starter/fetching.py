@@ -13,6 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -34,11 +36,17 @@ class Unavailable(Exception):
         self.output = output
 
 
-def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_ARCHIVE) -> None:
+def fetch_package(
+    package: Package,
+    output: Path,
+    archive_url: str = MEDIAWIKI_ARCHIVE,
+    pause: Callable[[float], None] = time.sleep,
+) -> None:
     """Fetch `package` to `output` and describe it in `output` + ".json".
 
-    Where no source answers, `output` is left empty and the description has the reason under `missing`. Raises
-    VocapError for a wrong sha256. What is already there, with the sha256 that belongs to it, is not fetched again.
+    MediaWiki comes from `archive_url` where apt-get cannot give it; `pause` waits between attempts there. Where no
+    source answers, `output` is left empty and the description has the reason under `missing`. Raises VocapError
+    for a wrong sha256. What is already there, with the sha256 that belongs to it, is not fetched again.
     """
     description = output.with_name(output.name + ".json")
     if _already_there(package, output, description):
@@ -47,13 +55,13 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
     output.parent.mkdir(parents=True, exist_ok=True)
     facts = {"package": package.name, "licence": package.licence, "missing": None}
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as name:
-        folder = Path(name)
+        folder = Path(name).resolve()  # the clients run in folders of their own
         try:
             if package.kind == "wheel":
                 archive, origin = _wheel(package, folder), "pip"
                 version = package.version
             else:
-                archive, version, origin = _mediawiki(package, folder, archive_url)
+                archive, version, origin = _mediawiki(package, folder, output, archive_url, pause)
         except Unavailable as reason:
             _leave_empty(output, description, facts, str(reason))
             return
@@ -127,9 +135,11 @@ def _call(command: list[str], folder: Path) -> str:
     if "No space left on device" in done.stdout:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent))
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    silent = " (is this machine online?)" if "Retrying" in done.stdout or "Failed to fetch" in done.stdout else ""
     errors = [line for line in lines if line.startswith(("ERROR:", "E:"))] or lines
     raise Unavailable(
-        f"{client} failed: " + (" ".join(errors[-3:])[:600] or f"exit status {done.returncode}"), done.stdout
+        f"{client} failed{silent}: " + (" ".join(errors[-3:])[:600] or f"exit status {done.returncode}"),
+        done.stdout,
     )
 
 
@@ -168,7 +178,9 @@ def _wheel(package: Package, folder: Path) -> Path:
     return found[0]
 
 
-def _mediawiki(package: Package, folder: Path, archive_url: str) -> tuple[Path, str, str]:
+def _mediawiki(
+    package: Package, folder: Path, output: Path, archive_url: str, pause: Callable[[float], None]
+) -> tuple[Path, str, str]:
     """Archive, version and origin: Debian's package, or else MediaWiki's own archive."""
     try:
         archive = _debian_package(package, folder)
@@ -176,11 +188,15 @@ def _mediawiki(package: Package, folder: Path, archive_url: str) -> tuple[Path, 
     except Unavailable as reason:
         by_apt = str(reason)
     logger.info("%s: %s; trying %s", package.name, by_apt, archive_url)
-    archive = folder / "mediawiki.tar.gz"
+    from vocap.corpora.download import download
+
+    # Beside the output, not in the temporary folder: a part that has arrived is where the next call goes on.
+    archive = output.with_name(f".{output.name}.tar.gz")
     try:
-        _download(archive_url, archive)
+        download(archive_url, archive, pause=pause)
     except VocapError as error:
         raise Unavailable(f"{by_apt}; and {error}") from None
+    archive.with_name(archive.name + ".json").unlink()  # what it says, the description says too
     version = archive_url.rsplit("/", 1)[-1].removeprefix("mediawiki-").removesuffix(".tar.gz")
     return archive, version, archive_url
 
@@ -211,9 +227,3 @@ def _debian_package(package: Package, folder: Path) -> Path:
     if len(found) != 1:
         raise Unavailable(f"apt-get left {len(found)} packages instead of one")
     return found[0]
-
-
-def _download(url: str, path: Path) -> None:
-    from vocap.corpora.download import fetch
-
-    fetch(url, path)
