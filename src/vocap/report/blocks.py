@@ -1,0 +1,128 @@
+"""What a section of the page is made of. Text is plain and escaped by the template, unless it is Markup."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from vocap.report.figures import Figure
+from vocap.report.tables import Table
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    kind: str = "text"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading inside a section."""
+
+    text: str
+    kind: str = "heading"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A boxed remark: a warning, or something that is not there and the command that would make it."""
+
+    text: str
+    level: str = "info"  # info, warning
+    kind: str = "note"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with short values, side by side where there is room; with a title they are folded under it."""
+
+    pairs: Sequence[tuple[str, Any]]
+    title: str = ""
+    kind: str = "facts"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Text as it stands in a file."""
+
+    title: str
+    text: str
+    kind: str = "listing"
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The few numbers to see first: value, what it counts, and a remark."""
+
+    tiles: Sequence[tuple[str, str, str]]
+    kind: str = "tiles"
+
+
+Block = Text | Heading | Note | Facts | Listing | Tiles | Table | Figure
+
+
+@dataclass
+class Section:
+    """One part of the page; `short` is its name in the navigation."""
+
+    id: str
+    title: str
+    short: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+def not_run(stage: str, what: str) -> Note:
+    """What stands in the place of a stage without results."""
+    return Note(
+        Markup("<strong>Not run.</strong> {} To make it: <code>snakemake --cores all {}</code>").format(
+            what, stage
+        )
+    )
+
+
+def code(text: str) -> Markup:
+    """A word in the typeface of code, escaped."""
+    return Markup("<code>{}</code>").format(text)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "language"), counted(1200, "language")
+    ('1 language', '1,200 languages')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def flatten(value: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Nested objects as dotted names with printable values, in their own order; long lists are cut."""
+    pairs: list[tuple[str, Any]] = []
+    for key, entry in value.items():
+        name = f"{prefix}{key}"
+        if isinstance(entry, dict) and entry:
+            pairs += flatten(entry, f"{name}.")
+        elif isinstance(entry, list | tuple):
+            shown = ", ".join(printable(item) for item in entry[:12])
+            more = f" … and {len(entry) - 12:,} more" if len(entry) > 12 else ""
+            pairs.append((name, (shown + more) or "none"))
+        else:
+            pairs.append((name, printable(entry)))
+    return pairs
+
+
+def printable(value: Any) -> str:
+    """A value of a JSON file as people read it."""
+    if value is None or value == {}:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace("-", "−")
+    if isinstance(value, float):
+        return f"{value:,.6g}".replace("-", "−")
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {printable(entry)}" for key, entry in value.items())
+    return str(value)

@@ -1,0 +1,363 @@
+"""The charts, as altair objects: data in, chart out.
+
+Colours are tokens of the page's palette (see figures.py). Still charts avoid opacity and clipping.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from vocap.report.comparing import Group, Pair
+from vocap.report.figures import WIDTH, token
+from vocap.report.results import GROUPS, Allocation, Results
+
+SHAPES = {"low": "circle", "mid": "square", "high": "triangle-up"}  # groups are told apart without colour too
+SIZE_AXIS = alt.Axis(format="~s", grid=True, tickCount=8)
+
+
+def _palette(groups: Sequence[str], suffix: str = "") -> alt.Scale:
+    return alt.Scale(
+        domain=list(groups), range=[token((name if name in GROUPS else "unknown") + suffix) for name in groups]
+    )
+
+
+def _group_color(groups: Sequence[str], legend: bool = True) -> alt.Color:
+    shown = alt.Legend(title="resource group") if legend else None
+    return alt.Color("group:N", scale=_palette(groups), legend=shown)
+
+
+def _group_shape(groups: Sequence[str]) -> alt.Shape:
+    scale = alt.Scale(domain=list(groups), range=[SHAPES.get(name, "diamond") for name in groups])
+    return alt.Shape("group:N", scale=scale, legend=alt.Legend(title="resource group"))
+
+
+def curve_rows(results: Results) -> list[dict[str, Any]]:
+    """Points of the ALP curves; thousands, so short keys: l(anguage), s(ize), a(lp), h(eld-out)."""
+    rows = []
+    for code in results.curves:
+        points = results.trained(code)
+        for point in points:
+            row = {"l": code, "s": point.size, "a": round(point.alp, 2), "a0": round(points[0].alp, 2)}
+            row |= {"n": results.name(code), "group": results.resource(code)}
+            if point.alp_heldout is not None:
+                row["h"] = round(point.alp_heldout, 2)
+                row["h0"] = round(points[0].alp_heldout or point.alp_heldout, 2)
+            if point.tokens_per_sentence is not None:
+                row["t"] = round(point.tokens_per_sentence, 2)
+            rows.append(row)
+    return rows
+
+
+def curves(results: Results, chosen: Sequence[str]) -> alt.LayerChart:
+    """Figure 1 at rest: all languages faint, the chosen ones in full with their held-out curve dashed."""
+    groups = results.groups()
+    rows = curve_rows(results)
+    few = [row for row in rows if row["l"] in set(chosen)]
+    x = alt.X("s:Q", title="vocabulary size (ids)", axis=SIZE_AXIS)
+    y = alt.Y("a:Q", title="ALP (nats per line)", scale=alt.Scale(zero=False))
+    hidden = {"detail": "l:N", "x": x}
+    faint = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(strokeWidth=1, interpolate="monotone")
+        .encode(y=y, color=alt.Color("group:N", scale=_palette(groups, "-faint"), legend=None), **hidden)
+    )
+    bold = (
+        alt.Chart(alt.Data(values=few))
+        .mark_line(strokeWidth=2, interpolate="monotone", point=alt.OverlayMarkDef(size=14))
+        .encode(y=y, color=_group_color(groups), **hidden)
+    )
+    held = (
+        alt.Chart(alt.Data(values=[row for row in few if "h" in row]))
+        .mark_line(strokeWidth=1.5, strokeDash=[4, 3], interpolate="monotone")
+        .encode(y=alt.Y("h:Q"), color=_group_color(groups, legend=False), **hidden)
+    )
+    ends = {row["l"]: row for row in few}
+    labels = (
+        alt.Chart(alt.Data(values=[ends[code] for code in sorted(ends)]))
+        .mark_text(align="left", dx=6, fontSize=12)
+        .encode(x=x, y=y, text="l:N", color=_group_color(groups, legend=False))
+    )
+    layers = alt.layer(faint, bold, held, labels).resolve_scale(color="independent")
+    return layers.properties(width=WIDTH, height=400)
+
+
+def live_curves(results: Results, chosen: Sequence[str]) -> alt.LayerChart:
+    """Figure 1 on the page, whose controls set `chosen` (codes), `shown` (groups) and `gain` (true or false)."""
+    groups = results.groups()
+    data = alt.Data(values=curve_rows(results))
+    controls = [
+        alt.param(name="chosen", value=list(chosen)),
+        alt.param(name="shown", value=list(groups)),
+        alt.param(name="gain", value=False),
+    ]
+    base = (
+        alt.Chart(data)
+        .transform_filter("indexof(shown, datum.group) >= 0 || indexof(chosen, datum.l) >= 0")
+        .transform_calculate(y="gain ? datum.a - datum.a0 : datum.a", z="gain ? datum.h - datum.h0 : datum.h")
+        .transform_calculate(on="indexof(chosen, datum.l) >= 0")
+    )
+    hover = alt.selection_point(
+        name="hover", fields=["l"], nearest=True, on="pointerover", clear="pointerout", empty=False
+    )
+    stands_out = {"or": [{"param": "hover", "empty": False}, "datum.on"]}
+    x = alt.X("s:Q", title="vocabulary size (ids)", axis=SIZE_AXIS)
+    y = alt.Y("y:Q", title="ALP (nats per line)", scale=alt.Scale(zero=False))
+    color = _group_color(groups)
+    lines = base.mark_line(interpolate="monotone").encode(
+        x=x,
+        y=y,
+        detail="l:N",
+        color=color,
+        opacity=alt.OpacityValue(0.28, condition={"test": stands_out, "value": 1}),
+        strokeWidth=alt.StrokeWidthValue(1, condition={"test": stands_out, "value": 2.2}),
+    )
+    held = (
+        base.transform_filter("datum.on && isValid(datum.h)")
+        .mark_line(strokeDash=[4, 3], strokeWidth=1.5, interpolate="monotone")
+        .encode(x=x, y="z:Q", detail="l:N", color=color)
+    )
+    # a view name of our own: altair would count one up over the life of the process
+    points = (
+        alt.Chart(data, name="points")
+        .transform_filter("indexof(shown, datum.group) >= 0 || indexof(chosen, datum.l) >= 0")
+        .transform_calculate(y="gain ? datum.a - datum.a0 : datum.a")
+        .mark_point(filled=True, size=46)
+        .encode(
+            x=x,
+            y=y,
+            color=color,
+            opacity=alt.condition(hover, alt.value(0.9), alt.value(0), empty=False),
+            tooltip=[
+                alt.Tooltip("n:N", title="language"),
+                alt.Tooltip("l:N", title="code"),
+                alt.Tooltip("s:Q", title="size", format=",d"),
+                alt.Tooltip("a:Q", title="ALP, train", format=",.2f"),
+                alt.Tooltip("h:Q", title="ALP, held out", format=",.2f"),
+                alt.Tooltip("t:Q", title="tokens per line", format=",.2f"),
+            ],
+        )
+        .add_params(hover)
+    )
+    labels = (
+        base.transform_filter("datum.on")
+        .transform_joinaggregate(last="max(s)", groupby=["l"])
+        .transform_filter("datum.s == datum.last")
+        .mark_text(align="left", dx=6, fontSize=12)
+        .encode(x=x, y=y, text="l:N", color=color)
+    )
+    return alt.layer(lines, held, points, labels).add_params(*controls).properties(height=420)
+
+
+def group_means(groups: Sequence[Group]) -> alt.LayerChart:
+    """Figure 4: mean held-out ALP of each resource group, JOINT and VOCAP joined by a line."""
+    rows = [
+        {
+            "row": f"{one.resource}, {one.pair.size}",
+            "group": one.resource,
+            "vocap": round(one.vocap, 3),
+            "joint": round(one.joint, 3),
+            "gain": round(one.gain, 3),
+            "label": f"{one.gain:+.2f}".replace("-", "−"),
+            "languages": one.languages,
+            "best": round(max(one.vocap, one.joint), 3),
+        }
+        for one in groups
+    ]
+    y = alt.Y("row:N", sort=[row["row"] for row in rows], title=None, axis=alt.Axis(labelFontSize=12))
+    extent = [value for row in rows for value in (row["vocap"], row["joint"])]
+    pad = 0.08 * (max(extent) - min(extent) or 1)
+    domain = [min(extent) - pad, max(extent) + 2.2 * pad]
+    scale = alt.Scale(domain=domain, nice=False, zero=False)
+    title = "mean ALP on held-out lines (nats per line)"
+    ends = [{**row, "kind": kind, "alp": row[kind.lower()]} for row in rows for kind in ("JOINT", "VOCAP")]
+    kinds = alt.Scale(domain=["JOINT", "VOCAP"], range=[token("muted"), token("accent")])
+    shapes = alt.Scale(domain=["JOINT", "VOCAP"], range=["circle", "diamond"])
+    data = alt.Data(values=rows)
+    rules = (
+        alt.Chart(data)
+        .mark_rule(strokeWidth=2, color=token("line"))
+        .encode(x=alt.X("joint:Q", scale=scale, title=title), x2="vocap:Q", y=y)
+    )
+    dots = (
+        alt.Chart(alt.Data(values=ends))
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(
+            x=alt.X("alp:Q", scale=scale, title=title),
+            y=y,
+            color=alt.Color("kind:N", scale=kinds, legend=alt.Legend(title=None)),
+            shape=alt.Shape("kind:N", scale=shapes, legend=alt.Legend(title=None)),
+            tooltip=[
+                alt.Tooltip("row:N", title="group"),
+                alt.Tooltip("kind:N", title="tokenizer"),
+                alt.Tooltip("alp:Q", title="mean ALP", format=",.2f"),
+                alt.Tooltip("gain:Q", title="VOCAP − JOINT", format="+,.2f"),
+                alt.Tooltip("languages:Q", title="languages"),
+            ],
+        )
+    )
+    text = (
+        alt.Chart(data).mark_text(align="left", dx=10).encode(x=alt.X("best:Q", scale=scale), y=y, text="label:N")
+    )
+    return alt.layer(rules, dots, text).properties(width=WIDTH, height=30 * len(rows))
+
+
+def differences(results: Results, pair: Pair) -> alt.LayerChart:
+    """Every language's ALP under VOCAP minus that under JOINT, one row a group, dots spread so as not to touch."""
+    groups = [name for name in results.groups() if any(one.resource == name for one in pair.differences)]
+    gains = [0.0, *(one.gain for one in pair.differences)]
+    extent = max(gains) - min(gains) or 1
+    width = extent / 46  # what one dot takes of the axis
+    scale = alt.Scale(domain=[min(gains) - extent / 12, max(gains) + extent / 12], nice=False)
+    rows, means = [], []
+    for group in groups:
+        members = sorted((one for one in pair.differences if one.resource == group), key=lambda one: one.gain)
+        lanes: list[float] = []
+        edge = {members[0].language, members[-1].language}
+        for one in members:
+            lane = next((place for place, last in enumerate(lanes) if one.gain - last >= width), len(lanes))
+            lanes[lane : lane + 1] = [one.gain]
+            rows.append(
+                {
+                    "group": group,
+                    "language": results.name(one.language),
+                    "code": one.language,
+                    "gain": round(one.gain, 4),
+                    "vocap": round(one.vocap, 3),
+                    "joint": round(one.joint, 3),
+                    "lane": (lane + 1) // 2 * (1 if lane % 2 else -1),
+                    "label": one.language if one.language in edge else "",
+                    "left": one is members[0],
+                }
+            )
+        average = sum(one.gain for one in members) / len(members)
+        means.append(
+            {"group": group, "mean": round(average, 4), "label": f"mean {average:+.2f}".replace("-", "−")}
+        )
+    y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True))
+    x = alt.X(
+        "gain:Q", title="VOCAP − JOINT, held-out ALP (nats per line)", scale=scale, axis=alt.Axis(tickCount=8)
+    )
+    reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
+    offset = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach]))
+    zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=token("muted")).encode(x="zero:Q")
+    ticks = (
+        alt.Chart(alt.Data(values=means))
+        .mark_point(shape="stroke", angle=90, size=3600, strokeWidth=2, color=token("muted"), opacity=1)
+        .encode(x="mean:Q", y=y, yOffset=offset, tooltip=["group:N", alt.Tooltip("mean:Q", format="+.3f")])
+    )
+    dots = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=52, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            yOffset=offset,
+            color=_group_color(groups, legend=False),
+            shape=alt.Shape(
+                "group:N",
+                scale=alt.Scale(domain=groups, range=[SHAPES.get(name, "diamond") for name in groups]),
+                legend=None,
+            ),
+            tooltip=[
+                "language:N",
+                "code:N",
+                alt.Tooltip("gain:Q", title="VOCAP − JOINT", format="+,.2f"),
+                alt.Tooltip("vocap:Q", title="ALP, VOCAP", format=",.2f"),
+                alt.Tooltip("joint:Q", title="ALP, JOINT", format=",.2f"),
+            ],
+        )
+    )
+
+    def edges(left: bool) -> alt.Chart:
+        values = [row for row in rows if row["label"] and row["left"] is left]
+        return (
+            alt.Chart(alt.Data(values=values))
+            .mark_text(align="right" if left else "left", dx=-8 if left else 8)
+            .encode(x=x, y=y, yOffset=offset, text="label:N")
+        )
+
+    return alt.layer(zero, ticks, dots, edges(True), edges(False)).properties(width=WIDTH, height=90 * len(groups))
+
+
+def against_paper(results: Results, allocation: Allocation) -> alt.LayerChart:
+    """Allocated size of every language against the paper's own table, both axes logarithmic."""
+    rows = []
+    for share in allocation.shares:
+        language = results.languages.get(share.language)
+        if share.size and language and language.paper_thousands:
+            rows.append(
+                {
+                    "code": share.language,
+                    "language": language.name,
+                    "group": language.resource,
+                    "paper": language.paper_thousands,
+                    "size": share.size / 1000,
+                    "x": language.paper_thousands,
+                    "y": share.size / 1000,
+                }
+            )
+    groups = [name for name in results.groups() if any(row["group"] == name for row in rows)]
+    _fan_out(rows)
+    labels = _labels(rows)
+    x = alt.X(
+        "x:Q",
+        title="the paper's allocation (thousand pieces, T = 500K)",
+        scale=alt.Scale(type="log", nice=False, padding=14),
+        axis=alt.Axis(values=[1, 2, 3, 5, 10, 20, 30], format="~g"),
+    )
+    y = alt.Y(
+        "y:Q",
+        title="this run (thousand pieces)",
+        scale=alt.Scale(type="log", nice=False, padding=14),
+        axis=alt.Axis(values=[0.5, 1, 2, 3, 5, 10, 20, 30, 50], format="~g"),
+    )
+    dots = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=48, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            color=_group_color(groups),
+            shape=_group_shape(groups),
+            tooltip=[
+                "language:N",
+                "code:N",
+                alt.Tooltip("paper:Q", title="paper, thousands"),
+                alt.Tooltip("size:Q", title="this run, thousands"),
+            ],
+        )
+    )
+    text = (
+        alt.Chart(alt.Data(values=labels))
+        .mark_text(align="left", dx=6, dy=-5, fontSize=10, color=token("muted"))
+        .encode(x=x, y=y, text="code:N")
+    )
+    return alt.layer(dots, text).properties(width=WIDTH, height=420)
+
+
+def _fan_out(rows: list[dict[str, Any]]) -> None:
+    """Both tables hold whole thousands: spread languages at the same point over a small square around it."""
+    stacks: dict[tuple, list[dict[str, Any]]] = {}
+    for row in rows:
+        stacks.setdefault((row["paper"], row["size"]), []).append(row)
+    for members in stacks.values():
+        side = math.ceil(math.sqrt(len(members)))
+        for place, row in enumerate(members):
+            right, up = place % side - (side - 1) / 2, place // side - (side - 1) / 2
+            row["x"] = round(row["paper"] * 1.055**right, 4)
+            row["y"] = round(row["size"] * 1.055**up, 4)
+
+
+def _labels(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Codes beside their dots, largest first, each only where none stands yet; the rest are told by hovering."""
+    shown: list[dict[str, Any]] = []
+    for row in sorted(rows, key=lambda row: (-row["x"] * row["y"], row["code"])):
+        near = (
+            abs(math.log(row["x"] / other["x"])) < 0.13 and abs(math.log(row["y"] / other["y"])) < 0.09
+            for other in shown
+        )
+        if not any(near):
+            shown.append(row)
+    return shown

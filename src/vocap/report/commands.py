@@ -1,0 +1,46 @@
+"""`vocap report`: the page, its tables and its figures."""
+
+import logging
+from pathlib import Path
+
+import click
+
+from vocap.errors import UsageError
+
+PATH = click.Path(path_type=Path)
+logger = logging.getLogger(__name__)
+
+
+@click.command()
+@click.option("--results", required=True, type=PATH, help="folder that the stages wrote to")
+@click.option("--languages-table", type=PATH, help="table of languages [default: the one that ships with vocap]")
+@click.option("--title", help="heading of the page [default: the configuration's, or a plain one]")
+@click.option("--settings", "settings_file", type=PATH, help="the merged configuration, JSON or YAML, to be shown")
+@click.option("--settings-json", metavar="TEXT", help="the same as JSON text")
+@click.option("--benchmarks", type=PATH, help="folder of Snakemake's benchmark files, to state times")
+@click.option("-o", "--out", required=True, type=PATH, help="folder to write")
+def report(results, languages_table, title, settings_file, settings_json, benchmarks, out) -> None:
+    """Write one self-contained page about whatever the stages have left.
+
+    Writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX, Markdown). A stage without results is shown
+    as not run, with the command that runs it. Same results, same bytes: times enter only with --benchmarks.
+    """
+    if settings_file is not None and settings_json is not None:
+        raise UsageError("give --settings or --settings-json, not both")
+    from dataclasses import replace
+
+    from vocap.report.loading import load_benchmarks, load_results, load_settings
+    from vocap.report.sections import build
+    from vocap.report.settings import Report
+    from vocap.report.writing import write_report
+
+    settings = load_settings(settings_file, settings_json)
+    section = settings.get("report")
+    configured = section.get("title") if isinstance(section, dict) else None
+    loaded = load_results(results, languages_table, title or configured or Report().title, settings)
+    if benchmarks is not None:
+        if not benchmarks.is_dir():
+            raise UsageError(f"{benchmarks}: no such folder; --benchmarks names Snakemake's logs/benchmarks")
+        loaded = replace(loaded, seconds=load_benchmarks(benchmarks))
+    size = write_report(out, loaded.title, build(loaded))
+    logger.info("%s: %.1f MB", out / "index.html", size / 1e6)

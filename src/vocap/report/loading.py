@@ -1,0 +1,278 @@
+"""Reading the stages' files; what is absent stays absent, what is malformed is one clear error."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vocap import __version__
+from vocap.errors import UsageError, VocapError
+from vocap.languages import read_languages
+from vocap.report.results import Allocation, Language, Pieces, Point, Results, Share, Tokenizer
+from vocap.tsv import read_tsv
+
+logger = logging.getLogger(__name__)
+
+DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
+PACKAGES = ("sentencepiece", "tokenizers", "numpy", "pandas", "altair", "vl-convert-python", "snakemake")
+MEASURES = (
+    "lines",
+    "alp",
+    "tokens_per_sentence",
+    "tokens_per_word",
+    "chars_per_token",
+    "bytes_per_token",
+    "unk_rate",
+    "vocabulary_used",
+    "renyi",
+    "single_char_share",
+)
+Row = TypeVar("Row")
+
+
+def load_results(folder: Path, table: Path | None, title: str, settings: dict[str, Any]) -> Results:
+    """Read all stages' outputs under `folder`; no stage has to be there.
+
+    Raises UsageError where `folder` is no directory, VocapError naming file and line for a malformed file.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; --results names the folder that the stages wrote to")
+    known = read_languages(table)
+    corpora = {path.parent.name: _json(path) for path in sorted(folder.glob("corpora/*/stats.json"))}
+    curves = {path.parent.name: _curve(path) for path in sorted(folder.glob("vocabularies/*/curve.tsv"))}
+    for code, points in _points(folder).items():
+        curves.setdefault(code, points)
+    allocations = [_allocation(path) for path in _folders(folder / "allocation", "allocation.tsv", "summary.json")]
+    asked = settings.get("languages")
+    codes = list(known) if asked == "all" else [str(code) for code in asked] if isinstance(asked, list) else []
+    found = [*corpora, *curves, *(share.language for entry in allocations for share in entry.shares)]
+    if not codes:
+        codes = [code for code in known if code in set(found)]
+    codes += sorted(set(found) - set(codes))
+    languages = {code: _language(code, known) for code in codes}
+    return Results(
+        title=title,
+        languages=languages,
+        outside=sum(code not in languages for code in known),
+        corpora=corpora,
+        weights=_weights(folder / "corpora" / "weights.tsv"),
+        curves=curves,
+        allocations={entry.name: entry for entry in allocations},
+        tokenizers={path.name: _tokenizer(path) for path in _folders(folder / "tokenizers", "*.*")},
+        later={
+            stage: [path.name for path in _folders(folder / stage, "*")] for stage in ("pretraining", "finetuning")
+        },
+        settings=settings,
+        versions=_versions(),
+    )
+
+
+def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
+    """The merged configuration from a JSON or YAML file, or from JSON text; empty where neither is given."""
+    if text is not None:
+        try:
+            settings = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise UsageError(
+                f"--settings-json: not JSON ({error}); give the merged configuration as one object"
+            ) from None
+        where = "--settings-json"
+    elif path is not None:
+        import yaml
+
+        where = str(path)
+        try:
+            settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from None
+        except yaml.YAMLError as error:
+            raise UsageError(f"{path}: neither JSON nor YAML: {' '.join(str(error).split())}") from None
+    else:
+        return {}
+    if not isinstance(settings, dict):
+        raise UsageError(f"{where}: a {type(settings).__name__}, not a configuration; give keys and values")
+    return settings
+
+
+def load_benchmarks(folder: Path) -> dict[str, float]:
+    """Seconds of all jobs by stage, from Snakemake's benchmark files `{folder}/{stage}/**.tsv`."""
+    seconds: dict[str, float] = {}
+    for path in sorted(folder.glob("*/**/*.tsv")):
+        stage = path.relative_to(folder).parts[0]
+        for value in _rows(path, ("s",), lambda cell: cell("s", float)):
+            seconds[stage] = seconds.get(stage, 0.0) + (value or 0.0)
+    return seconds
+
+
+class _Cells:
+    """Typed cells of one row, whose errors name the file and the line."""
+
+    def __init__(self, path: Path, line: int, row: dict[str, str]) -> None:
+        self.path, self.line, self.row = path, line, row
+
+    def __call__(self, column: str, kind: Callable[[str], Any] = str) -> Any:
+        text = self.row.get(column, "")
+        if kind is str:
+            return text
+        if text in ("", "-"):
+            return None
+        try:
+            value = kind(text)
+            if value != value or value in (float("inf"), float("-inf")):
+                raise ValueError
+        except ValueError:
+            raise VocapError(
+                f"{self.path}, line {self.line}: {column} is {text!r}, not a number; "
+                "delete the file and run its stage again"
+            ) from None
+        return value
+
+
+def _rows(path: Path, required: Sequence[str], build: Callable[[_Cells], Row]) -> list[Row]:
+    return [build(_Cells(path, line, row)) for line, row in enumerate(read_tsv(path, required), start=2)]
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.lstrip("-").isdigit() else int(float(text))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise VocapError(
+            f"{path}: not UTF-8 ({error.reason} at byte {error.start}); run its stage again"
+        ) from None
+    except json.JSONDecodeError as error:
+        raise VocapError(f"{path}, line {error.lineno}: not JSON ({error.msg}); run its stage again") from None
+    if not isinstance(value, dict):
+        raise VocapError(f"{path}: a {type(value).__name__}, not an object; run its stage again")
+    return value
+
+
+def _folders(parent: Path, *patterns: str) -> list[Path]:
+    if not parent.is_dir():
+        return []
+    folders = sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return [path for path in folders if any(any(path.glob(pattern)) for pattern in patterns)]
+
+
+def _language(code: str, known: dict) -> Language:
+    entry = known.get(code)
+    if entry is None:
+        return Language(code, code, "", "unknown", None, None)
+    return Language(
+        code,
+        entry.name,
+        entry.script,
+        entry.resource or "unknown",
+        _number(entry.facts.get("paper_allocated_thousands")),
+        _number(entry.facts.get("paper_cc_gb")),
+    )
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def _point(cell: _Cells) -> Point:
+    return Point(
+        cell("size", _whole),
+        cell("pieces", _whole),
+        cell("alp", float),
+        cell("alp_heldout", float),
+        cell("tokens_per_sentence", float),
+        cell("status"),
+    )
+
+
+def _curve(path: Path) -> list[Point]:
+    points = _rows(path, ("size", "alp", "status"), _point)
+    for line, point in enumerate(points, start=2):
+        if point.size is None or (point.ok and point.alp is None):
+            raise VocapError(f"{path}, line {line}: an ok row without size or ALP; delete the file and run again")
+    return sorted(points, key=lambda point: point.size)
+
+
+def _points(folder: Path) -> dict[str, list[Point]]:
+    """Curves of a run that stopped before its sizes were joined: the single points."""
+    curves: dict[str, list[Point]] = {}
+    for path in sorted(folder.glob("vocabularies/*/points/*.tsv")):
+        if not (path.parents[1] / "curve.tsv").exists():
+            curves.setdefault(path.parents[1].name, []).extend(_curve(path))
+    return {code: sorted(points, key=lambda point: point.size) for code, points in curves.items()}
+
+
+def _weights(path: Path) -> dict[str, dict[str, str]]:
+    return {row["language"]: row for row in read_tsv(path, ("language", "n"))} if path.exists() else {}
+
+
+def _allocation(folder: Path) -> Allocation:
+    def share(cell: _Cells) -> Share:
+        return Share(
+            cell("language"),
+            cell("n", float),
+            cell("q", float),
+            cell("weight", float),
+            cell("size", _whole),
+            cell("gain", float),
+            cell("own_pieces", _whole),
+        )
+
+    rows, summary, vocabulary = (folder / name for name in ("allocation.tsv", "summary.json", "vocabulary.tsv"))
+    return Allocation(
+        folder.name,
+        _rows(rows, ("language", "size"), share) if rows.exists() else [],
+        _json(summary) if summary.exists() else {},
+        sum(1 for _ in read_tsv(vocabulary, ("piece",))) if vocabulary.exists() else None,
+    )
+
+
+def _tokenizer(folder: Path) -> Tokenizer:
+    files = {name: folder / name for name in ("description.json", "evaluation.tsv", "parity.tsv", "pieces.tsv")}
+    missing = tuple(name for name, path in files.items() if not path.exists())
+    parallel = folder / "parallel.tsv"
+    return Tokenizer(
+        folder.name,
+        {} if "description.json" in missing else _json(files["description.json"]),
+        [] if "evaluation.tsv" in missing else _rows(files["evaluation.tsv"], ("language", "alp"), _measures),
+        [] if "parity.tsv" in missing else _rows(files["parity.tsv"], ("language", "share"), _parity),
+        list(read_tsv(parallel)) if parallel.exists() else [],
+        None if "pieces.tsv" in missing else _pieces(files["pieces.tsv"]),
+        missing,
+    )
+
+
+def _measures(cell: _Cells) -> dict[str, Any]:
+    row: dict[str, Any] = {name: text for name, text in cell.row.items() if name not in MEASURES}
+    return row | {name: cell(name, float) for name in MEASURES}
+
+
+def _parity(cell: _Cells) -> dict[str, Any]:
+    return dict(cell.row) | {name: cell(name, float) for name in ("lines", "identical", "share")}
+
+
+def _pieces(path: Path) -> Pieces:
+    counts: Counter[str] = Counter()
+    dead = []
+    for row in read_tsv(path, ("piece", "status")):
+        counts[row["status"]] += 1
+        if row["status"] == "dead" and len(dead) < DEAD_SHOWN:
+            dead.append(row)
+    return Pieces(dict(sorted(counts.items())), dead)
+
+
+def _versions() -> dict[str, str]:
+    versions = {"vocap": __version__}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            logger.info("report: %s is not installed here; its version is left out", package)
+    return versions

@@ -1,0 +1,169 @@
+"""What the stages left, as plain data: no paths here, and nothing is computed that a stage should have."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+GROUPS = ("low", "mid", "high")  # the paper's resource groups, by CommonCrawl size
+
+
+@dataclass(frozen=True)
+class Point:
+    """One size of one language: a row of `curve.tsv`. Both ALPs in nats per line, Equation 1."""
+
+    size: int
+    pieces: int | None
+    alp: float | None
+    alp_heldout: float | None
+    tokens_per_sentence: float | None
+    status: str
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one language got: a row of `allocation.tsv`."""
+
+    language: str
+    n: float | None
+    q: float | None
+    weight: float | None
+    size: int | None
+    gain: float | None
+    own_pieces: int | None
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """One named allocation: its rows, its summary as written, and the rows of its merged vocabulary."""
+
+    name: str
+    shares: list[Share]
+    summary: dict[str, Any]
+    pieces: int | None  # rows of vocabulary.tsv, None where the file is not there
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The accounting of a tokenizer's pieces: how many of each status, and the dead ones with their shadows."""
+
+    counts: dict[str, int]
+    dead: list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """One named tokenizer: its description and what was measured of it."""
+
+    name: str
+    description: dict[str, Any]
+    evaluation: list[dict[str, Any]]
+    parity: list[dict[str, Any]]
+    parallel: list[dict[str, str]]
+    pieces: Pieces | None
+    missing: tuple[str, ...]  # names of the files that are not there
+
+    @property
+    def kind(self) -> str:
+        settings = self.description.get("settings")
+        nested = settings.get("kind") if isinstance(settings, dict) else None
+        return str(self.description.get("kind") or nested or "unknown")
+
+    @property
+    def total(self) -> int | None:
+        """T: the ids of the tokenizer, under whichever name its description gives them."""
+        settings = self.description.get("settings")
+        for place in (self.description, settings if isinstance(settings, dict) else {}):
+            for key in ("total", "ids", "vocabulary_size", "vocab_size", "size", "rows"):
+                if isinstance(place.get(key), int) and not isinstance(place.get(key), bool):
+                    return place[key]
+        return None
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language of the run, with the paper's facts where the table has them."""
+
+    code: str
+    name: str
+    script: str
+    resource: str
+    paper_thousands: float | None
+    paper_cc_gb: float | None
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that the page shows."""
+
+    title: str
+    languages: dict[str, Language]  # those of the run, in the order of the table
+    outside: int  # languages of the table that are not part of this run
+    corpora: dict[str, dict[str, Any]]
+    weights: dict[str, dict[str, str]]
+    curves: dict[str, list[Point]]
+    allocations: dict[str, Allocation]
+    tokenizers: dict[str, Tokenizer]
+    later: dict[str, list[str]]  # entries that later stages left: pretraining, finetuning
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
+
+    def name(self, code: str) -> str:
+        language = self.languages.get(code)
+        return language.name if language else code
+
+    def resource(self, code: str) -> str:
+        language = self.languages.get(code)
+        return language.resource if language else "unknown"
+
+    def trained(self, code: str) -> list[Point]:
+        """The sizes of a language that have a model, in rising order."""
+        return [point for point in self.curves.get(code, ()) if point.ok]
+
+    def groups(self) -> list[str]:
+        """Resource groups of the run: the paper's first, then any that the user's table adds."""
+        present = {language.resource for language in self.languages.values()}
+        return [group for group in GROUPS if group in present] + sorted(present - set(GROUPS))
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The plain mean of the numbers there are, None where there are none.
+
+    >>> mean([1.0, None, 3.0])
+    2.0
+    """
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
+
+
+def rank_correlation(first: list[float], second: list[float]) -> float | None:
+    """Spearman's rank correlation, ties at their mean rank; None for fewer than three pairs or a constant list.
+
+    >>> rank_correlation([1, 2, 3], [10, 20, 30])
+    1.0
+    """
+    if len(first) < 3:
+        return None
+    x, y = _ranks(first), _ranks(second)
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    covariance = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    spread = (sum((a - mean_x) ** 2 for a in x) * sum((b - mean_y) ** 2 for b in y)) ** 0.5
+    return covariance / spread if spread else None
+
+
+def _ranks(values: list[float]) -> list[float]:
+    order = sorted(range(len(values)), key=values.__getitem__)
+    ranks = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
+            end += 1
+        for place in range(start, end + 1):
+            ranks[order[place]] = (start + end) / 2
+        start = end + 1
+    return ranks

@@ -1,0 +1,22 @@
+"""The parts of the page, in their order; each module gives one `section(results)`."""
+
+from vocap.report.blocks import Section
+from vocap.report.results import Results
+from vocap.report.sections import (
+    allocation,
+    comparison,
+    corpora,
+    curves,
+    gaps,
+    later,
+    overview,
+    provenance,
+    tokenizers,
+)
+
+ORDER = (overview, curves, comparison, allocation, tokenizers, gaps, corpora, later, provenance)
+
+
+def build(results: Results) -> list[Section]:
+    """Every section of the page."""
+    return [part.section(results) for part in ORDER]

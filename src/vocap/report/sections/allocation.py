@@ -1,0 +1,210 @@
+"""How many pieces each language got, beside the paper's own table."""
+
+from typing import Any
+
+from vocap.report import charts
+from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, counted, flatten, not_run, printable
+from vocap.report.figures import Figure
+from vocap.report.results import Allocation, Results, rank_correlation
+from vocap.report.tables import Column, Table
+
+WHY_SCALES_DIFFER = (
+    "The paper’s sizes come from CommonCrawl, with up to a million sentences a language, for a union of 500,000 "
+    "pieces (before merging they sum to 711,000). With less text, another T or other weights every size moves; "
+    "what should agree is the order of the languages, so the rank correlation is the number to look at."
+)
+
+
+def section(results: Results) -> Section:
+    """One part for each named allocation."""
+    blocks: list[Block] = []
+    if not results.allocations:
+        blocks.append(not_run("allocation", "No vocabulary has been allocated yet."))
+    else:
+        blocks.append(
+            Text(
+                "Algorithm 1 raises the language whose next step gains the most weighted ALP until the union of "
+                "all chosen vocabularies is full. “Way to the bound” says how far an allocation has come from "
+                "every language at its smallest size (0 %) to a bound that no allocation can pass (100 %)."
+            )
+        )
+        if len(results.allocations) > 1:
+            blocks.append(_overview(results))
+        for entry in results.allocations.values():
+            blocks += _one(results, entry)
+    return Section("allocation", "How many pieces each language gets", "Allocation", blocks)
+
+
+def find(summary: dict[str, Any], *names: str) -> Any:
+    """The first of `names` in a summary, a dot stepping into an object; None where none is there."""
+    for name in names:
+        place: Any = summary
+        for key in name.split("."):
+            place = place.get(key) if isinstance(place, dict) else None
+        if place is not None:
+            return place
+    return None
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _overview(results: Results) -> Table:
+    columns = [
+        Column("allocation", "Allocation"),
+        Column("rule", "Rule"),
+        Column("total", "T", "number"),
+        Column("alpha", "α", "number"),
+        Column("beta", "β", "number"),
+        Column("languages", "Languages", "number"),
+        Column("sum_of_sizes", "Sum of sizes", "number"),
+        Column("pieces", "Merged pieces", "number"),
+        Column("way", "Way to the bound", "number", 2, share=True),
+        Column("other_way", "The other rule’s", "number", 2, share=True),
+        Column("rank_correlation", "Rank correlation with the paper", "number", 3),
+    ]
+    rows = []
+    for entry in results.allocations.values():
+        summary = entry.summary
+        rows.append(
+            (
+                entry.name,
+                str(find(summary, "settings.rule", "rule") or ""),
+                _number(find(summary, "settings.total", "total")),
+                _number(find(summary, "settings.alpha", "alpha")),
+                _number(find(summary, "settings.beta", "beta")),
+                len(entry.shares),
+                sum(share.size or 0 for share in entry.shares),
+                entry.pieces,
+                _share(find(summary, "chosen.way_percent")),
+                _share(find(summary, "other_rule.way_percent")),
+                rank_correlation(*_paired(results, entry)),
+            )
+        )
+    caption = (
+        "One row for each allocation of the configuration. Sum of sizes counts a piece once for each language "
+        "that has it, merged pieces once; the way is measured at the last union that fits T, before clipping. "
+        "From results/allocation/{name}/summary.json and allocation.tsv."
+    )
+    return Table("allocations", "Allocations side by side", caption, columns, rows)
+
+
+def _share(value: Any) -> float | None:
+    number = _number(value)
+    return None if number is None else number / 100
+
+
+def _one(results: Results, entry: Allocation) -> list[Block]:
+    blocks: list[Block] = [Heading(entry.name)]
+    summary = dict(entry.summary)
+    warnings = summary.pop("warnings", None) or []
+    for warning in [warnings] if isinstance(warnings, str) else warnings:
+        blocks.append(Note(printable(warning), "warning"))
+    if summary:
+        blocks += _facts(summary)
+    else:
+        blocks.append(
+            Note("summary.json is missing: the distance to the bound and the clipping are not known.", "warning")
+        )
+    if not entry.shares:
+        blocks.append(Note("allocation.tsv is missing or empty: no sizes to show.", "warning"))
+        return blocks
+    ours, paper = _paired(results, entry)
+    correlation = rank_correlation(ours, paper)
+    said = ""
+    if correlation is not None:
+        said = (
+            f"Spearman’s rank correlation with the paper’s sizes over {counted(len(ours), 'language')}: "
+            f"{correlation:.3f}.".replace("-", "−")
+        )
+        blocks.append(Text(f"{said} {WHY_SCALES_DIFFER}"))
+        blocks.append(
+            Figure(
+                f"allocation-{entry.name}",
+                f"{entry.name}: sizes beside the paper’s",
+                "Allocated size of each language in this run (upright) against the paper’s appendix table "
+                f"(across), in thousand pieces, both axes logarithmic. {said}",
+                f"Scatter chart of {counted(len(ours), 'language')}. {said}",
+                lambda: charts.against_paper(results, entry),
+            )
+        )
+    blocks.append(_table(results, entry))
+    return blocks
+
+
+def _paired(results: Results, entry: Allocation) -> tuple[list[float], list[float]]:
+    ours, paper = [], []
+    for share in entry.shares:
+        language = results.languages.get(share.language)
+        if share.size is not None and language and language.paper_thousands is not None:
+            ours.append(float(share.size))
+            paper.append(language.paper_thousands)
+    return ours, paper
+
+
+def _table(results: Results, entry: Allocation) -> Table:
+    columns = [
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("resource", "Group"),
+        Column("n", "n", "number"),
+        Column("q", "q", "number", 3, share=True),
+        Column("size", "Size", "number", bar=True),
+        Column("paper_thousands", "Paper’s size (thousands)", "number"),
+        Column("gain", "Gain of the last step", "number", 5),
+        Column("own_pieces", "Own pieces", "number"),
+        Column("own_share", "Own share", "number", 1, share=True),
+    ]
+    rows = []
+    for share in entry.shares:
+        language = results.languages.get(share.language)
+        rows.append(
+            (
+                share.language,
+                results.name(share.language),
+                results.resource(share.language),
+                share.n,
+                share.q,
+                share.size,
+                language.paper_thousands if language else None,
+                share.gain,
+                share.own_pieces,
+                share.own_pieces / share.size if share.size and share.own_pieces is not None else None,
+            )
+        )
+    caption = (
+        "n is what weighs the language, q its sampling probability (Equation 3), size its chosen vocabulary in "
+        "ids; gain is weight × ALP gain per 1,000 ids of the last step taken (nats per line; none for a "
+        "language at its smallest size); own pieces are in no other language’s chosen vocabulary. Before "
+        f"clipping. From results/allocation/{entry.name}/allocation.tsv and the paper’s appendix "
+        "(config/languages.tsv)."
+    )
+    name = f"allocation-{entry.name}"
+    return Table(name, f"{entry.name}: sizes by language", caption, columns, rows, folded=len(rows) > 20)
+
+
+def _facts(summary: dict[str, Any]) -> list[Block]:
+    """What matters first, in words; everything else of the summary folded under it."""
+    rows = [
+        ("T", find(summary, "settings.total")),
+        ("Rule", find(summary, "settings.rule")),
+        ("α, β", " and ".join(printable(find(summary, f"settings.{key}")) for key in ("alpha", "beta"))),
+        ("Sum of sizes", find(summary, "sum_of_sizes")),
+        ("Union before clipping", find(summary, "union_before_clipping")),
+        ("Clipped", find(summary, "clipped")),
+        ("Short of T", find(summary, "short")),
+        ("Way to the bound", _percent(find(summary, "chosen.way_percent"))),
+        (
+            f"By the {find(summary, 'other_rule.rule') or 'other'} rule",
+            _percent(find(summary, "other_rule.way_percent")),
+        ),
+        ("At the end of their curve", summary.get("exhausted")),
+    ]
+    facts = [(name, dict(flatten({"": value}))[""]) for name, value in rows if value is not None]
+    rest = [(name.replace("_", " ").replace(".", ": "), value) for name, value in flatten(summary)]
+    return [Facts(facts), Facts(rest, "All of summary.json")]
+
+
+def _percent(value: Any) -> str | None:
+    return None if _number(value) is None else f"{value:.2f} %"

@@ -1,0 +1,127 @@
+"""VOCAP against JOINT by resource group: the paper's Figure 4."""
+
+from vocap.report import charts
+from vocap.report.blocks import Block, Heading, Note, Section, Text, counted, not_run
+from vocap.report.comparing import Group, Pair, groups, pairs
+from vocap.report.figures import Figure
+from vocap.report.results import Results
+from vocap.report.tables import Column, Table
+
+
+def section(results: Results) -> Section:
+    """Group means over all T, then each pair's languages."""
+    blocks: list[Block] = []
+    found = pairs(results)
+    if not results.tokenizers:
+        blocks.append(not_run("tokenizers", "There is no tokenizer to compare yet."))
+    elif not found:
+        blocks.append(
+            Note(
+                "No VOCAP and JOINT tokenizer with the same number of ids have both been evaluated. Name one of "
+                "kind vocap and one of kind joint with the same total in the configuration’s tokenizers section."
+            )
+        )
+    else:
+        rows = [row for pair in found for row in groups(results, pair)]
+        blocks.append(
+            Text(
+                "VOCAP gives every language the size that its own curve asks for; JOINT is one SentencePiece "
+                "training on the mixed sample. Both have the same number of ids T and see the same text."
+            )
+        )
+        blocks.append(_means(rows))
+        blocks.append(_table(rows))
+        for pair in found:
+            if len(found) > 1:
+                blocks.append(Heading(f"By language at T = {pair.size}: {pair.vocap} against {pair.joint}"))
+            blocks += _languages(results, pair)
+    return Section("comparison", "VOCAP against JOINT", "VOCAP and JOINT", blocks)
+
+
+def _means(rows: list[Group]) -> Figure:
+    words = "; ".join(f"{row.resource} at {row.pair.size}: {row.gain:+.2f}" for row in rows)
+    return Figure(
+        "vocap-joint-groups",
+        "Mean ALP by resource group",
+        "Held-out ALP in nats per line, plain mean over the languages of each of the paper’s resource groups (by "
+        "CommonCrawl size); the number is VOCAP minus JOINT, positive where VOCAP is better. The paper’s Figure "
+        "4.",
+        f"Dot chart with one row for each group and T; VOCAP minus JOINT, in nats per line: {words}.",
+        lambda: charts.group_means(rows),
+    )
+
+
+def _table(rows: list[Group]) -> Table:
+    columns = [
+        Column("total", "T", "number"),
+        Column("vocap", "VOCAP"),
+        Column("joint", "JOINT"),
+        Column("resource", "Group"),
+        Column("languages", "Languages", "number"),
+        Column("alp_vocap", "ALP, VOCAP", "number", 2),
+        Column("alp_joint", "ALP, JOINT", "number", 2),
+        Column("difference", "Difference", "number", 2),
+        Column("better", "Better in", "number"),
+    ]
+    cells = [
+        (
+            row.pair.total,
+            row.pair.vocap,
+            row.pair.joint,
+            row.resource,
+            row.languages,
+            row.vocap,
+            row.joint,
+            row.gain,
+            row.better,
+        )
+        for row in rows
+    ]
+    caption = (
+        "Plain means over the languages of a group of their held-out ALP (nats per line); the difference is "
+        "VOCAP minus JOINT; “better in” counts the languages with a higher ALP under VOCAP. From "
+        "results/tokenizers/{name}/evaluation.tsv."
+    )
+    return Table("vocap-joint-groups", "VOCAP and JOINT by resource group", caption, columns, cells)
+
+
+def _languages(results: Results, pair: Pair) -> list[Block]:
+    ordered = sorted(pair.differences, key=lambda one: (one.gain, one.language))
+    worst, best = ordered[0], ordered[-1]
+    figure = Figure(
+        f"vocap-joint-{pair.vocap}-{pair.joint}",
+        f"Every language at T = {pair.size}",
+        "Held-out ALP under VOCAP minus ALP under JOINT, nats per line: right of zero VOCAP is better. One mark "
+        "for each language, the upright stroke is the mean of the group; each group’s extremes carry their code.",
+        f"Strip chart of {counted(len(ordered), 'language')}. The smallest difference is {worst.gain:+.2f} "
+        f"({results.name(worst.language)}), the largest {best.gain:+.2f} ({results.name(best.language)}).",
+        lambda: charts.differences(results, pair),
+    )
+    columns = [
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("resource", "Group"),
+        Column("alp_vocap", "ALP, VOCAP", "number", 2),
+        Column("alp_joint", "ALP, JOINT", "number", 2),
+        Column("difference", "Difference", "number", 2),
+        Column("relative", "of JOINT’s", "number", 2, share=True),
+    ]
+    rows = [
+        (
+            one.language,
+            results.name(one.language),
+            one.resource,
+            one.vocap,
+            one.joint,
+            one.gain,
+            one.gain / -one.joint if one.joint else None,
+        )
+        for one in ordered
+    ]
+    caption = (
+        f"Held-out ALP of {pair.vocap} and {pair.joint} (T = {pair.total:,}) in nats per line, worst for VOCAP "
+        "first; the last column is the difference as a share of JOINT’s ALP, so that languages with long lines "
+        f"compare with the others. From results/tokenizers/{{name}}/evaluation.tsv."
+    )
+    name = f"vocap-joint-{pair.vocap}-{pair.joint}"
+    return [figure, Table(name, f"By language, T = {pair.size}", caption, columns, rows, folded=len(rows) > 20)]

@@ -1,0 +1,22 @@
+"""Settings and versions: what it takes to get these numbers again."""
+
+from vocap.report.blocks import Block, Facts, Heading, Listing, Note, Section
+from vocap.report.results import Results
+
+
+def section(results: Results) -> Section:
+    """The merged configuration, the versions, and the time of each stage where it is known."""
+    blocks: list[Block] = [Heading("Versions"), Facts(list(results.versions.items()))]
+    if results.seconds:
+        blocks += [
+            Heading("Time of all jobs, by stage"),
+            Facts([(stage, f"{seconds:,.0f} s") for stage, seconds in results.seconds.items()]),
+        ]
+    if results.settings:
+        import yaml
+
+        text = yaml.safe_dump(results.settings, sort_keys=False, allow_unicode=True, width=100)
+        blocks.append(Listing("The configuration of this run, all files merged", text))
+    else:
+        blocks.append(Note("The configuration was not given: --settings FILE shows it here."))
+    return Section("settings", "Settings and versions", "Settings", blocks)

@@ -1,0 +1,211 @@
+"""Each tokenizer: what it is, how it segments held-out text, and how far the two exports agree."""
+
+from typing import Any
+
+from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, counted, flatten, not_run
+from vocap.report.results import Results, Tokenizer, mean
+from vocap.report.tables import Column, Table
+
+MEASURES = [
+    Column("alp", "ALP", "number", 2),
+    Column("tokens_per_sentence", "Tokens per line", "number", 2),
+    Column("tokens_per_word", "per word", "number", 3),
+    Column("chars_per_token", "Characters per token", "number", 3),
+    Column("bytes_per_token", "Bytes per token", "number", 3),
+    Column("unk_rate", "Unknown", "number", 3, share=True),
+    Column("vocabulary_used", "Vocabulary used", "number", 1, share=True),
+    Column("renyi", "Rényi efficiency", "number", 3),
+    Column("single_char_share", "Single characters", "number", 1, share=True),
+]
+MEASURED = (
+    "ALP in nats per line; words are what white space separates; unknown is the share of tokens that are <unk>, "
+    "vocabulary used the share of the tokenizer’s ids that occur, Rényi efficiency its entropy of order 2.5 over "
+    "the logarithm of the ids, single characters the share of tokens of one character."
+)
+WORST = 5
+
+
+def section(results: Results) -> Section:
+    """All tokenizers by resource group, then one part each."""
+    blocks: list[Block] = []
+    if not results.tokenizers:
+        blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
+        return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
+    blocks.append(_made(results))
+    if any(tokenizer.evaluation for tokenizer in results.tokenizers.values()):
+        blocks.append(
+            Text(
+                "All tokenizers on the same held-out lines. A tokenizer made for one language (mono) is of use "
+                "on that language only."
+            )
+        )
+        blocks.append(_by_group(results))
+    if any(tokenizer.parity for tokenizer in results.tokenizers.values()):
+        blocks.append(_worst_parity(results))
+    for tokenizer in results.tokenizers.values():
+        blocks += _one(results, tokenizer)
+    return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
+
+
+def _made(results: Results) -> Table:
+    columns = [
+        Column("tokenizer", "Tokenizer"),
+        Column("kind", "Kind"),
+        Column("total", "T", "number"),
+        Column("pieces", "Pieces", "number"),
+        Column("dead", "Dead", "number"),
+        Column("dead_share", "Dead share", "number", 3, share=True),
+        Column("raised", "Raised", "number"),
+        Column("dropped", "Dropped", "number"),
+        Column("scores", "Scores"),
+    ]
+    rows = []
+    for tokenizer in results.tokenizers.values():
+        facts = [tokenizer.description.get(key) for key in ("pieces", "dead", "dead_share", "raised", "dropped")]
+        numbers = [
+            value if isinstance(value, int | float) and not isinstance(value, bool) else None for value in facts
+        ]
+        scores = tokenizer.description.get("scores")
+        rows.append(
+            (tokenizer.name, tokenizer.kind, tokenizer.total, *numbers, "" if scores is None else str(scores))
+        )
+    caption = (
+        "T counts every id. A dead piece can never be used, since another segmentation of it always scores "
+        "higher; raised pieces were dead and got the score of their best split, dropped ones made room for "
+        "required characters. From results/tokenizers/{name}/description.json."
+    )
+    return Table("tokenizers", "What each tokenizer is", caption, columns, rows)
+
+
+def _by_group(results: Results) -> Table:
+    rows = []
+    for tokenizer in results.tokenizers.values():
+        members = [row for row in tokenizer.evaluation if row["language"] in results.languages]
+        for group in [*results.groups(), "all"]:
+            chosen = [row for row in members if group in ("all", results.resource(row["language"]))]
+            if chosen:
+                means = (mean(row[column.key] for row in chosen) for column in MEASURES)
+                rows.append((tokenizer.name, tokenizer.kind, group, len(chosen), *means))
+    columns = [
+        Column("tokenizer", "Tokenizer"),
+        Column("kind", "Kind"),
+        Column("resource", "Group"),
+        Column("languages", "Languages", "number"),
+        *MEASURES,
+    ]
+    caption = (
+        f"Plain means over the languages of each resource group, on held-out lines. {MEASURED} From "
+        "results/tokenizers/{name}/evaluation.tsv."
+    )
+    return Table("tokenizers-by-group", "All tokenizers by resource group", caption, columns, rows)
+
+
+def _worst_parity(results: Results) -> Table:
+    rows: list[tuple] = []
+    for tokenizer in results.tokenizers.values():
+        measured = [row for row in tokenizer.parity if row["share"] is not None]
+        for row in sorted(measured, key=lambda row: (row["share"], row["language"]))[:WORST]:
+            example = str(row.get("example") or "")
+            rows.append(
+                (
+                    tokenizer.name,
+                    row["language"],
+                    results.name(row["language"]),
+                    row["lines"],
+                    row["share"],
+                    example,
+                )
+            )
+    columns = [
+        Column("tokenizer", "Tokenizer"),
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("lines", "Lines", "number"),
+        Column("share", "Identical", "number", 3, share=True),
+        Column("example", "Example of a difference"),
+    ]
+    caption = (
+        "Share of lines that sentencepiece.model and the Hugging Face export segment into the same pieces: the "
+        f"{WORST} worst languages of each tokenizer. From results/tokenizers/{{name}}/parity.tsv."
+    )
+    return Table("parity-worst", "Do the two exports agree?", caption, columns, rows)
+
+
+def _one(results: Results, tokenizer: Tokenizer) -> list[Block]:
+    blocks: list[Block] = [Heading(f"{tokenizer.name} ({tokenizer.kind})")]
+    if tokenizer.missing:
+        names = ", ".join(tokenizer.missing)
+        blocks.append(
+            Note(
+                f"Missing in results/tokenizers/{tokenizer.name}: {names}. Run the tokenizers stage again.",
+                "warning",
+            )
+        )
+    if tokenizer.description:
+        blocks.append(
+            Facts(
+                [
+                    (name.replace("_", " ").replace(".", ": "), value)
+                    for name, value in flatten(tokenizer.description)
+                ]
+            )
+        )
+    if tokenizer.pieces:
+        counts = ", ".join(f"{count:,} {status}" for status, count in tokenizer.pieces.counts.items())
+        total = sum(count for status, count in tokenizer.pieces.counts.items() if status != "dropped")
+        dead = tokenizer.pieces.counts.get("dead", 0)
+        share = f" Dead are {100 * dead / total:.3f} % of the pieces in the model." if total else ""
+        blocks.append(Text(f"Every piece accounted for: {counts}.{share}"))
+    if tokenizer.evaluation:
+        blocks.append(_evaluation(results, tokenizer))
+    if tokenizer.parallel:
+        blocks.append(_parallel(tokenizer))
+    return blocks
+
+
+def _evaluation(results: Results, tokenizer: Tokenizer) -> Table:
+    columns = [
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("resource", "Group"),
+        Column("lines", "Lines", "number"),
+        *MEASURES,
+    ]
+    rows = [
+        (
+            row["language"],
+            results.name(row["language"]),
+            row.get("resource") or results.resource(row["language"]),
+            row["lines"],
+            *(row[column.key] for column in MEASURES),
+        )
+        for row in tokenizer.evaluation
+    ]
+    origin = f"results/tokenizers/{tokenizer.name}/evaluation.tsv"
+    caption = f"On the held-out lines of each language. {MEASURED} From {origin}."
+    name = f"evaluation-{tokenizer.name}"
+    return Table(name, f"{tokenizer.name} by language", caption, columns, rows, folded=True)
+
+
+def _parallel(tokenizer: Tokenizer) -> Table:
+    keys = list(tokenizer.parallel[0])
+    numeric = {key for key in keys if all(_is_number(row[key]) for row in tokenizer.parallel)}
+    columns = [Column(key, key.replace("_", " "), "number" if key in numeric else "text") for key in keys]
+    rows: list[tuple[Any, ...]] = [
+        tuple((float(row[key]) if row[key] else None) if key in numeric else row[key] for key in keys)
+        for row in tokenizer.parallel
+    ]
+    caption = (
+        f"{counted(len(rows), 'row')} on the same sentences in every language: tokens relative to English and "
+        f"the Gini coefficient. From results/tokenizers/{tokenizer.name}/parallel.tsv."
+    )
+    name = f"parallel-{tokenizer.name}"
+    return Table(name, f"{tokenizer.name} on parallel text", caption, columns, rows, folded=True)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or 0)
+    except ValueError:
+        return False
+    return True

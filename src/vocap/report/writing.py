@@ -1,0 +1,54 @@
+"""The report's files: figures and tables first, the page last."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from vocap.errors import VocapError
+from vocap.files import replacing_directory, write_text
+from vocap.report import figures
+from vocap.report.blocks import Section
+from vocap.report.page import render
+from vocap.report.tables import Table, latex, markdown, tsv_rows
+from vocap.tsv import write_tsv
+
+LIMIT = 5_000_000  # bytes of the page
+
+
+def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]) -> int:
+    """Write `index.html`, `figures/` and `tables/` under `out`, each whole or not at all; the page's bytes.
+
+    Raises VocapError for two blocks of one name, or a page over the limit.
+    """
+    out = Path(out)
+    blocks = [block for section in sections for block in section.blocks]
+    tables = _by_name([block for block in blocks if isinstance(block, Table)])
+    charts = _by_name([block for block in blocks if isinstance(block, figures.Figure)])
+    page = render(title, sections)
+    size = len(page.encode())
+    if size > LIMIT:
+        raise VocapError(
+            f"{out / 'index.html'} would take {size:,} bytes, over {LIMIT:,}; report on fewer tokenizers"
+        )
+    with replacing_directory(out / "figures") as folder:
+        for name, chart in charts.items():
+            for file, data in figures.files(figures.specification(chart.still()), name).items():
+                (folder / file).write_bytes(data)
+    with replacing_directory(out / "tables") as folder:
+        for name, table in tables.items():
+            write_tsv(folder / f"{name}.tsv", *tsv_rows(table))
+            write_text(folder / f"{name}.md", markdown(table))
+            write_text(folder / f"{name}.tex", latex(table))
+    write_text(out / "index.html", page)
+    return size
+
+
+def _by_name(blocks: list) -> dict:
+    named = {block.name: block for block in blocks}
+    if len(named) < len(blocks):
+        names = [block.name for block in blocks]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise VocapError(
+            f"two parts of the report are named {', '.join(twice)}; rename an allocation or a tokenizer"
+        )
+    return named

@@ -1,0 +1,159 @@
+"""A results folder made up for the tests, written by the formats of the stages, any size."""
+
+import json
+import math
+import random
+from pathlib import Path
+
+from vocap.languages import read_languages
+from vocap.tsv import write_tsv
+
+MEASURES = [
+    "lines",
+    "alp",
+    "tokens_per_sentence",
+    "tokens_per_word",
+    "chars_per_token",
+    "bytes_per_token",
+    "unk_rate",
+    "vocabulary_used",
+    "renyi",
+    "single_char_share",
+]
+
+
+def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), seed: int = 1) -> None:
+    """stats.json of each language and weights.tsv."""
+    rng = random.Random(seed)
+    weights = []
+    for code in codes:
+        lines = int(10 ** rng.uniform(3.2, 5.6))
+        heldout = max(lines // 100, min(500, lines // 10))
+        gone = code in missing
+        stats = {
+            "language": code,
+            "source": "starter",
+            "read": 0 if gone else int(lines * 1.3),
+            "kept": 0 if gone else lines,
+            "train": 0 if gone else lines - heldout,
+            "heldout": 0 if gone else heldout,
+            "empty": lines // 50,
+            "overlong": lines // 900,
+            "invalid_utf8": lines // 5000,
+            "duplicates": lines // 9,
+            "bytes": lines * 120,
+            "complete": code != codes[0],
+            "n": lines,
+            "missing": "no package of the starter corpus has this language" if gone else None,
+        }
+        path = folder / "corpora" / code / "stats.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(stats))
+        if not gone:
+            weights.append((code, lines, "lines"))
+    write_tsv(folder / "corpora" / "weights.tsv", ("language", "n", "source"), weights)
+
+
+def make_curves(folder: Path, codes: list[str], sizes: range, seed: int = 2) -> None:
+    """curve.tsv of each language: ALP rising with the logarithm of the size, some sizes out of reach."""
+    rng = random.Random(seed)
+    for code in codes:
+        scale, slope = rng.uniform(180, 420), rng.uniform(8, 26)
+        last = sizes[-1] if rng.random() < 0.6 else rng.choice(sizes[len(sizes) // 4 :])
+        rows = []
+        for size in sizes:
+            if code in ("ja", "zh") and size == sizes[0]:
+                rows.append((size, None, None, None, None, "2,613 required characters do not fit in 1,000 ids"))
+            elif size > last:
+                rows.append((size, None, None, None, None, f"the text has pieces for {last + 377} ids at most"))
+            else:
+                alp = -scale + slope * math.log2(size / 1000 + 0.6) - rng.random() * 0.2
+                rows.append((size, size, alp, alp * 1.02 - size / 9000, 30 - 2 * math.log2(size / 500), "ok"))
+        columns = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
+        write_tsv(folder / "vocabularies" / code / "curve.tsv", columns, rows)
+
+
+def make_allocation(
+    folder: Path, name: str, codes: list[str], total: int, rule: str = "paper", seed: int = 3
+) -> None:
+    """allocation.tsv, vocabulary.tsv and summary.json of one allocation."""
+    rng = random.Random(seed)
+    table = read_languages()
+    rows = []
+    for code in codes:
+        fact = table[code].facts.get("paper_allocated_thousands") if code in table else None
+        size = max(1, round(float(fact or 3) * rng.uniform(0.5, 1.2) * total / 500_000 * 3)) * 1000
+        rows.append(
+            (code, rng.randrange(1000, 300_000), 1 / len(codes), 0.05, size, rng.random() / 100, size * 6 // 10)
+        )
+    out = folder / "allocation" / name
+    write_tsv(out / "allocation.tsv", ("language", "n", "q", "weight", "size", "gain", "own_pieces"), rows)
+    pieces = [(f"▁piece{number}", ",".join(codes[:2])) for number in range(500)]
+    write_tsv(out / "vocabulary.tsv", ("piece", "languages"), pieces)
+    other = "cost-aware" if rule == "paper" else "paper"
+    summary = {
+        "settings": {"total": total, "alpha": 0.7, "beta": 0.7, "rule": rule, "search": "greedy", "curve": "hull"},
+        "languages": len(codes),
+        "left_out": {},
+        "special_tokens": 5,
+        "capacity": total - 5,
+        "sum_of_sizes": sum(row[4] for row in rows),
+        "union_before_clipping": total + 212,
+        "clipped": 217,
+        "short": 0,
+        "pieces": total - 5,
+        "required_characters": 4321,
+        "required_characters_added": 12,
+        "objective_smallest": -901.2,
+        "bound": -655.1,
+        "chosen": {"rule": rule, "union": total - 300, "objective": -660.3, "way_percent": 97.89},
+        "other_rule": {"rule": other, "union": total - 11, "objective": -658.1, "way_percent": 98.78},
+        "exhausted": codes[:2],
+        "warnings": ["2 languages are at the end of their curves; add sizes or text"],
+    }
+    (out / "summary.json").write_text(json.dumps(summary))
+
+
+def make_tokenizer(folder: Path, name: str, kind: str, codes: list[str], total: int, seed: int = 4) -> None:
+    """description.json, evaluation.tsv, parity.tsv and pieces.tsv of one tokenizer."""
+    base = random.Random(7)
+    rng = random.Random(seed)
+    table = read_languages()
+    rows, parity = [], []
+    for code in codes:
+        alp = -base.uniform(130, 340) + math.log(total / 1e5) * 6 + (rng.gauss(2.5, 2.5) if kind == "vocap" else 0)
+        resource = table[code].resource if code in table else "low"
+        used, renyi = rng.random() / 10, 0.4 + rng.random() / 5
+        rows.append((code, resource, 500, alp, 33.3, 1.45, 3.21, 4.4, rng.random() / 900, used, renyi, 0.21))
+        parity.append((code, 5000, 5000 - rng.randrange(4), 1 - rng.randrange(4) / 5000, "▁a b | ▁a▁b"))
+    out = folder / "tokenizers" / name
+    write_tsv(out / "evaluation.tsv", ("language", "resource", *MEASURES), rows)
+    write_tsv(out / "parity.tsv", ("language", "lines", "identical", "share", "example"), parity)
+    pieces = [(f"▁piece{number}", number + 4, -number / 1024, "en", "ok", "") for number in range(300)]
+    pieces += [("▁shadow", 304, -20.0, "de,en", "dead", "▁sha dow")]
+    write_tsv(out / "pieces.tsv", ("piece", "id", "score", "languages", "status", "shadowed_by"), pieces)
+    description = {
+        "kind": kind,
+        "total": total,
+        "settings": {"coverage": 0.9995, "byte_fallback": False, "user_defined_symbols": []},
+        "scores": "the mixture of the languages' own probabilities",
+        "rounding": "2^-10",
+        "pieces": total - 5,
+        "dead": 1,
+        "dead_share": 1 / (total - 5),
+        "versions": {"vocap": "0.1.0", "sentencepiece": "0.2.1"},
+    }
+    (out / "description.json").write_text(json.dumps(description))
+
+
+def make_results(folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)) -> Path:
+    """All four stages: two allocations, VOCAP and JOINT at two sizes, a language without text."""
+    codes = codes or ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"]
+    make_corpora(folder, codes, missing=codes[-1:])
+    codes = codes[:-1]
+    make_curves(folder, codes, sizes)
+    for total, rule in ((100_000, "paper"), (200_000, "cost-aware")):
+        make_allocation(folder, f"v{total // 1000}k", codes, total, rule)
+        make_tokenizer(folder, f"vocap{total // 1000}k", "vocap", codes, total)
+        make_tokenizer(folder, f"joint{total // 1000}k", "joint", codes, total, seed=5)
+    return folder

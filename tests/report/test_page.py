@@ -1,0 +1,293 @@
+"""The page as a whole: well formed, alone, escaped, the same bytes twice, and honest about what is missing."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from click.testing import CliRunner
+
+from tests.report.made import make_results
+from vocap.errors import UsageError, VocapError
+from vocap.languages import default_table, read_languages
+from vocap.report.commands import report
+from vocap.tsv import read_tsv, write_tsv
+
+VOID = {"meta", "link", "input", "br", "img", "hr", "path"}
+HOSTILE = "</script><script>alert(1)</script>\"'<img src=x onerror=alert(2)>&amp;"
+
+
+class Page(HTMLParser):
+    """Every element with its attributes, the text of scripts, and whether all that opened was closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self.open, self.text = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag == "script":
+            self.scripts.append([dict(attributes), ""])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1][1] += data
+        elif self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+
+def write(results, out, *more):
+    """Run `vocap report` in this process; the page's text."""
+    arguments = ["--results", str(results), "-o", str(out), *map(str, more)]
+    outcome = CliRunner().invoke(report, arguments, catch_exceptions=False, standalone_mode=False)
+    assert outcome.exception is None
+    return (out / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    results = make_results(folder / "results")
+    settings = folder / "settings.yaml"
+    settings.write_text("languages: [en, de, ru, hi, fa, it, sw, km, ja, fi, sa]\nseed: 1\n")
+    text = write(results, folder / "out", "--settings", settings, "--title", "Eleven languages")
+    return folder, text, Page(text)
+
+
+def test_well_formed_with_all_sections(made):
+    _, _, page = made
+    assert page.open == []
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for section in (
+        "overview",
+        "curves",
+        "comparison",
+        "allocation",
+        "tokenizers",
+        "gaps",
+        "corpora",
+        "models",
+        "settings",
+    ):
+        assert section in ids
+        assert ("a", {"href": f"#{section}"}) in page.elements
+    labelled = [a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a]
+    described = [a["aria-describedby"] for _, a in page.elements if "aria-describedby" in a]
+    assert described and set(labelled + described) <= set(ids)
+    assert all(a.get("aria-label") for _, a in page.elements if a.get("role") in ("img", "region"))
+
+
+def test_asks_the_network_for_nothing(made):
+    _, text, page = made
+    for tag, attributes in page.elements:
+        for name in ("src", "srcset", "poster", "data", "action", "xlink:href", "style"):
+            assert "http" not in (attributes.get(name) or ""), (tag, attributes)
+        if "href" in attributes:
+            assert re.match(r"#|data:,|(figures|tables)/[\w.-]+$", attributes["href"]), attributes
+    style = re.search(r"<style>(.*?)</style>", text, re.S)[1]
+    assert "url(" not in style and "@import" not in style
+    policy = next(a["content"] for t, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert "default-src 'none'" in policy
+    assert "http" not in policy and "unsafe-eval" not in policy and "script-src 'sha256-" in policy
+
+
+def test_links_lead_to_files_that_are_there(made):
+    folder, _, page = made
+    links = [a["href"] for t, a in page.elements if t == "a" and "/" in a["href"]]
+    assert len(links) > 30
+    for link in links:
+        assert (folder / "out" / link).stat().st_size > 0
+
+
+def test_figures_are_svg_and_pdf(made):
+    folder, _, _ = made
+    names = sorted(path.name for path in (folder / "out/figures").iterdir())
+    assert "alp-curves.svg" in names and "vocap-joint-groups.pdf" in names and "allocation-v100k.svg" in names
+    for name in names:
+        data = (folder / "out/figures" / name).read_bytes()
+        if name.endswith(".svg"):
+            assert data.startswith(b"<svg ") and b"<path" in data and b"var(--" not in data
+        else:
+            assert data.startswith(b"%PDF-") and data.rstrip().endswith(b"%%EOF")
+
+
+def test_tables_in_three_forms_hold_the_stages_numbers(made):
+    folder, text, _ = made
+    tables = folder / "out/tables"
+    stems = {path.stem for path in tables.iterdir()}
+    assert all((tables / f"{stem}.{form}").exists() for stem in stems for form in ("tsv", "md", "tex"))
+    points = {(row["language"], row["size"]): row["alp"] for row in read_tsv(tables / "curves.tsv")}
+    for code in ("en", "ja"):
+        for row in read_tsv(folder / "results/vocabularies" / code / "curve.tsv"):
+            assert points[code, row["size"]] == row["alp"]
+    # Figure 4 by hand from the tokenizers' own files
+    alp = {
+        name: {
+            row["language"]: float(row["alp"])
+            for row in read_tsv(folder / f"results/tokenizers/{name}/evaluation.tsv")
+        }
+        for name in ("vocap100k", "joint100k")
+    }
+    high = [code for code in alp["vocap100k"] if read_languages()[code].resource == "high"]
+    expected = sum(alp["vocap100k"][code] - alp["joint100k"][code] for code in high) / len(high)
+    row = next(
+        row
+        for row in read_tsv(tables / "vocap-joint-groups.tsv")
+        if (row["vocap"], row["resource"]) == ("vocap100k", "high")
+    )
+    assert float(row["difference"]) == pytest.approx(expected)
+    assert int(row["languages"]) == len(high)
+    assert f"+{expected:.2f}".replace("+-", "−") in text
+    for path in tables.glob("*.md"):
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+        pipes = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+        assert len(pipes) == 1, path
+    for path in tables.glob("*.tex"):
+        body = path.read_text(encoding="utf-8")
+        assert body.count("\\begin{longtable}") == body.count("\\end{longtable}") == 1
+        assert not re.search(r"(?<!\\)[#_]", body), path
+
+
+def test_says_what_is_missing(made):
+    _, _, page = made
+    words = " ".join(" ".join(page.text).split())
+    assert "1 language without text" in words and "no package of the starter corpus has this language" in words
+    assert "2,613 required characters do not fit" in words
+    assert "snakemake --cores all pretraining" in words and "snakemake --cores all finetuning" in words
+    assert "▁shadow" in words and "▁sha dow" in words
+    assert "97.89 %" in words and "98.78 %" in words
+
+
+def test_an_empty_folder_says_not_run(tmp_path):
+    (tmp_path / "results").mkdir()
+    page = Page(write(tmp_path / "results", tmp_path / "out"))
+    words = " ".join(" ".join(page.text).split())
+    for stage in ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning"):
+        assert f"snakemake --cores all {stage}" in words
+    assert (tmp_path / "out/figures").is_dir() and (tmp_path / "out/tables").is_dir()
+
+
+def test_files_that_are_not_there_are_named(tmp_path):
+    results = make_results(tmp_path / "results")
+    (results / "tokenizers/vocap100k/parity.tsv").unlink()
+    (results / "tokenizers/vocap100k/description.json").unlink()
+    (results / "allocation/v100k/summary.json").unlink()
+    (results / "vocabularies/de/curve.tsv").unlink()
+    (results / "corpora/de/stats.json").unlink()
+    words = " ".join(Page(write(results, tmp_path / "out")).text)
+    assert "Missing in results/tokenizers/vocap100k: description.json, parity.tsv" in words
+    assert "summary.json is missing" in words
+    assert "no stats.json" in words
+
+
+def test_hostile_text_stays_text(tmp_path):
+    results = make_results(tmp_path / "results", ["en", "de", HOSTILE.replace("/", "_")[:80], "fi"])
+    code = HOSTILE.replace("/", "_")[:80]
+    rows = [dict(row) for row in read_tsv(default_table())]
+    for row in rows:
+        if row["language"] == "de":
+            row["name"] = HOSTILE
+    table = tmp_path / "languages.tsv"
+    write_tsv(table, list(rows[0]), [list(row.values()) for row in rows])
+    pieces = results / "tokenizers/vocap100k/pieces.tsv"
+    write_tsv(
+        pieces,
+        ("piece", "id", "score", "languages", "status", "shadowed_by"),
+        [(HOSTILE, 5, -1.0, code, "dead", HOSTILE)],
+    )
+    settings = json.dumps({"report": {"title": HOSTILE}, HOSTILE: [HOSTILE]})
+    text = write(results, tmp_path / "out", "--languages-table", table, "--settings-json", settings)
+    page = Page(text)
+    assert page.open == []
+    assert not any(tag == "img" or "onerror" in attributes for tag, attributes in page.elements)
+    bare = [body for attributes, body in page.scripts if attributes.get("type") != "application/json"]
+    assert len(bare) == 2 and not any("alert(1)" in body for body in bare)
+    specs = [json.loads(body) for attributes, body in page.scripts if attributes.get("type") == "application/json"]
+    assert HOSTILE in json.dumps(specs, ensure_ascii=False).replace('\\"', '"')
+    shown = "".join(page.text)
+    assert HOSTILE in shown
+
+
+def test_same_results_same_bytes(made):
+    folder, text, _ = made
+    again = folder / "again"
+    write(folder / "results", again, "--settings", folder / "settings.yaml", "--title", "Eleven languages")
+    first = {path.relative_to(folder / "out"): path for path in (folder / "out").rglob("*") if path.is_file()}
+    second = {path.relative_to(again): path for path in again.rglob("*") if path.is_file()}
+    assert first.keys() == second.keys()
+    for name, path in first.items():
+        assert path.read_bytes() == second[name].read_bytes(), name
+    assert str(folder) not in text
+
+
+def test_the_full_grid_fits_the_page(tmp_path):
+    codes = list(read_languages())
+    assert len(codes) == 86
+    results = make_results(tmp_path / "results", codes, range(1000, 51000, 1000))
+    write(results, tmp_path / "out")
+    assert (tmp_path / "out/index.html").stat().st_size < 4_000_000
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        (
+            "vocabularies/en/curve.tsv",
+            "size\tpieces\talp\tstatus\n1000\t1000\tx\tok\n",
+            r"curve.tsv, line 2: alp is 'x'",
+        ),
+        ("vocabularies/en/curve.tsv", "size\talp\tstatus\n1000\t-1.5\n", r"curve.tsv, line 2: 2 cells"),
+        (
+            "vocabularies/en/curve.tsv",
+            "size\talp\tstatus\n1000\t\tok\n",
+            r"curve.tsv, line 2: .*without size or ALP",
+        ),
+        ("vocabularies/en/curve.tsv", "size\talp\tstatus\n1000\tinf\tok\n", r"curve.tsv, line 2: alp is 'inf'"),
+        ("vocabularies/en/curve.tsv", "length\n1\n", r"curve.tsv, line 1: no column size"),
+        ("allocation/v100k/summary.json", "{", r"summary.json, line 1: not JSON"),
+        ("allocation/v100k/allocation.tsv", "language\tsize\nen\t1e\n", r"allocation.tsv, line 2: size is '1e'"),
+        ("corpora/en/stats.json", "[]", r"stats.json: a list, not an object"),
+        ("tokenizers/joint100k/evaluation.tsv", "language\nen\n", r"evaluation.tsv, line 1: no column alp"),
+    ],
+)
+def test_a_malformed_file_is_one_error_and_leaves_nothing(tmp_path, file, content, message):
+    results = make_results(tmp_path / "results")
+    (results / file).write_text(content)
+    with pytest.raises(VocapError, match=message):
+        write(results, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_wrong_calls(tmp_path):
+    with pytest.raises(UsageError, match="no such folder"):
+        write(tmp_path / "nowhere", tmp_path / "out")
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("a: [1\n")
+    with pytest.raises(UsageError, match=r"bad\.yaml: neither JSON nor YAML"):
+        write(tmp_path, tmp_path / "out", "--settings", bad)
+    with pytest.raises(UsageError, match="--settings-json: not JSON"):
+        write(tmp_path, tmp_path / "out", "--settings-json", "{")
+    with pytest.raises(UsageError, match="not both"):
+        write(tmp_path, tmp_path / "out", "--settings-json", "{}", "--settings", bad)
+
+
+def test_benchmarks_give_times(tmp_path):
+    results = make_results(tmp_path / "results")
+    for stage, name, seconds in (("corpora", "a/sample.tsv", 30), ("vocabularies", "en/1000.tsv", 90)):
+        write_tsv(tmp_path / "bench" / stage / name, ("s", "h:m:s", "max_rss"), [(float(seconds), "0:00:30", "-")])
+    words = " ".join(Page(write(results, tmp_path / "out", "--benchmarks", tmp_path / "bench")).text)
+    assert "2 min" in words and "most of it vocabularies" in words
