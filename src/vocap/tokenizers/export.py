@@ -1,0 +1,190 @@
+"""The Hugging Face form of a tokenizer: the same ids, `AutoTokenizer` loads it, no code comes with it."""
+
+import json
+import logging
+from pathlib import Path
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors
+
+from vocap.errors import VocapError
+from vocap.files import replacing_directory
+from vocap.tokenizers.charsmap import read_charsmap
+from vocap.tokenizers.normalizer import SPACE, build_normalizer
+from vocap.tokenizers.settings import META
+from vocap.vocabularies.model_file import CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
+
+logger = logging.getLogger(__name__)
+
+NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
+MAX_LENGTH = 512
+FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
+ROLES = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "sep_token": "</s>",
+    "pad_token": "<pad>",
+    "cls_token": "<s>",
+    "mask_token": "<mask>",
+}
+
+
+def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
+    """The `tokenizers.Tokenizer` that gives the ids of SentencePiece's model `proto`, id by id.
+
+    `proto` is a checked `ModelProto` of type unigram with the special tokens of `META`; `name` is said in errors.
+    Raises VocapError for a model of another kind or with a setting that tokenizer.json cannot hold.
+    """
+    _check(proto, name)
+    spec = proto.normalizer_spec
+    symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
+    text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
+    _warn_of_unknown_characters(text_pieces, name)
+    tokenizer = Tokenizer(
+        models.Unigram(
+            scores_of(proto), unk_id=META.index("<unk>"), byte_fallback=bool(proto.trainer_spec.byte_fallback)
+        )
+    )
+    tokenizer.normalizer = build_normalizer(
+        read_charsmap(spec.precompiled_charsmap, name),
+        spec.precompiled_charsmap,
+        symbols,
+        spec.add_dummy_prefix,
+        spec.remove_extra_whitespaces,
+    )
+    if not any(SPACE in piece[1:] for piece in text_pieces):
+        # words apart: the best path of a line is that of its words, which `Unigram` remembers
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(SPACE, "merged_with_next")
+    tokenizer.decoder = _decoder(proto)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[(token, META.index(token)) for token in ("<s>", "</s>")],
+    )
+    controls = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN)]
+    tokenizer.add_special_tokens(
+        [AddedToken(token, lstrip=token == "<mask>", normalized=False, special=True) for token in controls]
+    )
+    _check_ids(tokenizer, proto, name)
+    return tokenizer
+
+
+def scores_of(proto) -> list[tuple[str, float]]:
+    """Piece and score by id, as `Unigram` must see them to choose what `Model::EncodeOptimized` chooses.
+
+    A user-defined symbol scores 0.1 below the highest piece score for each of its bytes (which is 0 where all
+    scores are negative). Control, unknown and byte pieces are `NEVER`.
+    """
+    highest = max((entry.score for entry in proto.pieces if entry.type == NORMAL), default=0.0)
+    bonus = max(highest, FLT_MIN)
+    scores = []
+    for entry in proto.pieces:
+        if entry.type == NORMAL:
+            score = entry.score
+        elif entry.type == USER_DEFINED:
+            score = len(entry.piece.encode("utf-8")) * bonus - 0.1
+        else:
+            score = NEVER
+        scores.append((entry.piece, score))
+    return scores
+
+
+def export(model: str | Path, output: str | Path) -> int:
+    """Write `tokenizer.json`, `tokenizer_config.json`, `special_tokens_map.json` of `model` into `output`.
+
+    Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do.
+    """
+    proto = read_model(model)
+    tokenizer = build_tokenizer(proto, str(model))
+    with replacing_directory(output) as folder:
+        tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
+        _write_json(folder / "tokenizer_config.json", _config(tokenizer))
+        mask = {"content": "<mask>", "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
+        roles = {role: mask if token == "<mask>" else token for role, token in ROLES.items()}
+        _write_json(folder / "special_tokens_map.json", roles)
+    return len(proto.pieces)
+
+
+def _check(proto, name: str) -> None:
+    from sentencepiece import sentencepiece_model_pb2
+
+    kind = proto.trainer_spec.model_type
+    if kind != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
+        kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(kind)
+        raise VocapError(f"{name}: a model of type {kind}; only unigram models are exported")
+    places = [*range(len(META) - 1), len(proto.pieces) - 1]
+    found = [proto.pieces[place].piece for place in places] if len(proto.pieces) > len(META) else []
+    if tuple(found) != META:
+        raise VocapError(
+            f"{name}: not laid out as <s> 0, <pad> 1, </s> 2, <unk> 3, <mask> last; "
+            "make it with vocap fit, vocap joint or vocap mono"
+        )
+    if not proto.normalizer_spec.escape_whitespaces or proto.trainer_spec.treat_whitespace_as_suffix:
+        raise VocapError(
+            f"{name}: its spaces are not the beginnings of words (escape_whitespaces, "
+            "treat_whitespace_as_suffix); train it with SentencePiece's defaults"
+        )
+
+
+def _check_ids(tokenizer: Tokenizer, proto, name: str) -> None:
+    """Every piece has its id of the model, and there are no others."""
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    for number, entry in enumerate(proto.pieces):
+        if vocabulary.get(entry.piece) != number:
+            raise VocapError(
+                f"{name}: piece {entry.piece!r} has id {number}, in the export {vocabulary.get(entry.piece)}; "
+                "is it there twice?"
+            )
+    if len(vocabulary) != len(proto.pieces):
+        raise VocapError(f"{name}: {len(proto.pieces)} pieces became {len(vocabulary)} tokens; make it anew")
+
+
+def _warn_of_unknown_characters(pieces: list[str], name: str) -> None:
+    """The penalty of an unknown character depends on `NEVER`: without effect while each character is a piece."""
+    single = {piece for piece in pieces if len(piece) == 1}
+    without = sorted(set("".join(pieces)) - single)
+    if without:
+        logger.warning(
+            "%s: %d characters occur in pieces and are none themselves (%s): where they stand alone, "
+            "SentencePiece and the export may differ; parity.tsv says how often",
+            name,
+            len(without),
+            " ".join(without[:20]),
+        )
+
+
+def _decoder(proto) -> decoders.Decoder:
+    if not proto.trainer_spec.byte_fallback:
+        scheme = "always" if proto.normalizer_spec.add_dummy_prefix else "never"
+        return decoders.Metaspace(replacement=SPACE, prepend_scheme=scheme, split=False)
+    steps = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
+    if proto.normalizer_spec.add_dummy_prefix:
+        steps.append(decoders.Replace(Regex(r"\A "), ""))
+    return decoders.Sequence(steps)
+
+
+def _config(tokenizer: Tokenizer) -> dict:
+    added = {
+        str(number): {
+            "content": token.content,
+            "lstrip": token.lstrip,
+            "normalized": token.normalized,
+            "rstrip": token.rstrip,
+            "single_word": token.single_word,
+            "special": token.special,
+        }
+        for number, token in sorted(tokenizer.get_added_tokens_decoder().items())
+    }
+    return {
+        "added_tokens_decoder": added,
+        **ROLES,
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "model_max_length": MAX_LENGTH,
+        # any XLMRoberta class would throw this pipeline away and build its own
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+
+
+def _write_json(path: Path, content: dict) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
