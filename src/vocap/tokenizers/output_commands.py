@@ -1,0 +1,172 @@
+"""`vocap export`, `vocap parity`, `vocap evaluate`: what is made of a finished tokenizer, and how good it is."""
+
+import logging
+import os
+from pathlib import Path
+
+import click
+
+from vocap.errors import UsageError, VocapError
+
+logger = logging.getLogger(__name__)
+
+PATH = click.Path(path_type=Path)
+CORPORA = click.option(
+    "--corpora", required=True, type=PATH, help="folder with {language}/train.txt and heldout.txt"
+)
+LANGUAGES = click.option(
+    "--languages", metavar="CODES", help="comma-separated; all that have a folder in --corpora unless given"
+)
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.option("-o", "--out", required=True, type=PATH, help="folder to write: the results' huggingface/")
+def export(model: Path, out: Path) -> None:
+    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
+
+    MODEL is a sentencepiece.model of vocap fit, joint or mono. Writes tokenizer.json, tokenizer_config.json and
+    special_tokens_map.json.
+    """
+    from vocap.tokenizers.export import export as export_model
+
+    click.echo(f"{out}: {export_model(model, out)} ids", err=True)
+
+
+@click.command()
+@click.option("--tokenizer", required=True, type=PATH, help="folder with sentencepiece.model and huggingface/")
+@CORPORA
+@LANGUAGES
+@click.option(
+    "--sample",
+    type=click.IntRange(10_000),
+    metavar="LINES",
+    help="compare so many lines a language, all held-out ones among them; all lines unless given",
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="of the sample")
+@click.option("-o", "--output", required=True, type=PATH, help="parity.tsv")
+def parity(tokenizer: Path, corpora: Path, languages: str | None, sample: int | None, seed: int, output: Path):
+    """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
+
+    Writes, a language a row, the share of lines with identical ids, and for the others how many differ of each
+    kind, with an example.
+    """
+    import time
+
+    from vocap.tokenizers.parity import COLUMNS, LEAST_SHARE, Pair, compared_blocks
+    from vocap.tsv import write_tsv
+
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
+    codes = _languages(corpora, languages)
+    pair = Pair.load(tokenizer)
+    begin, results = time.perf_counter(), {}
+    for code in codes:
+        results[code] = pair.compare(compared_blocks(corpora / code, sample, seed))
+        if results[code].lines and results[code].identical < LEAST_SHARE * results[code].lines:
+            logger.warning("%s: only %.3f %% of the lines are identical", code, 100 * results[code].row(code)[3])
+    write_tsv(output, COLUMNS, [result.row(code) for code, result in results.items()])
+    lines = sum(result.lines for result in results.values())
+    identical = sum(result.identical for result in results.values())
+    how = (
+        "all lines" if sample is None else f"a sample of {sample} lines a language (seed {seed}) where it has more"
+    )
+    click.echo(
+        f"{output}: {identical} of {lines} lines identical, {how}, {time.perf_counter() - begin:.0f} s", err=True
+    )
+
+
+@click.command()
+@click.option("--tokenizer", required=True, type=PATH, help="a .model, a tokenizer.json, or a folder with one")
+@CORPORA
+@LANGUAGES
+@click.option(
+    "--languages-table", type=PATH, help="table of scripts and resource groups; the package's unless given"
+)
+@click.option("-o", "--output", required=True, type=PATH, help="evaluation.tsv")
+@click.option("--unknown", type=PATH, help="table to write: which characters are unknown, how often")
+@click.option(
+    "--parallel", metavar="PATTERN", help="line-aligned files with {lang} in their path (.xz, .gz, .zst too)"
+)
+@click.option("--parallel-output", type=PATH, help="parallel.tsv, with --parallel")
+def evaluate(
+    tokenizer: Path,
+    corpora: Path,
+    languages: str | None,
+    languages_table: Path | None,
+    output: Path,
+    unknown: Path | None,
+    parallel: str | None,
+    parallel_output: Path | None,
+) -> None:
+    """Measure any tokenizer on every language's held-out lines.
+
+    One row a language: ALP, tokens per sentence and word, characters and bytes per token, unknown rate, share of
+    the vocabulary used, Rényi efficiency, single-character share. On parallel text: tokens relative to English.
+    """
+    if (parallel is None) != (parallel_output is None):
+        raise UsageError("--parallel and --parallel-output go together; give both or none")
+    from vocap.languages import read_languages, select
+    from vocap.tokenizers.evaluation import COLUMNS, UNKNOWN_COLUMNS, WITHOUT_SPACES, measure, tally
+    from vocap.tsv import write_tsv
+    from vocap.vocabularies.encoders import load_encoder
+    from vocap.vocabularies.text import read_blocks
+
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    codes = _languages(corpora, languages)
+    table = select(read_languages(languages_table), codes)
+    encoder = load_encoder(tokenizer)
+    pieces = encoder.pieces
+    rows, unknown_rows = [], []
+    for language in table:
+        blocks = (
+            [line for line in lines if line] for lines in read_blocks(corpora / language.code / "heldout.txt")
+        )
+        counted, characters = tally(encoder, blocks)
+        measures = measure(counted, pieces, encoder.unk_id, language.script not in WITHOUT_SPACES)
+        rows.append((language.code, language.resource, *(measures[column] for column in COLUMNS[2:])))
+        ordered = sorted(characters.items(), key=lambda entry: (-entry[1], entry[0]))
+        unknown_rows += [(language.code, character, count) for character, count in ordered]
+    if parallel:
+        _write_parallel(encoder, parallel, codes, parallel_output)
+    if unknown:
+        write_tsv(unknown, UNKNOWN_COLUMNS, unknown_rows)
+    write_tsv(output, COLUMNS, rows)
+    click.echo(f"{output}: {len(rows)} languages", err=True)
+
+
+def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> None:
+    from vocap.tokenizers.parallel import COLUMNS, check_aligned, count_tokens, find_files, gini, premiums
+    from vocap.tsv import write_tsv
+
+    paths, without = find_files(pattern, codes)
+    if not paths:
+        raise VocapError(f"--parallel {pattern}: no file for any of {', '.join(codes)}; check the path")
+    for language in without:
+        logger.warning("%s: no parallel text, left out", pattern.replace("{lang}", language))
+    counted = {language: count_tokens(encoder, path) for language, path in paths.items()}
+    lines = {language: count for language, (count, _) in counted.items()}
+    check_aligned(lines, paths)
+    tokens = {language: count for language, (_, count) in counted.items()}
+    ratios = premiums(tokens)
+    write_tsv(output, COLUMNS, [(code, lines[code], tokens[code], ratios[code]) for code in paths])
+    if any(tokens.values()):
+        click.echo(
+            f"{output}: Gini coefficient of tokens per sentence {gini(list(tokens.values())):.4f}", err=True
+        )
+
+
+def _languages(corpora: Path, codes: str | None) -> list[str]:
+    if codes is None:
+        if not corpora.is_dir():
+            raise VocapError(f"{corpora}: no such folder; run vocap sample first")
+        found = sorted(path.parent.name for path in corpora.glob("*/heldout.txt"))
+        if not found:
+            raise VocapError(f"{corpora}: no {{language}}/heldout.txt in it; run vocap sample first")
+        return found
+    chosen = [code.strip() for code in codes.split(",") if code.strip()]
+    repeated = sorted({code for code in chosen if chosen.count(code) > 1})
+    if not chosen or repeated:
+        raise UsageError(
+            f"--languages {codes}: {'twice ' + ', '.join(repeated) if repeated else 'no code'}; give each once"
+        )
+    return chosen
