@@ -107,11 +107,6 @@ rule mono:
 rule export:
     input:
         model="results/tokenizers/{name}/sentencepiece.model",
-        text=expand(
-            "results/corpora/{lang}/{part}.txt",
-            lang=LANGUAGES,
-            part=["train", "heldout"],
-        ),
     output:
         directory("results/tokenizers/{name}/huggingface"),
     log:
@@ -127,7 +122,7 @@ rule export:
     message:
         "Exporting {wildcards.name} for Hugging Face"
     shell:
-        "vocap export {input.model:q} -o {output:q} {input.text:q} 2> {log:q}"
+        "vocap export {input.model:q} -o {output:q} 2> {log:q}"
 
 
 rule parity:
