@@ -76,10 +76,10 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, coverage, byte_fa
     fitted.description["settings"]["alpha"] = alpha
     write_tokenizer(out, fitted.proto, fitted.rows, fitted.description)
     facts = fitted.description
-    cost = facts["raising"]["alp_before"] - facts["raising"]["alp_after"]
+    change = facts["raising"]["alp_after"] - facts["raising"]["alp_before"]
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, {facts['raised']} raised "
-        f"({cost:.4f} nats a line), {facts['dropped']} dropped, {facts['characters_added']} characters added",
+        f"(ALP {change:+.4f} on the sample), {facts['dropped']} dropped, {facts['characters_added']} characters added",
         err=True,
     )
 
