@@ -79,7 +79,8 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, coverage, byte_fa
     change = facts["raising"]["alp_after"] - facts["raising"]["alp_before"]
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, {facts['raised']} raised "
-        f"(ALP {change:+.4f} on the sample), {facts['dropped']} dropped, {facts['characters_added']} characters added",
+        f"(ALP {change:+.4f} on the sample), {facts['dropped']} dropped, "
+        f"{facts['characters_added']} characters added",
         err=True,
     )
 
