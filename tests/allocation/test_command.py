@@ -13,7 +13,6 @@ import pytest
 import sentencepiece
 
 from tests.vocabularies.made import made_text
-from vocap.allocation.inputs import sampling_probabilities
 from vocap.tsv import read_tsv, write_tsv
 from vocap.vocabularies.characters import character_counts
 from vocap.vocabularies.curve import COLUMNS
@@ -303,11 +302,3 @@ def test_write_that_fails_half_way_leaves_what_was_there(folder):
     assert not (folder / "fresh").exists()
     assert allocate(folder, 20).returncode == 2
     assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
-
-
-def test_probabilities_are_equation_3():
-    n = [5.0, 1e9, 1e300, 0.3]
-    for alpha in (0.0, 0.3, 0.7, 1.0):
-        powers = [value**alpha for value in n]
-        assert sampling_probabilities(n, alpha).tolist() == pytest.approx([p / sum(powers) for p in powers])
-    assert sampling_probabilities([1e300, 1e300], 9.0).tolist() == [0.5, 0.5]

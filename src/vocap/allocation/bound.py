@@ -112,9 +112,9 @@ class _Contest:
     def share(self, ranks: np.ndarray, step: float) -> None:
         """Move the shares of a piece toward the languages that hold it at these ranks."""
         rank = ranks[self.language]
-        holds = np.zeros(len(self.shares), bool)
-        holds[self.pair[(self.start <= rank) & (rank < self.stop)]] = True
-        holders = np.bincount(self.piece[holds], minlength=self.pieces)[self.piece]
-        held = holders > 0
-        target = holds[held] / holders[held]
-        self.shares[held] += step * (target - self.shares[held])
+        holds = np.zeros(len(self.shares))
+        holds[self.pair[(self.start <= rank) & (rank < self.stop)]] = 1
+        holders = np.bincount(self.piece, holds, self.pieces)
+        rate = np.where(holders > 0, step, 0.0)  # nobody holds it: the shares stay
+        part = rate / np.maximum(holders, 1)
+        self.shares += part[self.piece] * holds - rate[self.piece] * self.shares

@@ -62,13 +62,6 @@ def read_weights(path: str | os.PathLike) -> dict[str, float]:
     return dict(sorted(weights.items()))
 
 
-def sampling_probabilities(n: Sequence[float], alpha: float) -> np.ndarray:
-    """q_i = n_i^alpha / sum_j n_j^alpha (Equation 3) [languages]; every n above 0."""
-    logarithms = alpha * np.log(np.asarray(n, np.float64))  # so that no power overflows
-    powers = np.exp(logarithms - logarithms.max())
-    return powers / powers.sum()
-
-
 def gather(directory: str | os.PathLike, weights: dict[str, float], without: Sequence[str] = ()) -> Inputs:
     """Read what `directory/{lang}/` has of every language of the weights, except those `without`.
 

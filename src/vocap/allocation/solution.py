@@ -11,9 +11,10 @@ from vocap.allocation.characters import required_characters
 from vocap.allocation.clipping import clip
 from vocap.allocation.cost_aware import allocate_cost_aware
 from vocap.allocation.greedy import Choice, allocate_greedy, next_gain
-from vocap.allocation.inputs import Inputs, sampling_probabilities
+from vocap.allocation.inputs import Inputs
 from vocap.allocation.ladders import Problem, Union, merge
 from vocap.allocation.settings import Allocation
+from vocap.corpora.weights import sampling_probabilities
 from vocap.errors import VocapError
 
 SPECIALS = 5  # <s> <pad> </s> <unk> <mask>: rows of the tokenizer that are not pieces
@@ -98,9 +99,7 @@ def solve(inputs: Inputs, settings: Allocation, scores: Callable[[str, int], dic
     union = Union(problem, choice.ranks)
     vocabulary = _pieces(inputs, problem, choice.ranks, required)
     assert len(vocabulary) == union.size, (len(vocabulary), union.size)
-    pieces, dropped = clip(
-        list(vocabulary), required, problem.capacity, _slices(inputs, problem, choice, vocabulary, scores)
-    )
+    pieces, dropped = clip(vocabulary, problem.capacity, _slices(inputs, problem, choice, vocabulary, scores))
     exhausted = [
         ladder.language for which, ladder in enumerate(problem.ladders) if next_gain(union, which) == -np.inf
     ]
