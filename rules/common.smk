@@ -59,7 +59,7 @@ def options(**values):
             if item is True:
                 words.append(flag)
             elif item is not None and item is not False:
-                words += [flag, str(item)]
+                words.append(f"{flag}={item}")
     return shlex.join(words)
 
 

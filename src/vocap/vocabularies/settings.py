@@ -20,7 +20,7 @@ def parse_sizes(value: object) -> object:
         except ValueError:
             raise ValueError(f'write "first:last:step", as in "1000:50000:1000", not {value!r}') from None
         if step < 1 or last < first:
-            raise ValueError(f"{value!r} names no size; the last must not be below the first, nor the step below 1")
+            raise ValueError(f"{value!r} names no size: last below first, or step below 1")
         value = list(range(first, last + 1, step))
     if not isinstance(value, list) or not value:
         raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
@@ -47,4 +47,4 @@ class Vocabularies(BaseModel):
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
         description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"'
     )
-    coverage: float = Field(0.9995, gt=0.9, le=1, description="share of the characters that must be pieces")
+    coverage: float = Field(0.9995, ge=0.98, le=1, description="share of the characters that must be pieces")
