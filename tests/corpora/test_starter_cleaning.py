@@ -49,6 +49,8 @@ PLAIN = [
     ("Look into /etc/passwd now", []),
     ("Edit settings.py first", []),
     ("Call a::b here", []),
+    ("Set $wgServer first", []),
+    ("Use --help here", []),
     ("a == b", []),
     ("a {left brace", []),
     ("back\\slash", []),

@@ -43,7 +43,7 @@ _SPACE_BEFORE = re.compile(r"\s+([.,])(?=\s|$)")
 _MNEMONIC = re.compile(r"\s*\(_\w\)|(?<!\w)_(?=\w)")
 _CODE = re.compile(
     r"[{}<>|\\\x00-\x1f\x7f-\x9f\ufffd]|==|::"
-    r"|\w_\w"  # snake_case
+    r"|\w_\w|\$[A-Za-z]|(?:^|\s)--\w"  # snake_case, $variables, --options
     r"|(?:^|[\s(\"'])[~.]{0,2}/\w|\w/\w+/\w"  # paths
     r"|[A-Za-z]{2,}\w*\.[A-Za-z]{2,}"  # dotted names
 )

@@ -8,7 +8,7 @@ import click
 
 logger = logging.getLogger(__name__)
 
-# Below this, a text supports no vocabulary of 1,000 pieces in most languages (am reaches 1,606 with 1,921 lines).
+# Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky 754 1,266, ur 414 633).
 FEW_LINES = 1000
 
 
