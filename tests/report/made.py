@@ -45,6 +45,7 @@ def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), 
             "complete": code != codes[0],
             "n": lines,
             "missing": "no package of the starter corpus has this language" if gone else None,
+            **({"missing": "only 612 lines in mediawiki; bring your own text"} if code == codes[2] else {}),
         }
         path = folder / "corpora" / code / "stats.json"
         path.parent.mkdir(parents=True)
@@ -146,6 +147,19 @@ def make_tokenizer(folder: Path, name: str, kind: str, codes: list[str], total: 
     (out / "description.json").write_text(json.dumps(description))
 
 
+def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
+    """A tokenizer from elsewhere: evaluated, on parallel text too, and nothing else."""
+    make_tokenizer(folder, name, "file", codes, 250_002, seed=6)
+    out = folder / "tokenizers" / name
+    for file in ("description.json", "parity.tsv", "pieces.tsv"):
+        (out / file).unlink()
+    rows = [(code, 1000, 30_000 + 1000 * place, 1 + place / 30) for place, code in enumerate(codes)]
+    write_tsv(out / "parallel.tsv", ("language", "lines", "tokens", "ratio_to_english"), rows)
+    write_tsv(
+        out / "unknown.tsv", ("language", "character", "count"), [(codes[0], "ꙮ", 12), (codes[-1], "\u0301", 3)]
+    )
+
+
 def make_results(folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)) -> Path:
     """All four stages: two allocations, VOCAP and JOINT at two sizes, a language without text."""
     codes = codes or ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"]
@@ -156,4 +170,5 @@ def make_results(folder: Path, codes: list[str] | None = None, sizes: range = ra
         make_allocation(folder, f"v{total // 1000}k", codes, total, rule)
         make_tokenizer(folder, f"vocap{total // 1000}k", "vocap", codes, total)
         make_tokenizer(folder, f"joint{total // 1000}k", "joint", codes, total, seed=5)
+    make_baseline(folder, "xlmr", codes)
     return folder

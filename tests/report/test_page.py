@@ -170,6 +170,20 @@ def test_says_what_is_missing(made):
     assert "snakemake --cores all pretraining" in words and "snakemake --cores all finetuning" in words
     assert "▁shadow" in words and "▁sha dow" in words
     assert "97.89 %" in words and "98.78 %" in words
+    assert "only 612 lines in mediawiki" in words
+    assert "ꙮ U+A66E" in words and "\u0301" in words
+    assert "Missing in results/tokenizers/xlmr" not in words
+    # the mean absolute difference of all pairs over twice the mean, from the definition
+    tokens = [30_000 + 1000 * place for place in range(10)]
+    gini = sum(abs(a - b) for a in tokens for b in tokens) / (2 * len(tokens) * sum(tokens))
+    assert f"10 languages is {gini:.4f}" in words
+
+
+def test_configured_names_without_results_are_named(tmp_path):
+    results = make_results(tmp_path / "results")
+    settings = {"allocation": {"v100k": {}, "v500k": {}}, "tokenizers": {"xlmr": {"kind": "file"}, "bert": {}}}
+    words = " ".join(Page(write(results, tmp_path / "out", "--settings-json", json.dumps(settings))).text)
+    assert "without results here: v500k." in words and "without results here: bert." in words
 
 
 def test_an_empty_folder_says_not_run(tmp_path):

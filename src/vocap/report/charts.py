@@ -232,9 +232,7 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
                 }
             )
         average = sum(one.gain for one in members) / len(members)
-        means.append(
-            {"group": group, "mean": round(average, 4), "label": f"mean {average:+.2f}".replace("-", "−")}
-        )
+        means.append({"group": group, "mean": round(average, 4), "lane": 0})
     y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True))
     x = alt.X(
         "gain:Q", title="VOCAP − JOINT, held-out ALP (nats per line)", scale=scale, axis=alt.Axis(tickCount=8)

@@ -61,7 +61,10 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         weights=_weights(folder / "corpora" / "weights.tsv"),
         curves=curves,
         allocations={entry.name: entry for entry in allocations},
-        tokenizers={path.name: _tokenizer(path) for path in _folders(folder / "tokenizers", "*.*")},
+        tokenizers={
+            path.name: _tokenizer(path, _configured_kind(settings, path.name))
+            for path in _folders(folder / "tokenizers", "*.tsv", "*.json")
+        },
         later={
             stage: [path.name for path in _folders(folder / stage, "*")] for stage in ("pretraining", "finetuning")
         },
@@ -234,18 +237,31 @@ def _allocation(folder: Path) -> Allocation:
     )
 
 
-def _tokenizer(folder: Path) -> Tokenizer:
-    files = {name: folder / name for name in ("description.json", "evaluation.tsv", "parity.tsv", "pieces.tsv")}
-    missing = tuple(name for name, path in files.items() if not path.exists())
-    parallel = folder / "parallel.tsv"
+def _configured_kind(settings: dict[str, Any], name: str) -> str | None:
+    section = settings.get("tokenizers")
+    entry = section.get(name) if isinstance(section, dict) else None
+    return entry.get("kind") if isinstance(entry, dict) else None
+
+
+def _tokenizer(folder: Path, configured: str | None) -> Tokenizer:
+    names = ("description.json", "evaluation.tsv", "parity.tsv", "pieces.tsv", "parallel.tsv", "unknown.tsv")
+    files = {name: folder / name for name in names if (folder / name).exists()}
+    description = _json(files["description.json"]) if "description.json" in files else {}
+    # a tokenizer from elsewhere is evaluated, and nothing else
+    kind = (
+        description.get("kind") or configured or ("file" if set(files) <= {*names[1:2], *names[4:]} else "unknown")
+    )
+    expected = names[1:2] if kind == "file" else names[:4]
     return Tokenizer(
         folder.name,
-        {} if "description.json" in missing else _json(files["description.json"]),
-        [] if "evaluation.tsv" in missing else _rows(files["evaluation.tsv"], ("language", "alp"), _measures),
-        [] if "parity.tsv" in missing else _rows(files["parity.tsv"], ("language", "share"), _parity),
-        list(read_tsv(parallel)) if parallel.exists() else [],
-        None if "pieces.tsv" in missing else _pieces(files["pieces.tsv"]),
-        missing,
+        description,
+        _rows(files["evaluation.tsv"], ("language", "alp"), _measures) if "evaluation.tsv" in files else [],
+        _rows(files["parity.tsv"], ("language", "share"), _parity) if "parity.tsv" in files else [],
+        list(read_tsv(files["parallel.tsv"])) if "parallel.tsv" in files else [],
+        list(read_tsv(files["unknown.tsv"], ("language", "character"))) if "unknown.tsv" in files else [],
+        _pieces(files["pieces.tsv"]) if "pieces.tsv" in files else None,
+        tuple(name for name in expected if name not in files),
+        str(kind),
     )
 
 

@@ -63,24 +63,16 @@ class Tokenizer:
     evaluation: list[dict[str, Any]]
     parity: list[dict[str, Any]]
     parallel: list[dict[str, str]]
+    unknown: list[dict[str, str]]  # characters that became <unk>, by language, the most frequent first
     pieces: Pieces | None
-    missing: tuple[str, ...]  # names of the files that are not there
-
-    @property
-    def kind(self) -> str:
-        settings = self.description.get("settings")
-        nested = settings.get("kind") if isinstance(settings, dict) else None
-        return str(self.description.get("kind") or nested or "unknown")
+    missing: tuple[str, ...]  # names of the files that are not there though its kind has them
+    kind: str  # vocap, joint, mono, file
 
     @property
     def total(self) -> int | None:
-        """T: the ids of the tokenizer, under whichever name its description gives them."""
-        settings = self.description.get("settings")
-        for place in (self.description, settings if isinstance(settings, dict) else {}):
-            for key in ("total", "ids", "vocabulary_size", "vocab_size", "size", "rows"):
-                if isinstance(place.get(key), int) and not isinstance(place.get(key), bool):
-                    return place[key]
-        return None
+        """T: the ids of the tokenizer; None where nothing says it."""
+        total = self.description.get("total")
+        return total if isinstance(total, int) and not isinstance(total, bool) else None
 
 
 @dataclass(frozen=True)
@@ -123,6 +115,11 @@ class Results:
     def trained(self, code: str) -> list[Point]:
         """The sizes of a language that have a model, in rising order."""
         return [point for point in self.curves.get(code, ()) if point.ok]
+
+    def absent(self, section: str, present: Iterable[str]) -> list[str]:
+        """Names of a configuration section that have no results."""
+        named = self.settings.get(section)
+        return [str(name) for name in named if name not in set(present)] if isinstance(named, dict) else []
 
     def groups(self) -> list[str]:
         """Resource groups of the run: the paper's first, then any that the user's table adds."""

@@ -32,6 +32,8 @@ def section(results: Results) -> Section:
             blocks.append(_overview(results))
         for entry in results.allocations.values():
             blocks += _one(results, entry)
+        if absent := results.absent("allocation", results.allocations):
+            blocks.append(Note(f"In the configuration, without results here: {', '.join(absent)}.", "warning"))
     return Section("allocation", "How many pieces each language gets", "Allocation", blocks)
 
 

@@ -30,7 +30,7 @@ def missing_languages(results: Results) -> list[tuple[str, str, str]]:
         stats = results.corpora.get(code)
         if stats is None:
             rows.append((code, results.name(code), "no stats.json: the corpora stage has not finished it"))
-        elif stats.get("missing") or not stats.get("kept"):
+        elif not stats.get("kept"):
             rows.append((code, results.name(code), str(stats.get("missing") or "no line was kept")))
     return rows
 
@@ -39,15 +39,32 @@ def _missing(results: Results) -> list[Block]:
     rows = missing_languages(results)
     if not results.corpora:
         return []
+    stats = {code: results.corpora[code] for code in results.languages if code in results.corpora}
+    little = [
+        (code, results.name(code), entry["kept"], str(entry["missing"]))
+        for code, entry in stats.items()
+        if entry.get("kept") and entry.get("missing")
+    ]
+    blocks: list[Block] = []
+    if little:
+        columns = [
+            Column("language", "Code"),
+            Column("name", "Language"),
+            Column("kept", "Lines", "number"),
+            Column("remark", "What the corpora stage says"),
+        ]
+        caption = "Few lines make short curves: bring more text. From results/corpora/{language}/stats.json."
+        title = f"{counted(len(little), 'language')} with little text"
+        blocks.append(Table("little-text", title, caption, columns, little, folded=len(little) > 12))
     if not rows:
-        return [Text("Every language of the run has text.")]
+        return [*blocks, Text("Every language of the run has text.")]
     columns = [Column("language", "Code"), Column("name", "Language"), Column("reason", "Why")]
     caption = (
         "Languages without text take no part in any later stage. Give each a file of your own (one sentence a "
         "line; corpora section of the configuration), or take it out of the languages list. From "
         "results/corpora/{language}/stats.json."
     )
-    return [Table("missing", f"{counted(len(rows), 'language')} without text", caption, columns, rows)]
+    return [*blocks, Table("missing", f"{counted(len(rows), 'language')} without text", caption, columns, rows)]
 
 
 def _unreachable(results: Results) -> list[Block]:

@@ -1,7 +1,5 @@
 """Each tokenizer: what it is, how it segments held-out text, and how far the two exports agree."""
 
-from typing import Any
-
 from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, counted, flatten, not_run
 from vocap.report.results import Results, Tokenizer, mean
 from vocap.report.tables import Column, Table
@@ -18,9 +16,10 @@ MEASURES = [
     Column("single_char_share", "Single characters", "number", 1, share=True),
 ]
 MEASURED = (
-    "ALP in nats per line; words are what white space separates; unknown is the share of tokens that are <unk>, "
-    "vocabulary used the share of the tokenizer’s ids that occur, Rényi efficiency its entropy of order 2.5 over "
-    "the logarithm of the ids, single characters the share of tokens of one character."
+    "ALP in nats per line; words are what white space separates (none in scripts without spaces); unknown is the "
+    "share of tokens that are <unk>, vocabulary used the share of the tokenizer’s ids that occur, Rényi "
+    "efficiency its entropy of order 2.5 over the logarithm of the ids, single characters the share of tokens of "
+    "one character."
 )
 WORST = 5
 
@@ -44,6 +43,8 @@ def section(results: Results) -> Section:
         blocks.append(_worst_parity(results))
     for tokenizer in results.tokenizers.values():
         blocks += _one(results, tokenizer)
+    if absent := results.absent("tokenizers", results.tokenizers):
+        blocks.append(Note(f"In the configuration, without results here: {', '.join(absent)}.", "warning"))
     return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
 
 
@@ -142,14 +143,10 @@ def _one(results: Results, tokenizer: Tokenizer) -> list[Block]:
             )
         )
     if tokenizer.description:
-        blocks.append(
-            Facts(
-                [
-                    (name.replace("_", " ").replace(".", ": "), value)
-                    for name, value in flatten(tokenizer.description)
-                ]
-            )
-        )
+        facts = [
+            (name.replace("_", " ").replace(".", ": "), value) for name, value in flatten(tokenizer.description)
+        ]
+        blocks.append(Facts(facts, "All of description.json"))
     if tokenizer.pieces:
         counts = ", ".join(f"{count:,} {status}" for status, count in tokenizer.pieces.counts.items())
         total = sum(count for status, count in tokenizer.pieces.counts.items() if status != "dropped")
@@ -158,8 +155,10 @@ def _one(results: Results, tokenizer: Tokenizer) -> list[Block]:
         blocks.append(Text(f"Every piece accounted for: {counts}.{share}"))
     if tokenizer.evaluation:
         blocks.append(_evaluation(results, tokenizer))
+    if tokenizer.unknown:
+        blocks.append(_unknown(results, tokenizer))
     if tokenizer.parallel:
-        blocks.append(_parallel(tokenizer))
+        blocks += _parallel(results, tokenizer)
     return blocks
 
 
@@ -187,25 +186,70 @@ def _evaluation(results: Results, tokenizer: Tokenizer) -> Table:
     return Table(name, f"{tokenizer.name} by language", caption, columns, rows, folded=True)
 
 
-def _parallel(tokenizer: Tokenizer) -> Table:
-    keys = list(tokenizer.parallel[0])
-    numeric = {key for key in keys if all(_is_number(row[key]) for row in tokenizer.parallel)}
-    columns = [Column(key, key.replace("_", " "), "number" if key in numeric else "text") for key in keys]
-    rows: list[tuple[Any, ...]] = [
-        tuple((float(row[key]) if row[key] else None) if key in numeric else row[key] for key in keys)
+def _parallel(results: Results, tokenizer: Tokenizer) -> list[Block]:
+    rows = [
+        (
+            row.get("language", ""),
+            results.name(row.get("language", "")),
+            *(_number(row.get(key)) for key in ("lines", "tokens", "ratio_to_english")),
+        )
         for row in tokenizer.parallel
     ]
+    columns = [
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("lines", "Lines", "number"),
+        Column("tokens", "Tokens", "number", bar=True),
+        Column("ratio_to_english", "Times English", "number", 3),
+    ]
     caption = (
-        f"{counted(len(rows), 'row')} on the same sentences in every language: tokens relative to English and "
-        f"the Gini coefficient. From results/tokenizers/{tokenizer.name}/parallel.tsv."
+        "The same sentences in every language: how many tokens each takes, and how many times as many as "
+        f"English. From results/tokenizers/{tokenizer.name}/parallel.tsv."
     )
+    counts = [row[3] for row in rows if row[3] is not None]
+    blocks: list[Block] = []
+    if counts and min(counts) >= 0 and sum(counts) > 0:
+        from vocap.tokenizers.parallel import gini
+
+        blocks.append(
+            Text(
+                f"On parallel text the Gini coefficient of tokens over {counted(len(counts), 'language')} is "
+                f"{gini(counts):.4f}: 0 would be equal cost for all."
+            )
+        )
     name = f"parallel-{tokenizer.name}"
-    return Table(name, f"{tokenizer.name} on parallel text", caption, columns, rows, folded=True)
+    return [*blocks, Table(name, f"{tokenizer.name} on parallel text", caption, columns, rows, folded=True)]
 
 
-def _is_number(text: str) -> bool:
+def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
+    rows = [
+        (row["language"], results.name(row["language"]), _visible(row["character"]), _number(row.get("count")))
+        for row in tokenizer.unknown
+    ]
+    rows.sort(key=lambda row: (-(row[3] or 0), row[0], row[2]))
+    columns = [
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("character", "Character"),
+        Column("count", "Times", "number"),
+    ]
+    caption = (
+        "Characters of the held-out lines that are no piece and become <unk>, most frequent first. From "
+        f"results/tokenizers/{tokenizer.name}/unknown.tsv."
+    )
+    name = f"unknown-{tokenizer.name}"
+    title = f"{tokenizer.name}: unknown characters"
+    return Table(name, title, caption, columns, rows, folded=True, limit=50)
+
+
+def _visible(character: str) -> str:
+    """A character with its code point, since marks and controls cannot be seen alone."""
+    return " ".join(f"{one if one.isprintable() else ''} U+{ord(one):04X}".strip() for one in character)
+
+
+def _number(text: str | None) -> float | None:
     try:
-        float(text or 0)
+        value = float(text) if text else None
     except ValueError:
-        return False
-    return True
+        return None
+    return None if value is None or value != value else int(value) if value.is_integer() else value
