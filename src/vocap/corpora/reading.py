@@ -67,8 +67,8 @@ class _Stream:
 class _Zstandard:
     """zstd, one frame."""
 
-    # The decoder cannot be told to stop: 4 bytes of a frame can stand for 128 KiB, so this much input for 128 MiB.
-    name, raw = "zstd", 1 << 12
+    # The decoder cannot be told to stop: 4 bytes of a frame can stand for 128 KiB, so this much input for 32 MiB.
+    name, raw = "zstd", 1 << 10
 
     def __init__(self) -> None:
         self._decoder = zstandard.ZstdDecompressor().decompressobj()
@@ -182,7 +182,7 @@ def open_blocks(path: str | os.PathLike, limit_bytes: int | None = None, cut: bo
     """The text of a file in blocks of about 1 MiB; its first bytes tell plain, gzip, xz, zstd and bzip2 apart.
 
     `limit_bytes` bounds the bytes read of the file as it is stored; `cut` says that the file is a prefix of a
-    longer one. Memory: a few blocks, whatever the file claims (128 MiB for a hostile zstd frame). Raises
+    longer one. Memory: a few blocks, whatever the file claims (100 MiB for a hostile zstd frame). Raises
     VocapError for damaged or truncated data, and OSError.
     """
     return Blocks(path, limit_bytes, cut)

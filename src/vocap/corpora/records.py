@@ -184,11 +184,16 @@ class TextFile:
                 "JSON Lines has one object a line: mend or remove this line"
             ) from None
         if not isinstance(record, dict):
-            raise VocapError(
-                f"{self.path}, line {number}: a JSON {type(record).__name__}, not an object with fields"
-            )
-        self.undecodable += 1
-        return _NOTHING
+            found = str(record)[:40]
+            raise VocapError(f"{self.path}, line {number}: not a JSON object with fields but {found!r}")
+        text = record.get(self.layout.field)
+        if isinstance(text, str):
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                self.undecodable += 1
+                return _NOTHING
+        return text
 
     def _tsv(self, block: bytes) -> bytes:
         lines = block[:-1].split(b"\n")
