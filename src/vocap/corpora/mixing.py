@@ -42,9 +42,8 @@ def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
     for start in range(0, len(data), _SEARCH):
         block = np.frombuffer(data[start : start + _SEARCH], np.uint8)
         stops.append(np.flatnonzero(block == 10) + (start + 1))
-    if stops[-1][-1:] != len(data):
-        stops.append(np.array([len(data)], np.int64))  # a last line without its line end
-    return np.concatenate(stops)
+    bounds = np.concatenate(stops)
+    return bounds if bounds[-1] == len(data) else np.append(bounds, len(data))  # a last line without its line end
 
 
 def write_mix(

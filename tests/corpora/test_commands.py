@@ -1,0 +1,135 @@
+"""`vocap sample`, `weigh` and `mix` as a user calls them: outputs, messages, exit status."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from vocap.languages import read_languages
+from vocap.tsv import read_tsv
+
+
+def vocap(*words, **options):
+    command = [sys.executable, "-c", "from vocap.cli import main; main()", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def sample_words(folder, *more, language="ka"):
+    paths = [word for name in ("train", "heldout") for word in (f"--{name}", folder / f"{name}.txt")]
+    return ["sample", "--language", language, *paths, "--stats", folder / "stats.json", *more]
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "ka.txt.gz"
+    path.write_bytes(gzip.compress(b"".join(b"line %d\n" % number for number in range(2000)), mtime=0))
+    return path
+
+
+def test_from_files_to_a_mix(tmp_path, text):
+    corpora = tmp_path / "corpora"
+    for language in ("ka", "ru"):
+        done = vocap(*sample_words(corpora / language, "--max-sentences", 900, text, language=language))
+        assert done.returncode == 0 and not done.stdout and "2,000 lines read; 900 kept" in done.stderr
+    empty = vocap(*sample_words(corpora / "yi", "--allow-empty", tmp_path / "no.txt", language="yi"))
+    assert empty.returncode == 0 and "no text in yi" in empty.stderr
+    stats = json.loads((corpora / "yi" / "stats.json").read_text())
+    assert stats["missing"] == "source own has no text in yi" and stats["n"] == stats["kept"] == 0
+    assert (corpora / "yi" / "train.txt").read_bytes() == (corpora / "yi" / "heldout.txt").read_bytes() == b""
+    stats = json.loads((corpora / "ka" / "stats.json").read_text())
+    assert {name: stats[name] for name in ("read", "n", "kept", "train", "heldout", "complete", "missing")} == {
+        "read": 2000, "n": 2000, "kept": 900, "train": 810, "heldout": 90, "complete": True, "missing": None,
+    }  # fmt: skip
+    assert stats["bytes"] == len(gzip.decompress(text.read_bytes())) and stats["source"] == "own"
+    files = [corpora / language / "stats.json" for language in ("ru", "yi", "ka")]
+    assert vocap("weigh", "-o", corpora / "weights.tsv", *files).returncode == 0
+    rows = [tuple(row.values()) for row in read_tsv(corpora / "weights.tsv")]
+    assert rows == [("ru", "2000", "lines"), ("yi", "0", "missing"), ("ka", "2000", "lines")]
+    words = ["--weights", corpora / "weights.tsv", "--corpora", corpora, "--sentences", 2001, "--alpha", 0.5]
+    done = vocap("mix", *words, "-o", tmp_path / "mix.txt")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mix.txt").read_bytes().count(b"\n") == 2001
+
+
+def test_same_bytes_again(tmp_path, text):
+    contents = []
+    for run in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": run, "OMP_NUM_THREADS": run}
+        assert vocap(*sample_words(tmp_path / run, "--max-sentences", 300, text), env=environment).returncode == 0
+        contents.append(
+            [(tmp_path / run / name).read_bytes() for name in ("train.txt", "heldout.txt", "stats.json")]
+        )
+    assert contents[0] == contents[1]
+    assert str(tmp_path).encode() not in contents[0][2]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("absent.txt", None, "no such file; put text in ka there"),
+        ("empty.txt", b"", "the file is empty; put text in ka there"),
+        ("blank.txt", b"\n \n\r\n", "no usable line of ka (3 read, 3 empty, 0 overlong, 0 no_field)"),
+        ("torn.gz", gzip.compress(bytes(range(256)) * 200)[:-40], "the gzip data stop in the middle"),
+        ("utf16.txt", "Привет\n".encode("utf-16"), "not UTF-8 text but UTF-16; convert it: iconv"),
+        ("latin.txt", b"\xdcber\n" * 20, "not UTF-8: 20 of 20 lines"),
+    ],
+)
+def test_bad_files_leave_no_output(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    done = vocap(*sample_words(tmp_path / "out", path))
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr.startswith(f"vocap: error: {path}") and message in done.stderr and len(done.stderr) < 500
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_allow_empty_does_not_hide_damage(tmp_path):
+    path = tmp_path / "torn.gz"
+    path.write_bytes(gzip.compress(b"text\n" * 1000)[:-10])
+    done = vocap(*sample_words(tmp_path / "out", "--allow-empty", path))
+    assert done.returncode == 1 and "stop in the middle" in done.stderr
+
+
+def test_wrong_calls(tmp_path, text):
+    done = vocap(*sample_words(tmp_path / "out", "--format", "csv", text))
+    assert done.returncode == 2 and "format 'csv': write text, jsonl:FIELD" in done.stderr
+    done = vocap("fetch", "file:///etc/hostname", "-o", tmp_path / "x")
+    assert done.returncode == 2 and "only http:// and https://" in done.stderr
+    done = vocap("weigh", "-o", tmp_path / "w.tsv", text)
+    assert done.returncode == 1 and "not the stats.json of a sample" in done.stderr
+    assert not (tmp_path / "x").exists() and not (tmp_path / "w.tsv").exists()
+
+
+def test_mix_names_what_is_not_there(tmp_path):
+    (tmp_path / "w.tsv").write_text("language\tn\nka\t5\n")
+    done = vocap("mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
+    assert done.returncode == 1 and "ka/train.txt: no such file, but" in done.stderr
+    (tmp_path / "w.tsv").write_text("language\tn\nka\t0\n")
+    done = vocap("mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
+    assert done.returncode == 1 and "every n is 0" in done.stderr and not (tmp_path / "mix.txt").exists()
+
+
+def test_no_space_left(tmp_path, text):
+    """A limit on the size of the child's files stands for a full device: the same OSError, at the same place."""
+    words = " ".join(map(str, sample_words(tmp_path / "out", text)))
+    program = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000));"
+        f"sys.argv = ['vocap', *{words!r}.split()]; from vocap.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1 and "vocap: error:" in done.stderr and "Traceback" not in done.stderr
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_languages_table_of_weigh(tmp_path, text):
+    assert vocap(*sample_words(tmp_path / "ka", text)).returncode == 0
+    done = vocap("weigh", "--by", "paper_wikipedia_gb", "-o", tmp_path / "w.tsv", tmp_path / "ka" / "stats.json")
+    assert done.returncode == 0, done.stderr
+    (row,) = read_tsv(tmp_path / "w.tsv")
+    assert float(row["n"]) == float(read_languages()["ka"].facts["paper_wikipedia_gb"])
+    assert row["source"] == "paper_wikipedia_gb"

@@ -1,0 +1,171 @@
+"""Weights by Equation 3 and the multilingual sample, against their definitions."""
+
+import collections
+import fractions
+import io
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from vocap.corpora.mixing import chosen_lines, line_bounds, quotas, write_mix
+from vocap.corpora.weights import read_weights, sampling_probabilities, weigh_languages
+from vocap.errors import UsageError, VocapError
+from vocap.languages import read_languages
+
+
+@pytest.mark.parametrize("alpha", [0, 0.3, 0.7, 1, 2])
+def test_equation_3(alpha):
+    n = [30_000_000_000, 12, 400_000, 0, 5.5]
+    exact = [math.pow(size, alpha) if size else 0.0 for size in n]
+    assert sampling_probabilities(n, alpha) == pytest.approx([power / sum(exact) for power in exact], rel=1e-12)
+
+
+def test_equation_3_at_extremes():
+    assert sampling_probabilities([1e300, 1e300], 10).tolist() == [0.5, 0.5]
+    assert sampling_probabilities([5, 0, 5], 0).tolist() == [0.5, 0, 0.5]
+    for n in ([0, 0], [1, -1], [1, math.nan], [1, math.inf]):
+        with pytest.raises(ValueError, match="every n"):
+            sampling_probabilities(n, 0.7)
+
+
+def stats(language, n, kept=10, complete=True):
+    return {"language": language, "n": n, "n_bytes": 100 * n, "kept": kept, "complete": complete}
+
+
+def test_weights_by_lines_bytes_and_columns():
+    table = read_languages()
+    entries = [stats("ka", 70), stats("en", 1000, complete=False), stats("yi", 0, kept=0)]
+    assert weigh_languages(entries, "lines", {}) == [
+        ("ka", 70, "lines"), ("en", 1000, "extrapolated"), ("yi", 0, "missing")
+    ]  # fmt: skip
+    assert weigh_languages(entries, "bytes", {})[0] == ("ka", 7000, "bytes")
+    by_paper = weigh_languages(entries, "paper_cc_gb", table)
+    assert by_paper[2] == ("yi", 0, "missing")
+    assert by_paper[0] == ("ka", float(table["ka"].facts["paper_cc_gb"]), "paper_cc_gb")
+
+
+@pytest.mark.parametrize("cell", ["", "nan", "0", "-3", "inf", "many"])
+def test_a_column_of_the_user_s_without_a_number(tmp_path, cell):
+    path = tmp_path / "table.tsv"
+    path.write_text(f"language\tname\tscript\tresource\tmine\nka\tGeorgian\tGeor\tmid\t{cell}\n")
+    with pytest.raises(
+        VocapError, match=r"table\.tsv: column mine, language ka: .* where a number above 0 is needed"
+    ):
+        weigh_languages([stats("ka", 70)], "mine", read_languages(path), str(path))
+
+
+def test_unknown_columns_and_languages():
+    table = read_languages()
+    with pytest.raises(UsageError, match=r"no column 'words' to weigh by; it has: language, .*lines, bytes"):
+        weigh_languages([stats("ka", 70)], "words", table)
+    with pytest.raises(UsageError, match="no row for 'xx'; add one"):
+        weigh_languages([stats("xx", 70)], "paper_cc_gb", table)
+    with pytest.raises(VocapError, match="'ka' has two stats"):
+        weigh_languages([stats("ka", 70), stats("ka", 70)], "lines", table)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("ka\t-1\n", "line 2: n of 'ka' is '-1'"),
+        ("ka\t1\nru\tmany\n", "line 3: n of 'ru' is 'many'"),
+        ("ka\t1\nka\t2\n", "line 3: 'ka' stands twice"),
+        ("", "no language in it"),
+    ],
+)
+def test_bad_weights_file(tmp_path, rows, message):
+    (tmp_path / "w.tsv").write_text("language\tn\n" + rows)
+    with pytest.raises(VocapError, match=rf"w\.tsv.*{message}"):
+        read_weights(tmp_path / "w.tsv")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_quotas_are_largest_remainders(seed):
+    generator = np.random.default_rng(seed)
+    q = generator.dirichlet(np.full(generator.integers(1, 40), 0.3))
+    q[generator.random(len(q)) < 0.2] = 0
+    q = q / q.sum() if q.sum() else np.ones(len(q)) / len(q)
+    total = int(generator.integers(1, 5000))
+    found = quotas(total, q)
+    assert found.sum() == total and not found[q == 0].any()
+    exact = [fractions.Fraction(share) * total for share in q.tolist()]
+    assert all(math.floor(e) <= count <= math.floor(e) + 1 for e, count in zip(exact, found.tolist(), strict=True))
+    up = [e - math.floor(e) for e, count in zip(exact, found.tolist(), strict=True) if count > e]
+    down = [e - math.floor(e) for e, count in zip(exact, found.tolist(), strict=True) if count <= e and e]
+    assert not up or not down or min(up) >= max(down) - fractions.Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize(("lines", "quota"), [(10, 0), (10, 3), (10, 10), (10, 37), (1, 5)])
+def test_every_line_floor_or_ceil_times(lines, quota):
+    generator = np.random.default_rng(0)
+    times = np.bincount(chosen_lines(lines, quota, generator), minlength=lines)
+    assert times.sum() == quota and set(times.tolist()) <= {quota // lines, -(-quota // lines)}
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b"a", b"a\n", b"a\n\nbc", "ა\u2028\r\nბ\n".encode()])
+def test_line_bounds(text):
+    bounds = line_bounds(text).tolist()
+    lines = [text[start:end] for start, end in itertools.pairwise(bounds)]
+    assert b"".join(lines) == text
+    assert lines == io.BytesIO(text).readlines()
+
+
+@pytest.fixture
+def corpora(tmp_path):
+    files = []
+    for language, count in (("ka", 500), ("ru", 3000), ("yi", 7), ("la", 0)):
+        path = tmp_path / f"{language}.txt"
+        path.write_bytes(b"".join(b"%s %d\n" % (language.encode(), number) for number in range(count)))
+        files.append((language, path))
+    return files
+
+
+def test_mix(tmp_path, corpora):
+    q = np.array([0.3, 0.5, 0.2, 0.0])
+    out = tmp_path / "mix.txt"
+    counts = write_mix(out, corpora, q, 2000, seed=3)
+    assert counts.tolist() == [600, 1000, 400, 0]
+    lines = out.read_bytes().split(b"\n")
+    assert lines.pop() == b"" and len(lines) == 2000
+    times = collections.Counter(lines)
+    by_language = collections.Counter(line[:2] for line in lines)
+    assert by_language == {b"ka": 600, b"ru": 1000, b"yi": 400}
+    for (language, path), quota in zip(corpora, counts.tolist(), strict=True):
+        every = path.read_bytes().split(b"\n")[:-1]
+        if every:
+            assert {times[line] for line in every} <= {quota // len(every), -(-quota // len(every))}, language
+    # shuffled: a language's lines are spread over the file as chance spreads them
+    places = np.array([number for number, line in enumerate(lines) if line[:2] == b"ka"])
+    assert abs(places.mean() - 1000) < 4 * 577 / 600**0.5
+    numbers = [int(line.split()[1]) for line in lines if line[:2] == b"ru"]
+    assert abs(np.corrcoef(numbers, np.arange(len(numbers)))[0, 1]) < 4 / 1000**0.5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ka.txt", "la.txt", "mix.txt", "ru.txt", "yi.txt"]
+
+
+def test_mix_does_not_depend_on_the_buckets_but_on_the_seed(tmp_path, corpora):
+    q = np.array([0.3, 0.5, 0.2, 0.0])
+    contents = []
+    for bucket_bytes, seed in ((1 << 26, 1), (300, 1), (5000, 1), (1 << 26, 2)):
+        write_mix(tmp_path / "mix.txt", corpora, q, 1500, seed, bucket_bytes)
+        contents.append((tmp_path / "mix.txt").read_bytes())
+    assert contents[0] == contents[1] == contents[2] != contents[3]
+
+
+def test_mix_of_a_file_without_lines(tmp_path, corpora):
+    with pytest.raises(VocapError, match=r"la\.txt: no line to take 20 from; give la n = 0"):
+        write_mix(tmp_path / "mix.txt", corpora, np.array([0.3, 0.5, 0, 0.2]), 100, seed=1)
+    assert not list(tmp_path.glob("*mix*")) and not list(tmp_path.glob(".*mix*"))
+
+
+def test_leftovers_of_a_killed_run_are_not_mixed_in(tmp_path, corpora):
+    q = np.array([0.3, 0.5, 0.2, 0.0])
+    write_mix(tmp_path / "mix.txt", corpora, q, 100, seed=1)
+    expected = (tmp_path / "mix.txt").read_bytes()
+    left = tmp_path / ".mix.txt.buckets"
+    left.mkdir()
+    (left / "0").write_bytes(b"old\n")
+    (left / "0.keys").write_bytes(bytes(8))
+    write_mix(tmp_path / "mix.txt", corpora, q, 100, seed=1)
+    assert (tmp_path / "mix.txt").read_bytes() == expected and not left.exists()

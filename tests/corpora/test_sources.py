@@ -1,0 +1,131 @@
+"""Sources: the settings, the named public ones, and what they say of a language they lack."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from vocap.corpora.settings import Corpora, Source
+from vocap.corpora.sources import resolve, resolve_all
+from vocap.errors import UsageError
+from vocap.languages import read_languages
+
+ROOT = Path(__file__).parents[2]
+TABLE = read_languages()
+NAMED = Corpora.model_validate(yaml.safe_load((ROOT / "config" / "sources.yaml").read_text())["corpora"])
+
+
+def corpora(**settings):
+    return Corpora.model_validate(settings)
+
+
+@pytest.mark.parametrize("name", NAMED.sources)
+def test_named_source_has_an_address_for_every_language_it_has(name):
+    source = NAMED.sources[name]
+    assert set(source.codes) <= set(TABLE) and set(source.missing) <= set(TABLE)
+    assert not set(source.codes) & set(source.missing)
+    has = [language for language in TABLE.values() if language.code not in source.missing]
+    found = resolve_all(NAMED.model_copy(update={"source": name}), has)
+    places = [entry.url or entry.starter for entry in found.values()]
+    assert all(places) and "{lang}" not in str(places) and (name == "starter" or len(set(places)) == len(has))
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "part"),
+    [
+        ("cc100", "zh", "/zh-Hans.txt.xz"),
+        ("cc100", "no", "/no.txt.xz"),
+        ("madlad400", "he", "data/iw/iw_clean_0000"),
+        ("mc4", "tl", "c4-fil.tfrecord-00000-of-00064.json.gz"),
+        ("tatoeba", "fa", "/pes/pes_sentences"),
+        ("tatoeba", "no", "/nob/nob_sentences"),
+        ("wikipedia", "tt", "/ttwiki-"),
+    ],
+)
+def test_codes(name, language, part):
+    assert part in resolve(name, NAMED.sources[name], TABLE[language]).url
+
+
+@pytest.mark.parametrize("language", ["ba", "mt", "nn", "tg", "tt"])
+def test_cc100_lacks_five(language):
+    expected = (
+        rf"corpora\.sources\.cc100: it has no text in .*\({language}\): "
+        rf"give {language} another source under corpora\.languages, or leave it out"
+    )
+    with pytest.raises(UsageError, match=expected):
+        resolve("cc100", NAMED.sources["cc100"], TABLE[language])
+
+
+def test_every_language_without_text_is_named_at_once():
+    chosen = [TABLE[code] for code in ("ka", "ba", "tt", "de")]
+    settings = NAMED.model_copy(update={"source": "cc100"})
+    with pytest.raises(UsageError, match=r"\(ba\).*\n.*\(tt\)"):
+        resolve_all(settings, chosen)
+    found = resolve_all(settings.model_copy(update={"languages": {"ba": "wikipedia", "tt": "starter"}}), chosen)
+    assert list(found) == ["ka", "ba", "tt", "de"] and found["tt"].starter and "bawiki" in found["ba"].url
+
+
+def test_files_of_the_user_s():
+    settings = corpora(
+        source="mine",
+        sources={
+            "mine": {"path": ["/d/{lang}.1.gz", "/d/{lang}.2.gz"], "format": "tsv:2", "codes": {"no": "nob"}}
+        },
+    )
+    (found,) = resolve_all(settings, [TABLE["no"]]).values()
+    assert found.paths == ["/d/nob.1.gz", "/d/nob.2.gz"] and found.url is None and not found.starter
+    assert found.sample_options() == ["--language", "no", "--source", "mine", "--format", "tsv:2"]
+
+
+def test_two_languages_must_not_read_one_file():
+    settings = corpora(source="mine", sources={"mine": {"path": "/d/all.txt"}})
+    assert resolve_all(settings, [TABLE["ka"]])["ka"].paths == ["/d/all.txt"]
+    with pytest.raises(UsageError, match=r"ka and ru would both read /d/all\.txt; write \{lang\}"):
+        resolve_all(settings, [TABLE["ka"], TABLE["ru"]])
+
+
+def test_removed_and_unknown_sources():
+    settings = corpora(source="gone", sources={"gone": None, "mine": {"path": "x"}})
+    with pytest.raises(UsageError, match=r"ka takes its text from 'gone', no such source \(mine\)"):
+        resolve_all(settings, [TABLE["ka"]])
+
+
+def test_code_column_of_a_user_s_table():
+    source = Source(url="https://a.example/{lang}", code_column="theirs")
+    with pytest.raises(UsageError, match=r"mine\.code_column: the table of languages has no 'theirs' for ka"):
+        resolve("mine", source, TABLE["ka"])
+    with pytest.raises(UsageError, match=r"codes\.ka: '\.\./x' cannot be a code"):
+        resolve("mine", Source(url="https://a.example/{lang}", codes={"ka": "../x"}), TABLE["ka"])
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({}, "exactly one of url, path and starter; this one has 0"),
+        ({"url": "https://a.example/x", "path": "x"}, "this one has 2"),
+        ({"starter": True, "format": "tsv:1"}, "stands alone"),
+        ({"starter": False}, "starter"),
+        ({"url": "file:///x"}, "http:// or https://"),
+        ({"path": "x/{l}"}, r"\{l\} has no meaning here"),
+        ({"path": []}, "at least 1"),
+        ({"path": ""}, "empty"),
+        ({"path": "x", "format": "csv"}, "write text, jsonl:FIELD"),
+        ({"path": "x", "missing": [False]}, "valid string"),
+        ({"path": "x", "codes": {"ka": 1}}, "valid string"),
+        ({"path": "x", "split_sentences": "yes"}, "valid boolean"),
+        ({"path": "x", "splits": True}, "Extra inputs"),
+    ],
+)
+def test_wrong_settings(source, message):
+    with pytest.raises(ValidationError, match=message):
+        corpora(sources={"mine": source})
+
+
+@pytest.mark.parametrize(
+    "section",
+    [{"max_sentences": "many"}, {"scan_bytes": 0}, {"mix": {"alpha": -1}}, {"starter": {"packages": ["x"]}}],
+)
+def test_wrong_section(section):
+    with pytest.raises(ValidationError):
+        corpora(**section)
