@@ -104,7 +104,10 @@ def _yaml_booleans(config: Mapping[str, Any]) -> list[str]:
 
 def _mistake(detail: Mapping[str, Any]) -> str:
     """One line for one finding of pydantic."""
-    key = ".".join(str(part) for part in detail["loc"])
+    path = list(detail["loc"])
+    if path[0] == "tokenizers" and len(path) > 2:
+        del path[2]  # pydantic's own: which kind of tokenizer it was reading
+    key = ".".join(map(str, path))
     kind, message = detail["type"], detail["msg"].removeprefix("Value error, ")
     if kind == "extra_forbidden":
         message = "no such key here; check its spelling and its indentation"
