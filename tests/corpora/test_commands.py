@@ -76,6 +76,7 @@ def test_same_bytes_again(tmp_path, text):
         ("utf16.txt", "Привет\n".encode("utf-16"), "not UTF-8 text but UTF-16; convert it: iconv"),
         ("latin.txt", b"\xdcber\n" * 20, "not UTF-8: 20 of 20 lines"),
     ],
+    ids=["absent", "empty", "blank", "torn", "utf-16", "latin-1"],
 )
 def test_bad_files_leave_no_output(tmp_path, name, content, message):
     path = tmp_path / name

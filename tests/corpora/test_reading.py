@@ -232,17 +232,16 @@ def test_unknown_format(text):
     ("content", "what"),
     [
         ("text".encode("utf-16"), "UTF-16; convert it: iconv"),
-        ("text".encode("utf-32-be"), None),
         (b"PAR1" + bytes(50), "Parquet"),
         (b"PK\x03\x04" + bytes(50), "zip archive; unpack"),
         (bytes(257) + b"ustar\0" + bytes(300), "tar archive"),
-        (gzip.compress(bytes(257) + b"ustar\0" + bytes(300)), "tar archive"),
+        (gzip.compress(bytes(257) + b"ustar\0" + bytes(300), mtime=0), "tar archive"),
     ],
+    ids=["utf-16", "parquet", "zip", "tar", "tar.gz"],
 )
 def test_files_that_are_no_text(file, content, what):
-    if what:
-        with pytest.raises(VocapError, match=rf"text\.txt: .*{what}"):
-            lines_of(file(content))
+    with pytest.raises(VocapError, match=rf"text\.txt: .*{what}"):
+        lines_of(file(content))
 
 
 def test_split_sentences_of_a_file(file):
