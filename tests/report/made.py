@@ -52,6 +52,16 @@ def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), 
         path.write_text(json.dumps(stats))
         if not gone:
             weights.append((code, lines, "lines"))
+    package = {
+        "package": "mediawiki",
+        "version": "1:1.39",
+        "licence": "GPL-2.0-or-later",
+        "origin": "apt",
+        "bytes": 9,
+    }
+    archive = folder / "corpora" / "starter" / "archives" / "mediawiki.json"
+    archive.parent.mkdir(parents=True)
+    archive.write_text(json.dumps(package | {"sha256": "ab" * 32, "missing": None}))
     write_tsv(folder / "corpora" / "weights.tsv", ("language", "n", "source"), weights)
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 
+import pandas
 import pytest
 from click.testing import CliRunner
 
@@ -11,6 +12,7 @@ from tests.report.made import make_results
 from vocap.errors import UsageError, VocapError
 from vocap.languages import default_table, read_languages
 from vocap.report.commands import report
+from vocap.report.results import rank_correlation
 from vocap.tsv import read_tsv, write_tsv
 
 VOID = {"meta", "link", "input", "br", "img", "hr", "path"}
@@ -170,7 +172,7 @@ def test_says_what_is_missing(made):
     assert "snakemake --cores all pretraining" in words and "snakemake --cores all finetuning" in words
     assert "▁shadow" in words and "▁sha dow" in words
     assert "97.89 %" in words and "98.78 %" in words
-    assert "only 612 lines in mediawiki" in words
+    assert "only 612 lines in mediawiki" in words and "GPL-2.0-or-later" in words and "ab" * 32 in words
     assert "ꙮ U+A66E" in words and "\u0301" in words
     assert "Missing in results/tokenizers/xlmr" not in words
     # the mean absolute difference of all pairs over twice the mean, from the definition
@@ -305,3 +307,26 @@ def test_benchmarks_give_times(tmp_path):
         write_tsv(tmp_path / "bench" / stage / name, ("s", "h:m:s", "max_rss"), [(float(seconds), "0:00:30", "-")])
     words = " ".join(Page(write(results, tmp_path / "out", "--benchmarks", tmp_path / "bench")).text)
     assert "2 min" in words and "most of it vocabularies" in words
+
+
+def test_rank_correlation_against_the_definition():
+    # without ties Spearman's rho is 1 - 6 sum d^2 / (n (n^2 - 1)); with ties the correlation of mean ranks
+    first, second = [3.0, 9.0, 1.0, 7.0, 5.0, 2.0], [2.0, 8.0, 3.0, 9.0, 4.0, 1.0]
+    ranks = [sorted(values).index(value) for values in (first, second) for value in values]
+    squares = sum((a - b) ** 2 for a, b in zip(ranks[:6], ranks[6:], strict=True))
+    assert rank_correlation(first, second) == pytest.approx(1 - 6 * squares / (6 * 35))
+    tied = rank_correlation([1.0, 1.0, 2.0, 3.0, 3.0], [5.0, 6.0, 7.0, 7.0, 9.0])
+    assert tied == pytest.approx(pandas.Series([1.5, 1.5, 3, 4.5, 4.5]).corr(pandas.Series([1, 2, 3.5, 3.5, 5])))
+    assert rank_correlation([1.0] * 5, first[:5]) is None and rank_correlation(first[:4], second[:4]) is None
+
+
+def test_the_page_counts_what_is_there(made):
+    folder, _, page = made
+    points = [
+        row["status"] for path in (folder / "results").glob("vocabularies/*/curve.tsv") for row in read_tsv(path)
+    ]
+    words = " ".join(" ".join(page.text).split())
+    assert f"{points.count('ok')} vocabularies trained" in words
+    assert f"{len(points) - points.count('ok')} sizes out of reach" in words
+    kept = sum(json.loads(path.read_text())["kept"] for path in (folder / "results").glob("corpora/*/stats.json"))
+    assert f"{kept:,} lines of text kept" in words

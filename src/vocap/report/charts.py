@@ -303,13 +303,13 @@ def against_paper(results: Results, allocation: Allocation) -> alt.LayerChart:
         "x:Q",
         title="the paper's allocation (thousand pieces, T = 500K)",
         scale=alt.Scale(type="log", nice=False, padding=14),
-        axis=alt.Axis(values=[1, 2, 3, 5, 10, 20, 30], format="~g"),
+        axis=alt.Axis(values=[1, 2, 3, 5, 7, 10, 15, 20, 30], format="~g"),
     )
     y = alt.Y(
         "y:Q",
         title="this run (thousand pieces)",
         scale=alt.Scale(type="log", nice=False, padding=14),
-        axis=alt.Axis(values=[0.5, 1, 2, 3, 5, 10, 20, 30, 50], format="~g"),
+        axis=alt.Axis(values=[0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50], format="~g"),
     )
     dots = (
         alt.Chart(alt.Data(values=rows))

@@ -58,6 +58,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         languages=languages,
         outside=sum(code not in languages for code in known),
         corpora=corpora,
+        packages=[_json(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
         weights=_weights(folder / "corpora" / "weights.tsv"),
         curves=curves,
         allocations={entry.name: entry for entry in allocations},
@@ -267,11 +268,15 @@ def _tokenizer(folder: Path, configured: str | None) -> Tokenizer:
 
 def _measures(cell: _Cells) -> dict[str, Any]:
     row: dict[str, Any] = {name: text for name, text in cell.row.items() if name not in MEASURES}
-    return row | {name: cell(name, float) for name in MEASURES}
+    return row | {name: cell(name, _whole if name == "lines" else float) for name in MEASURES}
 
 
 def _parity(cell: _Cells) -> dict[str, Any]:
-    return dict(cell.row) | {name: cell(name, float) for name in ("lines", "identical", "share")}
+    return (
+        dict(cell.row)
+        | {name: cell(name, _whole) for name in ("lines", "identical")}
+        | {"share": cell("share", float)}
+    )
 
 
 def _pieces(path: Path) -> Pieces:

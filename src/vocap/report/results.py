@@ -95,6 +95,7 @@ class Results:
     languages: dict[str, Language]  # those of the run, in the order of the table
     outside: int  # languages of the table that are not part of this run
     corpora: dict[str, dict[str, Any]]
+    packages: list[dict[str, Any]]  # of the starter corpus, as its fetching noted them
     weights: dict[str, dict[str, str]]
     curves: dict[str, list[Point]]
     allocations: dict[str, Allocation]
@@ -138,12 +139,12 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def rank_correlation(first: list[float], second: list[float]) -> float | None:
-    """Spearman's rank correlation, ties at their mean rank; None for fewer than three pairs or a constant list.
+    """Spearman's rank correlation, ties at their mean rank; None for fewer than five pairs or a constant list.
 
-    >>> rank_correlation([1, 2, 3], [10, 20, 30])
+    >>> rank_correlation([1, 2, 3, 4, 5], [10, 20, 30, 40, 50])
     1.0
     """
-    if len(first) < 3:
+    if len(first) < 5:
         return None
     x, y = _ranks(first), _ranks(second)
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)

@@ -23,6 +23,8 @@ def section(results: Results) -> Section:
             ),
             _table(results),
         ]
+        if results.packages:
+            blocks.append(_packages(results))
     return Section("corpora", "The text of each language", "Corpora", blocks)
 
 
@@ -68,6 +70,30 @@ def _table(results: Results) -> Table:
         "results/corpora/{language}/stats.json and weights.tsv."
     )
     return Table("corpora", "Lines by language", caption, columns, rows, folded=len(rows) > 20)
+
+
+def _packages(results: Results) -> Table:
+    columns = [
+        Column("package", "Package"),
+        Column("version", "Version"),
+        Column("licence", "Licence"),
+        Column("origin", "From"),
+        Column("bytes", "Bytes", "number"),
+        Column("sha256", "SHA-256"),
+        Column("missing", "Missing because"),
+    ]
+    rows = [
+        tuple(
+            _count(entry.get(column.key)) if column.kind == "number" else _text(entry.get(column.key))
+            for column in columns
+        )
+        for entry in results.packages
+    ]
+    caption = (
+        "What the starter corpus was taken from; its text stays under these licences. From "
+        "results/corpora/starter/archives/{package}.json."
+    )
+    return Table("packages", "Packages of the starter corpus", caption, columns, rows, folded=len(rows) > 12)
 
 
 def _count(value: Any) -> float | int | None:

@@ -51,7 +51,10 @@ def section(results: Results) -> Section:
 
 
 def _first_choice(results: Results) -> list[str]:
-    """The paper's four, or else the first two languages of each group."""
+    """All of a few languages; of many the paper's four, or else the first two languages of each group."""
+    trained = [code for code in results.languages if results.trained(code)]
+    if len(trained) <= 6:
+        return trained
     paper = [code for code in PAPER_FIGURE if results.trained(code)]
     if paper:
         return paper

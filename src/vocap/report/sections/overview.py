@@ -64,10 +64,11 @@ def _findings(results: Results) -> list[str]:
         rows = groups(results, pair)
         everything = rows[-1]
         parts = ", ".join(f"{_signed(one.gain)} for {one.resource}-resource languages" for one in rows[:-1])
+        parts = f" ({parts})" if len(rows) > 2 else ""
         side = "higher" if everything.gain >= 0 else "lower"
         sentences.append(
             f"At T = {pair.size}, VOCAP’s held-out ALP is on average {abs(everything.gain):.2f} nats per line "
-            f"{side} than JOINT’s ({parts}); it is higher in {everything.better} of "
+            f"{side} than JOINT’s{parts}; it is higher in {everything.better} of "
             f"{counted(everything.languages, 'language')}."
         )
     return sentences
