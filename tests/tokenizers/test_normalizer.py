@@ -1,0 +1,190 @@
+"""The exported normaliser against SentencePiece's own, of which it must be an exact copy."""
+
+import random
+
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import NormalizedString
+
+from vocap.errors import VocapError
+from vocap.tokenizers.charsmap import read_charsmap
+from vocap.tokenizers.normalizer import FENCE, build_normalizer, character_class, single_keys
+
+from .scripts import ODD, WORDS, made_lines, model
+
+REFERENCE = sentencepiece.SentencePieceNormalizer(
+    rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+)
+
+
+@pytest.fixture(scope="module")
+def charsmap():
+    return model().normalizer_spec.precompiled_charsmap
+
+
+@pytest.fixture(scope="module")
+def rules(charsmap):
+    return read_charsmap(charsmap)
+
+
+@pytest.fixture(scope="module")
+def exported(rules, charsmap):
+    return build_normalizer(rules, charsmap)
+
+
+def differing(exported, lines):
+    wanted = REFERENCE.normalize(lines)
+    return [(line, want) for line, want in zip(lines, wanted, strict=True) if exported.normalize_str(line) != want]
+
+
+def test_the_table_says_what_sentencepiece_does(rules):
+    plain = sentencepiece.SentencePieceNormalizer(rule_name="nmt_nfkc")
+    keys = [key for key in rules if key.strip() == key][::7]  # SentencePiece strips only at the ends
+    assert plain.normalize([f"x{key}y" for key in keys]) == [f"x{rules[key]}y" for key in keys]
+    assert len(rules) == 225_262 and max(map(len, rules)) == 4
+
+
+def test_every_beginning_of_a_key_is_a_key(rules):
+    """What lets the fences look at two neighbours and what stands before them."""
+    assert not [key for key in rules if len(key) > 2 and key[:-1] not in rules]
+
+
+def test_keys_of_several_code_points(exported, rules):
+    keys = sorted(key for key in rules if len(key) > 1)
+    chosen = keys[::17] + single_keys(rules)
+    assert not differing(exported, [f"x{key}y {key}" for key in chosen])
+    assert not differing(exported, [f"{key}\u0301{key}\u0323" for key in chosen[::5]])
+
+
+def test_every_code_point(exported):
+    points = [chr(code) for code in range(1, 0x30000) if not 0xD800 <= code < 0xE000 and chr(code) != FENCE]
+    chosen = points[:0x3400] + points[0x3400::11]
+    assert not differing(exported, [f"a{point}\u0301\u0323b" for point in chosen])
+    assert not differing(exported, [f"{point}{point}x" for point in chosen[::3]])
+
+
+def test_words_of_many_scripts(exported):
+    assert not differing(exported, made_lines(2000))
+
+
+def test_hostile_strings(exported, rules):
+    rng = random.Random(5)
+    keys = rng.sample(sorted(rules), 3000)
+    marks = sorted({key[-1] for key in rules if len(key) > 1})
+    parts = [*ODD, *ODD, *marks, *keys]
+    assert not differing(exported, ["".join(rng.choices(parts, k=rng.randint(1, 9))) for _ in range(20_000)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=["Cs"], exclude_characters=FENCE)))
+)
+def test_any_text(exported, text):
+    assert exported.normalize_str(text) == REFERENCE.normalize(text)
+
+
+def test_text_that_starts_with_what_is_deleted_or_fenced(exported):
+    """`NormalizedString` panics, or loses its offsets, where something is put before the first character."""
+    starts = ["\x01", "\x01\x02", "\u0301", "\u3099", "\u11a8", "\ufeff", "\u200b\u0301", ""]
+    assert not differing(exported, [start + end for start in starts for end in ("", "a", "\u0301", " ")])
+
+
+def test_offsets_point_at_the_words_of_the_raw_text(exported):
+    text = NormalizedString("\x01 ﬁne ｶﾞ e\u0323\u0301x")
+    exported.normalize(text)
+    assert text.normalized == REFERENCE.normalize(text.original)
+    assert text.original.strip("\x01 ").startswith("ﬁne")
+
+
+def test_symbols_are_kept_as_they_are_written(rules, charsmap):
+    """SentencePiece matches user-defined symbols before it normalises (`PrefixMatcher`)."""
+    symbols = ("①", "<date>", "e\u0301x", "ที่", "\u0301\u0301", "™")
+    proto = model(size=500, symbols=symbols)
+    own = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
+    with_symbols = build_normalizer(rules, charsmap, symbols)
+    rng = random.Random(2)
+    parts = [
+        *symbols,
+        *symbols,
+        "<date>\u0338",
+        "a",
+        "e",
+        "x",
+        "\u0301",
+        "\u0323",
+        "②",
+        " ",
+        "ท",
+        "ี",
+        *WORDS["th"],
+    ]
+    for _ in range(3000):
+        line = "".join(rng.choices(parts, k=rng.randint(1, 7)))
+        assert with_symbols.normalize_str(line) == own.normalize(line), ascii(line)
+
+
+@pytest.mark.parametrize(("prefix", "squeeze"), [(False, True), (True, False), (False, False)])
+def test_other_treatments_of_spaces(rules, charsmap, prefix, squeeze):
+    own = sentencepiece.SentencePieceNormalizer(
+        rule_name="nmt_nfkc", add_dummy_prefix=prefix, escape_whitespaces=True, remove_extra_whitespaces=squeeze
+    )
+    other = build_normalizer(rules, charsmap, (), prefix, squeeze)
+    for text in ("a  b ", " a", "\u3000a\tb\u200b", "", "  ", "½ ²"):
+        assert other.normalize_str(text) == own.normalize(text), ascii(text)
+
+
+def test_no_rules_at_all():
+    own = sentencepiece.SentencePieceNormalizer(
+        rule_name="identity", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+    )
+    other = build_normalizer({}, b"")
+    for text in ("a\u0301  ﬁ ", "\x01a", "ｶﾞ"):
+        assert other.normalize_str(text) == own.normalize(text)
+
+
+def test_a_normaliser_that_cannot_be_expressed():
+    with pytest.raises(VocapError, match=r"deletes no control character.*train the model with nmt_nfkc"):
+        build_normalizer({"a": "b"}, b"")
+    with pytest.raises(VocapError, match=r"U\+FDD1"):
+        build_normalizer({"\x01": "", "x": FENCE}, b"")
+    odd = {"\x01": ""} | {f"x{chr(0x4E00 + number)}": "y" for number in range(300)}
+    with pytest.raises(VocapError, match=r"300 rules.*differ from Unicode's NFC"):
+        build_normalizer(odd, b"")
+
+
+def test_classes_are_ranges():
+    assert character_class("edcba\u0301") == r"[\x{61}-\x{65}\x{301}]"
+
+
+@pytest.mark.parametrize("cut", [3, 7, 100, 5000, -1])
+def test_a_table_that_is_cut_off(charsmap, cut):
+    with pytest.raises(VocapError, match=r"here.model: its normalisation rules are damaged; train or download"):
+        read_charsmap(charsmap[:cut], "here.model")
+
+
+def test_tables_with_changed_bytes_end_in_an_error_or_a_table(charsmap):
+    """No crash, no endless walk, whatever the units of the trie claim."""
+    rng = random.Random(3)
+    failed = 0
+    for _ in range(30):
+        damaged = bytearray(charsmap)
+        for _ in range(rng.choice((1, 10, 1000))):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        try:
+            read_charsmap(bytes(damaged))
+        except VocapError:
+            failed += 1
+    assert failed >= 5
+
+
+@pytest.mark.parametrize("labels", [[97], range(1, 256)])
+def test_a_circle_in_the_trie(labels):
+    """Nodes that lead to themselves: keys without end, of one byte or of all."""
+    units = [0] * 256
+    for label in labels:
+        units[label] = label << 10 | label  # its children stand where the root's do
+    blob = (1024).to_bytes(4, "little") + b"".join(unit.to_bytes(4, "little") for unit in units) + b"x\0"
+    with pytest.raises(VocapError, match="damaged"):
+        read_charsmap(blob)
