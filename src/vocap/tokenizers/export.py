@@ -4,14 +4,23 @@ import json
 import logging
 from pathlib import Path
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
 
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
 from vocap.tokenizers.charsmap import read_charsmap
-from vocap.tokenizers.normalizer import SPACE, build_normalizer
+from vocap.tokenizers.normalizer import FENCE, SPACE, build_normalizer
 from vocap.tokenizers.settings import META
-from vocap.vocabularies.model_file import CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
+from vocap.vocabularies.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
 
 logger = logging.getLogger(__name__)
 
@@ -39,22 +48,31 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
     spec = proto.normalizer_spec
     symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
     text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
-    _warn_of_unknown_characters(text_pieces, name)
+    _warn_of_unknown_characters([entry.piece for entry in proto.pieces if entry.type == NORMAL], name)
     tokenizer = Tokenizer(
         models.Unigram(
             scores_of(proto), unk_id=META.index("<unk>"), byte_fallback=bool(proto.trainer_spec.byte_fallback)
         )
     )
-    tokenizer.normalizer = build_normalizer(
+    normalizer = build_normalizer(
         read_charsmap(spec.precompiled_charsmap, name),
         spec.precompiled_charsmap,
         symbols,
         spec.add_dummy_prefix,
         spec.remove_extra_whitespaces,
     )
+    splits = []
     if not any(SPACE in piece[1:] for piece in text_pieces):
         # words apart: the best path of a line is that of its words, which `Unigram` remembers
-        tokenizer.pre_tokenizer = pre_tokenizers.Split(SPACE, "merged_with_next")
+        splits.append(pre_tokenizers.Split(SPACE, "merged_with_next"))
+    if unknown := unknown_in_literals(proto):
+        if proto.trainer_spec.byte_fallback:
+            splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
+        else:  # another unknown character; runs of them still become one token
+            normalizer = normalizers.Sequence([normalizer, normalizers.Replace(Regex(unknown), FENCE)])
+    tokenizer.normalizer = normalizer
+    if splits:
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
     tokenizer.decoder = _decoder(proto)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>",
@@ -87,6 +105,43 @@ def scores_of(proto) -> list[tuple[str, float]]:
             score = NEVER
         scores.append((entry.piece, score))
     return scores
+
+
+def unknown_in_literals(proto) -> str:
+    """A regular expression of the unknown character in a literal `<s>` of the text; empty where there is none.
+
+    Against a path with an unknown character, `Unigram` would prefer the piece `<s>`, whatever its score: the
+    penalty of the former is counted from the lowest score. One character of each such literal (special tokens,
+    byte pieces) that no piece can cover there is enough to tell it from the piece.
+    """
+    text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
+    holding: dict[str, list[str]] = {}
+    places = []
+    for literal in (entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN, BYTE)):
+        for place in sorted(range(len(literal)), key=lambda place: literal[place].isalnum()):
+            character = literal[place]
+            if character not in holding:
+                holding[character] = [piece for piece in text_pieces if character in piece]
+            if not any(_covers(piece, literal, place) for piece in holding[character]):
+                before, after = (_escaped(part) for part in (literal[:place], literal[place + 1 :]))
+                places.append(f"(?<={before}){_escaped(character)}(?={after})")
+                break
+    return "|".join(places)
+
+
+def _covers(piece: str, literal: str, place: int) -> bool:
+    """Whether the piece, laid over the literal in any way, may hold its character at `place`."""
+    for own, character in enumerate(piece):
+        if character == literal[place]:
+            shift = place - own
+            shared = range(max(0, shift), min(len(literal), shift + len(piece)))
+            if all(literal[position] == piece[position - shift] for position in shared):
+                return True
+    return False
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\x{{{ord(character):x}}}" for character in text)
 
 
 def export(model: str | Path, output: str | Path) -> int:

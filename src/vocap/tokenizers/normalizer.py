@@ -42,9 +42,12 @@ def build_normalizer(
     written. Raises VocapError where the table cannot be expressed.
     """
     steps: list[normalizers.Normalizer] = []
+    composing = {character for key in rules for character in key[1:]}
     stands_for = _placeholders(rules, symbols)
     for symbol in sorted(stands_for, key=lambda symbol: (-len(symbol), symbol)):
-        steps.append(normalizers.Replace(symbol, stands_for[symbol]))
+        # a key that starts before the symbol takes its first code point away
+        found = Regex(f"(?!{_inside_keys(rules)}){_literal(symbol)}") if symbol[0] in composing else symbol
+        steps.append(normalizers.Replace(found, stands_for[symbol]))
     if rules:
         steps += _charsmap_steps(rules, charsmap, [symbol for symbol in symbols if symbol not in stands_for])
     steps += [normalizers.Replace(stands_for[symbol], symbol) for symbol in sorted(stands_for)]

@@ -115,6 +115,8 @@ def evaluate(
     codes = _languages(corpora, languages)
     table = select(read_languages(languages_table), codes)
     encoder = load_encoder(tokenizer)
+    if hasattr(encoder, "tokenizer"):
+        encoder.tokenizer.encode_special_tokens = True  # the text is raw: <s> in it is three characters
     pieces = encoder.pieces
     rows, unknown_rows = [], []
     for language in table:
