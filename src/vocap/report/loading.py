@@ -17,7 +17,7 @@ from vocap.tsv import read_tsv
 logger = logging.getLogger(__name__)
 
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
-PACKAGES = ("sentencepiece", "tokenizers", "numpy", "pandas", "altair", "vl-convert-python", "snakemake")
+PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
 MEASURES = (
     "lines",
     "alp",
