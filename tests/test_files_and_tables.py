@@ -1,6 +1,8 @@
 """Whole files or none, and tables that read back as they were written."""
 
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -37,6 +39,24 @@ def test_a_directory_takes_the_place_of_an_older_one(tmp_path):
         raise RuntimeError
     assert os.listdir(target) == ["fresh"]
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path):
+    target = tmp_path / "out.txt"
+    script = (
+        "import os, signal, sys\n"
+        "from vocap.files import replacing\n"
+        "with replacing(sys.argv[1]) as file:\n"
+        "    file.write('half')\n"
+        "    file.flush()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, target], check=False)
+    assert len(os.listdir(tmp_path)) == 1
+    assert not target.exists()
+    with replacing(target) as file:
+        file.write("whole")
+    assert os.listdir(tmp_path) == ["out.txt"]
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))

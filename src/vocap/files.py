@@ -1,6 +1,8 @@
 """Whole files or none: everything is written beside its target and renamed when complete."""
 
+import glob
 import os
+import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = _beside(target)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
         with open(temporary, mode, **text) as file:
@@ -35,8 +37,7 @@ def replacing_directory(path: str | os.PathLike) -> Iterator[Path]:
     """Give an empty directory beside `path` that takes the place of `path` when the block ends well."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
+    temporary = _beside(target)
     temporary.mkdir()
     try:
         yield temporary
@@ -46,6 +47,29 @@ def replacing_directory(path: str | os.PathLike) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def _beside(target: Path) -> Path:
+    """A name of this process's own, so that two writers of one target never share a temporary file.
+
+    What a killed process of this machine left there is removed: no one else would.
+    """
+    stem = f".{target.name}.{platform.node()}."
+    for stale in target.parent.glob(f"{glob.escape(stem)}*.part"):
+        owner = stale.name.removeprefix(stem).removesuffix(".part")
+        if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
+            shutil.rmtree(stale) if stale.is_dir() else stale.unlink(missing_ok=True)
+    return target.with_name(f"{stem}{os.getpid()}.part")
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

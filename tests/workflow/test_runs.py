@@ -87,18 +87,27 @@ def test_an_unwritable_folder_is_named(workflow):
 
 
 def test_no_space_left_on_the_device(workflow, tmp_path):
-    """/dev/full refuses every byte: the command says so and leaves nothing behind."""
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    from vocap.files import replacing
-
-    target = tmp_path / "out.txt"
-    partial = tmp_path / f".out.txt.{os.getpid()}.part"
-    partial.symlink_to("/dev/full")
-    with pytest.raises(OSError, match="No space left"), replacing(target) as file:
-        file.write("x" * 100_000)
-    assert not target.exists()
-    assert not partial.is_symlink()
+    """A file system of 64 KiB: the job says so, exits with an error, and leaves nothing half-written."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("only root may mount a small file system to fill")
+    try:
+        command = [BIN / "vocap", "sample", "--language", "ru", workflow.folder / "text/ru.txt"]
+        outputs = [f"--{part}={small / part}" for part in ("train", "heldout", "stats")]
+        run = subprocess.run([*command, *outputs], capture_output=True, text=True, check=False)
+        left = os.listdir(small)
+    finally:
+        subprocess.run(["umount", small], check=True)
+    assert run.returncode == 1
+    assert "No space left on device" in run.stderr
+    assert "free some space" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not [name for name in left if name.endswith(".part")]
+    assert "stats" not in left
 
 
 def test_the_papers_grid_dry_runs_and_names_what_is_absent(workflow):
