@@ -1,6 +1,7 @@
 """The exported normaliser against SentencePiece's own, of which it must be an exact copy."""
 
 import random
+import time
 
 import pytest
 import sentencepiece
@@ -89,6 +90,15 @@ def test_text_that_starts_with_what_is_deleted_or_fenced(exported):
     """`NormalizedString` panics, or loses its offsets, where something is put before the first character."""
     starts = ["\x01", "\x01\x02", "\u0301", "\u3099", "\u11a8", "\ufeff", "\u200b\u0301", ""]
     assert not differing(exported, [start + end for start in starts for end in ("", "a", "\u0301", " ")])
+
+
+@pytest.mark.parametrize("part", [" ", "a ", "\u0301", "\x01", "e\u0323\u0301", "\u1100\u1161"])
+def test_long_lines_take_no_longer_a_character(exported, part):
+    """A tenth of a second for 300,000; a quadratic step would take minutes."""
+    line = "x" + part * (300_000 // len(part)) + "x"
+    start = time.process_time()
+    assert exported.normalize_str(line) == REFERENCE.normalize(line)
+    assert time.process_time() - start < 10
 
 
 def test_offsets_point_at_the_words_of_the_raw_text(exported):

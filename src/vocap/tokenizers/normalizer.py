@@ -52,10 +52,11 @@ def build_normalizer(
         steps += _charsmap_steps(rules, charsmap, [symbol for symbol in symbols if symbol not in stands_for])
     steps += [normalizers.Replace(stands_for[symbol], symbol) for symbol in sorted(stands_for)]
     if remove_extra_spaces:
-        steps.append(normalizers.Replace(Regex(r"\A +| +\z"), ""))
+        # first one space for many: " +\z" alone would try every space of a long run
+        steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex(r"\A | \z"), "")]
     if dummy_prefix:
         steps.append(normalizers.Prepend(SPACE))
-    steps.append(normalizers.Replace(Regex(" +" if remove_extra_spaces else " "), SPACE))
+    steps.append(normalizers.Replace(" ", SPACE))
     return normalizers.Sequence(steps)
 
 
