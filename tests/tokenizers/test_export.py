@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+import unicodedata
 from functools import cache
 
 import pytest
@@ -126,6 +127,19 @@ def test_decoded_text_is_that_of_sentencepiece(both_forms):
         ids = own.encode(line)
         if 3 not in ids:
             assert other.decode(ids) == own.decode(ids)
+
+
+def test_offsets_point_at_the_text_of_a_token():
+    """Fences and breaks come and go; where nothing else changes, tokens are slices of the line."""
+    tokenizer, checked = exported("plain"), 0
+    for line in made_lines(400, seed=21):
+        if unicodedata.is_normalized("NFKC", line) and "<" not in line:
+            encoding = tokenizer.encode(f"\x01 {line}\x02 ", add_special_tokens=False)
+            slices = [f"\x01 {line}\x02 "[start:end] for start, end in encoding.offsets]
+            for token, piece in zip(encoding.tokens, slices, strict=True):
+                assert token.lstrip("▁") in ("", piece.strip("\x01\x02 ")), (line, token, piece)
+            checked += 1
+    assert checked > 50
 
 
 def test_ids_are_those_of_the_model(both_forms):

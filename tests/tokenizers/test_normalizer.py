@@ -7,7 +7,6 @@ import pytest
 import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import NormalizedString
 
 from vocap.errors import VocapError
 from vocap.tokenizers.charsmap import read_charsmap
@@ -99,13 +98,6 @@ def test_long_lines_take_no_longer_a_character(exported, part):
     start = time.process_time()
     assert exported.normalize_str(line) == REFERENCE.normalize(line)
     assert time.process_time() - start < 10
-
-
-def test_offsets_point_at_the_words_of_the_raw_text(exported):
-    text = NormalizedString("\x01 ﬁne ｶﾞ e\u0323\u0301x")
-    exported.normalize(text)
-    assert text.normalized == REFERENCE.normalize(text.original)
-    assert text.original.strip("\x01 ").startswith("ﬁne")
 
 
 def test_symbols_are_kept_as_they_are_written(rules, charsmap):
