@@ -72,7 +72,7 @@ def test_a_bad_model_is_named_and_leaves_nothing(model, tmp_path, capsys, damage
 def test_a_file_in_the_place_of_the_folder_is_left_alone(model, tmp_path, capsys):
     (tmp_path / "t").write_text("mine", encoding="utf-8")
     assert run("mono", "--model", model, "--language", "ka", "-o", tmp_path / "t") == 2
-    assert "'-o' / '--out'" in capsys.readouterr().err
+    assert "'-o' / '--output'" in capsys.readouterr().err
     assert (tmp_path / "t").read_text(encoding="utf-8") == "mine"
 
 

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 @click.option("--settings", "settings_file", type=PATH, help="the merged configuration, JSON or YAML, to be shown")
 @click.option("--settings-json", metavar="TEXT", help="the same as JSON text")
 @click.option("--benchmarks", type=PATH, help="folder of Snakemake's benchmark files, to state times")
-@click.option("-o", "--out", required=True, type=PATH, help="folder to write")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="folder to write")
 def report(results, languages_table, title, settings_file, settings_json, benchmarks, out) -> None:
     """Write one self-contained page about whatever the stages have left.
 

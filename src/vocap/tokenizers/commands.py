@@ -8,7 +8,7 @@ from vocap.errors import UsageError, VocapError
 
 PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
-OUT = click.option("-o", "--out", required=True, type=FOLDER, help="folder to write")
+OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="folder to write")
 COVERAGE = click.option(
     "--coverage",
     default=0.9995,

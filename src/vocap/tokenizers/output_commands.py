@@ -21,7 +21,7 @@ LANGUAGES = click.option(
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.option("-o", "--out", required=True, type=PATH, help="folder to write: the results' huggingface/")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="folder to write: the results' huggingface/")
 def export(model: Path, out: Path) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
 
@@ -115,8 +115,6 @@ def evaluate(
     codes = _languages(corpora, languages)
     table = select(read_languages(languages_table), codes)
     encoder = load_encoder(tokenizer)
-    if hasattr(encoder, "tokenizer"):
-        encoder.tokenizer.encode_special_tokens = True  # the text is raw: <s> in it is three characters
     pieces = encoder.pieces
     rows, unknown_rows = [], []
     for language in table:

@@ -44,6 +44,7 @@ class HuggingFaceEncoder:
     def __init__(self, tokenizer, unk_id: int | None):
         tokenizer.no_truncation()
         tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True  # a literal "<s>" in the text is text, as SentencePiece has it
         self.tokenizer = tokenizer
         self.unk_id = unk_id
         self.ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
