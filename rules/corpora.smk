@@ -11,6 +11,7 @@ rule corpora:
         "results/corpora/mix.txt",
 
 
+# What the starter corpus lacks is also said on the terminal (tee): the run goes on with the languages it has.
 rule fetch_starter:
     output:
         archive="results/corpora/starter/archives/{package}",
@@ -30,7 +31,7 @@ rule fetch_starter:
     message:
         "Fetching {wildcards.package} for the starter corpus"
     shell:
-        "vocap starter-fetch {wildcards.package} -o {output.archive:q} 2> {log:q}"
+        "vocap starter-fetch {wildcards.package} -o {output.archive:q} 2>&1 | tee {log:q} >&2"
 
 
 rule extract_starter:
@@ -73,7 +74,7 @@ rule merge_starter:
     message:
         "Merging the starter corpus"
     shell:
-        "vocap starter-merge -o {output:q} {input:q} 2> {log:q}"
+        "vocap starter-merge -o {output:q} {input:q} 2>&1 | tee {log:q} >&2"
 
 
 rule download:
