@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vocap.errors import VocapError
-from vocap.tokenizers.charsmap import read_charsmap
 from vocap.tokenizers.normalizer import FENCE, build_normalizer, character_class, single_keys
+from vocap.vocabularies.charsmap import read_charsmap
 
 from .scripts import ODD, WORDS, made_lines, model
 
@@ -158,35 +158,3 @@ def test_a_normaliser_that_cannot_be_expressed():
 
 def test_classes_are_ranges():
     assert character_class("edcba\u0301") == r"[\x{61}-\x{65}\x{301}]"
-
-
-@pytest.mark.parametrize("cut", [3, 7, 100, 5000, -1])
-def test_a_table_that_is_cut_off(charsmap, cut):
-    with pytest.raises(VocapError, match=r"here.model: its normalisation rules are damaged; train or download"):
-        read_charsmap(charsmap[:cut], "here.model")
-
-
-def test_tables_with_changed_bytes_end_in_an_error_or_a_table(charsmap):
-    """No crash, no endless walk, whatever the units of the trie claim."""
-    rng = random.Random(3)
-    failed = 0
-    for _ in range(30):
-        damaged = bytearray(charsmap)
-        for _ in range(rng.choice((1, 10, 1000))):
-            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
-        try:
-            read_charsmap(bytes(damaged))
-        except VocapError:
-            failed += 1
-    assert failed >= 5
-
-
-@pytest.mark.parametrize("labels", [[97], range(1, 256)])
-def test_a_circle_in_the_trie(labels):
-    """Nodes that lead to themselves: keys without end, of one byte or of all."""
-    units = [0] * 256
-    for label in labels:
-        units[label] = label << 10 | label  # its children stand where the root's do
-    blob = (1024).to_bytes(4, "little") + b"".join(unit.to_bytes(4, "little") for unit in units) + b"x\0"
-    with pytest.raises(VocapError, match="damaged"):
-        read_charsmap(blob)

@@ -17,15 +17,16 @@ from tokenizers import (
 
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
-from vocap.tokenizers.charsmap import read_charsmap
 from vocap.tokenizers.normalizer import FENCE, SPACE, build_normalizer
 from vocap.tokenizers.settings import META
+from vocap.vocabularies.charsmap import read_charsmap
 from vocap.vocabularies.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
 
 logger = logging.getLogger(__name__)
 
 NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
 MAX_LENGTH = 512
+FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
 ROLES = {
     "bos_token": "<s>",
@@ -145,18 +146,20 @@ def _escaped(text: str) -> str:
 
 
 def export(model: str | Path, output: str | Path) -> int:
-    """Write `tokenizer.json`, `tokenizer_config.json`, `special_tokens_map.json` of `model` into `output`.
+    """Write `FILES` of `model` as the folder `output`, in the place of an older one.
 
-    Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do.
+    Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do, UsageError where
+    `output` holds anything else.
     """
     proto = read_model(model)
     tokenizer = build_tokenizer(proto, str(model))
-    with replacing_directory(output) as folder:
-        tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
-        _write_json(folder / "tokenizer_config.json", _config(tokenizer))
+    definition, config, special_tokens = FILES
+    with replacing_directory(output, owned=FILES) as folder:
+        tokenizer.save(str(folder / definition), pretty=False)
+        _write_json(folder / config, _config(tokenizer))
         mask = {"content": "<mask>", "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
         roles = {role: mask if token == "<mask>" else token for role, token in ROLES.items()}
-        _write_json(folder / "special_tokens_map.json", roles)
+        _write_json(folder / special_tokens, roles)
     return len(proto.pieces)
 
 

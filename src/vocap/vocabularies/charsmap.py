@@ -1,6 +1,7 @@
-"""Checks of a precompiled character map, the one part of a model that SentencePiece walks without looking.
+"""The precompiled character map of a model: its check and its rules.
 
-A map is `<bytes of the trie: uint32><trie: a Darts double array of uint32 units><replacements, each ended by NUL>`
+It is the one part of a model that SentencePiece walks without looking. A map is
+`<bytes of the trie: uint32><trie: a Darts double array of uint32 units><replacements, each ended by NUL>`
 (`Normalizer::DecodePrecompiledCharsMap`). The library follows offsets of the array wherever they lead, and keeps
 at most 32 matches of one prefix in an array on its stack without counting them (`Normalizer::NormalizePrefix`).
 """
@@ -10,12 +11,17 @@ import io
 
 import numpy as np
 
+from vocap.errors import VocapError
+
 MAX_BYTES = 8 << 20  # the largest of the library's own has 0.3 MB
 MAX_MATCHES = 32  # Normalizer::kMaxTrieResultsSize
 MAX_KEY_BYTES = 256
 MAX_REPLACEMENT_BYTES = 256  # a longer one could blow a text up; NFKC's longest has 33
+MAX_RULES = 1 << 20  # nmt_nfkc: 225,262
 BUILT_IN = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 
+_LEAF = np.uint32(1 << 8)  # DoubleArrayUnit::has_leaf
+_VALUE = np.uint32((1 << 31) - 1)  # DoubleArrayUnit::value
 _LABEL = np.uint32(1 << 31 | 0xFF)  # DoubleArrayUnit::label: a leaf's has the highest bit, so it matches no byte
 _BYTES = np.arange(256, dtype=np.uint32)
 
@@ -54,9 +60,55 @@ def check_charsmap(blob: bytes) -> None:
     trie_bytes = int.from_bytes(blob[:4], "little")
     if trie_bytes < 1024 or trie_bytes % 1024 or 4 + trie_bytes >= len(blob):
         raise ValueError(f"its trie claims {trie_bytes} of the {len(blob)} bytes")
-    replacements = blob[4 + trie_bytes :]
+    units, replacements = _parts(blob)
     _check_replacements(replacements)
-    _check_trie(np.frombuffer(blob, "<u4", trie_bytes // 4, 4), np.frombuffer(replacements, np.uint8))
+    _check_trie(units, np.frombuffer(replacements, np.uint8))
+
+
+def read_charsmap(blob: bytes, name: str = "the model") -> dict[str, str]:
+    """Key to replacement of every rule of a map; empty for an empty blob.
+
+    Raises VocapError, naming `name`, where `check_charsmap` does, and for a key that is not UTF-8 or more than
+    `MAX_RULES` rules (keys may share the nodes of the trie, so a small one can hold any number).
+    """
+    try:
+        check_charsmap(blob)
+        return _rules(*_parts(blob)) if blob else {}
+    except ValueError as error:
+        raise VocapError(
+            f"{name}: its normalisation rules are damaged ({error}); train or download the model again"
+        ) from None
+
+
+def _parts(blob: bytes) -> tuple[np.ndarray, bytes]:
+    """Units of the trie, uint32, and the replacements."""
+    trie_bytes = int.from_bytes(blob[:4], "little")
+    return np.frombuffer(blob, "<u4", trie_bytes // 4, 4), blob[4 + trie_bytes :]
+
+
+def _rules(units: np.ndarray, replacements: bytes) -> dict[str, str]:
+    """Walk a checked trie by level, with the key that led to each node."""
+    rules: dict[str, str] = {}
+    nodes, keys = np.zeros(1, np.uint32), [b""]
+    while len(nodes):
+        found = units[nodes]
+        bases = nodes ^ _offset(found)
+        ends = np.flatnonzero(found & _LEAF)
+        for place, start in zip(ends.tolist(), (units[bases[ends]] & _VALUE).tolist(), strict=True):
+            # UnicodeDecodeError is a ValueError
+            rules[keys[place].decode("utf-8")] = replacements[start : replacements.index(0, start)].decode("utf-8")
+        distinct, of_node = np.unique(bases, return_inverse=True)
+        parents, labels = _followed(units, distinct)
+        firsts = np.searchsorted(parents, np.arange(len(distinct) + 1))
+        counts = np.diff(firsts)[of_node]  # children of every key's node
+        if len(rules) + counts.sum() > MAX_RULES:
+            raise ValueError(f"more than {MAX_RULES} rules")
+        of_key = np.repeat(np.arange(len(keys)), counts)
+        within = np.arange(len(of_key)) - np.repeat(np.cumsum(counts) - counts, counts)
+        taken = labels[firsts[of_node[of_key]] + within]
+        nodes = bases[of_key] ^ taken
+        keys = [keys[key] + bytes((label,)) for key, label in zip(of_key.tolist(), taken.tolist(), strict=True)]
+    return rules
 
 
 def _check_replacements(replacements: bytes) -> None:
@@ -91,33 +143,33 @@ def _check_trie(units: np.ndarray, replacements: np.ndarray) -> None:
         visited += len(bases)
         if visited > 4 * len(units):  # the library's own stay below once: every node has one depth
             break
-        children, matches = _children(units, bases, matches)
-        if not len(children):
+        parents, labels = _followed(units, bases)
+        if not len(parents):
             return
+        children, shared = np.unique(bases[parents] ^ labels, return_inverse=True)
+        reached, matches = matches[parents], np.zeros(len(children), np.int64)
+        np.maximum.at(matches, shared, reached)
         found = units[children]
         bases = children ^ _offset(found)
-        leaf = (found >> 8) & 1 == 1
+        leaf = found & _LEAF != 0
         if bases.max() >= len(units):
             raise ValueError("its trie points outside itself")
-        _check_values(units[bases[leaf]] & 0x7FFFFFFF, replacements)
+        _check_values(units[bases[leaf]] & _VALUE, replacements)
         matches = matches + leaf
         if matches.max() > MAX_MATCHES:
             raise ValueError(f"more than {MAX_MATCHES} of its keys begin each other, or it has a cycle")
     raise ValueError(f"its trie has a cycle, or keys of more than {MAX_KEY_BYTES} bytes")
 
 
-def _children(units: np.ndarray, bases: np.ndarray, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Units reached from `bases` by any byte, each once, rising, with the largest number of matches so far."""
-    found, counts = [], []
+def _followed(units: np.ndarray, bases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which of `bases` (by index, int64, rising) lead on by which byte (uint32)."""
+    parents, labels = [], []
     for start in range(0, len(bases), 4096):  # 4096 x 256 units at a time: 4 MB
         part = bases[start : start + 4096, None] ^ _BYTES
-        reached = units[part] & _LABEL == _BYTES
-        found.append(part[reached])
-        counts.append(np.broadcast_to(matches[start : start + 4096, None], part.shape)[reached])
-    children, inverse = np.unique(np.concatenate(found), return_inverse=True)
-    most = np.zeros(len(children), np.int64)
-    np.maximum.at(most, inverse, np.concatenate(counts))
-    return children, most
+        rows, columns = np.nonzero(units[part] & _LABEL == _BYTES)
+        parents.append(rows + start)
+        labels.append(_BYTES[columns])
+    return np.concatenate(parents), np.concatenate(labels)
 
 
 def _check_values(values: np.ndarray, replacements: np.ndarray) -> None:
