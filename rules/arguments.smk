@@ -7,7 +7,7 @@ def text_of(wildcards):
     """Where the text of a language comes from: the user's files, a download, or the merged starter corpus."""
     source = SOURCES[wildcards.lang]
     if source.starter:
-        return ["results/corpora/starter/text"]
+        return [STARTER_TEXT]
     if source.url:
         return [f"results/corpora/downloads/{source.name}/{wildcards.lang}"]
     return source.paths
@@ -29,7 +29,7 @@ def allocation_arguments(wildcards):
     """An entry's settings as the options of `vocap allocate`, which bear the same names."""
     settings = SETTINGS.allocation[wildcards.name].model_dump()
     without = ",".join(settings.pop("without")) or None
-    return options(**settings, without=without)
+    return options(**settings, without=without, coverage=SETTINGS.vocabularies.coverage)
 
 
 def extras(entry):
@@ -45,7 +45,6 @@ def fit_arguments(wildcards):
         allocation=folder,
         alpha=alpha,
         scores=entry.scores,
-        coverage=SETTINGS.vocabularies.coverage,
         **extras(entry),
     )
 
@@ -76,3 +75,13 @@ def evaluated_file(wildcards):
 
 def parallel_arguments(wildcards, output):
     return options(parallel=PARALLEL_TEXT, parallel_output=output.parallel_table) if PARALLEL_TEXT else ""
+
+
+def settings_shown(wildcards):
+    """The settings that the report shows, as JSON: of the sources, those that this run reads."""
+    shown = SETTINGS.model_dump(mode="json", exclude_none=True)
+    used = {source.name for source in SOURCES.values()}
+    shown["corpora"]["sources"] = {
+        name: entry for name, entry in shown["corpora"]["sources"].items() if name in used
+    }
+    return json.dumps(shown, ensure_ascii=False)

@@ -1,11 +1,10 @@
 """The checked configuration, and what several stages ask of it."""
 
+import json
 import re
 import shlex
 import sys
 from pathlib import Path
-
-from snakemake.exceptions import WorkflowError
 
 import vocap.allocation
 import vocap.corpora
@@ -15,12 +14,21 @@ import vocap.vocabularies
 from vocap.config import load
 from vocap.corpora.sources import resolve_all
 from vocap.errors import VocapError
+from vocap.languages import read_languages
+
+
+def stop(message):
+    """End with this message alone, and the status of a wrong call or configuration."""
+    print(f"vocap: error: {message}", file=sys.stderr)
+    sys.exit(2)
+
 
 try:
     SETTINGS = load(config)
     SOURCES = resolve_all(SETTINGS.corpora, SETTINGS.selected())
+    TABLE = read_languages(SETTINGS.corpora.table)
 except VocapError as error:
-    raise WorkflowError(str(error)) from None
+    stop(error)
 
 # A stage's REVISION is raised by a commit that changes its results: a parameter, so that old results are made again.
 REVISION = {
@@ -34,20 +42,8 @@ REVISION = {
     )
 }
 
-LANGUAGES = list(SOURCES)
 SIZES = SETTINGS.vocabularies.sizes
-
-ABSENT = [
-    f"  {lang}: {path}, of corpora.sources.{source.name}.path"
-    for lang, source in SOURCES.items()
-    for path in source.paths
-    if not Path(path).exists()
-]
-if ABSENT:
-    raise WorkflowError(
-        "corpus files are missing; put them there, correct the path, or leave the language out of `languages`:\n"
-        + "\n".join(ABSENT)
-    )
+STARTER_TEXT = "results/corpora/starter/text"
 
 
 def options(**values):
@@ -81,6 +77,35 @@ def tokenizers_of(*kinds):
         name for name, entry in SETTINGS.tokenizers.items() if entry.kind in kinds and not absent_tokenizer(name)
     ]
 
+
+def dry_run():
+    """Whether Snakemake was called with -n; it knows that itself only after it has read this file."""
+    return any(re.fullmatch(r"--dry-?run|-[a-zA-Z]*n[a-zA-Z]*", word) for word in sys.argv[1:])
+
+
+def absent_text(lang):
+    """The files of a language that are not there."""
+    return [path for path in SOURCES[lang].paths if not Path(path).exists()]
+
+
+if absent := [lang for lang in SOURCES if absent_text(lang)]:
+    lines = [f"{lang}: no file {path}" for lang in absent for path in absent_text(lang)]
+    remedy = "put it there, correct corpora.sources, or leave the language out of `languages`"
+    if not dry_run():
+        stop(f"corpus files are missing; {remedy}:\n  " + "\n  ".join(lines))
+    for line in lines:
+        left_out(f"language {line}", remedy)
+    SOURCES = {lang: source for lang, source in SOURCES.items() if lang not in absent}
+
+LANGUAGES = list(SOURCES)
+
+# The packages are searched once, for the languages of the table; to search again is to train all again.
+late = [lang for lang in LANGUAGES if SOURCES[lang].starter and not Path(STARTER_TEXT, f"{lang}.txt").exists()]
+if late and Path(STARTER_TEXT).exists():
+    stop(
+        f"the starter corpus was made before {SETTINGS.corpora.table} had {', '.join(late)}; give them a source of their own "
+        f"under corpora.languages, or delete {STARTER_TEXT} and results/corpora/starter/messages to make it again"
+    )
 
 for name, entry in SETTINGS.tokenizers.items():
     if absent_tokenizer(name):

@@ -49,18 +49,20 @@ rule extract_starter:
     resources:
         mem_mb=700,
     params:
+        table=SETTINGS.corpora.table,
         revision=REVISION["corpora"],
     message:
         "Cleaning the messages of {wildcards.package}"
     shell:
-        "vocap starter-extract {wildcards.package} {input.archive:q} -o {output:q} 2> {log:q}"
+        "vocap starter-extract {wildcards.package} {input.archive:q} --languages-table {params.table:q}"
+        " -o {output:q} 2> {log:q}"
 
 
 rule merge_starter:
     input:
         expand("results/corpora/starter/messages/{package}.tsv", package=STARTER),
     output:
-        directory("results/corpora/starter/text"),
+        directory(STARTER_TEXT),
     log:
         "logs/corpora/starter/merge.log",
     benchmark:
@@ -70,11 +72,12 @@ rule merge_starter:
     resources:
         mem_mb=1000,
     params:
+        table=SETTINGS.corpora.table,
         revision=REVISION["corpora"],
     message:
         "Merging the starter corpus"
     shell:
-        "vocap starter-merge -o {output:q} {input:q} 2>&1 | tee {log:q} >&2"
+        "vocap starter-merge --languages-table {params.table:q} -o {output:q} {input:q} 2>&1 | tee {log:q} >&2"
 
 
 rule download:
@@ -145,7 +148,7 @@ rule weigh:
     message:
         "Weighing the languages by {params.by}"
     shell:
-        "vocap weigh --by {params.by:q} --languages {params.table:q} -o {output:q} {input.stats:q} 2> {log:q}"
+        "vocap weigh --by {params.by:q} --languages-table {params.table:q} -o {output:q} {input.stats:q} 2> {log:q}"
 
 
 rule mix:

@@ -22,7 +22,7 @@ rule report:
         mem_mb=2000,
     params:
         title=lambda wildcards: SETTINGS.report.title,
-        settings=lambda wildcards: SETTINGS.model_dump_json(exclude_none=True),
+        settings=settings_shown,
         revision=REVISION["report"],
     message:
         "Writing the report"

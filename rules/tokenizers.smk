@@ -176,6 +176,7 @@ rule evaluate:
     params:
         languages=",".join(LANGUAGES),
         table=SETTINGS.corpora.table,
+        facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # what evaluation reads of the table
         parallel=parallel_arguments,
         revision=REVISION["tokenizers"],
     message:

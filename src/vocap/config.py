@@ -1,14 +1,14 @@
 """The configuration: one typed section a stage, checked as a whole before anything runs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Corpora
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.languages import Language, read_languages, select
 from vocap.report.settings import Report
 from vocap.tokenizers.settings import Tokenizer
@@ -17,17 +17,8 @@ from vocap.vocabularies.settings import Vocabularies
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-class Pretraining(BaseModel):
-    """Models to pre-train; the stage itself is not built yet."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    models: dict[str, dict] = Field({}, max_length=0, description="no model can be pre-trained yet")
-
-
-class Finetuning(BaseModel):
-    """XTREME fine-tuning; the stage itself is not built yet."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
+YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
+UNBUILT = ("pretraining", "finetuning")  # stages that have their place and no settings yet
 
 
 class Settings(BaseModel):
@@ -41,8 +32,8 @@ class Settings(BaseModel):
     vocabularies: Vocabularies
     allocation: dict[str, Allocation] = {}
     tokenizers: dict[str, Tokenizer] = {}
-    pretraining: Pretraining = Pretraining()
-    finetuning: Finetuning = Finetuning()
+    pretraining: dict[str, Any] = Field({}, description="not built yet: stays empty")
+    finetuning: dict[str, Any] = Field({}, description="not built yet: stays empty")
     report: Report = Report()
 
     def selected(self) -> list[Language]:
@@ -77,29 +68,22 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def _yaml_booleans(config: Mapping[str, Any]) -> list[str]:
-    """YAML reads an unquoted `no` as false: Norwegian, in a list or as a key."""
-    mistakes = []
-    remedy = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
-    languages = config.get("languages")
-    if isinstance(languages, list):
-        for number, code in enumerate(languages, start=1):
-            if isinstance(code, bool):
-                mistakes.append(f"languages: entry {number} is {str(code).lower()}, not a code: {remedy}")
+def _yaml_booleans(config: Mapping[str, Any]) -> Iterator[str]:
+    """What YAML made of an unquoted `no`: Norwegian as a key, or in a list of codes."""
 
-    def keys(path: str, value: Any) -> None:
+    def search(path: str, value: Any) -> Iterator[str]:
         if isinstance(value, Mapping):
             for key, entry in value.items():
                 if isinstance(key, bool):
-                    mistakes.append(f"{path}: a key is {str(key).lower()}, not a name: {remedy}")
-                keys(f"{path}.{key}" if path else str(key), entry)
-        elif isinstance(value, list) and path.endswith("without"):
-            for code in value:
-                if isinstance(code, bool):
-                    mistakes.append(f"{path}: {str(code).lower()} is not a code: {remedy}")
+                    yield f"{path}: a key is {str(key).lower()}, not a name: {YAML_BOOLEAN}"
+                yield from search(f"{path}.{key}" if path else str(key), entry)
+        elif isinstance(value, list):
+            for number, entry in enumerate(value, start=1):
+                if isinstance(entry, bool):
+                    yield f"{path}: entry {number} is {str(entry).lower()}, not a name: {YAML_BOOLEAN}"
+                yield from search(f"{path}.{number}", entry)
 
-    keys("", config)
-    return mistakes
+    yield from search("", config)
 
 
 def _mistake(detail: Mapping[str, Any]) -> str:
@@ -108,21 +92,33 @@ def _mistake(detail: Mapping[str, Any]) -> str:
     if path[0] == "tokenizers" and len(path) > 2:
         del path[2]  # pydantic's own: which kind of tokenizer it was reading
     key = ".".join(map(str, path))
-    kind, message = detail["type"], detail["msg"].removeprefix("Value error, ")
-    if kind == "extra_forbidden":
+    kind, value = detail["type"], detail["input"]
+    message = detail["msg"].removeprefix("Value error, ")
+    if key.startswith("languages"):
+        key, message = "languages", f"give a list of codes, or all; not {value!r}"
+    if key in ("vocabularies.engine", "vocabularies.seeds") and value in ("ladder", "words"):
+        message = f"{value} is not built yet; {message[:1].lower()}{message[1:]}"
+    elif kind == "extra_forbidden":
         message = "no such key here; check its spelling and its indentation"
     elif kind == "missing":
         message = "this key is missing"
     elif kind in ("union_tag_invalid", "union_tag_not_found"):
         message = "kind must be one of vocap, joint, mono, file"
-    else:
-        message = f"{message[:1].lower()}{message[1:]}, not {detail['input']!r}"[:400]
+    elif key != "languages":
+        message = f"{message[:1].lower()}{message[1:]}, not {value!r}"[:400]
+    if isinstance(value, bool):
+        message += f" ({YAML_BOOLEAN})"
+    elif isinstance(value, str) and re.fullmatch(r"[0-9]+e[+-]?[0-9]+", value):
+        message += f" (YAML reads {value} as text; write {value.replace('e', '.0e', 1)})"
     return f"{key}: {message}"
 
 
 def _loose_ends(settings: Settings) -> list[str]:
     """What no section can know alone: names that must fit together."""
-    table = read_languages(settings.corpora.table)
+    try:
+        table = read_languages(settings.corpora.table)
+    except VocapError as error:
+        return [f"corpora.table: {error}"]
     chosen = list(table) if settings.languages == "all" else settings.languages
     where = settings.corpora.table
     mistakes = []
@@ -143,6 +139,10 @@ def _loose_ends(settings: Settings) -> list[str]:
     if settings.corpora.source not in settings.corpora.sources:
         known = ", ".join(settings.corpora.sources)
         mistakes.append(f"corpora.source: no source {settings.corpora.source!r} under corpora.sources ({known})")
+    mistakes += _weights(settings, table, chosen)
+    mistakes += [
+        f"{stage}: this stage is not built yet; leave it empty" for stage in UNBUILT if getattr(settings, stage)
+    ]
     for section in ("allocation", "tokenizers"):
         for name in getattr(settings, section):
             if not NAME.fullmatch(name):
@@ -162,3 +162,29 @@ def _loose_ends(settings: Settings) -> list[str]:
             if entry.size not in settings.vocabularies.sizes:
                 mistakes.append(f"tokenizers.{name}.size: {entry.size} is not among vocabularies.sizes")
     return list(dict.fromkeys(mistakes))
+
+
+def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> list[str]:
+    """A column of the table that is to weigh the languages must have a number above 0 for each."""
+    column = settings.corpora.weights
+    if column in ("lines", "bytes"):
+        return []
+    mistakes = []
+    for code in chosen:
+        facts = table[code].facts if code in table else {column: "1"}
+        if column not in facts:
+            numeric = [name for name in facts if name.startswith("paper_")]
+            return [
+                f"corpora.weights: {settings.corpora.table} has no column {column!r}; "
+                f"lines, bytes, or a numeric column such as {', '.join(numeric)}"
+            ]
+        try:
+            usable = 0 < float(facts[column]) < float("inf")
+        except ValueError:
+            usable = False
+        if not usable:
+            mistakes.append(
+                f"corpora.weights: {settings.corpora.table}, language {code}: {column} is {facts[column]!r}, "
+                "not a number above 0; fill it in, or leave the language out"
+            )
+    return mistakes

@@ -38,6 +38,16 @@ def test_the_default_configuration_names_all_86_languages(config):
     ("path", "value", "says"),
     [
         ("languages", ["en", False], ["languages", "entry 2", '"no" in quotes']),
+        ("languages", False, ["languages: give a list of codes", '"no" in quotes']),
+        ("languages", "en", ["languages: give a list of codes", "'en'"]),
+        ("corpora/table", "nowhere.tsv", ["corpora.table", "nowhere.tsv", "no such file"]),
+        ("corpora/weights", "speakers", ["corpora.weights", "'speakers'", "paper_cc_gb"]),
+        ("corpora/weights", "name", ["corpora.weights", "language en", "not a number above 0"]),
+        (
+            "corpora/sources/cc100/missing",
+            ["ba", False],
+            ["corpora.sources.cc100.missing", "entry 2", "in quotes"],
+        ),
         ("languages", ["en", "xx"], ["languages", "'xx'", "config/languages.tsv"]),
         ("languages", ["en", "en"], ["languages", "'en' stands 2 times"]),
         ("languages", [], ["languages", "empty"]),
@@ -53,7 +63,7 @@ def test_the_default_configuration_names_all_86_languages(config):
         ("vocabularies/sizes", [2, 1000], ["vocabularies.sizes", "2 is too small"]),
         ("vocabularies/engine", "bpe", ["vocabularies.engine", "'bpe'", "sentencepiece"]),
         ("allocation/vocap-100k/total", "500K", ["allocation.vocap-100k.total", "'500K'"]),
-        ("allocation/vocap-100k/beta", "1e-1", ["allocation.vocap-100k.beta", "'1e-1'"]),
+        ("allocation/vocap-100k/beta", "1e-1", ["allocation.vocap-100k.beta", "'1e-1'", "write 1.0e-1"]),
         ("allocation/vocap-100k/without", ["xx"], ["allocation.vocap-100k.without", "'xx'"]),
         ("allocation/vocap-100k/rule", "best", ["allocation.vocap-100k.rule", "'best'", "cost-aware"]),
         ("allocation/a b", {"total": 1000}, ["allocation.a b", "folders"]),
@@ -62,7 +72,14 @@ def test_the_default_configuration_names_all_86_languages(config):
         ("tokenizers/new", {"kind": "bpe"}, ["tokenizers.new", "kind", "vocap, joint, mono, file"]),
         ("tokenizers/new", {"kind": "joint"}, ["tokenizers.new.total", "missing"]),
         ("tokenizers/new", {"kind": "mono", "language": "xx", "size": 999}, ["'xx'", "999", "vocabularies.sizes"]),
-        ("pretraining/models", {"base": {}}, ["pretraining.models"]),
+        (
+            "tokenizers/new",
+            {"kind": "mono", "language": False, "size": 1000},
+            ["tokenizers.new.language", "in quotes"],
+        ),
+        ("vocabularies/engine", "ladder", ["vocabularies.engine", "not built yet"]),
+        ("pretraining/models", {"base": {}}, ["pretraining", "not built yet"]),
+        ("finetuning/xtreme", "data", ["finetuning", "not built yet"]),
         ("report/titel", "x", ["report.titel", "no such key"]),
         ("seed", -1, ["seed", "-1"]),
     ],
@@ -105,5 +122,6 @@ def test_snakemake_stops_with_the_message_alone(workflow, text, says):
     run = workflow.snakemake("-n")
     assert run.returncode != 0
     assert says in run.stdout
+    assert 'File "' not in run.stdout
     assert "Traceback" not in run.stdout
     assert not (workflow.folder / "results").exists()

@@ -83,6 +83,29 @@ def test_a_new_column_of_the_table_reruns_only_the_report(finished):
     assert finished.planned() == {"all": 1, "report": 1}
 
 
+def test_another_resource_group_evaluates_again(finished):
+    table = finished.folder / "config/languages.tsv"
+    table.write_text(
+        table.read_text("utf-8").replace("ru\tRussian\trus\trus\tCyrl", "ru\tRussian\trus\trus\tLatn"), "utf-8"
+    )
+    assert finished.planned() == {"all": 1, "evaluate": 3, "report": 1}
+
+
+def test_a_language_added_after_the_starter_corpus_was_made_is_not_taken_for_one_without_text(workflow):
+    text = workflow.folder / "results/corpora/starter/text"
+    text.mkdir(parents=True)
+    for language in ("de", "ru"):
+        (text / f"{language}.txt").write_text(make_text(language), "utf-8")
+    table = workflow.folder / "config/languages.tsv"
+    row = ("hsb", "Upper Sorbian", "hsb", "hsb", "Latn", "Indo-European", "Slavic", "low", "0.1", "0.1", "1")
+    table.write_text(table.read_text("utf-8") + "\t".join(row) + "\n", "utf-8")
+    (workflow.folder / "test.yaml").write_text("languages: [de, ru, hsb]\n", "utf-8")
+    run = workflow.snakemake("-n")
+    assert run.returncode != 0
+    assert "had hsb" in run.stdout
+    assert "corpora.languages" in run.stdout
+
+
 def test_a_stage_can_be_asked_for_alone(workflow):
     assert set(workflow.planned("corpora")) == {"corpora", "sample", "weigh", "mix"}
     assert set(workflow.planned("vocabularies")) == {"vocabularies", "sample", "train", "curve"}

@@ -66,6 +66,13 @@ def test_a_missing_corpus_file_is_named_before_anything_runs(workflow):
     assert not (workflow.folder / "results").exists()
 
 
+def test_a_dry_run_leaves_out_a_language_without_its_file(workflow):
+    (workflow.folder / "text/ja.txt").unlink()
+    run = workflow.snakemake("-n")
+    assert run.returncode == 0, run.stdout
+    assert "left out: language ja: no file text/ja.txt" in run.stdout
+
+
 def test_an_empty_corpus_file_stops_its_language_with_a_message(workflow):
     (workflow.folder / "text/ja.txt").write_text("")
     run = workflow.snakemake("results/corpora/ja/stats.json")

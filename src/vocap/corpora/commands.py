@@ -145,7 +145,7 @@ def _progress(language: str, every_s: float = 30.0):
 @click.command
 @click.argument("stats", nargs=-1, required=True, type=click.Path(dir_okay=False), metavar="STATS.json...")
 @click.option("--by", default="lines", show_default=True, help="lines, bytes, or a numeric column of the table.")
-@click.option("--languages", "table", type=click.Path(dir_okay=False), help="The table, instead of the usual one.")
+@click.option("--languages-table", "table", type=click.Path(dir_okay=False), help="Instead of the usual one.")
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False), help="Columns language, n, source."
 )

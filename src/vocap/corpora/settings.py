@@ -102,7 +102,7 @@ class Corpora(BaseModel):
     sources: dict[str, Source | None] = Field({}, description="the sources, by name")
     max_sentences: int = Field(1_000_000, ge=20, description="valid lines sampled of each language")
     scan_bytes: int | None = Field(
-        None, ge=1, description="stop after so many bytes of a file as it is stored; the rest is extrapolated"
+        None, ge=1, description="bytes of a language's files, as stored, to read; the rest is extrapolated"
     )
     weights: str = Field(
         "lines", min_length=1, description="n_i of Equation 3: lines, bytes, or a numeric column of the table"

@@ -8,6 +8,8 @@ import click
 
 logger = logging.getLogger(__name__)
 
+REPORT = "report.json"  # beside the merged texts, always
+
 # Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky 754 1,266, ur 414 633).
 FEW_LINES = 1000
 
@@ -34,7 +36,7 @@ def starter_fetch(package: str, output: str) -> None:
 @click.argument("archive", type=click.Path(dir_okay=False))
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Table: language, key, text.")
 @click.option(
-    "--languages", "table", type=click.Path(dir_okay=False), help="Table of languages, if not the usual."
+    "--languages-table", "table", type=click.Path(dir_okay=False), help="Table of languages, if not the usual."
 )
 def starter_extract(package: str, archive: str, output: str, table: str | None) -> None:
     """Clean the messages of one fetched package."""
@@ -82,7 +84,7 @@ def _reason_of_absence(archive: Path) -> str:
     "-o", "--output", required=True, type=click.Path(file_okay=False), help="Folder of {lang}.txt, report.json."
 )
 @click.option(
-    "--languages", "table", type=click.Path(dir_okay=False), help="Table of languages, if not the usual."
+    "--languages-table", "table", type=click.Path(dir_okay=False), help="Table of languages, if not the usual."
 )
 def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> None:
     """Merge the packages' messages, the preferred package first, into one text for each language."""
@@ -98,9 +100,10 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
         if names.count(name) > 1:
             raise UsageError(f"the package {name} is given {names.count(name)} times; give it once")
     missing = {file.package: file.missing for file in opened if file.missing}
-    few, languages = [], {}
-    with replacing_directory(output) as folder:
-        for text in merge(opened, read_languages(table)):
+    few, languages, known = [], {}, read_languages(table)
+    owned = [REPORT, *(f"{code}.txt" for code in known)] if (Path(output) / REPORT).exists() else []
+    with replacing_directory(output, owned) as folder:
+        for text in merge(opened, known):
             content = "".join(f"{sentence}\n" for sentence in text.sentences).encode()
             (folder / f"{text.language}.txt").write_bytes(content)
             languages[text.language] = {
@@ -112,7 +115,7 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
             if len(text.sentences) < FEW_LINES:
                 few.append(text.language)
         report = {"packages": names, "missing_packages": missing, "few_lines": FEW_LINES, "languages": languages}
-        (folder / "report.json").write_text(
+        (folder / REPORT).write_text(
             json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
         )
     lines = sum(entry["lines"] for entry in languages.values())
