@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from vocap.tokenizers.export import export
 from vocap.tokenizers.output_commands import parity
 from vocap.tokenizers.parity import COLUMNS, Pair, choose_lines, compared_blocks
 from vocap.tsv import read_tsv
+from vocap.vocabularies.encoders import HuggingFaceEncoder
 
 from .scripts import made_lines, model
 
@@ -98,13 +100,38 @@ def test_a_broken_export(folder, edit, kind):
         assert example[:60] in row["example"]
 
 
+def test_every_kind_has_its_own_example(folder):
+    """A cell names each kind, how many lines are of it, and the first of them."""
+    change(folder, only_precompiled)
+    change(folder, other_scores)
+    export_path = folder / "tokenizer" / "huggingface" / "tokenizer.json"
+    other, own = Tokenizer.from_file(str(export_path)), Pair.load(folder / "tokenizer").processor
+    kinds = []
+    for row in run(folder):
+        first, counts = {}, Counter()
+        for line in filter(None, all_lines(folder, row["language"])):
+            if own.encode(line) == other.encode(line, add_special_tokens=False).ids:
+                continue
+            same_text = own.normalize(line) == other.normalizer.normalize_str(line)
+            unknown = own.encode(line).count(3) != other.encode(line, add_special_tokens=False).ids.count(3)
+            kind = "normaliser" if not same_text else "unknown" if unknown else "score"
+            counts[kind] += 1
+            first.setdefault(kind, line[:60])
+        for kind, line in first.items():
+            assert f"{kind} {counts[kind]}: “{line}" in row["example"], kind
+        assert sum(counts.values()) == int(row["lines"]) - int(row["identical"])
+        assert row["example"].count("”: ") == len(first)
+        kinds.append(sorted(first))
+    assert ["normaliser", "score"] in kinds
+
+
 def test_kinds():
     proto = model()
     from vocap.tokenizers.export import build_tokenizer
 
     from .scripts import processor
 
-    pair = Pair(processor(proto), build_tokenizer(proto))
+    pair = Pair(processor(proto), HuggingFaceEncoder(build_tokenizer(proto), 3))
     ids = pair.processor.encode("the café")
     assert pair.kind("the café", ids, [0, *ids]) == "special token"
     assert pair.kind("the café", ids, [*ids, 3]) == "unknown"

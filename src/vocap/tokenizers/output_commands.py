@@ -49,7 +49,7 @@ def parity(tokenizer: Path, corpora: Path, languages: str | None, sample: int | 
     """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
 
     Writes, a language a row, the share of lines with identical ids, and for the others how many differ of each
-    kind, with an example.
+    kind, with an example of each.
     """
     import time
 

@@ -11,22 +11,24 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.tokenizers.settings import META
+from vocap.vocabularies.encoders import HuggingFaceEncoder, load_encoder
 from vocap.vocabularies.text import read_blocks
 
 COLUMNS = ("language", "lines", "identical", "share", "example")
 KINDS = ("normaliser", "special token", "unknown", "tie", "score")
 LEAST_SHARE = 0.999  # of the lines of every language
 _ROUNDING = 0.01  # nats: what float32 sums of a long line may be off
-_SHOWN = 12  # pieces of an example on each side
+_SHOWN = 8  # pieces of an example on each side
+_LINE = 60  # characters of its line
 
 
 @dataclass
 class Comparison:
-    """Counts of one language; `example` is the first line that differs."""
+    """Counts of one language; `examples` holds the first line of each kind of difference."""
 
     lines: int = 0
     kinds: Counter = field(default_factory=Counter)
-    example: str = ""
+    examples: dict[str, str] = field(default_factory=dict)
 
     @property
     def identical(self) -> int:
@@ -35,19 +37,16 @@ class Comparison:
     def row(self, language: str) -> tuple:
         """The cells of `COLUMNS`; no share where there is no line."""
         share = self.identical / self.lines if self.lines else None
-        counted = ", ".join(f"{kind} {self.kinds[kind]}" for kind in KINDS if self.kinds[kind])
-        return language, self.lines, self.identical, share, f"{counted}: {self.example}" if counted else ""
+        shown = (f"{kind} {self.kinds[kind]}: {self.examples[kind]}" for kind in KINDS if self.kinds[kind])
+        return language, self.lines, self.identical, share, "; ".join(shown)
 
 
 class Pair:
     """SentencePiece's model and its export, side by side."""
 
-    def __init__(self, processor, tokenizer):
-        self.processor, self.tokenizer = processor, tokenizer
-        tokenizer.encode_special_tokens = True  # the text is raw: <s> in it is three characters
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        if (size := tokenizer.get_vocab_size(with_added_tokens=True)) != processor.get_piece_size():
+    def __init__(self, processor, encoder: HuggingFaceEncoder):
+        self.processor, self.encoder = processor, encoder
+        if (size := len(encoder.ids)) != processor.get_piece_size():
             raise VocapError(
                 f"the export has {size} ids, the model {processor.get_piece_size()}; run vocap export again"
             )
@@ -55,25 +54,25 @@ class Pair:
     @classmethod
     def load(cls, folder: str | os.PathLike) -> "Pair":
         """From `sentencepiece.model` and `huggingface/` of a tokenizer's folder, both parsed, never executed."""
-        from vocap.vocabularies.encoders import load_encoder
         from vocap.vocabularies.model_file import load_processor
 
         path = Path(folder) / "huggingface" / "tokenizer.json"
         if not path.exists():
             raise VocapError(f"{path}: no such file; run vocap export first")
-        return cls(load_processor(Path(folder) / "sentencepiece.model"), load_encoder(path).tokenizer)
+        return cls(load_processor(Path(folder) / "sentencepiece.model"), load_encoder(path))
 
     def compare(self, blocks: Iterable[list[str]]) -> Comparison:
         """Ids of every line from both, without special tokens; one block of lines is held at a time."""
         result = Comparison()
         for lines in blocks:
             wanted = self.processor.encode(lines, num_threads=1) if lines else []
-            given = self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)
             result.lines += len(lines)
-            for line, ids, encoding in zip(lines, wanted, given, strict=True):
-                if ids != encoding.ids:
-                    result.kinds[self.kind(line, ids, encoding.ids)] += 1
-                    result.example = result.example or self.show(line, ids, encoding.ids)
+            for line, ids, others in zip(lines, wanted, self.encoder.encode_batch(lines), strict=True):
+                if ids != others:
+                    kind = self.kind(line, ids, others)
+                    result.kinds[kind] += 1
+                    if kind not in result.examples:
+                        result.examples[kind] = self.show(line, ids, others)
         return result
 
     def kind(self, line: str, wanted: list[int], given: list[int]) -> str:
@@ -82,7 +81,7 @@ class Pair:
         `normaliser`: the normalised texts differ; `special token`: the export found one in the text; `unknown`:
         another number of unknown characters; `tie`: another path of the same score; `score`: of another score.
         """
-        normalizer = self.tokenizer.normalizer
+        normalizer = self.encoder.tokenizer.normalizer
         if normalizer and normalizer.normalize_str(line) != self.processor.normalize(line):
             return "normaliser"
         special = {self.processor.piece_to_id(token) for token in META if token != "<unk>"}
@@ -102,7 +101,7 @@ class Pair:
             part = ids[start : start + _SHOWN]
             pieces = " ".join(self.processor.id_to_piece(number) for number in part)
             both.append(("… " if start else "") + pieces + (" …" if start + _SHOWN < len(ids) else ""))
-        text = line if len(line) <= 60 else line[:60] + "…"
+        text = line if len(line) <= _LINE else line[:_LINE] + "…"
         return f"“{text}”: {both[0]} | {both[1]}"
 
     def _score(self, ids: list[int]) -> float:
