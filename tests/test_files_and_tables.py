@@ -41,6 +41,32 @@ def test_a_directory_takes_the_place_of_an_older_one(tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
+def test_a_directory_of_someone_else_is_left_alone(tmp_path):
+    target = tmp_path / "out"
+    owned = ["a.json", "b.json"]
+    for content in ([], ["a.json"], ["b.json", ".snakemake_timestamp"]):
+        target.mkdir(exist_ok=True)
+        for name in content:
+            (target / name).write_text("old")
+        with replacing_directory(target, owned) as folder:
+            (folder / "a.json").write_text("new")
+        assert os.listdir(target) == ["a.json"]
+    (target / "thesis.txt").write_text("mine")
+    (target / "notes").mkdir()
+    says = r"out: .*'notes' and 1 more.*name another folder"
+    with pytest.raises(UsageError, match=says), replacing_directory(target, owned):
+        raise AssertionError("nothing is begun")
+    assert sorted(os.listdir(target)) == ["a.json", "notes", "thesis.txt"]
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError, match="file: not a folder"), replacing_directory(tmp_path / "file", owned):
+        raise AssertionError("nothing is begun")
+    (tmp_path / "named").mkdir()
+    (tmp_path / "named" / "a.json").mkdir()  # a folder of that name is no file of the writer's
+    with pytest.raises(UsageError, match=r"'a\.json'"), replacing_directory(tmp_path / "named", owned):
+        raise AssertionError("nothing is begun")
+    assert sorted(os.listdir(tmp_path)) == ["file", "named", "out"]
+
+
 def test_what_a_killed_writer_left_is_removed(tmp_path):
     target = tmp_path / "out.txt"
     script = (

@@ -4,10 +4,14 @@ import glob
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from vocap.errors import UsageError
+
+MARKS = {".snakemake_timestamp"}  # what workflows put into folders that they made
 
 
 @contextmanager
@@ -33,9 +37,15 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
 
 
 @contextmanager
-def replacing_directory(path: str | os.PathLike) -> Iterator[Path]:
-    """Give an empty directory beside `path` that takes the place of `path` when the block ends well."""
+def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None = None) -> Iterator[Path]:
+    """Give an empty directory beside `path` that takes the place of `path` when the block ends well.
+
+    With `owned`, the names of the files that the writer makes, a `path` that holds anything else stays as it is:
+    raises UsageError, as for a `path` that is no directory.
+    """
     target = Path(path)
+    if owned is not None:
+        _check_owned(target, MARKS.union(owned))
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
     temporary.mkdir()
@@ -47,6 +57,20 @@ def replacing_directory(path: str | os.PathLike) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def _check_owned(target: Path, names: Collection[str]) -> None:
+    if not target.is_dir():
+        if target.exists():
+            raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
+        return
+    foreign = sorted(entry.name for entry in target.iterdir() if entry.name not in names or entry.is_dir())
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise UsageError(
+            f"{target}: would be replaced as a whole, but holds {foreign[0]!r}{more}, which this command did not "
+            "make; name another folder, or move that away"
+        )
 
 
 def _beside(target: Path) -> Path:

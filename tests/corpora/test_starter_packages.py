@@ -208,6 +208,25 @@ def test_the_package_named_first_gives_the_line(tables):
         assert line in (tables / "text" / "de.txt").read_text()
 
 
+def test_merging_into_a_folder_with_other_things_is_refused(tables):
+    words = ("starter-merge", "-o", tables / "text", tables / "mediawiki.tsv", tables / "django.tsv")
+    assert vocap(*words).returncode == 0
+    before = (tables / "text" / "report.json").read_bytes()
+    (tables / "text" / ".snakemake_timestamp").touch()
+    assert vocap(*words).returncode == 0
+    (tables / "text" / "thesis.txt").write_text("mine")
+    done = vocap(*words)
+    assert done.returncode == 2 and "'thesis.txt'" in done.stderr and "Traceback" not in done.stderr
+    assert (tables / "text" / "thesis.txt").read_text() == "mine"
+    assert (tables / "text" / "report.json").read_bytes() == before
+    # a user's own text bears the names of ours, but no report.json lies beside it
+    (tables / "own").mkdir()
+    (tables / "own" / "en.txt").write_text("mine")
+    done = vocap("starter-merge", "-o", tables / "own", *words[3:])
+    assert done.returncode == 2 and "'en.txt'" in done.stderr
+    assert (tables / "own" / "en.txt").read_text() == "mine"
+
+
 def test_what_was_not_fetched_is_said_to_the_end(tables):
     (tables / "weblate").write_bytes(b"")
     (tables / "weblate.json").write_text('{"missing": "no index answered"}')

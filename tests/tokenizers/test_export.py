@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.tokenizers.export import build_tokenizer, export, scores_of
 from vocap.tokenizers.normalizer import FENCE
 from vocap.tokenizers.output_commands import export as export_command
@@ -293,3 +293,16 @@ def test_the_command(tmp_path):
     result = CliRunner().invoke(export_command, [str(broken), "-o", str(tmp_path / "out")])
     assert isinstance(result.exception, VocapError) and "broken.model" in str(result.exception)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path):
+    source, out = write_model(tmp_path / "m.model", model()), tmp_path / "out"
+    out.mkdir()
+    for name in ("tokenizer.json", ".snakemake_timestamp"):
+        (out / name).touch()
+    export(source, out)
+    assert len(list(out.iterdir())) == 3
+    (out / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"out: .*'thesis\.txt'"):
+        export(source, out)
+    assert (out / "thesis.txt").read_text() == "mine" and len(list(out.iterdir())) == 4

@@ -152,9 +152,9 @@ def export(model: str | Path, output: str | Path) -> int:
     `output` holds anything else.
     """
     proto = read_model(model)
-    tokenizer = build_tokenizer(proto, str(model))
     definition, config, special_tokens = FILES
     with replacing_directory(output, owned=FILES) as folder:
+        tokenizer = build_tokenizer(proto, str(model))
         tokenizer.save(str(folder / definition), pretty=False)
         _write_json(folder / config, _config(tokenizer))
         mask = {"content": "<mask>", "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
