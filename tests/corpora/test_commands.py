@@ -54,6 +54,16 @@ def test_from_files_to_a_mix(tmp_path, text):
     assert (tmp_path / "mix.txt").read_bytes().count(b"\n") == 2001
 
 
+def test_a_beginning_of_unknown_length_is_weighed_as_it_is_and_said(tmp_path, text):
+    assert vocap(*sample_words(tmp_path, text)).returncode == 0
+    stats = json.loads((tmp_path / "stats.json").read_text()) | {"complete": False, "total_bytes": None}
+    (tmp_path / "stats.json").write_text(json.dumps(stats))
+    done = vocap("weigh", "-o", tmp_path / "w.tsv", tmp_path / "stats.json")
+    assert done.returncode == 0
+    assert "size of the whole is unknown: ka" in done.stderr
+    assert [tuple(row.values()) for row in read_tsv(tmp_path / "w.tsv")] == [("ka", "2000", "incomplete")]
+
+
 def test_same_bytes_again(tmp_path, text):
     contents = []
     for run in ("1", "2"):

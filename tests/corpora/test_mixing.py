@@ -30,8 +30,15 @@ def test_equation_3_at_extremes():
             sampling_probabilities(n, 0.7)
 
 
-def stats(language, n, kept=10, complete=True):
-    return {"language": language, "n": n, "n_bytes": 100 * n, "kept": kept, "complete": complete}
+def stats(language, n, kept=10, complete=True, total_bytes=5000):
+    return {
+        "language": language,
+        "n": n,
+        "n_bytes": 100 * n,
+        "kept": kept,
+        "complete": complete,
+        "total_bytes": total_bytes,
+    }
 
 
 def test_weights_by_lines_bytes_and_columns():
@@ -41,6 +48,8 @@ def test_weights_by_lines_bytes_and_columns():
         ("ka", 70, "lines"), ("en", 1000, "extrapolated"), ("yi", 0, "missing")
     ]  # fmt: skip
     assert weigh_languages(entries, "bytes", {})[0] == ("ka", 7000, "bytes")
+    beginning = stats("ja", 30, complete=False, total_bytes=None)  # nobody knows what it is the beginning of
+    assert weigh_languages([beginning], "lines", {}) == [("ja", 30, "incomplete")]
     by_paper = weigh_languages(entries, "paper_cc_gb", table)
     assert by_paper[2] == ("yi", 0, "missing")
     assert by_paper[0] == ("ka", float(table["ka"].facts["paper_cc_gb"]), "paper_cc_gb")
@@ -71,7 +80,10 @@ def test_unknown_columns_and_languages():
     [
         ("ka\t-1\n", "line 2: n of 'ka' is '-1'"),
         ("ka\t1\nru\tmany\n", "line 3: n of 'ru' is 'many'"),
-        ("ka\t1\nka\t2\n", "line 3: 'ka' stands twice"),
+        ("ka\t1\nka\t2\n", "line 3: language 'ka' stands twice"),
+        ("ka\tnan\n", "line 2: n of 'ka' is 'nan'"),
+        ("ka\t1\n../x\t2\n", r"line 3: '\.\./x' is not a language code"),
+        ("\t2\n", "line 2: '' is not a language code"),
         ("", "no language in it"),
     ],
 )
@@ -79,6 +91,14 @@ def test_bad_weights_file(tmp_path, rows, message):
     (tmp_path / "w.tsv").write_text("language\tn\n" + rows)
     with pytest.raises(VocapError, match=rf"w\.tsv.*{message}"):
         read_weights(tmp_path / "w.tsv")
+
+
+def test_whole_weights_are_whole_numbers(tmp_path):
+    (tmp_path / "w.tsv").write_text(
+        "language\tn\tsource\nru\t5392\tlines\nka\t0.5\tmine\nja\t7.0\tmine\nla\t0\t\n"
+    )
+    weights = read_weights(tmp_path / "w.tsv")
+    assert list(map(str, weights.items())) == ["('ru', 5392)", "('ka', 0.5)", "('ja', 7)", "('la', 0)"]
 
 
 @pytest.mark.parametrize("seed", range(20))

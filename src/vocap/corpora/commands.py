@@ -142,6 +142,9 @@ def _progress(language: str, every_s: float = 30.0):
     return tell
 
 
+STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # of a stats.json: what weighing needs
+
+
 @click.command
 @click.argument("stats", nargs=-1, required=True, type=click.Path(dir_okay=False), metavar="STATS.json...")
 @click.option("--by", default="lines", show_default=True, help="lines, bytes, or a numeric column of the table.")
@@ -161,12 +164,19 @@ def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> No
     absent = [language for language, n, _ in rows if not n]
     if absent:
         log.warning("no text, left out from here on: %s", " ".join(absent))
+    parts = [language for language, _, source in rows if source == "incomplete"]
+    if parts:
+        log.warning(
+            "n is of the part that was read, since the size of the whole is unknown: %s; weigh by a column of the "
+            "table, or read all of it",
+            " ".join(parts),
+        )
 
 
 def _read_stats(path: str) -> dict:
     try:
         entry = json.loads(Path(path).read_bytes())
-        complete = isinstance(entry["language"], str) and {"kept", "n", "n_bytes", "complete"} <= entry.keys()
+        complete = isinstance(entry["language"], str) and entry.keys() >= STATS
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; make it with: vocap sample") from None
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from vocap.errors import UsageError, VocapError
 from vocap.languages import Language
 from vocap.tsv import read_tsv
+
+CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # a folder's name, and a part of a comma-separated list
 
 
 def sampling_probabilities(n: Sequence[float] | np.ndarray, alpha: float) -> np.ndarray:
@@ -36,8 +39,9 @@ def weigh_languages(
     """Rows `language, n, source` from the contents of `stats.json` files, in their order.
 
     `by`: `lines` or `bytes` of each corpus, or a numeric column of `table` (called `where` in messages);
-    `source` is that name, "extrapolated" where a scan limit left lines or bytes unread, "missing" (n = 0) where
-    there is no text. Raises VocapError for a column or a cell that has no number above 0, and for a language
+    `source` is that name; "extrapolated" where lines or bytes were left unread and n is scaled up to them;
+    "incomplete" where it is not, since nobody knows how much there is; "missing" (n = 0) where there is no text.
+    Raises VocapError for a column or a cell that has no number above 0, and for a language
     that stands twice.
     """
     rows: list[tuple[str, float, str]] = []
@@ -51,7 +55,8 @@ def weigh_languages(
             rows.append((language, 0, "missing"))
         elif by in ("lines", "bytes"):
             n = entry["n" if by == "lines" else "n_bytes"]
-            rows.append((language, n, by if entry["complete"] else "extrapolated"))
+            part = "incomplete" if entry["total_bytes"] is None else "extrapolated"
+            rows.append((language, n, by if entry["complete"] else part))
         else:
             rows.append((language, _cell(table, language, by, where), by))
     return rows
@@ -79,25 +84,25 @@ def _cell(table: Mapping[str, Language], language: str, column: str, where: str)
 
 
 def read_weights(path: str | os.PathLike) -> dict[str, float]:
-    """n by language, in the order of a table with columns `language` and `n`.
+    """n by language, in the order of a table with columns `language` and `n`; whole numbers are int.
 
-    Raises VocapError, naming file and line, for an n that is no number of 0 or more, or a language that stands
-    twice.
+    Raises VocapError, naming file and line, for what is no language code, a language that stands twice, or an n
+    that is no number of 0 or more.
     """
     weights: dict[str, float] = {}
     for number, row in enumerate(read_tsv(path, ("language", "n")), start=2):
-        language = row["language"]
+        language, where = row["language"], f"{path}, line {number}"
+        if not CODE.fullmatch(language):
+            raise VocapError(f"{where}: {language!r} is not a language code; use letters, digits, - and _")
+        if language in weights:
+            raise VocapError(f"{where}: language {language!r} stands twice; keep one of the rows")
         try:
             n = float(row["n"])
         except ValueError:
             n = math.nan
         if not (0 <= n < math.inf):
-            raise VocapError(
-                f"{path}, line {number}: n of {language!r} is {row['n']!r}; give a number of 0 or more"
-            )
-        if language in weights:
-            raise VocapError(f"{path}, line {number}: {language!r} stands twice; keep one of the lines")
-        weights[language] = n
+            raise VocapError(f"{where}: n of {language!r} is {row['n']!r}; give a number of 0 or more")
+        weights[language] = int(n) if n.is_integer() and n < 2**53 else n
     if not weights:
         raise VocapError(f"{path}: no language in it; make it with: vocap weigh")
     return weights
