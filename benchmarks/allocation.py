@@ -74,7 +74,7 @@ def write_language(
         path = folder / "models" / f"{size}.model"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"made" * 4096)
-    mark = piece_index.fingerprint(folder, sizes)
+    mark = piece_index.fingerprint(folder / "models", sizes)
     piece_index.save_index(piece_index.build(sizes, vocabularies, mark), folder / piece_index.NAME)
 
 
@@ -179,7 +179,8 @@ def read_models(root: Path, options: argparse.Namespace, sizes: list[int]) -> No
         (folder / piece_index.NAME).unlink(missing_ok=True)
     start = time.perf_counter()
     for language in range(options.models):
-        piece_index.load_or_build(root / f"l{language:02}")
+        folder = root / f"l{language:02}"
+        piece_index.load_or_build(folder / piece_index.NAME, folder / "models", sizes)
     spent = time.perf_counter() - start
     each = spent / (options.models * options.sizes)
     whole = each * options.languages * options.sizes

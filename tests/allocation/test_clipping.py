@@ -4,11 +4,15 @@ import random
 
 import pytest
 import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
 
+from tests.vocabularies.made import made_text
 from vocap.allocation.characters import required_characters
 from vocap.allocation.clipping import clip
 from vocap.errors import UsageError
+from vocap.vocabularies.characters import character_counts
 from vocap.vocabularies.model_file import read_pieces
+from vocap.vocabularies.training import Unreachable, train
 
 
 def test_last_slice_goes_first_lowest_score_first():
@@ -39,9 +43,10 @@ def test_exactly_the_characters_fit_and_one_less_does_not():
     everything = iter([{}, {"ab": -1.0, "a": -1.0, "b": -1.0}])
     assert clip(["a", "ab", "b", "z"], 3, everything) == (["a", "b", "z"], ["ab"])
     with pytest.raises(
-        UsageError, match=r"total of 7 .* 2 pieces .* below the 3 required characters; use at least 8"
+        UsageError,
+        match=r"total of 7 .* 2 pieces .* 3 single characters \(1 of them required\).*at least 8, or leave out",
     ):
-        clip(["a", "ab", "b", "z"], 2, iter([{}, {"ab": -1.0}]))
+        clip(["a", "ab", "b", "z"], 2, iter([{}, {"ab": -1.0}]), ["z"])
 
 
 @pytest.mark.parametrize("coverage", [0.98, 0.99, 0.9995, 1.0])
@@ -66,13 +71,37 @@ def test_one_language_is_what_sentencepiece_requires(tmp_path, coverage):
     assert required_characters([counts], [1.0], coverage) == expected
 
 
-def test_languages_count_by_q_and_not_by_their_text():
-    small, large = {"s": 9, "r": 1}, {"l": 900_000, "m": 100_000}
-    # shares 0.45, 0.05, 0.45, 0.05: at 0.9 two are enough
-    assert required_characters([small, large], [0.5, 0.5], 0.9) == ["l", "s"]
-    # shares 0.009, 0.001, 0.891, 0.099: l and m make 0.99
-    assert required_characters([small, large], [0.01, 0.99], 0.99) == ["l", "m"]
-    assert required_characters([small, large], [0.01, 0.99], 0.9901) == ["l", "m", "s"]
+def test_a_long_line_counts_more_than_a_short_one():
+    """Ten lines by Equation 3: 5 of 9 s and 1 r, 5 of 1 l and 1 m; 60 characters, of which s makes 45."""
+    short, long = {"l": 1.0, "m": 1.0}, {"s": 9.0, "r": 1.0}
+    assert required_characters([short, long], [0.5, 0.5], 0.75) == ["s"]
+    assert required_characters([short, long], [0.5, 0.5], 0.76) == ["l", "s"]  # equal ones by code point
+    # a hundredth as many long lines: 99 l, 99 m, 9 s, 1 r of 208
+    assert required_characters([short, long], [0.99, 0.01], 0.95) == ["l", "m"]
+    assert required_characters([short, long], [0.99, 0.01], 0.99) == ["l", "m", "s"]
+
+
+@pytest.mark.parametrize("coverage", [0.98, 0.9995])
+def test_they_are_those_of_a_sample_that_is_drawn(coverage):
+    """A sample with each language's lines in proportion to q, counted by SentencePiece's trainer."""
+    texts = {
+        "latin": made_text("latin", 300),
+        "kana": made_text("kana", 200),
+        "cyrillic": made_text("cyrillic", 100),
+    }
+    times = {"latin": 1, "kana": 3, "cyrillic": 2}  # each line so often: 300, 600 and 200 lines
+    sample = [line for name, lines in texts.items() for line in lines * times[name]]
+    per_line = [
+        {character: count / len(lines) for character, count in character_counts([lines]).items()}
+        for lines in texts.values()
+    ]
+    with pytest.raises(Unreachable) as below:
+        train(sample, 4, coverage)
+    proto = sentencepiece_model_pb2.ModelProto.FromString(train(sample, below.value.least, coverage))
+    expected = {entry.piece for entry in proto.pieces[3:]}
+    found = required_characters(per_line, [300 / 1100, 600 / 1100, 200 / 1100], coverage)
+    assert set(found) == expected and found == sorted(found)
+    assert len(found) < len(character_counts([sample]))
 
 
 def test_no_counts_require_nothing():

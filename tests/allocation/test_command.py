@@ -48,8 +48,8 @@ def train(folder, lines):
         rows.append((size, size, alp, None, total / len(lines), "ok"))
     write_tsv(folder / "curve.tsv", COLUMNS, rows)
     counts = character_counts([lines])
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    write_tsv(folder / "characters.tsv", ("character", "count"), ordered)
+    rows = [(character, count, count / len(lines)) for character, count in counts.items()]
+    write_tsv(folder / "characters.tsv", ("character", "count", "per_line"), rows)
 
 
 def processor_of(folder, size):
@@ -207,20 +207,21 @@ def weights(folder, text):
 
 
 BAD = {
-    "characters": (None, 20, [], 2, r"total of 20 .* below the \d+ required characters; use at least \d+"),
+    "characters": (None, 20, [], 2, r"total of 20 .* \d+ single characters \(\d+ of them req.*at least \d+"),
+    "coverage": (None, 420, ["--coverage", "0.5"], 2, r"--coverage.*0\.98<=x<=1"),
     "tiny": (None, 3, [], 2, r"--total 3: .*greater than or equal to 6"),
     "beta": (None, 420, ["--beta", "nan"], 2, r"--beta nan: "),
     "rule": (None, 420, ["--rule", "best"], 2, r"paper.*cost-aware"),
     "without": (None, 420, ["--without", "xx"], 2, r"--without names 'xx'.*they have: aa, bb, cc"),
     "nobody": (None, 420, ["--without", "aa,bb,cc"], 2, r"no language is left"),
-    "folder": (lambda f: shutil.rmtree(f / "v" / "bb"), 420, [], 2, r"v/bb/curve\.tsv: .*'bb'.*--without bb"),
-    "all folders": (lambda f: shutil.rmtree(f / "v"), 420, [], 2, r"/v: no such folder"),
+    "folder": (lambda f: shutil.rmtree(f / "v" / "bb"), 420, [], 1, r"v/bb/curve\.tsv: .*'bb'.*--without bb"),
+    "all folders": (lambda f: shutil.rmtree(f / "v"), 420, [], 1, r"/v: no such folder"),
     "model": (
         lambda f: (f / "v" / "bb" / "models" / "200.model").unlink(),
         420,
         [],
         1,
-        r"200\.model: no such model.*curve\.tsv calls size 200 ok; train it again",
+        r"200\.model: no such model.*the curve calls size 200 ok; train it again",
     ),
     "corrupt model": (
         lambda f: (f / "v" / "bb" / "models" / "200.model").write_bytes(b"\xff" * 999),
@@ -235,10 +236,10 @@ BAD = {
         420,
         [],
         1,
-        r"w\.tsv, line 3: n of bb is '-1'",
+        r"w\.tsv, line 3: n of 'bb' is '-1'",
     ),
-    "nan": (lambda f: weights(f, "language\tn\naa\tnan\n"), 420, [], 1, r"w\.tsv, line 2: n of aa is 'nan'"),
-    "word": (lambda f: weights(f, "language\tn\naa\tmany\n"), 420, [], 1, r"w\.tsv, line 2: n of aa is 'many'"),
+    "nan": (lambda f: weights(f, "language\tn\naa\tnan\n"), 420, [], 1, r"w\.tsv, line 2: n of 'aa' is 'nan'"),
+    "word": (lambda f: weights(f, "language\tn\naa\tmany\n"), 420, [], 1, r"w\.tsv, line 2: n of 'aa' is 'many'"),
     "twice": (
         lambda f: weights(f, "language\tn\naa\t1\naa\t2\n"),
         420,
@@ -255,9 +256,9 @@ BAD = {
     ),
     "column": (lambda f: weights(f, "language\tlines\naa\t1\n"), 420, [], 1, r"w\.tsv, line 1: no column n"),
     "no weights": (lambda f: (f / "w.tsv").unlink(), 420, [], 1, r"w\.tsv: no such file"),
-    "all zero": (lambda f: weights(f, "language\tn\naa\t0\n"), 420, [], 2, r"no language is left"),
+    "all zero": (lambda f: weights(f, "language\tn\naa\t0\n"), 420, [], 1, r"no language to allocate"),
     "character counts": (
-        lambda f: (f / "v" / "cc" / "characters.tsv").write_text("character\tcount\na\tb\n"),
+        lambda f: (f / "v" / "cc" / "characters.tsv").write_text("character\tcount\tper_line\na\tb\t1\n"),
         420,
         [],
         1,
@@ -277,6 +278,37 @@ def test_bad_input_is_named_and_nothing_is_written(folder, case):
     last = " ".join(run.stderr.split())
     assert re.search(message, last), last
     assert not (folder / "out").exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_left_alone(trained, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    run = allocate(trained, 420, output=tmp_path / "out")
+    assert run.returncode == 2 and "'-o' / '--output'" in run.stderr and "is a file" in run.stderr
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_lower_coverage_requires_fewer_characters(trained):
+    required = {}
+    for coverage in ("0.98", "0.9995"):
+        assert allocate(trained, 540, "--coverage", coverage, output=coverage).returncode == 0
+        *_, summary = results(trained, coverage)
+        required[coverage] = summary["required_characters"]
+        assert summary["settings"]["coverage"] == float(coverage)
+    expected = Counter()
+    n = {code: value**0.7 for code, (_, _, value) in LANGUAGES.items()}
+    for code, (script, seed, _) in LANGUAGES.items():
+        for character, count in character_counts([made_text(script, 150, seed)]).items():
+            expected[character] += n[code] / sum(n.values()) * count / 150
+    for coverage, number in required.items():
+        shares = sorted(expected.values(), reverse=True)
+        assert sum(shares[: number - 1]) < float(coverage) * sum(shares) <= sum(shares[:number])
+    assert required["0.98"] < required["0.9995"]
+
+
+def test_n_is_printed_as_in_the_weights(folder):
+    weights(folder, "language\tn\naa\t5392\nbb\t70.5\ncc\t20.0\n")
+    assert allocate(folder, 420).returncode == 0
+    assert [row["n"] for row in results(folder)[0]] == ["5392", "70.5", "20"]
 
 
 def test_write_that_fails_half_way_leaves_what_was_there(folder):

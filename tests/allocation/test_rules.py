@@ -159,24 +159,26 @@ def test_bound_is_tight_where_nothing_is_shared_and_room_is_for_all():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_union_counts_what_sets_hold(seed):
-    """Any walk up and down, and the cost of every size at every stop."""
+    """Random steps up, and the cost of every size at every stop."""
     rng = np.random.default_rng(seed)
     case = Case(seed, languages=4, sizes=5)
     problem = case.problem(50, ["c0", "z"])
     union = Union(problem, [int(rng.integers(5)) for _ in range(4)])
     for _ in range(30):
-        language, rank = int(rng.integers(4)), int(rng.integers(5))
+        language = int(rng.integers(4))
         others, added = union.costs(language)
         for t, extra in enumerate(added.tolist()):
             ranks = [*union.ranks[:language], t, *union.ranks[language + 1 :]]
             assert others + extra == len(case.union(ranks, ["c0", "z"]))
-        if union.ranks[language] < 4:
-            ranks = list(union.ranks)
-            ranks[language] += 1
-            assert union.size + union.growth(language) == len(case.union(ranks, ["c0", "z"]))
-        union.move(language, rank)
-        assert union.ranks[language] == rank
-        assert union.size == len(case.union(union.ranks, ["c0", "z"]))
+        if union.ranks[language] == 4:
+            union = Union(problem, [int(rng.integers(5)) for _ in range(4)])
+            continue
+        ranks = list(union.ranks)
+        ranks[language] += 1
+        grown = union.size + union.growth(language)
+        union.step(language)
+        assert union.ranks == ranks
+        assert union.size == grown == len(case.union(ranks, ["c0", "z"]))
 
 
 def test_falling_curve_stops_at_its_top():

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from sentencepiece import SentencePieceProcessor
 
-from tests.tokenizers.made import NUMBERS, SIZES, TOKENS, Made, make_stages
+from tests.tokenizers.made import NUMBERS, SIZES, TOKENS, Made, made_lines, make_stages
 from vocap import cli
 from vocap.tokenizers import fitting
 from vocap.tsv import read_tsv, write_tsv
+from vocap.vocabularies.training import train
 
 
 @pytest.fixture(scope="module")
@@ -162,20 +163,48 @@ def test_pieces_that_hold_a_symbol_go_first():
         fitting.make_room(pieces, scores, [], 5)
 
 
-def test_a_missing_character_of_the_sample_takes_the_place_of_the_lowest_piece(copy, tmp_path):
-    owners = vocabulary(copy)
-    gone = [piece for piece in owners if len(piece) == 1 and owners[piece] == "ka"][:2]
-    write_tsv(
-        copy.root / "allocation" / "vocabulary.tsv",
-        ("piece", "languages"),
-        [(piece, codes) for piece, codes in owners.items() if piece not in gone],
+def test_a_required_character_of_no_language_is_a_piece_like_the_others(copy, tmp_path):
+    owners = vocabulary(copy) | {"\u1e9e": "", "\u0416": ""}
+    write_tsv(copy.root / "allocation" / "vocabulary.tsv", ("piece", "languages"), list(owners.items()))
+    processor, account, description = fit(copy, tmp_path / "t", "--symbol", "\u0416")
+    total = processor.get_piece_size()
+    assert total == len(owners) + 5 == description["total"]
+    assert {processor.id_to_piece(index) for index in range(4, total - 1)} == set(owners)
+    rows = {row["piece"]: row for row in account}
+    assert {piece for piece, row in rows.items() if row["status"] == "character"} == {"\u1e9e"}
+    assert rows["\u0416"]["status"] == "symbol"
+    assert description["characters_added"] == 1 and description["dropped"] == 0
+    assert rows["\u1e9e"]["languages"] == ""
+    scored = [float(row["score"]) for row in account if row["status"] == "ok"]
+    assert float(rows["\u1e9e"]["score"]) == min(scored) - 10
+    assert processor.unk_id() not in processor.encode("\u1e9e")
+
+
+def test_the_sample_has_no_say_in_the_pieces(copy, tmp_path):
+    """Languages that the allocation leaves out are in the sample, and the vocabulary stays as it was allocated."""
+    mix = copy.root / "mix.txt"
+    mix.write_text(
+        mix.read_text(encoding="utf-8") + "\u10d8\u10d9 \u0639\u0631\u0628\u064a\n" * 3000, encoding="utf-8"
     )
-    processor, account, description = fit(copy, tmp_path / "t")
-    status = {row["piece"]: row["status"] for row in account}
-    assert [status[character] for character in gone] == ["character"] * 2
-    assert description["characters_added"] == description["dropped"] == 2
-    assert processor.get_piece_size() == len(owners) - 2 + 5
-    assert processor.unk_id() not in processor.encode("".join(gone))
+    processor, _, description = fit(copy, tmp_path / "t")
+    owners = vocabulary(copy)
+    total = processor.get_piece_size()
+    assert {processor.id_to_piece(index) for index in range(4, total - 1)} == set(owners)
+    assert description["dropped"] == description["characters_added"] == 0
+    assert processor.unk_id() in processor.encode("\u0639")
+
+
+def test_weights_are_of_the_allocations_languages_only(stages, tmp_path):
+    """A language of the table that the allocation leaves out takes no share of the mixture."""
+    shutil.copytree(stages.root, tmp_path / "more")
+    with open(tmp_path / "more" / "weights.tsv", "a", encoding="utf-8") as file:
+        file.write("ru\t900000\tlines\n")
+    models = []
+    for made in (stages, Made(tmp_path / "more")):
+        out = tmp_path / "t" / made.root.name
+        fit(made, out)
+        models.append((out / "sentencepiece.model").read_bytes())
+    assert models[0] == models[1]
 
 
 def test_the_same_call_gives_the_same_bytes(stages, tmp_path):
@@ -202,12 +231,24 @@ def damage(copy: Made, name: str) -> list[str]:
         proto.normalizer_spec.add_dummy_prefix = False
         model.write_bytes(proto.SerializeToString())
         return [str(model), "another normaliser", "one release"]
+    if name == "model is of another run":
+        model.write_bytes(train(made_lines("ka", 1500, seed=9), SIZES["ka"], threads=1))
+        return [str(model), "it lacks", "run vocap allocate again"]
     if name == "language without weight":
         (copy.root / "weights.tsv").write_text("language\tn\nen\t1\nzh\t2\n", encoding="utf-8")
         return ["weights.tsv", "'ka'", "positive number"]
     if name == "weight is no number":
         (copy.root / "weights.tsv").write_text("language\tn\nen\tmany\n", encoding="utf-8")
         return ["weights.tsv, line 2", "'many'"]
+    if name == "weight is negative":
+        (copy.root / "weights.tsv").write_text("language\tn\nen\t3\nka\t-3\n", encoding="utf-8")
+        return ["weights.tsv, line 3", "'-3'"]
+    if name == "language twice in the weights":
+        (copy.root / "weights.tsv").write_text("language\tn\nen\t3\nen\t3\n", encoding="utf-8")
+        return ["weights.tsv, line 3", "'en' stands twice"]
+    if name == "code that is a path":
+        (copy.root / "weights.tsv").write_text("language\tn\n../en\t3\n", encoding="utf-8")
+        return ["weights.tsv, line 2", "'../en'"]
     if name in ("curve without the size", "curve without tokens"):
         curve = copy.root / "vocabularies" / "ka" / "curve.tsv"
         row = "300\t9" if "size" in name else "200\t"
@@ -231,9 +272,12 @@ def damage(copy: Made, name: str) -> list[str]:
     if name == "no allocation":
         (folder / "allocation.tsv").unlink()
         return ["allocation.tsv", "no such file"]
-    if name == "T below the characters":
-        (folder / "vocabulary.tsv").write_text("piece\tlanguages\nა\tka\nაბ\tka\n", encoding="utf-8")
-        return ["T = 7 is too small", "raise the allocation's total"]
+    if name == "piece of a language that is not allocated":
+        (folder / "vocabulary.tsv").write_text("piece\tlanguages\na\ten\nab\ten,ja\n", encoding="utf-8")
+        return ["vocabulary.tsv, line 3", "'ab'", "'ja'", "allocation.tsv lacks"]
+    if name == "long piece of no language":
+        (folder / "vocabulary.tsv").write_text("piece\tlanguages\nab\t\n", encoding="utf-8")
+        return ["vocabulary.tsv, line 2", "'ab' is of no language"]
     assert name == "special token"
     (folder / "vocabulary.tsv").write_text("piece\tlanguages\n<mask>\ten\n", encoding="utf-8")
     return ["'<mask>'"]
@@ -245,8 +289,12 @@ def damage(copy: Made, name: str) -> list[str]:
         "model is missing",
         "model is corrupt",
         "model normalises differently",
+        "model is of another run",
         "language without weight",
         "weight is no number",
+        "weight is negative",
+        "language twice in the weights",
+        "code that is a path",
         "curve without the size",
         "curve without tokens",
         "sample is missing",
@@ -255,7 +303,8 @@ def damage(copy: Made, name: str) -> list[str]:
         "piece stands twice",
         "size is no number",
         "no allocation",
-        "T below the characters",
+        "piece of a language that is not allocated",
+        "long piece of no language",
         "special token",
     ],
 )
@@ -274,4 +323,17 @@ def test_wrong_calls_are_named(stages, tmp_path, capsys):
     assert "--symbol" in capsys.readouterr().err
     assert run("fit", *stages.options, "--scores", "best", "-o", tmp_path / "t") == 2
     assert run("fit", *stages.options[2:], "-o", tmp_path / "t") == 2
+    assert (
+        run("fit", *stages.options, "--coverage", "0.99", "-o", tmp_path / "t") == 2
+    )  # decided by vocap allocate
     assert not (tmp_path / "t").exists()
+
+
+def test_rows_that_do_not_fit_are_a_wrong_call(copy, tmp_path, capsys):
+    owners = [(piece, codes) for piece, codes in vocabulary(copy).items() if len(piece) == 1]
+    write_tsv(copy.root / "allocation" / "vocabulary.tsv", ("piece", "languages"), owners)
+    total = len(owners) + 5
+    assert run("fit", *copy.options, "--byte-fallback", "--symbol", "<x>", "-o", tmp_path / "t") == 2
+    message = capsys.readouterr().err
+    assert f"T = {total} is too small by 257" in message and "257 rows of byte fallback and symbols" in message
+    assert "raise the allocation's total" in message and not (tmp_path / "t").exists()

@@ -69,6 +69,12 @@ def test_a_bad_model_is_named_and_leaves_nothing(model, tmp_path, capsys, damage
     assert not (tmp_path / "t").exists()
 
 
+def test_an_empty_language_is_a_wrong_call(model, tmp_path, capsys):
+    assert run("mono", "--model", model, "--language", " ", "-o", tmp_path / "t") == 2
+    assert "--language is empty" in capsys.readouterr().err
+    assert not (tmp_path / "t").exists()
+
+
 def test_a_file_in_the_place_of_the_folder_is_left_alone(model, tmp_path, capsys):
     (tmp_path / "t").write_text("mine", encoding="utf-8")
     assert run("mono", "--model", model, "--language", "ka", "-o", tmp_path / "t") == 2

@@ -9,6 +9,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 from tests.vocabularies.made import made_text, write_lines
 from tests.vocabularies.test_alp import naive_alp
+from vocap.vocabularies.index import read_index
 
 
 def vocap(*arguments, cwd=None, hash_seed="0"):
@@ -39,9 +40,9 @@ def train(corpus, out, size, train="train.txt", heldout="heldout.txt", **how):
     )
 
 
-def curve(corpus, out, *sizes):
+def curve(corpus, out, *sizes, models="models", name="curve.tsv"):
     return vocap(
-        *("curve", "--train", corpus / "train.txt", "--models", out / "models", "-o", out / "curve.tsv"),
+        *("curve", "--train", corpus / "train.txt", "--models", out / models, "-o", out / name),
         *("--characters", out / "characters.tsv", "--index", out / "pieces.npz"),
         *(out / "points" / f"{size}.tsv" for size in sizes),
     )
@@ -87,9 +88,12 @@ def test_from_text_to_curve(corpus, tmp_path):
     assert table[2] == list(row.values())
     assert (out / "pieces.npz").stat().st_size > 0
     characters = [line.split("\t") for line in (out / "characters.tsv").read_text(encoding="utf-8").splitlines()]
-    assert characters[0] == ["character", "count"]
+    assert characters[0] == ["character", "count", "per_line"]
     assert characters[1][0] == "\u2581"
-    assert [int(count) for _, count in characters[1:]] == sorted((int(c) for _, c in characters[1:]), reverse=True)
+    counts = [int(count) for _, count, _ in characters[1:]]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] == len(lines) + sum(line.count(" ") for line in lines)
+    assert [float(per_line) for *_, per_line in characters[1:]] == [count / 300 for count in counts]
 
 
 def test_the_same_bytes_wherever_it_runs(corpus, tmp_path):
@@ -112,7 +116,7 @@ def test_a_language_without_text(corpus, tmp_path):
     (corpus / "train.txt").write_bytes(b"")
     done = curve(corpus, out, 200)
     assert done.returncode == 0, done.stderr
-    assert (out / "characters.tsv").read_text() == "character\tcount\n"
+    assert (out / "characters.tsv").read_text() == "character\tcount\tper_line\n"
 
 
 def test_no_heldout_lines_leave_one_cell_empty(corpus, tmp_path):
@@ -176,6 +180,29 @@ def test_curve_says_which_point_to_delete(corpus, tmp_path):
     model.write_bytes(good)
     point.write_text(point.read_text().replace("200\t200", "200\t201"))
     assert "200 pieces, but" in curve(corpus, tmp_path, 200).stderr
+
+
+def test_curve_indexes_the_models_it_is_given_whatever_its_own_name(corpus, tmp_path):
+    """Beside another curve.tsv and other models, which are of no concern."""
+    assert train(corpus, tmp_path, 200).returncode == 0
+    (tmp_path / "models").rename(tmp_path / "kept")
+    (tmp_path / "curve.tsv").write_text("size\talp\tstatus\n999\t-1\tok\n")
+    done = curve(corpus, tmp_path, 200, models="kept", name="mine.tsv")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mine.tsv").read_text() == (tmp_path / "points" / "200.tsv").read_text()
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "kept" / "200.model"))
+    index = read_index(tmp_path / "pieces.npz")
+    assert index.sizes.tolist() == [200]
+    assert set(index.strings(index.piece)) == {processor.id_to_piece(number) for number in range(3, 200)}
+
+
+def test_curve_of_a_bad_text_writes_nothing(corpus, tmp_path):
+    assert train(corpus, tmp_path, 200).returncode == 0
+    (corpus / "train.txt").write_bytes(b"good\ncaf\xe9\n")
+    done = curve(corpus, tmp_path, 200)
+    assert done.returncode == 1
+    assert "train.txt, line 2: not UTF-8" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "models", "points"]
 
 
 def test_curve_refuses_a_size_twice(corpus, tmp_path):

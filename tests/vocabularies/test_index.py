@@ -12,9 +12,7 @@ import sentencepiece
 
 from tests.vocabularies.made import made_text
 from vocap.errors import VocapError
-from vocap.tsv import write_tsv
-from vocap.vocabularies.curve import COLUMNS
-from vocap.vocabularies.index import NAME, build, load_or_build, read_index, save_index, write_index
+from vocap.vocabularies.index import NAME, build, load_or_build, read_index, save_index
 
 
 def members(index, rank):
@@ -62,6 +60,7 @@ def test_bytes_depend_on_nothing_but_the_pieces(tmp_path):
 
 
 TEXT = made_text("latin", 120)
+SIZES = (60, 80)
 
 
 def train(path, size, text=TEXT):
@@ -74,17 +73,19 @@ def train(path, size, text=TEXT):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two sizes that are ok and one that is not."""
+    """A language with models of two sizes."""
     folder = tmp_path / "xx"
-    for size in (60, 80):
+    for size in SIZES:
         train(folder / "models" / f"{size}.model", size)
-    rows = [(20, "", "", "", "", "too small"), (60, 60, -9.0, "", 3.0, "ok"), (80, 80, -8.0, "", 3.0, "ok")]
-    write_tsv(folder / "curve.tsv", COLUMNS, rows)
     return folder
 
 
+def load(folder, sizes=SIZES):
+    return load_or_build(folder / NAME, folder / "models", list(sizes))
+
+
 def test_real_models_without_their_meta_pieces(folder):
-    write_index(folder, folder / NAME)
+    load(folder)
     index = read_index(folder / NAME)
     assert index.sizes.tolist() == [60, 80]
     for rank, size in enumerate((60, 80)):
@@ -95,23 +96,22 @@ def test_real_models_without_their_meta_pieces(folder):
 
 
 def test_made_once_and_again_when_a_model_changes(folder):
-    made = load_or_build(folder)
+    made = load(folder)
     before = (folder / NAME).stat()
-    assert set(members(load_or_build(folder), 1)) == set(members(made, 1))
+    assert set(members(load(folder), 1)) == set(members(made, 1))
     assert (folder / NAME).stat().st_mtime_ns == before.st_mtime_ns
     # the same folder touched, as a checkout or a copy does: still good
     os.utime(folder / "models" / "60.model", (1, 1))
-    load_or_build(folder)
+    load(folder)
     assert (folder / NAME).stat().st_mtime_ns == before.st_mtime_ns
     # another model of the same size
     train(folder / "models" / "80.model", 80, made_text("latin", 120, seed=2))
-    fresh = load_or_build(folder)
+    fresh = load(folder)
     assert set(members(fresh, 1)) != set(members(made, 1))
     assert set(members(read_index(folder / NAME), 1)) == set(members(fresh, 1))
     # a size that is no longer ok
-    rows = [(60, 60, -9.0, "", 3.0, "ok"), (80, "", "", "", "", "gone")]
-    write_tsv(folder / "curve.tsv", COLUMNS, rows)
-    assert load_or_build(folder).sizes.tolist() == [60]
+    assert load(folder, [60]).sizes.tolist() == [60]
+    assert read_index(folder / NAME).sizes.tolist() == [60]
 
 
 def _truncated(data):
@@ -134,12 +134,12 @@ DAMAGE = {
 
 @pytest.mark.parametrize("how", DAMAGE)
 def test_damaged_file_is_named_and_made_again(folder, how, caplog):
-    good = members(load_or_build(folder), 0)
+    good = members(load(folder), 0)
     data = (folder / NAME).read_bytes()
     (folder / NAME).write_bytes(DAMAGE[how](data))
     with pytest.raises(VocapError, match=rf"{NAME}: .*delete it"):
         read_index(folder / NAME)
-    assert members(load_or_build(folder), 0) == good
+    assert members(load(folder), 0) == good
     assert "reading the models instead" in caplog.text
     assert (folder / NAME).read_bytes() == data
 
@@ -173,10 +173,10 @@ def test_objects_are_never_unpickled(tmp_path):
 
 
 def test_missing_model_names_the_file_and_the_curve(folder):
-    load_or_build(folder)
+    load(folder)
     (folder / "models" / "80.model").unlink()
-    with pytest.raises(VocapError, match=r"80\.model: no such model, but .*curve\.tsv calls size 80 ok; train it"):
-        load_or_build(folder)
+    with pytest.raises(VocapError, match=r"80\.model: no such model, but the curve calls size 80 ok; train it"):
+        load(folder)
 
 
 def test_folder_that_cannot_be_written(folder, caplog):
@@ -190,7 +190,7 @@ def test_folder_that_cannot_be_written(folder, caplog):
         folder.chmod(0o500)
         undo = ["chmod", "700", folder]
     try:
-        index = load_or_build(folder)
+        index = load(folder)
     finally:
         subprocess.run(undo, check=True)
     assert index.sizes.tolist() == [60, 80]
@@ -199,6 +199,5 @@ def test_folder_that_cannot_be_written(folder, caplog):
 
 
 def test_language_without_any_model(tmp_path):
-    write_tsv(tmp_path / "curve.tsv", COLUMNS, [(20, "", "", "", "", "too small")])
-    write_index(tmp_path, tmp_path / NAME)
+    load(tmp_path, [])
     assert len(read_index(tmp_path / NAME).sizes) == 0

@@ -18,7 +18,6 @@ from vocap.vocabularies.model_file import (
     nested,
     read_model,
     read_pieces,
-    read_unigram,
 )
 
 # Loads every file named on standard input and encodes with those that are accepted; one JSON line for each.
@@ -99,21 +98,18 @@ def test_what_stands_in_a_good_model(tmp_path):
     assert [(kind == 2, kind == 3, kind == 6) for kind in pieces.types] == [
         (theirs.is_unknown(number), theirs.is_control(number), theirs.is_byte(number)) for number in range(400)
     ]
-    assert np.array_equal(read_unigram(path).scores, pieces.scores)
     assert read_model(path).trainer_spec.vocab_size == 400
     lines = made_text("latin", 50, seed=3)
     assert load_processor(path).encode(lines) == theirs.encode(lines)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "word", "char"])
-def test_other_model_types_are_tokenizers_but_no_unigrams(kind, tmp_path):
+def test_other_model_types_are_tokenizers_too(kind, tmp_path):
     path = tmp_path / "other.model"
     path.write_bytes(train_model(size=90, model_type=kind, hard_vocab_limit=False))
     lines = made_text("latin", 20)
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(path))
     assert load_processor(path).encode(lines) == theirs.encode(lines)
-    with pytest.raises(VocapError, match=f"other.model: a {kind} model where a unigram model is needed"):
-        read_unigram(path)
 
 
 def test_files_that_are_no_files(tmp_path):

@@ -2,31 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from vocap.vocabularies.characters import COVERAGE, SEPARATOR
+from vocap.vocabularies import COVERAGE, characters
 
 
 def required_characters(
-    counts: Sequence[Mapping[str, float]], q: Sequence[float], coverage: float = COVERAGE
+    per_line: Sequence[Mapping[str, float]], q: Sequence[float], coverage: float = COVERAGE
 ) -> list[str]:
-    """The most frequent characters of the multilingual mix that make up `coverage` of its text.
+    """The most frequent characters of the expected multilingual sample that make up `coverage` of it, sorted.
 
-    `counts[k]` is how often each character stands in the normalised text of language k, `q[k]` its probability
-    (Equation 3); languages enter by relative counts. Sorted by code point.
-
-    As in `TrainerInterface::LoadSentences`, characters are taken by falling frequency (then by code point) while
-    those already taken make up less than `coverage`; the tab, which stands for meta pieces, is counted, not taken.
+    `per_line[k]` is how often each character stands in a line of the normalised text of language k, `q[k]` the
+    probability of a line of it (Equation 3). A line of the sample then holds sum_k q_k per_line_k of a character,
+    and of these SentencePiece's rule takes the most frequent ones.
     """
-    shares: dict[str, float] = {}
-    for language, probability in zip(counts, q, strict=True):
-        total = sum(language.values())
-        for character, count in language.items():
-            shares[character] = shares.get(character, 0.0) + probability * count / total
-    whole = sum(shares[character] for character in sorted(shares))
-    required, covered = [], 0.0
-    for character in sorted(shares, key=lambda character: (-shares[character], character)):
-        if covered >= coverage * whole:
-            break
-        covered += shares[character]
-        if character != SEPARATOR:
-            required.append(character)
-    return sorted(required)
+    expected: dict[str, float] = {}
+    for frequencies, probability in zip(per_line, q, strict=True):
+        for character, frequency in frequencies.items():
+            expected[character] = expected.get(character, 0.0) + probability * frequency
+    return sorted(characters.required_characters(expected, coverage))

@@ -1,19 +1,20 @@
 """From the union of the chosen vocabularies to exactly the pieces that there is room for."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from vocap.allocation import SPECIALS
 from vocap.errors import UsageError
 
 
 def clip(
-    union: Iterable[str], capacity: int, slices: Iterator[Mapping[str, float]]
+    union: Iterable[str], capacity: int, slices: Iterator[Mapping[str, float]], required: Collection[str] = ()
 ) -> tuple[list[str], list[str]]:
     """The pieces kept, in the order of `union`, and the pieces dropped, the first to go first.
 
     `slices` gives candidates, piece to score (natural log), one mapping after the other as long as more must go:
     first the new pieces of the last step, then all pieces by their best score. Within a mapping the lowest score
-    goes first, then the first by code point; a single character never goes, required or not.
-    Raises UsageError where the capacity is below the characters alone.
+    goes first, then the first by code point; a single character never goes, `required` or not.
+    Raises UsageError where the capacity is below the single characters alone.
     """
     union = list(union)
     excess = len(union) - capacity
@@ -22,8 +23,10 @@ def clip(
     characters = sum(len(piece) == 1 for piece in union)
     if characters > capacity:
         raise UsageError(
-            f"a total of {capacity + 5} leaves room for {capacity} pieces beside the 5 special tokens, below the "
-            f"{characters} required characters; use at least {characters + 5}, or fewer languages"
+            f"a total of {capacity + SPECIALS} leaves room for {capacity} pieces beside the {SPECIALS} special "
+            f"tokens, but the chosen vocabularies hold {characters} single characters ({len(required)} of them "
+            f"required), which are never clipped; use a total of at least {characters + SPECIALS}, or leave out "
+            "languages"
         )
     present = set(union)
     dropped: dict[str, None] = {}

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from vocap.vocabularies import COVERAGE
+
 
 @click.command()
 @click.option(
@@ -11,7 +13,7 @@ import click
     type=click.Path(path_type=Path),
     required=True,
     metavar="DIR",
-    help="Holds LANG/curve.tsv and LANG/models/SIZE.model; LANG/pieces.npz, a faster index, is made when missing.",
+    help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an index, is made if missing.",
 )
 @click.option(
     "--weights",
@@ -48,11 +50,23 @@ import click
     show_default=True,
     help="Gains on the concave hull of the ALP curve, or on the curve as measured.",
 )
+@click.option(
+    "--coverage",
+    type=click.FloatRange(0.98, 1),
+    default=COVERAGE,
+    show_default=True,
+    help="Share of the multilingual sample's characters that must be pieces.",
+)
 @click.option("--without", default="", metavar="LANG,LANG", help="Languages to leave out.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="OUT", help="Folder to write."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="OUT",
+    help="Folder to write.",
 )
-def allocate(vocabularies, weights, total, alpha, beta, rule, search, curve, without, output):
+def allocate(vocabularies, weights, total, alpha, beta, rule, search, curve, coverage, without, output):
     """Share out a vocabulary of T among languages by their curves (Algorithm 1).
 
     Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the T - 5 merged pieces) and
@@ -62,10 +76,11 @@ def allocate(vocabularies, weights, total, alpha, beta, rule, search, curve, wit
 
     from pydantic import ValidationError
 
-    from vocap.allocation.inputs import gather, read_weights
+    from vocap.allocation.inputs import gather
     from vocap.allocation.results import describe, write_allocation
     from vocap.allocation.settings import Allocation
     from vocap.allocation.solution import solve
+    from vocap.corpora.weights import read_weights
     from vocap.errors import UsageError
     from vocap.vocabularies.model_file import read_pieces
 
@@ -84,9 +99,9 @@ def allocate(vocabularies, weights, total, alpha, beta, rule, search, curve, wit
         return dict(zip(model.pieces, model.scores.tolist(), strict=True))
 
     inputs = gather(vocabularies, read_weights(weights), codes)
-    solution = solve(inputs, settings, scores)
+    solution = solve(inputs, settings, scores, coverage)
     for warning in solution.warnings:
         log.warning("warning: %s", warning)
-    write_allocation(output, inputs, settings, solution)
+    write_allocation(output, inputs, settings, coverage, solution)
     for line in describe(settings, solution):
         click.echo(line)

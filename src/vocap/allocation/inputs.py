@@ -1,23 +1,16 @@
 """What an allocation starts from: weights, curves, indexes of pieces and characters, read and checked."""
 
-import logging
-import math
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.tsv import read_tsv
+from vocap.vocabularies.character_table import read_characters
 from vocap.vocabularies.curve import read_points
-from vocap.vocabularies.index import PieceIndex, load_or_build
-
-CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # a folder's name, and a part of a comma-separated list
-
-log = logging.getLogger(__name__)
+from vocap.vocabularies.index import NAME, PieceIndex, load_or_build
 
 
 @dataclass(frozen=True)
@@ -28,7 +21,7 @@ class LanguageInput:
     n: float
     index: PieceIndex
     alp: np.ndarray
-    characters: dict[str, int] | None  # None where there is no characters.tsv
+    characters: dict[str, float] | None  # how often each stands in a line; None where there is no characters.tsv
 
 
 @dataclass(frozen=True)
@@ -40,44 +33,23 @@ class Inputs:
     warnings: list[str] = field(default_factory=list)
 
 
-def read_weights(path: str | os.PathLike) -> dict[str, float]:
-    """n of every language, from the columns `language` and `n`; the order of the rows does not matter.
-
-    Raises VocapError, naming file and line, for a code that stands twice or an n that is no number of lines.
-    """
-    weights: dict[str, float] = {}
-    for line, row in enumerate(read_tsv(path, ("language", "n")), start=2):
-        language, where = row["language"], f"{path}, line {line}"
-        if not CODE.fullmatch(language):
-            raise VocapError(f"{where}: {language!r} is not a language code; use letters, digits, - and _")
-        if language in weights:
-            raise VocapError(f"{where}: language {language!r} stands twice; keep one of the rows")
-        try:
-            n = float(row["n"])
-        except ValueError:
-            n = math.nan
-        if not (math.isfinite(n) and n >= 0):
-            raise VocapError(f"{where}: n of {language} is {row['n']!r}; give a number, 0 or above")
-        weights[language] = n
-    return dict(sorted(weights.items()))
-
-
-def gather(directory: str | os.PathLike, weights: dict[str, float], without: Sequence[str] = ()) -> Inputs:
+def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
     """Read what `directory/{lang}/` has of every language of the weights, except those `without`.
 
     A language whose n is 0, or none of whose sizes is ok, is left out with a warning.
-    Raises UsageError for a folder that is missing or when no language remains, VocapError for damaged files.
+    The order of the weights has no say. Raises UsageError where `without` names what is not there or leaves no
+    language, VocapError for files that are missing or damaged, and where no language has anything.
     """
     directory = Path(directory)
     if not directory.is_dir():
-        raise UsageError(
+        raise VocapError(
             f"{directory}: no such folder of vocabularies; it should hold LANG/curve.tsv and LANG/models/"
         )
     unknown = [language for language in without if language not in weights]
     if unknown:
         raise UsageError(
             f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
-            f"they have: {', '.join(weights)}"
+            f"they have: {', '.join(sorted(weights))}"
         )
     left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
     warnings: list[str] = []
@@ -91,7 +63,7 @@ def gather(directory: str | os.PathLike, weights: dict[str, float], without: Seq
             continue
         folder = directory / language
         if not (folder / "curve.tsv").exists():
-            raise UsageError(
+            raise VocapError(
                 f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}; make its "
                 f"curve (vocap curve), remove its row from the weights, or pass --without {language}"
             )
@@ -100,11 +72,15 @@ def gather(directory: str | os.PathLike, weights: dict[str, float], without: Seq
             left_out[language] = "no size could be trained"
             warnings.append(f"{language} is left out: {folder / 'curve.tsv'} has no size that is ok")
             continue
-        index = load_or_build(folder)
+        index = load_or_build(folder / NAME, folder / "models", [point.size for point in points])
         alp = np.array([point.alp for point in points], np.float64)
-        languages.append(LanguageInput(language, n, index, alp, _read_characters(folder / "characters.tsv")))
+        table = folder / "characters.tsv"
+        characters = read_characters(table) or None if table.exists() else None
+        languages.append(LanguageInput(language, n, index, alp, characters))
     if not languages:
-        raise UsageError(f"{directory}: no language is left to allocate to; see the weights, and --without")
+        if without:
+            raise UsageError(f"--without {','.join(without)}: no language is left to allocate to; name fewer")
+        raise VocapError(f"{directory}: no language to allocate to: each has n = 0 or no size that is ok")
     missing = [entry.language for entry in languages if entry.characters is None]
     if missing:
         warnings.append(
@@ -113,18 +89,3 @@ def gather(directory: str | os.PathLike, weights: dict[str, float], without: Seq
             else "no characters.tsv for any language: no character is required beyond those of the vocabularies"
         )
     return Inputs(languages, left_out, warnings)
-
-
-def _read_characters(path: Path) -> dict[str, int] | None:
-    if not path.exists():
-        return None
-    counts = {}
-    for line, row in enumerate(read_tsv(path, ("character", "count")), start=2):
-        character, count = row["character"], row["count"]
-        if len(character) != 1 or not (count.isascii() and count.isdigit()) or character in counts:
-            raise VocapError(
-                f"{path}, line {line}: {character!r} {count!r} is not one new character and its count; "
-                "make the file again (vocap curve)"
-            )
-        counts[character] = int(count)
-    return counts if sum(counts.values()) else None

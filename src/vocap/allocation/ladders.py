@@ -75,20 +75,12 @@ class Union:
         """Take the language to its next size."""
         ladder = self.problem.ladders[language]
         rank = self.ranks[language] + 1
-        self._exchange(ladder.entering[rank], ladder.leaving[rank])
-        self.ranks[language] = rank
-
-    def step_back(self, language: int) -> None:
-        """Take the language to the size before."""
-        ladder, rank = self.problem.ladders[language], self.ranks[language]
-        self._exchange(ladder.leaving[rank], ladder.entering[rank])
-        self.ranks[language] = rank - 1
-
-    def _exchange(self, entering: np.ndarray, leaving: np.ndarray) -> None:
+        entering, leaving = ladder.entering[rank], ladder.leaving[rank]
         self.size += int(np.count_nonzero(self.count[entering] == 0))
         self.count[entering] += 1
         self.count[leaving] -= 1
         self.size -= int(np.count_nonzero(self.count[leaving] == 0))
+        self.ranks[language] = rank
 
     def costs(self, language: int) -> tuple[int, np.ndarray]:
         """The union of all the others, and how many pieces each size of this language would add to it [S]."""
@@ -101,13 +93,6 @@ class Union:
         edges = np.bincount(ladder.start[own], minlength=slots) - np.bincount(ladder.stop[own], minlength=slots)
         added = np.cumsum(edges)[:-1]
         return self.size - int(added[self.ranks[language]]), added
-
-    def move(self, language: int, rank: int) -> None:
-        """Take the language to any size."""
-        while self.ranks[language] < rank:
-            self.step(language)
-        while self.ranks[language] > rank:
-            self.step_back(language)
 
 
 def merge(

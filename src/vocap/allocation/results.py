@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from vocap.allocation import SPECIALS
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import SPECIALS, Assessment, Solution
+from vocap.allocation.solution import Assessment, Solution
 from vocap.files import replacing
 from vocap.tsv import format_cell
 
 COLUMNS = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
 
 
-def summarise(inputs: Inputs, settings: Allocation, solution: Solution) -> dict:
+def summarise(inputs: Inputs, settings: Allocation, coverage: float, solution: Solution) -> dict:
     """What `summary.json` holds."""
 
     def assessment(of: Assessment) -> dict:
@@ -27,7 +28,7 @@ def summarise(inputs: Inputs, settings: Allocation, solution: Solution) -> dict:
         }
 
     return {
-        "settings": settings.model_dump(),
+        "settings": {**settings.model_dump(), "coverage": coverage},
         "languages": len(solution.rows),
         "left_out": inputs.left_out,
         "special_tokens": SPECIALS,
@@ -48,16 +49,19 @@ def summarise(inputs: Inputs, settings: Allocation, solution: Solution) -> dict:
     }
 
 
-def write_allocation(output: str | os.PathLike, inputs: Inputs, settings: Allocation, solution: Solution) -> None:
+def write_allocation(
+    output: str | os.PathLike, inputs: Inputs, settings: Allocation, coverage: float, solution: Solution
+) -> None:
     """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay."""
     output = Path(output)
     created = not output.exists()
+    summary = summarise(inputs, settings, coverage, solution)
     texts = {
         "allocation.tsv": _table(COLUMNS, ([getattr(row, name) for name in COLUMNS] for row in solution.rows)),
         "vocabulary.tsv": _table(
             ("piece", "languages"), ((piece, ",".join(held)) for piece, held in solution.vocabulary.items())
         ),
-        "summary.json": [json.dumps(summarise(inputs, settings, solution), ensure_ascii=False, indent=2) + "\n"],
+        "summary.json": [json.dumps(summary, ensure_ascii=False, indent=2) + "\n"],
     }
     try:
         with ExitStack() as stack:  # every file is complete on the disk before the first is renamed

@@ -4,13 +4,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from vocap.allocation import SPECIALS
+
 
 class Allocation(BaseModel):
     """How one merged vocabulary is shared out; the fields are the options of `vocap allocate`."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    total: int = Field(ge=6, description="rows of the final tokenizer (T), its five special tokens included")
+    total: int = Field(
+        ge=SPECIALS + 1, description="rows of the final tokenizer (T), its five special tokens included"
+    )
     alpha: float = Field(0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)")
     beta: float = Field(
         0.7, ge=0, le=10, allow_inf_nan=False, description="weight of a language: q_i^beta (Equation 2)"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vocap.allocation import SPECIALS
 from vocap.allocation.bisection import allocate_bisect
 from vocap.allocation.bound import upper_bound
 from vocap.allocation.characters import required_characters
@@ -16,8 +17,8 @@ from vocap.allocation.ladders import Problem, Union, merge
 from vocap.allocation.settings import Allocation
 from vocap.corpora.weights import sampling_probabilities
 from vocap.errors import VocapError
+from vocap.vocabularies import COVERAGE
 
-SPECIALS = 5  # <s> <pad> </s> <unk> <mask>: rows of the tokenizer that are not pieces
 OTHER = {"paper": "cost-aware", "cost-aware": "paper"}
 
 
@@ -67,16 +68,24 @@ class Solution:
     warnings: list[str]
 
 
-def solve(inputs: Inputs, settings: Allocation, scores: Callable[[str, int], dict[str, float]]) -> Solution:
+def solve(
+    inputs: Inputs,
+    settings: Allocation,
+    scores: Callable[[str, int], dict[str, float]],
+    coverage: float = COVERAGE,
+) -> Solution:
     """Allocate. `scores(language, size)` gives the pieces of a model and their scores: only clipping needs them.
 
-    Raises UsageError for a total below the required characters.
+    `coverage` is the share of the multilingual sample's characters that must be pieces.
+    Raises UsageError for a total below the single characters, which are never clipped.
     """
     languages = inputs.languages
     q = sampling_probabilities([entry.n for entry in languages], settings.alpha)
     weights = q**settings.beta
     known = [which for which, entry in enumerate(languages) if entry.characters is not None]
-    required = required_characters([languages[k].characters for k in known], [float(q[k]) for k in known])
+    required = required_characters(
+        [languages[k].characters for k in known], [float(q[k]) for k in known], coverage
+    )
     problem = merge(
         [entry.language for entry in languages],
         [entry.index for entry in languages],
@@ -99,7 +108,8 @@ def solve(inputs: Inputs, settings: Allocation, scores: Callable[[str, int], dic
     union = Union(problem, choice.ranks)
     vocabulary = _pieces(inputs, problem, choice.ranks, required)
     assert len(vocabulary) == union.size, (len(vocabulary), union.size)
-    pieces, dropped = clip(vocabulary, problem.capacity, _slices(inputs, problem, choice, vocabulary, scores))
+    slices = _slices(inputs, problem, choice, vocabulary, scores)
+    pieces, dropped = clip(vocabulary, problem.capacity, slices, required)
     exhausted = [
         ladder.language for which, ladder in enumerate(problem.ladders) if next_gain(union, which) == -np.inf
     ]

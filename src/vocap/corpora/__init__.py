@@ -1,3 +1,5 @@
 """Text: sources, downloads, and a bounded sample of each language."""
 
+MAX_LINE_BYTES = 4192  # max_sentence_length, SentencePiece's default; it skips longer lines
+
 REVISION = 1  # raised by a commit that changes this stage's results, so that workflows run it again

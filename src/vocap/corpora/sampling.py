@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from vocap.corpora import MAX_LINE_BYTES
 from vocap.corpora.records import TextFile
 from vocap.errors import VocapError
-
-MAX_LINE_BYTES = 4192  # SentencePiece's max_sentence_length; it skips longer lines
 
 
 def _white_pairs() -> np.ndarray:

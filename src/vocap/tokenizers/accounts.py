@@ -69,11 +69,14 @@ def describe(kind: str, proto, settings: Mapping, scores: str, dead: int, **more
 
 
 def write_as_trained(
-    out: str | os.PathLike, kind: str, proto, settings: Mapping, owner: Sequence[str] = ()
+    out: str | os.PathLike, kind: str, proto, settings: Mapping, owner: Sequence[str] = (), **more
 ) -> dict:
-    """Write a tokenizer whose scores are SentencePiece's own: dead pieces are reported, not repaired."""
+    """Write a tokenizer whose scores are SentencePiece's own: dead pieces are reported, not repaired.
+
+    `owner` is the language of every piece, `more` what `description.json` says beside the usual.
+    """
     dead = dead_pieces(proto)
     owners = {entry.piece: owner for entry in proto.pieces}
-    description = describe(kind, proto, settings, "as SentencePiece trained them", len(dead))
+    description = describe(kind, proto, settings, "as SentencePiece trained them", len(dead), **more)
     write_tokenizer(out, proto, account(proto, owners, dict.fromkeys(dead, "dead"), dead), description)
     return description

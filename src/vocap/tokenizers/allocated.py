@@ -1,9 +1,11 @@
 """What an allocation chose: its languages, its vocabulary, and the models it took them from."""
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from vocap.corpora.weights import read_weights, sampling_probabilities
 from vocap.errors import VocapError
 from vocap.tokenizers.layout import read_contents
 from vocap.tsv import read_tsv
@@ -12,7 +14,10 @@ from vocap.vocabularies.model_file import read_model
 
 @dataclass(frozen=True)
 class Allocated:
-    """`sizes`: language to size of its chosen model; `owners`: piece to its languages, in the file's order."""
+    """`sizes`: language to size of its chosen model; `owners`: piece to its languages, in the file's order.
+
+    No language holds a required character that all chosen models lack.
+    """
 
     sizes: dict[str, int]
     owners: dict[str, list[str]]
@@ -31,25 +36,34 @@ def read_allocation(folder: str | os.PathLike) -> Allocated:
         sizes[language] = int(size)
     if not sizes:
         raise VocapError(f"{table}: no language; run vocap allocate again")
-    owners, table = {}, Path(folder) / "vocabulary.tsv"
+    owners, table, sizes_from = {}, Path(folder) / "vocabulary.tsv", table.name
     for number, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
         if not row["piece"] or row["piece"] in owners:
             raise VocapError(
                 f"{table}, line {number}: the piece {row['piece']!r} is empty or stands twice; allocate again"
             )
-        owners[row["piece"]] = row["languages"].split(",")
+        holders = row["languages"].split(",") if row["languages"] else []
+        unknown = [language for language in holders if language not in sizes]
+        if unknown or not (holders or len(row["piece"]) == 1):
+            raise VocapError(
+                f"{table}, line {number}: the piece {row['piece']!r} is of "
+                f"{f'{unknown[0]!r}, which {sizes_from} lacks' if unknown else 'no language'}; "
+                "run vocap allocate again"
+            )
+        owners[row["piece"]] = holders
     if not owners:
         raise VocapError(f"{table}: no piece; run vocap allocate again with a larger total")
     return Allocated(sizes, owners)
 
 
-def read_models(vocabularies: str | os.PathLike, sizes: dict[str, int]):
+def read_models(vocabularies: str | os.PathLike, chosen: Allocated):
     """The scores of every chosen model, language to {piece: score}, and the normaliser they share.
 
-    Raises VocapError for a missing or unusable model, and where two models normalise text differently.
+    Raises VocapError for a missing or unusable model, for one that lacks a piece it should have given, and where
+    two models normalise text differently.
     """
     models, normalizer = {}, None
-    for language, size in sizes.items():
+    for language, size in chosen.sizes.items():
         path = Path(vocabularies) / language / "models" / f"{size}.model"
         if not path.is_file():
             raise VocapError(
@@ -65,6 +79,14 @@ def read_models(vocabularies: str | os.PathLike, sizes: dict[str, int]):
             raise VocapError(
                 f"{path}: another normaliser than {first}; train all models with one release of SentencePiece"
             )
+    for piece, holders in chosen.owners.items():
+        for language in holders:
+            if piece not in models[language]:
+                path = Path(vocabularies) / language / "models" / f"{chosen.sizes[language]}.model"
+                raise VocapError(
+                    f"{path}: it lacks {piece!r}, so it is another model than the allocation read; "
+                    "run vocap allocate again"
+                )
     return models, normalizer
 
 
@@ -96,24 +118,17 @@ def token_shares(
     return {language: value / total for language, value in tokens.items()}
 
 
-def read_weights(path: str | os.PathLike, languages: list[str], alpha: float) -> dict[str, float]:
+def sentence_shares(path: str | os.PathLike, languages: Collection[str], alpha: float) -> dict[str, float]:
     """q_l of `languages` by Equation 3 over these languages, from a table with the columns language and n.
 
-    Raises VocapError, naming the line, for an n that is no positive number, and for a language it lacks.
+    Raises VocapError for a table that cannot be used, and for a language that has no n above 0 there.
     """
-    from vocap.corpora.weights import sampling_probabilities
-
-    numbers = {}
-    for number, row in enumerate(read_tsv(path, ("language", "n")), start=2):
-        try:
-            numbers[row["language"]] = float(row["n"])
-        except ValueError:
-            raise VocapError(f"{path}, line {number}: n is {row['n']!r}, not a number") from None
+    numbers = read_weights(path)
     for language in languages:
-        if not 0 < numbers.get(language, 0) < float("inf"):
+        if not numbers.get(language):
             raise VocapError(
                 f"{path}: n of language {language!r}, which the allocation chose, is "
                 f"{numbers.get(language, 'missing')}; it must be a positive number"
             )
     shares = sampling_probabilities([numbers[language] for language in languages], alpha)
-    return dict(zip(languages, (float(share) for share in shares), strict=True))
+    return dict(zip(languages, shares.tolist(), strict=True))

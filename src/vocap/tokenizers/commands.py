@@ -4,18 +4,13 @@ from pathlib import Path
 
 import click
 
-from vocap.errors import UsageError, VocapError
+from vocap.allocation import SPECIALS
+from vocap.errors import UsageError
+from vocap.vocabularies import COVERAGE
 
 PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="folder to write")
-COVERAGE = click.option(
-    "--coverage",
-    default=0.9995,
-    show_default=True,
-    type=click.FloatRange(0.98, 1),
-    help="share of the sample's characters that must be pieces",
-)
 BYTE_FALLBACK = click.option(
     "--byte-fallback", is_flag=True, help="256 byte pieces for characters that are no piece"
 )
@@ -44,7 +39,7 @@ def _checked(symbols: tuple[str, ...]) -> list[str]:
 @click.option("--weights", required=True, type=PATH, help="table with the columns language, n")
 @click.option("--mix", required=True, type=PATH, help="the multilingual sample, one sentence a line")
 @click.option(
-    "--alpha", default=0.7, show_default=True, type=click.FloatRange(0, 10), help="exponent of Equation 3"
+    "--alpha", default=0.7, show_default=True, type=click.FloatRange(0, 10), help="the allocation's (Equation 3)"
 )
 @click.option(
     "--scores",
@@ -53,26 +48,25 @@ def _checked(symbols: tuple[str, ...]) -> list[str]:
     type=click.Choice(["mixture", "max", "viterbi"]),
     help="how pieces are scored (docs/tokenizers.md compares them)",
 )
-@COVERAGE
 @BYTE_FALLBACK
 @SYMBOLS
 @OUT
-def fit(allocation, vocabularies, weights, mix, alpha, scores, coverage, byte_fallback, symbols, out) -> None:
+def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, symbols, out) -> None:
     """Score the pieces of an allocation: the VOCAP tokenizer.
 
     Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its fate) and description.json.
     """
     symbols = _checked(symbols)
     from vocap.tokenizers.accounts import write_tokenizer
-    from vocap.tokenizers.allocated import read_allocation, read_models, read_weights, token_shares
+    from vocap.tokenizers.allocated import read_allocation, read_models, sentence_shares, token_shares
     from vocap.tokenizers.multilingual import fit as fit_vocap
 
     chosen = read_allocation(allocation)
-    shares = read_weights(weights, list(chosen.sizes), alpha)
+    shares = sentence_shares(weights, chosen.sizes, alpha)
     if scores == "mixture":
         shares = token_shares(vocabularies, chosen.sizes, shares)
-    models, normalizer = read_models(vocabularies, chosen.sizes)
-    fitted = fit_vocap(chosen.owners, models, shares, normalizer, mix, scores, coverage, byte_fallback, symbols)
+    models, normalizer = read_models(vocabularies, chosen)
+    fitted = fit_vocap(chosen.owners, models, shares, normalizer, mix, scores, byte_fallback, symbols)
     fitted.description["settings"]["alpha"] = alpha
     write_tokenizer(out, fitted.proto, fitted.rows, fitted.description)
     facts = fitted.description
@@ -80,15 +74,21 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, coverage, byte_fa
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, {facts['raised']} raised "
         f"(ALP {change:+.4f} on the sample), {facts['dropped']} dropped, "
-        f"{facts['characters_added']} characters added",
+        f"{facts['characters_added']} required characters from no language's model",
         err=True,
     )
 
 
 @click.command()
 @click.option("--mix", required=True, type=PATH, help="the multilingual sample, one sentence a line")
-@click.option("--total", required=True, type=click.IntRange(6), help="T: every id counted")
-@COVERAGE
+@click.option("--total", required=True, type=click.IntRange(SPECIALS + 1), help="T: every id counted")
+@click.option(
+    "--coverage",
+    default=COVERAGE,
+    show_default=True,
+    type=click.FloatRange(0.98, 1),
+    help="share of the sample's characters that must be pieces",
+)
 @click.option(
     "--threads",
     default=2,
@@ -103,6 +103,7 @@ def joint(mix, total, coverage, threads, byte_fallback, symbols, out) -> None:
     """Train SentencePiece on the multilingual sample: the JOINT tokenizer.
 
     Writes sentencepiece.model (T ids), pieces.tsv and description.json; dead pieces are reported, not repaired.
+    Where the text does not hold T pieces the tokenizer stays short, with a warning.
     """
     symbols = _checked(symbols)
     from vocap.tokenizers.accounts import write_as_trained
@@ -116,7 +117,7 @@ def joint(mix, total, coverage, threads, byte_fallback, symbols, out) -> None:
         "byte_fallback": byte_fallback,
         "user_defined_symbols": symbols,
     }
-    _report(out, write_as_trained(out, "joint", proto, settings))
+    _report(out, write_as_trained(out, "joint", proto, settings, short=total - len(proto.pieces)))
 
 
 @click.command()
@@ -129,7 +130,7 @@ def mono(model, language, out) -> None:
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
     if not language.strip():
-        raise VocapError("--language is empty; give the code of the model's language")
+        raise UsageError("--language is empty; give the code of the model's language")
     from vocap.tokenizers.accounts import write_as_trained
     from vocap.tokenizers.mono import relayout
     from vocap.vocabularies.model_file import read_model

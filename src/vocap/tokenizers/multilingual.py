@@ -8,22 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 from sentencepiece import SentencePieceProcessor
 
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.tokenizers import fitting
 from vocap.tokenizers.accounts import account, describe
 from vocap.tokenizers.layout import Contents, build_model, round_scores, serialize
-from vocap.tokenizers.settings import META
+from vocap.tokenizers.settings import META, SPECIALS
 from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
 from vocap.vocabularies.alp import average_log_probability, count_tokens
-from vocap.vocabularies.characters import character_counts, required_characters
 from vocap.vocabularies.text import read_blocks
 
 ALP_LINES = 50_000  # of the sample, for what raising costs: twice 1 s, and ALP is stable to 0.1 % from 10,000 on
 HOW = {
     "mixture": "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x), "
-    "w_l the language's share of the tokens of the multilingual sample (q_l times its tokens a sentence)",
+    "w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times its tokens a "
+    "sentence, normalised",
     "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
-    "viterbi": "max_l log p_l(x), then 2 rounds of log(max(Viterbi count, 0.5) / sum) on the multilingual sample",
+    "viterbi": "max_l log p_l(x), then 2 rounds of log(max(Viterbi count, 0.5) / sum) on all lines of the "
+    "multilingual sample",
 }
 log = logging.getLogger(__name__)
 
@@ -44,38 +45,37 @@ def fit(
     normalizer,
     mix: str | os.PathLike,
     scores: str = "mixture",
-    coverage: float = 0.9995,
     byte_fallback: bool = False,
     symbols: Sequence[str] = (),
 ) -> Fitted:
     """Fit the allocated pieces (the keys of `owners`) and lay them out; T = pieces + 5.
 
     `models` are the chosen models (language to {piece: log probability}), `weights` w_l (sum 1; only a mixture
-    uses them), `normalizer` the
-    `NormalizerSpec` of the models, `mix` the multilingual sample. Raises VocapError where T is too small.
+    uses them), `normalizer` the `NormalizerSpec` of the models, `mix` the multilingual sample, whose lines tell
+    what raising costs and are counted for `viterbi`, whatever their language. The pieces are those of `owners` and
+    no others; only byte fallback and symbols take the rows of some. Raises UsageError where T is too small for
+    these.
     """
-    total = len(owners) + len(META)
+    total = len(owners) + SPECIALS
     clash = [piece for piece in owners if piece in META]
     if clash:
         raise VocapError(
             f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the corpora"
         )
-    log.info("counting the characters of %s", mix)
-    required = required_characters(character_counts(sample_blocks(mix)), coverage)
-    added = [character for character in required if character not in owners and character not in symbols]
-    pieces = [*owners, *added]
+    list(sample_blocks(mix, 1))  # what is wrong with the sample is better said before the work
+    pieces = list(owners)
+    added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
     mixed = scores == "mixture"
     fitted = fitting.mixture(pieces, models, weights) if mixed else fitting.maximum(pieces, models)
-    unlisted = int(np.isnan(fitted).sum())
     fitted = fitting.fill_unlisted(fitted)
-    excess = len(added) + 256 * byte_fallback + sum(symbol not in owners for symbol in symbols)
+    excess = 256 * byte_fallback + sum(symbol not in owners for symbol in symbols)
     try:
         kept, dropped = fitting.make_room(pieces, fitted, symbols, excess)
     except ValueError as short:
-        raise VocapError(
-            f"T = {total} is too small by {short}: it must hold 5 special tokens, every character of the sample"
-            f"{', 256 byte pieces' if byte_fallback else ''}{f', {len(symbols)} symbols' if symbols else ''}; "
-            "raise the allocation's total"
+        raise UsageError(
+            f"T = {total} is too small by {short}: beside {SPECIALS} special tokens and the allocation's single "
+            f"characters there is no room for {excess} rows of byte fallback and symbols; raise the allocation's "
+            "total, or leave them out"
         ) from None
     lost = [(pieces[index], float(fitted[index])) for index in dropped]
     names, values = [pieces[index] for index in kept], fitted[kept]
@@ -98,7 +98,6 @@ def fit(
         proto,
         {
             "scores": scores,
-            "coverage": coverage,
             "byte_fallback": byte_fallback,
             "user_defined_symbols": list(symbols),
         },
@@ -107,9 +106,7 @@ def fit(
         dead_before_raising=len(dead_pieces(before)),
         raised=len(raised),
         dropped=len(dropped),
-        characters_required=len(required),
         characters_added=len(added),
-        unlisted=unlisted,
         raising={
             "sample_lines": lines,
             "alp_before": average_log_probability(counts_before, lines),

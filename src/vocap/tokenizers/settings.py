@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-META = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # XLM-R's special tokens, in the order of their ids
-ROWS = len(META)  # what the special tokens take of T
+from vocap.allocation import META, SPECIALS
 
 Scores = Literal["mixture", "max", "viterbi"]
 
@@ -62,7 +61,7 @@ class Joint(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Literal["joint"]
-    total: int = Field(ge=ROWS + 1, description="T, every id counted, the five special tokens too")
+    total: int = Field(ge=SPECIALS + 1, description="T, every id counted, the five special tokens too")
     byte_fallback: ByteFallback = False
     user_defined_symbols: Symbols = []
 

@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-COVERAGE = 0.9995  # the reference code's character_coverage
+from vocap.corpora import MAX_LINE_BYTES
+from vocap.vocabularies import COVERAGE
+
 META_PIECES = ("<unk>", "<s>", "</s>")
-MAX_LINE_BYTES = 4192  # max_sentence_length, SentencePiece's default
 RESERVED = "\u2585"  # stands for characters without a piece inside the trainer; lines that contain it are skipped
 SEPARATOR = "\t"  # what the trainer puts in the place of a meta piece found in the text
 
@@ -50,7 +51,7 @@ def character_counts(blocks: Iterable[list[str]], meta_pieces: Iterable[str] = M
     return Counter({chr(point): int(counts[point]) for point in np.flatnonzero(counts)})
 
 
-def required_characters(counts: Counter[str], coverage: float = COVERAGE) -> list[str]:
+def required_characters(counts: Mapping[str, float], coverage: float = COVERAGE) -> list[str]:
     """The characters that SentencePiece makes pieces whatever their use, most frequent first.
 
     Taken by (count descending, code point ascending) until the share covered, in float32 as there, reaches
@@ -58,7 +59,7 @@ def required_characters(counts: Counter[str], coverage: float = COVERAGE) -> lis
     (`TrainerInterface::LoadSentences`).
     """
     total = sum(counts.values())
-    required, covered = [], 0
+    required, covered = [], 0.0
     for character, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         if np.float32(covered / total) >= np.float32(coverage):
             break

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from vocap.errors import VocapError
+from vocap.vocabularies import COVERAGE
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ folder = click.Path(file_okay=False, path_type=Path)
 @click.option("--models", type=folder, required=True, help="Folder that gets {size}.model.")
 @click.option("--point", type=file, required=True, help="Table to write: the curve's row of this size.")
 @click.option(
-    "--coverage", type=float, default=0.9995, show_default=True, help="Share of characters that must be pieces."
+    "--coverage", type=float, default=COVERAGE, show_default=True, help="Share of characters that must be pieces."
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Another number can change pieces.")
 def train(size, train_path, heldout, models, point, coverage, threads):
@@ -75,10 +76,10 @@ def train(size, train_path, heldout, models, point, coverage, threads):
 @click.argument("points", nargs=-1, required=True, type=file)
 def curve(train_path, models, output, characters, index, points):
     """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
-    from vocap.tsv import write_tsv
+    from vocap.vocabularies.character_table import write_characters
     from vocap.vocabularies.characters import character_counts
     from vocap.vocabularies.curve import read_points, write_points
-    from vocap.vocabularies.index import write_index
+    from vocap.vocabularies.index import build, fingerprint, save_index, text_pieces
     from vocap.vocabularies.text import read_blocks
 
     rows, origins = [], {}
@@ -89,26 +90,31 @@ def curve(train_path, models, output, characters, index, points):
             origins[row.size] = path
             rows.append(row)
     rows.sort(key=lambda row: row.size)
-    for row in rows:
-        if row.ok:
-            _check_model(models / f"{row.size}.model", row, origins[row.size])
-
+    trained = [row for row in rows if row.ok]
+    vocabularies = [
+        text_pieces(_checked_model(models / f"{row.size}.model", row, origins[row.size])) for row in trained
+    ]
+    sizes = [row.size for row in trained]
+    indexed = build(sizes, vocabularies, fingerprint(models, sizes))
     counts = character_counts(read_blocks(train_path))
-    write_tsv(characters, ("character", "count"), sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
+    lines = sum(map(len, read_blocks(train_path)))
+
+    write_characters(characters, counts, lines)  # whatever can go wrong with the input has gone wrong before
+    save_index(indexed, index)
     write_points(output, rows)
-    write_index(output.parent, index)
 
 
-def _check_model(path, row, origin):
+def _checked_model(path, row, origin):
     from vocap.vocabularies.model_file import read_pieces
 
     remedy = f"delete {origin} and run again, and it is trained anew"
     try:
-        found = len(read_pieces(path).pieces)
+        model = read_pieces(path)
     except VocapError as error:
         raise VocapError(f"{error}; or {remedy}") from None
-    if found != row.pieces:
-        raise VocapError(f"{path}: {found} pieces, but {origin} says {row.pieces}; {remedy}")
+    if len(model.pieces) != row.pieces:
+        raise VocapError(f"{path}: {len(model.pieces)} pieces, but {origin} says {row.pieces}; {remedy}")
+    return model
 
 
 @click.command()

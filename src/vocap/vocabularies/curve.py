@@ -5,8 +5,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
-import numpy as np
-
 from vocap.errors import VocapError
 from vocap.tsv import read_tsv, write_tsv
 
@@ -31,19 +29,6 @@ class Point:
     @property
     def ok(self) -> bool:
         return self.status == OK
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A whole table by ascending size, as arrays [sizes]; NaN (or 0 pieces) where a size has no value."""
-
-    size: np.ndarray  # int64
-    pieces: np.ndarray  # int64
-    alp: np.ndarray  # float64, as the next two
-    alp_heldout: np.ndarray
-    tokens_per_sentence: np.ndarray
-    status: list[str]
-    ok: np.ndarray  # bool: there is a model of this size
 
 
 def write_points(path: str | os.PathLike, points: Iterable[Point]) -> None:
@@ -78,27 +63,6 @@ def read_points(path: str | os.PathLike) -> list[Point]:
             raise VocapError(f"{where}: size {point.size} after {points[-1].size}; sort the rows, one for a size")
         points.append(point)
     return points
-
-
-def read_curve(path: str | os.PathLike) -> Curve:
-    """A curve as arrays. Raises as `read_points`, and where the table has no row."""
-    points = read_points(path)
-    if not points:
-        raise VocapError(f"{path}: no rows; it needs one for every size")
-
-    def numbers(column: str) -> np.ndarray:
-        values = (getattr(point, column) for point in points)
-        return np.array([math.nan if value is None else value for value in values], np.float64)
-
-    return Curve(
-        size=np.array([point.size for point in points], np.int64),
-        pieces=np.array([point.pieces or 0 for point in points], np.int64),
-        alp=numbers("alp"),
-        alp_heldout=numbers("alp_heldout"),
-        tokens_per_sentence=numbers("tokens_per_sentence"),
-        status=[point.status for point in points],
-        ok=np.array([point.ok for point in points], bool),
-    )
 
 
 def _whole(where: str, column: str, cell: str) -> int:

@@ -3,7 +3,7 @@
 Reading fifty models takes seconds, reading their index milliseconds. `pieces.npz` is an uncompressed zip of plain
 arrays, equal bytes for equal models:
 
-- `sizes` int32 [S]: the sizes that are `ok` in `curve.tsv`, rising
+- `sizes` int32 [S]: the sizes that are `ok` in the curve, rising
 - `text` uint8 [B], `offsets` int64 [P + 1]: the P pieces as one UTF-8 text, in the order of their first occurrence
 - `hashes` uint64 [P]: BLAKE2b of a piece's UTF-8, by which pieces of several languages are matched
 - `piece` int32 [I], `start`, `stop` uint16 [I]: piece `piece[k]` is in the models of `sizes[start[k]:stop[k]]`;
@@ -25,8 +25,7 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.files import replacing
-from vocap.vocabularies.curve import read_points
-from vocap.vocabularies.model_file import NORMAL, USER_DEFINED, read_pieces
+from vocap.vocabularies.model_file import NORMAL, USER_DEFINED, Pieces, read_pieces
 
 NAME = "pieces.npz"
 _FORMAT = b"vocap piece index 1"
@@ -101,14 +100,6 @@ def build(sizes: list[int], vocabularies: list[list[str]], fingerprint: bytes = 
     return PieceIndex(**{name: np.asarray(values, _DTYPES[name]) for name, values in arrays.items()})
 
 
-def write_index(directory: str | os.PathLike, target: str | os.PathLike) -> None:
-    """Index the models of `directory/curve.tsv` that are `ok`, into `target`.
-
-    Raises VocapError for a curve that cannot be read, or a model of it that is missing or damaged.
-    """
-    save_index(_build(Path(directory)), target)
-
-
 def read_index(path: str | os.PathLike) -> PieceIndex:
     """Read an index file. Raises VocapError, naming the file, for one that is missing or damaged."""
     try:
@@ -124,14 +115,14 @@ def read_index(path: str | os.PathLike) -> PieceIndex:
     return index
 
 
-def load_or_build(directory: str | os.PathLike) -> PieceIndex:
-    """The index beside `directory/curve.tsv`; made, and kept there, when it is missing, damaged or out of date.
+def load_or_build(target: str | os.PathLike, models: str | os.PathLike, sizes: list[int]) -> PieceIndex:
+    """The index `target` of `models/{size}.model`; made, and kept there, when missing, damaged or out of date.
 
     In a folder that cannot be written the index is made in memory, and said so in the log.
+    Raises VocapError for a model of these sizes that is missing or damaged.
     """
-    directory = Path(directory)
-    target = directory / NAME
-    current = fingerprint(directory, _sizes(directory))
+    target = Path(target)
+    current = fingerprint(models, sizes)
     if target.exists():
         try:
             index = read_index(target)
@@ -141,7 +132,8 @@ def load_or_build(directory: str | os.PathLike) -> PieceIndex:
             if index.fingerprint.tobytes() == current:
                 return index
             log.info("%s: made from other models; reading them again", target)
-    index = _build(directory)
+    vocabularies = [text_pieces(read_pieces(_model(models, size))) for size in sizes]
+    index = build(sizes, vocabularies, current)
     try:
         save_index(index, target)
     except OSError as error:
@@ -149,15 +141,10 @@ def load_or_build(directory: str | os.PathLike) -> PieceIndex:
     return index
 
 
-def _build(directory: Path) -> PieceIndex:
-    sizes = _sizes(directory)
-    mark = fingerprint(directory, sizes)
-    vocabularies = []
-    for size in sizes:
-        model = read_pieces(_model(directory, size))
-        kept = (model.types == NORMAL) | (model.types == USER_DEFINED)
-        vocabularies.append([model.pieces[number] for number in np.flatnonzero(kept)])
-    return build(sizes, vocabularies, mark)
+def text_pieces(model: Pieces) -> list[str]:
+    """The pieces of a model that stand for text, by id: what an index holds of it."""
+    kept = (model.types == NORMAL) | (model.types == USER_DEFINED)
+    return [model.pieces[number] for number in np.flatnonzero(kept)]
 
 
 def save_index(index: PieceIndex, target: str | os.PathLike) -> None:
@@ -166,19 +153,18 @@ def save_index(index: PieceIndex, target: str | os.PathLike) -> None:
         np.savez(file, **{name: getattr(index, name) for name in _DTYPES})
 
 
-def _sizes(directory: Path) -> list[int]:
-    return [point.size for point in read_points(directory / "curve.tsv") if point.ok]
+def _model(models: str | os.PathLike, size: int) -> Path:
+    return Path(models) / f"{size}.model"
 
 
-def _model(directory: Path, size: int) -> Path:
-    return directory / "models" / f"{size}.model"
+def fingerprint(models: str | os.PathLike, sizes: list[int]) -> bytes:
+    """A digest of sizes, file lengths and a few blocks of each model: no time stamps, cheap for 4,300 models.
 
-
-def fingerprint(directory: Path, sizes: list[int]) -> bytes:
-    """A digest of sizes, file lengths and a few blocks of each model: no time stamps, cheap for 4,300 models."""
+    Raises VocapError for a missing model.
+    """
     digest = hashlib.blake2b(_FORMAT, digest_size=32)
     for size in sizes:
-        path = _model(directory, size)
+        path = _model(models, size)
         try:
             with open(path, "rb", buffering=0) as file:
                 length = os.fstat(file.fileno()).st_size
@@ -188,8 +174,8 @@ def fingerprint(directory: Path, sizes: list[int]) -> bytes:
                     digest.update(file.read(_BLOCK))
         except FileNotFoundError:
             raise VocapError(
-                f"{path}: no such model, but {directory / 'curve.tsv'} calls size {size} ok; "
-                "train it again, or remove that row"
+                f"{path}: no such model, but the curve calls size {size} ok; "
+                "train it again, or remove its row from the curve"
             ) from None
     return digest.digest()
 

@@ -17,8 +17,6 @@ from vocap.errors import VocapError
 
 # piece types of sentencepiece_model.proto
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
-# model types of sentencepiece_model.proto
-UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
 
 MAX_BYTES = 64 << 20  # 500,000 pieces take about 12 MB
 MAX_PIECE_BYTES = (
@@ -46,16 +44,6 @@ def read_model(path: str | os.PathLike):
 def read_pieces(path: str | os.PathLike) -> Pieces:
     """The pieces of a model file, by id. Raises as `read_model`."""
     return _read(path)[1]
-
-
-def read_unigram(path: str | os.PathLike) -> Pieces:
-    """The pieces of a model whose scores are log probabilities. Raises as `read_model`, and for another type."""
-    proto, pieces = _read(path)
-    kind = proto.trainer_spec.model_type
-    if kind != UNIGRAM:
-        name = {BPE: "bpe", WORD: "word", CHAR: "char"}.get(kind, kind)
-        raise VocapError(f"{path}: a {name} model where a unigram model is needed; train one with `vocap train`")
-    return pieces
 
 
 def load_processor(path: str | os.PathLike):

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from vocap.vocabularies import COVERAGE
+
 
 def parse_sizes(value: object) -> object:
     """Sizes as a list, or as the text `first:last:step` (both ends included).
@@ -47,4 +49,4 @@ class Vocabularies(BaseModel):
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
         description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"'
     )
-    coverage: float = Field(0.9995, ge=0.98, le=1, description="share of the characters that must be pieces")
+    coverage: float = Field(COVERAGE, ge=0.98, le=1, description="share of the characters that must be pieces")

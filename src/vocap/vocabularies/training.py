@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from vocap.corpora import MAX_LINE_BYTES
 from vocap.errors import UsageError, VocapError
+from vocap.vocabularies import COVERAGE
 from vocap.vocabularies.characters import (
-    COVERAGE,
-    MAX_LINE_BYTES,
     META_PIECES,
     character_counts,
     is_trainable,
@@ -32,11 +32,14 @@ _TOO_SMALL = re.compile(r"Vocabulary size is smaller than required_chars\. \d+ v
 
 
 class Unreachable(VocapError):
-    """A size that this text cannot give; `reason` is what a table shows."""
+    """A size that this text cannot give; `reason` is what a table shows.
 
-    def __init__(self, reason: str):
+    `most` or `least` is the size to which the text leads from above or below, where the trainer names one.
+    """
+
+    def __init__(self, reason: str, most: int | None = None, least: int | None = None):
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.most, self.least = reason, most, least
 
 
 def train(
@@ -52,12 +55,14 @@ def train(
     byte_fallback: bool = False,
     user_defined_symbols: Sequence[str] = (),
     control_symbols: Sequence[str] = (),
+    input_sentences: int = INPUT_SENTENCES,
 ) -> bytes:
     """Train a unigram model of exactly `size` ids and return its file's bytes.
 
-    `source` is a text file (UTF-8, a sentence a line) or lines. Of more than a million lines SentencePiece
-    samples a million, always the same ones. `threads` is written into the model and, as it changes the order
-    of sums, can change pieces: keep it fixed. An id of -1 leaves that meta piece out.
+    `source` is a text file (UTF-8, a sentence a line) or lines. Of more than
+    `input_sentences` lines SentencePiece samples that many, always the same ones; 0 takes all. `threads` is
+    written into the model and, as it changes the order of sums, can change pieces: keep it fixed. An id of -1
+    leaves that meta piece out.
 
     Raises Unreachable where the text has too little variety, too many characters or none at all for the size;
     UsageError for settings that SentencePiece would refuse; VocapError for text that is not UTF-8.
@@ -90,7 +95,7 @@ def train(
             model_type="unigram",
             vocab_size=size,
             character_coverage=coverage,
-            input_sentence_size=INPUT_SENTENCES,
+            input_sentence_size=input_sentences,
             shuffle_input_sentence=True,
             hard_vocab_limit=True,
             num_threads=threads,
@@ -172,10 +177,11 @@ def _check(size: int, coverage: float, threads: int, ids: Sequence[int], symbols
 def _explain(message: str, meta_pieces: int) -> VocapError:
     """The reason for a table, from what SentencePiece 0.2.1 says."""
     if match := _TOO_HIGH.search(message):
-        return Unreachable(f"too little text: at most {match[1]} pieces")
+        return Unreachable(f"too little text: at most {match[1]} pieces", most=int(match[1]))
     if match := _TOO_SMALL.search(message):
         return Unreachable(
-            f"too small: {int(match[1]) - meta_pieces} required characters need at least {match[1]} pieces"
+            f"too small: {int(match[1]) - meta_pieces} required characters need at least {match[1]} pieces",
+            least=int(match[1]),
         )
     if "!sentences_.empty()" in message:
         return Unreachable("no text")
