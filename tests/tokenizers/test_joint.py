@@ -1,6 +1,7 @@
 """`vocap joint`: SentencePiece's own training, in the shared layout."""
 
 import json
+import re
 
 import pytest
 import sentencepiece
@@ -82,20 +83,42 @@ def test_the_same_call_gives_the_same_bytes(stages, tmp_path):
         assert str(tmp_path).encode() not in first and str(stages.root).encode() not in first
 
 
-def test_an_unreachable_total_names_the_one_that_can_be_reached(stages, tmp_path, capsys):
-    import re
+def test_a_total_above_all_that_the_text_holds_is_taken_with_a_warning(stages, tmp_path, caplog):
+    processor, account, description = joint(stages, tmp_path / "t", "--total", 30_000)
+    reached = processor.get_piece_size()
+    assert 420 < reached < 30_000
+    assert description["total"] == reached and description["settings"]["total"] == 30_000
+    assert description["short"] == 30_000 - reached
+    assert len(account) == description["pieces"] == reached - 5
+    assert f"mix.txt: too little text for T = 30000: the tokenizer has {reached} ids" in caplog.text
+    # it is the tokenizer of that size, and the one of a size more is it again
+    exact, _, facts = joint(stages, tmp_path / "exact", "--total", reached)
+    assert facts["short"] == 0
+    above, _, facts = joint(stages, tmp_path / "above", "--total", reached + 1)
+    assert facts["short"] == 1
+    assert exact.serialized_model_proto() == above.serialized_model_proto() == processor.serialized_model_proto()
 
+
+def test_a_total_below_the_required_characters_names_the_smallest(stages, tmp_path, capsys):
     mix = ["--mix", stages.root / "mix.txt"]
-    for total, words in ((30_000, r"largest possible T is (\d+)"), (20, r"smallest possible T is (\d+)")):
-        assert run("joint", *mix, "--total", total, "-o", tmp_path / "t") == 1
-        message = capsys.readouterr().err
-        assert f"T = {total}" in message and "mix.txt" in message
-        assert not (tmp_path / "t").exists()
-        limit = int(re.search(words, message)[1])
-        beyond = limit + 1 if total > limit else limit - 1
-        assert run("joint", *mix, "--total", beyond, "-o", tmp_path / "t") == 1
-        processor, *_ = joint(stages, tmp_path / f"reached-{total}", "--total", limit)
-        assert processor.get_piece_size() == limit
+    assert run("joint", *mix, "--total", 20, "-o", tmp_path / "t") == 2
+    message = capsys.readouterr().err
+    assert "T = 20" in message and "mix.txt" in message
+    assert not (tmp_path / "t").exists()
+    limit = int(re.search(r"smallest possible T is (\d+)", message)[1])
+    assert run("joint", *mix, "--total", limit - 1, "-o", tmp_path / "t") == 2
+    processor, *_ = joint(stages, tmp_path / "reached", "--total", limit)
+    assert processor.get_piece_size() == limit
+
+
+def test_all_lines_are_trained_on(tmp_path):
+    """400 characters that stand in one line each of 1.4 million: a sample of a million would lose a third."""
+    rare = [chr(0x4E00 + number) for number in range(400)]
+    mix = tmp_path / "mix.txt"
+    mix.write_text("".join(f"{character}\n" + "a\n" * 3499 for character in rare), encoding="utf-8")
+    assert run("joint", "--mix", mix, "--total", 407, "--coverage", 1, "-o", tmp_path / "t") == 0
+    processor = SentencePieceProcessor(model_file=str(tmp_path / "t" / "sentencepiece.model"))
+    assert not [character for character in rare if processor.is_unknown(processor.piece_to_id(character))]
 
 
 @pytest.mark.parametrize(
