@@ -1,0 +1,170 @@
+"""The ladder: one descent from the seeds that passes by every vocabulary size.
+
+Nothing that `Trainer::Train` does before its last pruning depends on the size asked for: it repeats (EM twice, prune
+to three quarters) until 1.1 times that size is near. So all sizes share one descent of some twenty rungs. A size
+leaves it in one of two ways: at the first rung that is no larger than 1.1 times the size, as it is; or from the rung
+whose next pruning would go below that, by a pruning of its own and two more rounds of EM (a branch).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vocap.vocabularies.ladder.expectation import expected_counts, with_unknown
+from vocap.vocabularies.ladder.lattice import Lattice, build_lattice, select
+from vocap.vocabularies.ladder.maximisation import maximise
+from vocap.vocabularies.ladder.pruning import desired_size, pruned_size, rank_pieces
+from vocap.vocabularies.ladder.seeds import find_seeds
+from vocap.vocabularies.ladder.segmentation import trainer_counts
+from vocap.vocabularies.ladder.suffixes import common_prefixes, seed_text, suffix_array
+from vocap.vocabularies.ladder.word_types import WordTypes
+
+SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What stays the same all the way down: the types in the text, and where each of all N pieces stands in it.
+
+    `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of the first of them.
+    `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece numbers begin with the `required` characters.
+    """
+
+    text: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    frequency: np.ndarray
+    piece_place: np.ndarray
+    piece_length: np.ndarray
+    alphabetical: np.ndarray
+    required: int
+
+
+@dataclass(frozen=True)
+class State:
+    """A list of n pieces in the trainer's order, and its lattices.
+
+    `ids` int32 [n]: their numbers in `Corpus`; `scores` float32 [n]; `dead` int32: required characters that are no
+    piece now. In `lattice`, pieces are numbered by their place in `ids`, then come the dead characters and U+2585,
+    all of them unknown nodes.
+    """
+
+    ids: np.ndarray
+    scores: np.ndarray
+    dead: np.ndarray
+    lattice: Lattice
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A vocabulary size leaves the descent: from `state`, after a pruning to `chosen` if it is a branch."""
+
+    size: int
+    state: State
+    chosen: np.ndarray | None
+
+
+def seed(words: WordTypes) -> tuple[Corpus, State]:
+    """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`)."""
+    source = seed_text(words)
+    order = suffix_array(source.text)
+    seeds = find_seeds(source, order, common_prefixes(source.text, order))
+    characters = np.array([ord(character) for character in words.required], np.int32)
+    lattice, place = build_lattice(source, order, seeds, characters)
+    first_suffix = np.searchsorted(source.text[order], characters).astype(np.int32)  # suffixes are in code point order
+    length = np.concatenate([np.ones(len(characters), np.int32), seeds.depth])
+    by_text = np.lexsort((length, np.concatenate([first_suffix, seeds.left])))
+    alphabetical = np.empty(len(by_text), np.int32)
+    alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
+    weights = np.concatenate([np.array(list(words.required.values()), np.int64), seeds.score])
+    corpus = Corpus(
+        source.text, source.start, source.length, words.frequencies, place, length, alphabetical, len(characters)
+    )
+    ids = np.arange(len(weights), dtype=np.int32)
+    return corpus, State(ids, log_probabilities(weights), np.zeros(0, np.int32), lattice)
+
+
+def log_probabilities(weights: np.ndarray) -> np.ndarray:
+    """log (weight / sum), float32, the sum added up in float32 (`ToLogProb`)."""
+    values = weights.astype(np.float32)
+    total = np.add.accumulate(values, dtype=np.float32)[-1]
+    return (np.log(values.astype(np.float64)) - np.float32(np.log(np.float64(total)))).astype(np.float32)
+
+
+def descend(corpus: Corpus, state: State, sizes: Sequence[int]) -> Iterator[Departure]:
+    """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first."""
+    waiting = sorted(sizes)
+    while waiting:
+        state = expectation_maximisation(corpus, state)
+        while waiting and len(state.ids) <= desired_size(waiting[-1]):
+            yield Departure(waiting.pop(), state, None)
+        if not waiting:
+            return
+        ranking = prune_order(corpus, state)
+        shrunk = pruned_size(len(state.ids))
+        while waiting and desired_size(waiting[-1]) > shrunk:
+            size = waiting.pop()
+            yield Departure(size, state, ranking[: desired_size(size)])
+        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]])
+
+
+def depart(corpus: Corpus, departure: Departure) -> State:
+    """The last state of a size: a branch is pruned to its own size and gets its own EM."""
+    if departure.chosen is None:
+        return departure.state
+    pruned = reduce(corpus, departure.state, departure.chosen, departure.state.scores[departure.chosen])
+    return expectation_maximisation(corpus, pruned)
+
+
+def expectation_maximisation(corpus: Corpus, state: State) -> State:
+    """Two rounds of E and M step; pieces that are hardly expected are dropped."""
+    for _ in range(SUB_ITERATIONS):
+        lattice = state.lattice
+        expected = expected_counts(
+            lattice.first,
+            lattice.piece,
+            lattice.length,
+            corpus.start,
+            corpus.length,
+            corpus.frequency,
+            with_unknown(state.scores, len(state.dead) + 1),
+            len(state.ids),
+        )
+        kept, scores = maximise(expected)
+        state = reduce(corpus, state, kept, scores)
+    return state
+
+
+def prune_order(corpus: Corpus, state: State) -> np.ndarray:
+    """The order in which pruning keeps the pieces of `state`."""
+    lattice = state.lattice
+    scores = with_unknown(state.scores, len(state.dead) + 1)
+    counts = trainer_counts(
+        lattice.first,
+        lattice.piece,
+        lattice.length,
+        corpus.start,
+        corpus.length,
+        corpus.frequency,
+        scores,
+        len(state.ids),
+    )
+    total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1]
+    return rank_pieces(
+        lattice, corpus.piece_place[state.ids], corpus.piece_length[state.ids], scores, counts, total
+    )
+
+
+def reduce(corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray) -> State:
+    """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left."""
+    alive = len(chosen)
+    if alive == len(state.ids) and (chosen == np.arange(alive)).all():
+        return State(state.ids, scores, state.dead, state.lattice)
+    renumber = np.full(len(state.ids) + len(state.dead) + 1, -1, np.int32)
+    renumber[chosen] = np.arange(alive)
+    dying = np.flatnonzero((renumber[: len(state.ids)] < 0) & (state.ids < corpus.required))
+    renumber[dying] = np.arange(alive, alive + len(dying))
+    renumber[len(state.ids) :] = np.arange(alive + len(dying), alive + len(dying) + len(state.dead) + 1)
+    dead = np.concatenate([state.ids[dying], state.dead])
+    return State(state.ids[chosen], scores, dead, select(state.lattice, renumber, alive))

@@ -1,0 +1,108 @@
+"""Which pieces a smaller vocabulary keeps (`Trainer::PruneSentencePieces`)."""
+
+import math
+
+import numpy as np
+
+from vocap.vocabularies.ladder.kernels import kernel
+
+SHRINKING_FACTOR = np.float32(0.75)
+
+_DROP, _KEEP, _CANDIDATE = 0, 1, 2
+
+
+def pruned_size(pieces: int) -> int:
+    """The size of the next rung below one of `pieces` pieces, unless a vocabulary's desired size is larger."""
+    return int(SHRINKING_FACTOR * np.float32(pieces))
+
+
+def desired_size(vocabulary: int) -> int:
+    """`desired_vocab_size_`: EM and pruning stop at 1.1 times the size asked for."""
+    return int(vocabulary * 1.1)
+
+
+def rank_pieces(
+    lattice, place: np.ndarray, length: np.ndarray, score: np.ndarray, counts: np.ndarray, total: np.float32
+) -> np.ndarray:
+    """The pieces in the order in which pruning keeps them, int32: any pruned list is a beginning of this one.
+
+    First those that cannot be replaced, in their old order, then the others by the loss of likelihood that removing
+    one would bring. Pieces that no best path uses, or that are not their own best segmentation, are left out.
+    `place` and `length` int32 [n]: where each piece stands in the text; `score` float32 [n + unknown], `counts`
+    float32 [n] of `trainer_counts`, `total`: occurrences of all types.
+    """
+    verdict, loss = losses(
+        lattice.first, lattice.piece, lattice.length, place, length, score, counts, np.float32(total)
+    )
+    keep = np.flatnonzero(verdict == _KEEP)
+    candidates = np.flatnonzero(verdict == _CANDIDATE)
+    return np.concatenate([keep, candidates[np.argsort(-loss[candidates], kind="stable")]]).astype(np.int32)
+
+
+@kernel("Tuple((float32, int64))(int32[::1], int32[::1], uint8[::1], int64, int64, float32[::1], int32[::1])")
+def second_best(first, piece, length, place, size, score, path):
+    """The best segmentation of a piece into others: its score; `path` gets their numbers, last first, and how many."""
+    best = np.full(size + 1, -np.inf, np.float32)
+    chosen = np.empty(size + 1, np.int32)
+    best[0] = 0
+    for i in range(size):
+        for edge in range(first[place + i], first[place + i + 1]):
+            j = i + length[edge]
+            if j > size or (i == 0 and j == size):
+                continue
+            sum_ = np.float32(best[i] + score[piece[edge]])
+            if sum_ > best[j]:
+                best[j] = sum_
+                chosen[j] = edge
+    pieces = 0
+    j = size
+    while j > 0:
+        path[pieces] = piece[chosen[j]]
+        pieces += 1
+        j -= length[chosen[j]]
+    return best[size], pieces
+
+
+@kernel(
+    "Tuple((int8[::1], float32[::1]))"
+    "(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], float32[::1], float32[::1], float32)"
+)
+def losses(first, piece, length, place, size, score, counts, total):
+    """For each piece: drop, keep or candidate, and a candidate's loss, float32.
+
+    With f its count, S the sum of counts and m the pieces of its second best segmentation a_1..a_m:
+    loss = f / total x [log f / S - sum_j log (f_aj + f) / (S + f (m - 1))].
+    """
+    alive = counts.size
+    verdict = np.zeros(alive, np.int8)
+    loss = np.zeros(alive, np.float32)
+    all_counts = 0.0
+    for number in range(alive):
+        all_counts += np.float64(counts[number])
+    sum_ = np.float32(all_counts)
+    log_sum = np.float32(math.log(np.float64(sum_)))
+    path = np.empty(256, np.int32)
+    for number in range(alive):
+        f = counts[number]
+        if f == 0:
+            continue
+        if size[number] == 1:
+            verdict[number] = _KEEP
+            continue
+        best, pieces = second_best(first, piece, length, place[number], size[number], score, path)
+        if best > score[number]:
+            continue  # its Viterbi path is split
+        verdict[number] = _CANDIDATE
+        log_piece = np.float32(math.log(np.float64(f)) - np.float64(log_sum))
+        log_sum_without = np.float32(math.log(np.float64(np.float32(sum_ + np.float32(f * np.float32(pieces - 1))))))
+        log_without = np.float32(0)
+        for at in range(pieces - 1, -1, -1):
+            other = path[at]
+            if other >= alive:
+                other = 0  # an unknown node has id 0 inside the trainer
+            log_without = np.float32(
+                np.float64(log_without)
+                + (math.log(np.float64(np.float32(counts[other] + f))) - np.float64(log_sum_without))
+            )
+        loss[number] = np.float32(np.float32(f / total) * np.float32(log_piece - log_without))
+    return verdict, loss

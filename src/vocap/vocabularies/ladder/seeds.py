@@ -1,0 +1,134 @@
+"""Seed pieces: the substrings that the text itself suggests (`Trainer::MakeSeedSentencePieces`)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vocap.vocabularies.characters import RESERVED, SEPARATOR
+from vocap.vocabularies.ladder.kernels import kernel
+from vocap.vocabularies.ladder.suffixes import SeedText
+from vocap.vocabularies.ladder.word_types import SPACE
+
+MAX_PIECE_LENGTH = 16  # max_sentencepiece_length
+MAX_SEEDS = 1_000_000  # seed_sentencepiece_size
+
+_SPACE, _RESERVED, _SEPARATOR = ord(SPACE), ord(RESERVED), ord(SEPARATOR)
+_NO_SCRIPT, _INHERITED = -1, -2
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """S substrings of the text, best first: the suffixes `order[left[s]:right[s]]` begin with seed s, which has
+    `depth[s]` characters and scores `score[s]` = frequency x depth (int32 [S], the last int64)."""
+
+    left: np.ndarray
+    right: np.ndarray
+    depth: np.ndarray
+    score: np.ndarray
+
+
+def find_seeds(source: SeedText, order: np.ndarray, lcp: np.ndarray, limit: int = MAX_SEEDS) -> Seeds:
+    """Valid substrings with at least two different continuations; the `limit` best by (score, suffix order)."""
+    left, right, depth, frequency = interval_tree(
+        source.text, source.weight, order, lcp, scripts(source.text), np.int32(MAX_PIECE_LENGTH)
+    )
+    score = frequency * depth
+    best = np.argsort(-score, kind="stable")[:limit]
+    return Seeds(left[best], right[best], depth[best], score[best])
+
+
+def scripts(text: np.ndarray) -> np.ndarray:
+    """A number for the Unicode script of each code point of `text`, indexed by code point, int16.
+
+    As `IsValidSentencePiece` groups them: Hiragana, Katakana and U+30FC count as Han; U+2581 has none; Inherited
+    takes the script before it. SentencePiece's table is older (about Unicode 10): younger characters are Common.
+    """
+    from fontTools import unicodedata
+
+    alphabet = np.unique(text)
+    table = np.full(int(alphabet[-1]) + 1 if len(alphabet) else 1, _NO_SCRIPT, np.int16)
+    numbers: dict[str, int] = {}
+    for point in alphabet.tolist():
+        name = unicodedata.script(chr(point))
+        if name in ("Hira", "Kana") or point == 0x30FC:
+            name = "Hani"
+        elif name == "Zzzz":
+            name = "Zyyy"
+        table[point] = _INHERITED if name == "Zinh" else numbers.setdefault(name, len(numbers))
+    return table
+
+
+@kernel("boolean(int32[::1], int64, int64, int16[::1])")
+def is_valid(text, start, length, script):
+    """`TrainerInterface::IsValidSentencePiece` for a substring of no more than the longest length."""
+    previous = _NO_SCRIPT
+    for position in range(start, start + length):
+        character = text[position]
+        if character == 0 or character == _RESERVED or character == _SEPARATOR:
+            return False
+        if character == _SPACE:
+            if position > start:
+                return False
+            continue
+        current = script[character]
+        if current == _INHERITED:
+            current = previous
+        if current != _NO_SCRIPT and previous != _NO_SCRIPT and current != previous:
+            return False
+        previous = current
+    return True
+
+
+@kernel(
+    "Tuple((int32[::1], int32[::1], int32[::1], int64[::1]))"
+    "(int32[::1], int64[::1], int32[::1], int32[::1], int16[::1], int32)"
+)
+def interval_tree(text, weight, order, lcp, script, longest):
+    """Walk the internal nodes of the suffix tree in the order of `esaxx_private::suffixtree`; keep the valid ones.
+
+    A node is an interval of the suffix array whose suffixes share `depth` characters. Suffixes of weight 0 (text
+    that is not trained on) are passed over: a node counts if two of its children hold trained suffixes.
+    Returns left, right, depth int32 and frequency int64 of the nodes of 2 to `longest` characters.
+    """
+    size = order.size
+    left = np.empty(size + 1, np.int32)
+    right = np.empty(size + 1, np.int32)
+    depths = np.empty(size + 1, np.int32)
+    frequency = np.empty(size + 1, np.int64)
+    found = 0
+    # The stack of open intervals: where each begins, what its suffixes share, and its trained children so far.
+    begin = np.empty(size + 2, np.int32)
+    depth = np.empty(size + 2, np.int32)
+    mass = np.empty(size + 2, np.int64)  # weight of all its suffixes
+    children = np.empty(size + 2, np.int32)
+    begin[0], depth[0], mass[0], children[0] = 0, -1, 0, 0
+    top = 0
+    for rank in range(size + 1):
+        shared = lcp[rank] if 0 < rank < size else -1
+        start = rank
+        carried = np.int64(0)  # weight of the interval closed last, which becomes a child
+        while depth[top] > shared:
+            mass[top] += carried
+            children[top] += carried > 0
+            start = begin[top]
+            carried = mass[top]
+            if (
+                1 < depth[top] <= longest
+                and children[top] >= 2
+                and is_valid(text, order[start], depth[top], script)
+            ):
+                left[found], right[found], depths[found] = start, rank, depth[top]
+                frequency[found] = carried
+                found += 1
+            top -= 1
+        if depth[top] < shared:
+            top += 1
+            begin[top], depth[top], mass[top], children[top] = start, shared, 0, 0
+        mass[top] += carried
+        children[top] += carried > 0
+        if rank < size:  # the suffix itself, as a leaf
+            top += 1
+            begin[top], depth[top] = rank, size - order[rank] + 1
+            mass[top] = weight[order[rank]]
+            children[top] = 0
+    return left[:found].copy(), right[:found].copy(), depths[:found].copy(), frequency[:found].copy()

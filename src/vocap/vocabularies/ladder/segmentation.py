@@ -1,0 +1,107 @@
+"""Best segmentations: Viterbi counts for pruning, as the trainer does it, and for ALP, as `encode` does it."""
+
+import numpy as np
+
+from vocap.vocabularies.ladder.kernels import kernel
+
+
+@kernel("float32[::1](int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], int64[::1], float32[::1], int64)")
+def trainer_counts(first, piece, length, start, size, frequency, score, alive):
+    """How often each piece stands in the best paths of the types, float32 [alive] (`Lattice::Viterbi`).
+
+    The trainer compares the nodes that end at a position once for every node that begins there, after adding its
+    score: where rounding makes two sums equal, the node that begins first wins. Unknown nodes count for piece 0.
+    """
+    counts = np.zeros(alive, np.float32)
+    longest = 0
+    most = 0
+    for t in range(frequency.size):
+        longest = max(longest, size[t])
+        most = max(most, first[start[t] + size[t]] - first[start[t]])
+    total = np.empty(most, np.float32)  # backtrace_score of each edge of the type
+    previous = np.empty(most, np.int32)
+    after = np.empty(most, np.int32)  # the next edge that ends at the same position
+    head = np.empty(longest + 1, np.int32)
+    tail = np.empty(longest + 1, np.int32)
+    for t in range(frequency.size):
+        n, begin = size[t], start[t]
+        base = first[begin]
+        head[: n + 1] = -1
+        for i in range(n):
+            for edge in range(first[begin + i], first[begin + i + 1]):
+                e = edge - base
+                s = score[piece[edge]]
+                best = np.int32(-1)
+                if i == 0:
+                    total[e] = s
+                else:
+                    left = head[i]
+                    while left >= 0:
+                        sum_ = np.float32(total[left] + s)
+                        if best < 0 or sum_ > total[e]:
+                            best = left
+                            total[e] = sum_
+                        left = after[left]
+                previous[e] = best
+                j = i + length[edge]
+                after[e] = -1
+                if head[j] < 0:
+                    head[j] = e
+                else:
+                    after[tail[j]] = e
+                tail[j] = e
+        best = head[n]
+        left = after[best]
+        while left >= 0:
+            if total[left] > total[best]:
+                best = left
+            left = after[left]
+        while best >= 0:
+            number = piece[base + best]
+            if number >= alive:
+                number = 0
+            counts[number] = np.float32(counts[number] + np.float32(frequency[t]))
+            best = previous[best]
+    return counts
+
+
+@kernel("void(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], int64[:,::1], float32[::1], int64, int64[:,::1])")
+def encoder_counts(first, piece, length, start, size, frequency, score, unknown, counts):
+    """Add to `counts` int64 [texts, pieces] how often `encode` gives each piece (`Model::EncodeOptimized`).
+
+    One best sum a position, in float32; the piece that begins first wins. `score` holds minus infinity for pieces
+    that the model lacks; from `unknown` on, pieces are characters without one: a run of them is a single <unk>.
+    `frequency` int64 [texts, types].
+    """
+    texts = frequency.shape[0]
+    longest = 0
+    for t in range(size.size):
+        longest = max(longest, size[t])
+    best = np.empty(longest + 1, np.float32)
+    chosen = np.empty(longest + 1, np.int32)
+    for t in range(size.size):
+        n, begin = size[t], start[t]
+        best[0] = 0
+        best[1 : n + 1] = -np.inf
+        for i in range(n):
+            at = best[i]
+            for edge in range(first[begin + i], first[begin + i + 1]):
+                j = i + length[edge]
+                sum_ = np.float32(at + score[piece[edge]])
+                if sum_ > best[j]:
+                    best[j] = sum_
+                    chosen[j] = edge
+        j = n
+        in_run = False
+        while j > 0:
+            number = piece[chosen[j]]
+            if number >= unknown:
+                if not in_run:
+                    for text in range(texts):
+                        counts[text, unknown] += frequency[text, t]
+                in_run = True
+            else:
+                for text in range(texts):
+                    counts[text, number] += frequency[text, t]
+                in_run = False
+            j -= length[chosen[j]]

@@ -1,0 +1,122 @@
+"""Every size of a corpus: its model and its ALP, or why there is none."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vocap.vocabularies.alp import average_log_probability
+from vocap.vocabularies.characters import COVERAGE
+from vocap.vocabularies.curve import Point
+from vocap.vocabularies.ladder import descent
+from vocap.vocabularies.ladder.expectation import UNKNOWN_PENALTY
+from vocap.vocabularies.ladder.finalisation import META_COUNT, FinalPieces, finalise
+from vocap.vocabularies.ladder.model_writer import model_bytes
+from vocap.vocabularies.ladder.segmentation import encoder_counts
+from vocap.vocabularies.ladder.word_types import WordTypes
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One size: the curve's row and the bytes of the model, None where the size cannot be reached."""
+
+    point: Point
+    model: bytes | None
+
+
+def train_sizes(
+    words: WordTypes,
+    sizes: Sequence[int],
+    coverage: float = COVERAGE,
+    threads: int = 1,
+) -> Iterator[Rung]:
+    """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
+
+    Each is what `vocap train` gives for that size, in reach and in reason. ALP is counted on the texts `train` and
+    `heldout` of `words`.
+    """
+    if not words.required:
+        yield from (Rung(Point(size, status="no text"), None) for size in sizes)
+        return
+    smallest = len(words.required) + META_COUNT
+    for size in sizes:
+        if size < smallest:
+            reason = f"too small: {len(words.required)} required characters need at least {smallest} pieces"
+            yield Rung(Point(size, status=reason), None)
+    reachable = [size for size in sizes if size >= smallest]
+    if not reachable:
+        return
+    corpus, state = descent.seed(words)
+
+    def finish(departure: descent.Departure) -> Rung:
+        return _finish(words, corpus, departure, coverage)
+
+    departures = descent.descend(corpus, state, reachable)
+    del state
+    if threads == 1:
+        yield from map(finish, departures)
+    else:
+        yield from _in_threads(finish, departures, threads)
+
+
+def _in_threads(finish: Callable, departures: Iterator, threads: int) -> Iterator[Rung]:
+    """The descent in one thread, the branches of rungs above in the others, which it then joins."""
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
+    with ThreadPoolExecutor(threads) as pool:
+        step = pool.submit(next, departures, None)
+        running = {step}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                if future is not step:
+                    yield future.result()
+            if step in done and (departure := step.result()) is not None:
+                step = pool.submit(next, departures, None)
+                running |= {step, pool.submit(finish, departure)}
+
+
+def _finish(words: WordTypes, corpus: descent.Corpus, departure: descent.Departure, coverage: float) -> Rung:
+    state = descent.depart(corpus, departure)
+    pieces = finalise(departure.size, state.ids, state.scores, corpus.required, corpus.alphabetical)
+    if pieces.size < departure.size:
+        return Rung(Point(departure.size, status=f"too little text: at most {pieces.size} pieces"), None)
+    names = [name for name in ("train", "heldout") if words.sentences.get(name)]
+    counts = token_counts(corpus, state, pieces, np.stack([words.counts[name] for name in names]))
+    alps = {name: average_log_probability(counts[row], words.sentences[name]) for row, name in enumerate(names)}
+    point = Point(
+        departure.size,
+        pieces.size,
+        alps.get("train"),
+        alps.get("heldout"),
+        int(counts[0].sum()) / words.sentences["train"],
+    )
+    place, length = corpus.piece_place[pieces.ids], corpus.piece_length[pieces.ids]
+    return Rung(point, model_bytes(corpus.text, place, length, pieces.scores, coverage))
+
+
+def token_counts(
+    corpus: descent.Corpus, state: descent.State, pieces: FinalPieces, frequency: np.ndarray
+) -> np.ndarray:
+    """How often `encode` gives each piece of `state` and, last, <unk>: int64 [texts, n + dead + 1].
+
+    `frequency` int64 [texts, types].
+    """
+    by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
+    by_id[pieces.ids] = pieces.scores
+    unknown = pieces.scores.min() - UNKNOWN_PENALTY
+    scores = np.concatenate([by_id[state.ids], by_id[state.dead], [unknown]]).astype(np.float32)
+    counts = np.zeros((len(frequency), len(scores)), np.int64)
+    lattice = state.lattice
+    encoder_counts(
+        lattice.first,
+        lattice.piece,
+        lattice.length,
+        corpus.start,
+        corpus.length,
+        frequency,
+        scores,
+        len(scores) - 1,
+        counts,
+    )
+    return counts
