@@ -22,6 +22,7 @@ VERBS = {
     # vocabularies
     "train": "vocap.vocabularies.commands:train",
     "curve": "vocap.vocabularies.commands:curve",
+    "ladder": "vocap.vocabularies.ladder.commands:ladder",
     "alp": "vocap.vocabularies.commands:alp",
     # allocation
     "allocate": "vocap.allocation.commands:allocate",

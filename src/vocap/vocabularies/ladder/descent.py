@@ -1,9 +1,10 @@
 """The ladder: one descent from the seeds that passes by every vocabulary size.
 
-Nothing that `Trainer::Train` does before its last pruning depends on the size asked for: it repeats (EM twice, prune
-to three quarters) until 1.1 times that size is near. So all sizes share one descent of some twenty rungs. A size
-leaves it in one of two ways: at the first rung that is no larger than 1.1 times the size, as it is; or from the rung
-whose next pruning would go below that, by a pruning of its own and two more rounds of EM (a branch).
+Nothing that `Trainer::Train` does before its last pruning depends on the size asked for: it repeats (EM twice,
+prune to three quarters) until 1.1 times that size is near. So all sizes share one descent of some twenty rungs.
+A size leaves it in one of two ways: at the first rung that is no larger than 1.1 times the size, as it is; or
+from the rung whose next pruning would go below that, by a pruning of its own and two more rounds of EM (a
+branch).
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,7 +73,9 @@ def seed(words: WordTypes) -> tuple[Corpus, State]:
     seeds = find_seeds(source, order, common_prefixes(source.text, order))
     characters = np.array([ord(character) for character in words.required], np.int32)
     lattice, place = build_lattice(source, order, seeds, characters)
-    first_suffix = np.searchsorted(source.text[order], characters).astype(np.int32)  # suffixes are in code point order
+    first_suffix = np.searchsorted(source.text[order], characters).astype(
+        np.int32
+    )  # suffixes are in code point order
     length = np.concatenate([np.ones(len(characters), np.int32), seeds.depth])
     by_text = np.lexsort((length, np.concatenate([first_suffix, seeds.left])))
     alphabetical = np.empty(len(by_text), np.int32)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vocap.vocabularies.ladder.kernels import kernel
+from vocap.vocabularies.ladder.kernels import LATTICES, kernel
 from vocap.vocabularies.ladder.rounding import add_expected, log_sum_exp
 
 UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that much less than the worst piece
@@ -13,7 +13,7 @@ def with_unknown(scores: np.ndarray, unknown: int) -> np.ndarray:
     return np.concatenate([scores, np.full(unknown, scores.min() - UNKNOWN_PENALTY, np.float32)])
 
 
-@kernel("float32[::1](int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], int64[::1], float32[::1], int64)")
+@kernel(f"float32[::1]({LATTICES}, int64[::1], float32[::1], int64)")
 def expected_counts(first, piece, length, start, size, frequency, score, alive):
     """Expected counts float32 [alive] of the pieces over the lattices of all types.
 

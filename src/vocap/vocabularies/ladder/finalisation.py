@@ -10,8 +10,8 @@ PENALTY = np.float32(0.0001)  # kMinScorePenaltyDelta
 
 @dataclass(frozen=True)
 class FinalPieces:
-    """The pieces of a model after the meta pieces: `ids` int32 [V - 3] in the ladder's numbering, by rank of score,
-    and `scores` float32 [V - 3], falling."""
+    """The pieces of a model after the meta pieces: `ids` int32 [V - 3] in the ladder's numbering, by rank of
+    score, and `scores` float32 [V - 3], falling."""
 
     ids: np.ndarray
     scores: np.ndarray

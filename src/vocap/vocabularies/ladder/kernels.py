@@ -1,8 +1,54 @@
-"""How the compiled loops are compiled: ahead of time by explicit signatures, cached on disk, free of the GIL."""
+"""How the compiled loops are compiled: by explicit signatures when they are imported, cached, free of the GIL."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
 
 from numba import njit
 
+# What all passes over lattices take first: `Lattice` (first, piece, length), and where types begin and how long
+# they are.
+LATTICES = "int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1]"
+
 
 def kernel(signature: str):
-    """Compile a function for `signature`; bits must not depend on the compiler, so no fast-math."""
-    return njit(signature, cache=True, nogil=True, fastmath=False, error_model="numpy")
+    """Compile a function for `signature`; its bits must not depend on the compiler, so no fast-math.
+
+    numba caches the machine code beside the source file or in the user's cache folder (NUMBA_CACHE_DIR overrules
+    both); where none of them can be written, every process compiles for itself.
+    """
+    settings = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+
+    def compile_function(function):
+        try:
+            return njit(signature, cache=True, **settings)(function)
+        except RuntimeError as error:
+            if "cannot cache" not in str(error):
+                raise
+            return njit(signature, **settings)(function)
+
+    return compile_function
+
+
+@contextlib.contextmanager
+def one_compiler() -> Iterator[None]:
+    """Hold a lock of this machine while kernels are imported: the first of many jobs compiles, the others wait.
+
+    Only speed depends on it: numba renames finished cache files into place, so jobs on other machines that share
+    the cache, or a system without such locks, may compile at the same time.
+    """
+    try:
+        import fcntl
+
+        path = os.path.join(tempfile.gettempdir(), f"vocap-kernels-{os.getuid()}.lock")
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)

@@ -1,7 +1,7 @@
 """All lattices of all word types, in three arrays, and what is left of them when pieces go.
 
-Every position of the text has its edges (`Lattice::begin_nodes`) in the order in which `PopulateNodes` inserts them:
-the pieces that begin there, shortest first, and last the unknown node where the character is no piece.
+Every position of the text has its edges (`Lattice::begin_nodes`) in the order in which `PopulateNodes` inserts
+them: the pieces that begin there, shortest first, and last the unknown node where the character is no piece.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ _MAX_EDGES = 2**31 - 1  # 32-bit offsets
 class Lattice:
     """Edges `first[p]` to `first[p + 1]` leave position p: edge e is piece `piece[e]`, of `length[e]` characters.
 
-    `first` int32 [P + 1], `piece` int32 [E], `length` uint8 [E]. Separators have no edges, every other position has
-    one of length 1. With n pieces alive, a number from n on is an unknown node.
+    `first` int32 [P + 1], `piece` int32 [E], `length` uint8 [E]. Separators have no edges, every other position
+    has one of length 1. With n pieces alive, a number from n on is an unknown node.
     """
 
     first: np.ndarray

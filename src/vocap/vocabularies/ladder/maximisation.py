@@ -32,7 +32,7 @@ def digamma(x):
 
 @kernel("Tuple((int32[::1], float32[::1]))(float32[::1])")
 def maximise(expected):
-    """Numbers of the pieces that stay (int32, rising) and their new scores float32: digamma(e) - digamma(sum e)."""
+    """Numbers of the pieces that stay, int32, rising, and their new scores float32: digamma(e) - digamma(sum)."""
     kept = np.empty(expected.size, np.int32)
     count = 0
     total = np.float32(0)

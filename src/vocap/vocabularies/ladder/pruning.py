@@ -26,10 +26,10 @@ def rank_pieces(
 ) -> np.ndarray:
     """The pieces in the order in which pruning keeps them, int32: any pruned list is a beginning of this one.
 
-    First those that cannot be replaced, in their old order, then the others by the loss of likelihood that removing
-    one would bring. Pieces that no best path uses, or that are not their own best segmentation, are left out.
-    `place` and `length` int32 [n]: where each piece stands in the text; `score` float32 [n + unknown], `counts`
-    float32 [n] of `trainer_counts`, `total`: occurrences of all types.
+    First those that cannot be replaced, in their old order, then the others by the loss of likelihood that
+    removing one would bring. Pieces that no best path uses, or that are not their own best segmentation, are
+    left out. `place` and `length` int32 [n]: where each piece stands in the text; `score` float32 [n +
+    unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types.
     """
     verdict, loss = losses(
         lattice.first, lattice.piece, lattice.length, place, length, score, counts, np.float32(total)
@@ -41,7 +41,7 @@ def rank_pieces(
 
 @kernel("Tuple((float32, int64))(int32[::1], int32[::1], uint8[::1], int64, int64, float32[::1], int32[::1])")
 def second_best(first, piece, length, place, size, score, path):
-    """The best segmentation of a piece into others: its score; `path` gets their numbers, last first, and how many."""
+    """The best segmentation of a piece into others: its score and how many; `path` gets them, the last first."""
     best = np.full(size + 1, -np.inf, np.float32)
     chosen = np.empty(size + 1, np.int32)
     best[0] = 0
@@ -94,7 +94,9 @@ def losses(first, piece, length, place, size, score, counts, total):
             continue  # its Viterbi path is split
         verdict[number] = _CANDIDATE
         log_piece = np.float32(math.log(np.float64(f)) - np.float64(log_sum))
-        log_sum_without = np.float32(math.log(np.float64(np.float32(sum_ + np.float32(f * np.float32(pieces - 1))))))
+        log_sum_without = np.float32(
+            math.log(np.float64(np.float32(sum_ + np.float32(f * np.float32(pieces - 1)))))
+        )
         log_without = np.float32(0)
         for at in range(pieces - 1, -1, -1):
             other = path[at]

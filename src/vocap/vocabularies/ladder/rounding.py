@@ -2,9 +2,9 @@ r"""SentencePiece's float32 arithmetic, with its slow functions replaced by tabl
 
 `LogSumExp` of SentencePiece adds log(exp(x) + 1) in double precision to a float32 and rounds the sum to float32:
 29 of the 53 bits are thrown away. So an approximation that is off by less than `MARGIN` gives the same float32,
-unless the sum lies within `MARGIN` of the border between two of them. Then, about once in 10,000 times, the library
-function is called as SentencePiece calls it. The result is the same in every case (Ziv's strategy, as used by
-correctly rounded mathematical libraries), at a fifth of the time.
+unless the sum lies within `MARGIN` of the border between two of them. Then, about once in 10,000 times, the
+library function is called as SentencePiece calls it. The result is the same in every case (Ziv's strategy, as
+used by correctly rounded mathematical libraries), at a fifth of the time.
 
 Tables hold the Taylor expansion of degree 3 about the middle of each of 32 cells a unit.
 """

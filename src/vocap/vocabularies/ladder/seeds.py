@@ -64,7 +64,7 @@ def is_valid(text, start, length, script):
     previous = _NO_SCRIPT
     for position in range(start, start + length):
         character = text[position]
-        if character == 0 or character == _RESERVED or character == _SEPARATOR:
+        if character in (0, _RESERVED, _SEPARATOR):
             return False
         if character == _SPACE:
             if position > start:

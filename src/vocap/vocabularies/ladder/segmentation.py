@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from vocap.vocabularies.ladder.kernels import kernel
+from vocap.vocabularies.ladder.kernels import LATTICES, kernel
 
 
-@kernel("float32[::1](int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], int64[::1], float32[::1], int64)")
+@kernel(f"float32[::1]({LATTICES}, int64[::1], float32[::1], int64)")
 def trainer_counts(first, piece, length, start, size, frequency, score, alive):
     """How often each piece stands in the best paths of the types, float32 [alive] (`Lattice::Viterbi`).
 
@@ -65,13 +65,14 @@ def trainer_counts(first, piece, length, start, size, frequency, score, alive):
     return counts
 
 
-@kernel("void(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], int64[:,::1], float32[::1], int64, int64[:,::1])")
+@kernel(f"void({LATTICES}, int64[:, ::1], float32[::1], int64, int64[:, ::1])")
 def encoder_counts(first, piece, length, start, size, frequency, score, unknown, counts):
     """Add to `counts` int64 [texts, pieces] how often `encode` gives each piece (`Model::EncodeOptimized`).
 
-    One best sum a position, in float32; the piece that begins first wins. `score` holds minus infinity for pieces
-    that the model lacks; from `unknown` on, pieces are characters without one: a run of them is a single <unk>.
-    `frequency` int64 [texts, types].
+    One best sum a position, kept in float32 and compared in float64 (there, a conditional expression makes scores
+    double, but for <unk>); where sums are equal, the piece that begins first wins. `score` holds minus infinity
+    for pieces that the model lacks; from `unknown` on, pieces are characters without one, and a run of them is
+    a single <unk>. `frequency` int64 [texts, types].
     """
     texts = frequency.shape[0]
     longest = 0
@@ -87,7 +88,9 @@ def encoder_counts(first, piece, length, start, size, frequency, score, unknown,
             at = best[i]
             for edge in range(first[begin + i], first[begin + i + 1]):
                 j = i + length[edge]
-                sum_ = np.float32(at + score[piece[edge]])
+                sum_ = np.float64(at) + np.float64(score[piece[edge]])
+                if piece[edge] >= unknown:
+                    sum_ = np.float64(np.float32(sum_))
                 if sum_ > best[j]:
                     best[j] = sum_
                     chosen[j] = edge

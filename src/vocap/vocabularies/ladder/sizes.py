@@ -36,7 +36,8 @@ def train_sizes(
     `heldout` of `words`.
     """
     if not words.required:
-        yield from (Rung(Point(size, status="no text"), None) for size in sizes)
+        reason = "no text: symbols only" if words.trained else "no text"
+        yield from (Rung(Point(size, status=reason), None) for size in sizes)
         return
     smallest = len(words.required) + META_COUNT
     for size in sizes:

@@ -1,8 +1,8 @@
 """The seed text, its suffix array and its longest common prefixes.
 
-SentencePiece builds the suffix array of all sentences. Seeds never cross U+2581, so the text of the word types with
-weights gives the same substrings, frequencies and order (see `seed_text`), and is 3 to 9 times shorter where words
-repeat.
+SentencePiece builds the suffix array of all sentences. Seeds never cross U+2581, so the text of the word types
+with weights gives the same substrings, frequencies and order (see `seed_text`), and is 3 to 9 times shorter
+where words repeat.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,9 @@ from vocap.vocabularies.ladder.word_types import SPACE, WordTypes
 @dataclass(frozen=True)
 class SeedText:
     """`text` int32 [N]: code points of all types, each with a separator after it. `weight` int64 [N]: how many
-    places of the training text a position stands for, 0 at separators. Type t is `text[start[t]:start[t] + length[t]]`
-    (int32 [T] both); separators at `start[t] + length[t]`. Positions from `size` on are second copies."""
+    places of the training text a position stands for, 0 at separators. Type t is `text[start[t]:start[t] +
+    length[t]]` (int32 [T] both); separators at `start[t] + length[t]`. Positions from `size` on are second
+    copies."""
 
     text: np.ndarray
     weight: np.ndarray
@@ -65,7 +66,7 @@ def suffix_array(text: np.ndarray) -> np.ndarray:
 
 @kernel("int32[::1](int32[::1], int32[::1])")
 def common_prefixes(text, order):
-    """`lcp[r]`: characters that the suffixes `order[r - 1]` and `order[r]` share, int32 [N] (Kasai et al. 2001)."""
+    """How many characters the suffixes `order[r - 1]` and `order[r]` share, int32 [N] (Kasai et al. 2001)."""
     size = text.size
     previous = np.empty(size, np.int32)  # the suffix before this one in the order
     previous[order[0]] = -1

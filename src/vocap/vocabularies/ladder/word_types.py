@@ -1,8 +1,8 @@
 """A corpus as weighted word types: what the trainer's EM sees, and what ALP is counted on.
 
-A word type is a stretch of normalised text that begins with U+2581 and holds no other. The trainer's lattices never
-cross U+2581 (`TrainerInterface::SplitSentencesByWhitespace`), and no piece does, so a corpus is its types and how
-often each occurs.
+A word type is a stretch of normalised text that begins with U+2581 and holds no other. The trainer's lattices
+never cross U+2581 (`TrainerInterface::SplitSentencesByWhitespace`), and no piece does, so a corpus is its types
+and how often each occurs.
 """
 
 import re
@@ -31,10 +31,10 @@ _META = re.compile("|".join(map(re.escape, META_PIECES)))
 class WordTypes:
     """T word types, the `trained` ones first by (count descending, text ascending), as EM adds them up.
 
-    `inside` and `last` int64 [T]: occurrences in the training lines before another word, and at a line's end; 0 for
-    types from `trained` on, which stand only in lines that the trainer skips or in held-out text. `counts` maps
-    the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of lines.
-    `required`: the characters that must be pieces, with counts, most frequent first.
+    `inside` and `last` int64 [T]: occurrences in the training lines before another word, and at a line's end; 0
+    for types from `trained` on, which stand only in lines that the trainer skips or in held-out text. `counts`
+    maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of
+    lines. `required`: the characters that must be pieces, with counts, most frequent first.
     """
 
     types: list[str]
@@ -54,10 +54,10 @@ class WordTypes:
 def load_word_types(
     texts: dict[str, Callable[[], Iterable[list[str]]]], train: str = "train", coverage: float = COVERAGE
 ) -> WordTypes:
-    """Count the word types of texts, each a function that gives its lines in blocks; `train` names the trained one.
+    """Count the word types of texts, each a function that gives blocks of lines; `train` names the trained one.
 
-    `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`. A character that is not required is replaced
-    by U+2585 in every text, as it has no piece.
+    `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`. A character that is not required is
+    replaced by U+2585 in every text, as it has no piece.
     """
     encoded, trained, sentences = _count_texts(texts, train, cut=True)
     required = _required(trained, coverage)

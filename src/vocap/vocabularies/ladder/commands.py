@@ -1,0 +1,101 @@
+"""The verb of the ladder."""
+
+import logging
+from pathlib import Path
+
+import click
+
+from vocap.errors import UsageError, VocapError
+
+logger = logging.getLogger(__name__)
+
+file = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("train", type=file)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Folder that gets models/{size}.model and curve.tsv.",
+)
+@click.option(
+    "--sizes",
+    default="1000:50000:1000",
+    show_default=True,
+    help="Ids of the models, as FIRST:LAST:STEP or as a list with commas.",
+)
+@click.option("--heldout", type=file, help="Held-out text, for its ALP under every model.")
+@click.option("--threads", type=int, default=1, show_default=True, help="The results do not depend on it.")
+@click.option(
+    "--coverage", type=float, default=0.9995, show_default=True, help="Share of characters that must be pieces."
+)
+def ladder(train, output, sizes, heldout, threads, coverage):
+    """Train unigram models of all sizes on TRAIN at once, and measure their ALP.
+
+    TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
+    trains for that size with one thread. A size that the text cannot reach is no error: curve.tsv says why.
+    """
+    numbers = _parse_sizes(sizes)
+    if not 0.98 <= coverage <= 1:
+        raise UsageError(f"--coverage {coverage}: SentencePiece takes 0.98 to 1")
+    if not 1 <= threads <= 1024:
+        raise UsageError(f"--threads {threads}: give 1 to 1024")
+    for path in filter(None, (train, heldout)):
+        if not path.is_file():
+            raise VocapError(f"{path}: no such file; check the path")
+
+    from vocap.files import replacing
+    from vocap.vocabularies.curve import write_points
+    from vocap.vocabularies.ladder.kernels import one_compiler
+    from vocap.vocabularies.text import read_blocks
+
+    with one_compiler():
+        from vocap.vocabularies.ladder.sizes import train_sizes
+        from vocap.vocabularies.ladder.word_types import load_word_types
+
+    texts = {"train": lambda: read_blocks(train)}
+    if heldout is not None:
+        texts["heldout"] = lambda: read_blocks(heldout)
+    words = load_word_types(texts, coverage=coverage)
+    logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
+    models = output / "models"
+    models.mkdir(parents=True, exist_ok=True)
+    (output / "curve.tsv").unlink(missing_ok=True)  # it is written last: no curve, no whole result
+    points = []
+    for rung in train_sizes(words, numbers, coverage, threads):
+        path = models / f"{rung.point.size}.model"
+        if rung.model is None:
+            path.unlink(missing_ok=True)
+        else:
+            with replacing(path, "wb") as target:
+                target.write(rung.model)
+        points.append(rung.point)
+        logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
+    points.sort(key=lambda point: point.size)
+    write_points(output / "curve.tsv", points)
+    click.echo(_table(points))
+
+
+def _parse_sizes(text: str) -> list[int]:
+    from vocap.vocabularies.settings import parse_sizes
+
+    try:
+        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])
+    except ValueError as error:
+        raise UsageError(f"--sizes {text}: {error}; write 1000:50000:1000 or 1000,2000") from None
+
+
+def _table(points) -> str:
+    """The curve for the eye."""
+    rows = [("size", "ALP", "held-out", "tokens/line", "status")]
+    for point in points:
+        numbers = (point.alp, point.alp_heldout, point.tokens_per_sentence)
+        rows.append((str(point.size), *("" if x is None else f"{x:.3f}" for x in numbers), point.status))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]])
+        for row in rows
+    )

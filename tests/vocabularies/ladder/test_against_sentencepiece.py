@@ -1,0 +1,126 @@
+"""Every model of the ladder has the bytes of the one that SentencePiece trains; every ALP is that of `encode`."""
+
+import lzma
+import os
+import random
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+from vocap.vocabularies import training
+from vocap.vocabularies.alp import corpus_alp
+from vocap.vocabularies.encoders import SentencePieceEncoder
+from vocap.vocabularies.ladder.sizes import train_sizes
+from vocap.vocabularies.ladder.word_types import load_word_types
+
+ALPHABETS = {
+    "latin": ("abdegiklmnoprstu", " "),
+    "cyrillic": ("абвгдежиклмнопрстуя", " "),
+    "arabic": ("ابتجدرسعفقكلمنهوي", " "),
+    "devanagari": ("कखगतदनपमरलवसहािीुे", " "),
+    "thai": ("กขคงจชดตทนบปมยรลวสหอะาิีเแ", ""),
+    "han and kana": ("日本語人大学生中国年会東京のはをにがとたでしている", ""),
+}
+
+
+def made_text(alphabet: str, gap: str, lines: int = 300) -> list[str]:
+    """Lines of words drawn by Zipf's law from a made lexicon, some with digits and rare characters."""
+    chooser = random.Random(alphabet)
+    lexicon = ["".join(chooser.choices(alphabet, k=chooser.randint(1, 6))) for _ in range(400)]
+    weights = [1 / rank for rank in range(1, 401)]
+    text = [gap.join(chooser.choices(lexicon, weights, k=chooser.randint(3, 15))) for _ in range(lines)]
+    text[7] += " 1999 ab\u0301c"
+    text[9] += "\u2603"
+    return text
+
+
+def reference(lines: list[str], size: int, coverage: float = 0.9995) -> bytes | str:
+    """SentencePiece's model, or the reason why there is none."""
+    try:
+        return training.train(lines, size, coverage)
+    except training.Unreachable as unreachable:
+        return unreachable.reason
+
+
+def assert_same(lines: list[str], heldout: list[str], sizes: list[int], coverage: float = 0.9995) -> int:
+    """Compare all sizes; returns how many of them have a model."""
+    words = load_word_types({"train": lambda: [lines], "heldout": lambda: [heldout]}, coverage=coverage)
+    rungs = {rung.point.size: rung for rung in train_sizes(words, sizes, coverage)}
+    assert sorted(rungs) == sorted(sizes)
+    models = 0
+    for size in sizes:
+        expected, rung = reference(lines, size, coverage), rungs[size]
+        if isinstance(expected, str):
+            assert (rung.model, rung.point.status) == (None, expected), size
+            continue
+        assert rung.model == expected, size
+        models += 1
+        encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=expected))
+        on_train, on_heldout = corpus_alp(encoder, [lines]), corpus_alp(encoder, [heldout])
+        point = rung.point
+        assert point.pieces == size
+        assert (point.alp, point.tokens_per_sentence) == (on_train.alp, on_train.tokens_per_sentence), size
+        assert point.alp_heldout == (on_heldout.alp if on_heldout else None), size
+    return models
+
+
+@pytest.mark.parametrize("script", ALPHABETS)
+def test_made_text_gives_the_same_bytes_at_the_bottom_in_the_middle_and_at_the_top(script):
+    lines = made_text(*ALPHABETS[script])
+    top = int(reference(lines, 100_000).removeprefix("too little text: at most ").removesuffix(" pieces"))
+    heldout = made_text(ALPHABETS[script][0][::-1], ALPHABETS[script][1], 40)
+    sizes = [5, 30, 40, 60, 100, 150, 250, 400, top - 1, top, top + 1]
+    assert assert_same(lines, heldout, sorted(set(sizes))) >= 6
+
+
+ODD = {
+    "one line": ["the cat sat on the mat"],
+    "one character": ["a"],
+    "one character, often": ["a"] * 50,
+    "a repeated line": ["the cat sat on the mat"] * 100,
+    "a run of one letter": ["a" * 100] * 3,
+    "U+2581": ["a\u2581b \u2581 c\u2581\u2581d", "the cat sat"] * 3,
+    "only U+2581": ["\u2581"] * 3,
+    "U+2585": ["the \u2585 cat", "the cat sat", "a mat"] * 2,
+    "NUL": ["the\0cat", "\0", "a \0 b", "the cat sat"] * 2,
+    "tabs": ["the\tcat\tsat", "the cat"] * 3,
+    "literal meta pieces": ["the <unk> cat <s>x</s> <unk>", "the cat<unk>cat sat"] * 3,
+    "only meta pieces": ["<unk>"] * 20,
+    "CRLF": ["the cat sat\r", "the mat\r"] * 5,
+    "a line of a million characters": ["the cat sat", "on the mat"] * 5 + ["the cat " * 125_000],
+    "an unbroken line of a million characters": ["abab", "ba ab"] * 5 + ["ab" * 500_000],
+    "empty lines": ["", "the cat", "", " ", "\u3000", "the mat"],
+    "nothing": ["", " "],
+    "only long lines": ["ab " * 3000] * 3,
+    "emoji": ["😀😀 👩‍👩‍👧 cat😀", "the cat"] * 4,
+    "private use": ["\ue000\ue001 cat\ue000 \U000f0000\U0010ffff"] * 5,
+    "right to left": ["\u200fשלום \u200eעולם\u200f", "שלום עולם"] * 5,
+    "hardly a space": ["abcdefgh" * 180, "hgfedcba" * 180, "abcd" * 400, "ac" * 700, "bdf" * 500],
+    "equal scores": [" ".join(a + b for a in "abcd" for b in "efgh")] * 4,
+    "marks": ["e\u0301a\u0300 \u0301x", "क्षत्रिय"] * 6,
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_text_does_what_sentencepiece_does(name):
+    assert_same(ODD[name], ["the cat ab <unk> \u2585 \0", "x" * 5000], [5, 6, 8, 10, 15, 20, 30, 45])
+
+
+def test_coverage_is_taken_into_account():
+    lines = made_text(*ALPHABETS["cyrillic"])
+    for coverage in (0.98, 1.0):
+        assert assert_same(lines, [], [40, 100, 300], coverage) >= 2
+
+
+LANGUAGES = ["en", "ru", "ar", "hi", "th", "km", "ja", "zh", "ko", "ka", "am", "my", "he", "el", "ta"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_real_text_gives_the_same_bytes(language):
+    folder = os.environ.get("VOCAP_DATA")
+    if not folder:
+        pytest.skip("VOCAP_DATA is not set: no real text")
+    path = Path(folder) / "text" / "ntrex" / f"{language}.txt.xz"
+    lines = lzma.decompress(path.read_bytes()).decode("utf-8").split("\n")
+    assert assert_same(lines[:500], lines[-100:], [100, 1500, 3000, 20_000]) >= 1

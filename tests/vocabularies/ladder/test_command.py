@@ -1,0 +1,85 @@
+"""`vocap ladder`, as a person calls it."""
+
+import random
+import subprocess
+import sys
+
+import pytest
+
+from vocap.vocabularies import training
+from vocap.vocabularies.curve import read_points
+
+
+def vocap(*arguments):
+    return subprocess.run(
+        [sys.executable, "-c", "from vocap.cli import main; main()", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    chooser = random.Random(4)
+    lexicon = ["".join(chooser.choices("abcdefgh", k=chooser.randint(1, 6))) for _ in range(200)]
+    path = tmp_path_factory.mktemp("text") / "train.txt"
+    path.write_text("".join(" ".join(chooser.choices(lexicon, k=9)) + "\n" for _ in range(200)), "utf-8")
+    return path
+
+
+def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
+    result = vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "10,50,100,4000", "--heldout", text)
+    assert result.returncode == 0, result.stderr
+    points = read_points(tmp_path / "out" / "curve.tsv")
+    assert [point.size for point in points] == [10, 50, 100, 4000]
+    assert points[0].status.startswith("too small: 9 required characters need at least 12")
+    assert points[3].status.startswith("too little text: at most ")
+    for size, point in ((50, points[1]), (100, points[2])):
+        model = tmp_path / "out" / "models" / f"{size}.model"
+        assert model.read_bytes() == training.train(text, size)
+        assert point.ok and point.alp == point.alp_heldout
+        alp = vocap("alp", model, text)
+        assert float(alp.stdout) == point.alp
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == [
+        "100.model",
+        "50.model",
+        "curve.tsv",
+        "models",
+    ]
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["size", "ALP", "held-out", "tokens/line", "status"]
+    assert len(lines) == 5 and "too little text" in lines[4]
+
+
+def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "4000.model").write_bytes(b"old")
+    assert vocap("ladder", text, "-o", tmp_path, "--sizes", "4000").returncode == 0
+    assert not (tmp_path / "models" / "4000.model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--sizes", "5:1:1"], 2, ["--sizes 5:1:1"]),
+        (["--sizes", "ten"], 2, ["--sizes ten", "1000:50000:1000"]),
+        (["--sizes", "100,50"], 2, ["50"]),
+        (["--threads", "0"], 2, ["--threads 0"]),
+        (["--coverage", "0.5"], 2, ["--coverage 0.5", "0.98"]),
+        (["--heldout", "nowhere.txt"], 1, ["nowhere.txt", "check the path"]),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong_and_writes_nothing(text, tmp_path, arguments, code, words):
+    result = vocap("ladder", text, "-o", tmp_path / "out", *arguments)
+    assert result.returncode == code
+    assert all(word in result.stderr for word in words), result.stderr
+    assert "Traceback" not in result.stderr and not (tmp_path / "out").exists()
+
+
+def test_invalid_utf8_is_named_with_its_line(tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"good\n\xff\xfe bad\n")
+    result = vocap("ladder", tmp_path / "bad.txt", "-o", tmp_path / "out", "--sizes", "10")
+    assert result.returncode == 1
+    assert "bad.txt, line 2: not UTF-8" in result.stderr
+    assert not (tmp_path / "out").exists()
