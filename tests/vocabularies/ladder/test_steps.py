@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vocap.vocabularies.ladder import descent
-from vocap.vocabularies.ladder.rounding import add_expected, log_sum_exp
+from vocap.vocabularies.ladder.expectation import add_expected, log_sum_exp
 from vocap.vocabularies.ladder.seeds import find_seeds
 from vocap.vocabularies.ladder.sizes import train_sizes
 from vocap.vocabularies.ladder.suffixes import common_prefixes, seed_text, suffix_array

@@ -44,16 +44,16 @@ class Corpus:
 
 @dataclass(frozen=True)
 class State:
-    """A list of n pieces in the trainer's order, and its lattices.
+    """A list of n pieces in the trainer's order, and lattices that hold them.
 
-    `ids` int32 [n]: their numbers in `Corpus`; `scores` float32 [n]; `dead` int32: required characters that are no
-    piece now. In `lattice`, pieces are numbered by their place in `ids`, then come the dead characters and U+2585,
-    all of them unknown nodes.
+    `ids` int32 [n]: their numbers in `Corpus`; `scores` float32 [n]; `nodes` int32: what the numbers in `lattice`
+    stand for: the n pieces, then required characters that are no piece now. One more number stands for U+2585. In
+    the last state of a size, `lattice` and `nodes` may hold other pieces besides.
     """
 
     ids: np.ndarray
     scores: np.ndarray
-    dead: np.ndarray
+    nodes: np.ndarray
     lattice: Lattice
 
 
@@ -85,7 +85,7 @@ def seed(words: WordTypes) -> tuple[Corpus, State]:
         source.text, source.start, source.length, words.frequencies, place, length, alphabetical, len(characters)
     )
     ids = np.arange(len(weights), dtype=np.int32)
-    return corpus, State(ids, log_probabilities(weights), np.zeros(0, np.int32), lattice)
+    return corpus, State(ids, log_probabilities(weights), ids, lattice)
 
 
 def log_probabilities(weights: np.ndarray) -> np.ndarray:
@@ -114,60 +114,54 @@ def descend(corpus: Corpus, state: State, sizes: Sequence[int]) -> Iterator[Depa
 
 def depart(corpus: Corpus, departure: Departure) -> State:
     """The last state of a size: a branch is pruned to its own size and gets its own EM."""
-    if departure.chosen is None:
-        return departure.state
-    pruned = reduce(corpus, departure.state, departure.chosen, departure.state.scores[departure.chosen])
-    return expectation_maximisation(corpus, pruned)
+    state, chosen = departure.state, departure.chosen
+    if chosen is None:
+        return state
+    return expectation_maximisation(corpus, reduce(corpus, state, chosen, state.scores[chosen]), last=True)
 
 
-def expectation_maximisation(corpus: Corpus, state: State) -> State:
-    """Two rounds of E and M step; pieces that are hardly expected are dropped."""
-    for _ in range(SUB_ITERATIONS):
-        lattice = state.lattice
-        expected = expected_counts(
-            lattice.first,
-            lattice.piece,
-            lattice.length,
-            corpus.start,
-            corpus.length,
-            corpus.frequency,
-            with_unknown(state.scores, len(state.dead) + 1),
-            len(state.ids),
+def expectation_maximisation(corpus: Corpus, state: State, last: bool = False) -> State:
+    """Two rounds of E and M step; pieces hardly expected are dropped, from the lattices too unless `last`."""
+    for iteration in range(1, SUB_ITERATIONS + 1):
+        kept, scores = maximise(
+            expected_counts(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
         )
-        kept, scores = maximise(expected)
+        if last and iteration == SUB_ITERATIONS:
+            return State(state.ids[kept], scores, state.nodes, state.lattice)
         state = reduce(corpus, state, kept, scores)
     return state
 
 
+def _lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
+    """What `kernels.LATTICES` lists."""
+    lattice = state.lattice
+    return lattice.first, lattice.piece, lattice.length, corpus.start, corpus.length
+
+
+def _node_scores(state: State) -> np.ndarray:
+    """Scores of the lattices' numbers: pieces, then unknown nodes."""
+    return with_unknown(state.scores, len(state.nodes) - len(state.ids) + 1)
+
+
 def prune_order(corpus: Corpus, state: State) -> np.ndarray:
     """The order in which pruning keeps the pieces of `state`."""
-    lattice = state.lattice
-    scores = with_unknown(state.scores, len(state.dead) + 1)
-    counts = trainer_counts(
-        lattice.first,
-        lattice.piece,
-        lattice.length,
-        corpus.start,
-        corpus.length,
-        corpus.frequency,
-        scores,
-        len(state.ids),
-    )
+    scores = _node_scores(state)
+    counts = trainer_counts(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids))
     total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1]
-    return rank_pieces(
-        lattice, corpus.piece_place[state.ids], corpus.piece_length[state.ids], scores, counts, total
-    )
+    place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
+    return rank_pieces(state.lattice, place, length, scores, counts, total)
 
 
 def reduce(corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray) -> State:
     """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left."""
-    alive = len(chosen)
-    if alive == len(state.ids) and (chosen == np.arange(alive)).all():
-        return State(state.ids, scores, state.dead, state.lattice)
-    renumber = np.full(len(state.ids) + len(state.dead) + 1, -1, np.int32)
+    alive, before = len(chosen), len(state.ids)
+    if alive == before and (chosen == np.arange(alive)).all():
+        return State(state.ids, scores, state.nodes, state.lattice)
+    renumber = np.full(len(state.nodes) + 1, -1, np.int32)
     renumber[chosen] = np.arange(alive)
-    dying = np.flatnonzero((renumber[: len(state.ids)] < 0) & (state.ids < corpus.required))
+    dying = np.flatnonzero((renumber[:before] < 0) & (state.ids < corpus.required))
     renumber[dying] = np.arange(alive, alive + len(dying))
-    renumber[len(state.ids) :] = np.arange(alive + len(dying), alive + len(dying) + len(state.dead) + 1)
-    dead = np.concatenate([state.ids[dying], state.dead])
-    return State(state.ids[chosen], scores, dead, select(state.lattice, renumber, alive))
+    renumber[before:] = np.arange(alive + len(dying), alive + len(dying) + len(state.nodes) - before + 1)
+    ids = state.ids[chosen]
+    nodes = np.concatenate([ids, state.ids[dying], state.nodes[before:]])
+    return State(ids, scores, nodes, select(state.lattice, renumber, alive))

@@ -1,9 +1,10 @@
 """The E step: how often each piece is expected to occur (`Trainer::RunEStep`, Kudo 2018, section 3.2)."""
 
+import math
+
 import numpy as np
 
 from vocap.vocabularies.ladder.kernels import LATTICES, kernel
-from vocap.vocabularies.ladder.rounding import add_expected, log_sum_exp
 
 UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that much less than the worst piece
 
@@ -11,6 +12,84 @@ UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that muc
 def with_unknown(scores: np.ndarray, unknown: int) -> np.ndarray:
     """`scores` float32 [n] followed by the score of an unknown node, `unknown` times."""
     return np.concatenate([scores, np.full(unknown, scores.min() - UNKNOWN_PENALTY, np.float32)])
+
+
+# SentencePiece's float32 arithmetic, with its slow functions replaced by tables wherever that cannot be seen.
+#
+# LogSumExp adds log(exp(x) + 1), in double precision, to a float32 and rounds the sum to float32: 29 of the 53 bits
+# are thrown away. So an approximation that is off by less than MARGIN gives the same float32, unless the sum lies
+# within MARGIN of the border between two of them. Then, about once in 1,000 times, the library function is called as
+# SentencePiece calls it. The result is the same in every case (Ziv's strategy, as used by correctly rounded
+# mathematical libraries). Tables hold a Taylor expansion about the middle of each of 32 cells a unit.
+#
+# These functions stand in this file because numba's cache compiles a function again when its own file changes.
+
+CELLS = 32  # cells a unit
+DEPTH = 23  # log(exp(-23) + 1) < 1.1e-10: from there on, the expansion is 0
+MARGIN = 1e-9  # the expansion is off by less than 4e-10: |f''''| / 24 / 64^4, and |f''''| < 1/8
+
+
+def _softplus_cells() -> np.ndarray:
+    """Coefficients of log(exp(-x) + 1) about the middle of cell `int(x * CELLS)`, float64 [cells, 4]."""
+    x = (np.arange(DEPTH * CELLS + 1) + 0.5) / CELLS  # the last cell is for all that is deeper
+    s = 1 / (1 + np.exp(x))  # minus the derivative
+    slope = s * (1 - s)
+    cells = np.stack([np.log1p(np.exp(-x)), -s, slope / 2, -slope * (1 - 2 * s) / 6], axis=1)
+    cells[-1] = 0
+    return cells.ravel()
+
+
+def _exp_cells() -> np.ndarray:
+    """exp(-x) at the middle of cell `int(x * CELLS)`, float64; 0 from where float32 knows no smaller number."""
+    return np.exp(-(np.arange(128 * CELLS) + 0.5) / CELLS)
+
+
+_SOFTPLUS = _softplus_cells()
+_EXP = _exp_cells()
+
+
+@kernel("float32(float32, float32)")
+def library_log_sum_exp(x, y):
+    """`LogSumExp` of unigram_model.cc, word by word."""
+    low, high = min(x, y), max(x, y)
+    if high > np.float32(low + np.float32(50)):  # kMinusLogEpsilon
+        return high
+    return np.float32(np.float64(high) + math.log(math.exp(np.float64(np.float32(low - high))) + 1.0))
+
+
+@kernel("float32(float32, float32)")
+def log_sum_exp(x, y):
+    """log(exp(x) + exp(y)) as `library_log_sum_exp` rounds it; `x` may be minus infinity."""
+    difference = np.float32(x - y)
+    high = x if difference > 0 else y
+    gap = min(np.float64(abs(difference)), np.float64(DEPTH))
+    cell = np.int32(gap * CELLS)
+    t = gap - (cell + 0.5) * (1 / CELLS)
+    at = cell * 4
+    sum_ = np.float64(high) + (
+        (_SOFTPLUS[at] + t * _SOFTPLUS[at + 1]) + t * t * (_SOFTPLUS[at + 2] + t * _SOFTPLUS[at + 3])
+    )
+    below = np.float32(sum_ - MARGIN)
+    if below == np.float32(sum_ + MARGIN):
+        return below
+    return library_log_sum_exp(x, y)
+
+
+@kernel("float32(float32, float32, float32)")
+def add_expected(total, frequency, marginal):
+    """`total + frequency x exp(marginal)` as `PopulateMarginal` rounds it; `marginal` is at most about 0."""
+    x = -np.float64(marginal)
+    if 0 <= x < 127:
+        cell = np.int64(x * CELLS)
+        t = (cell + 0.5) / CELLS - x
+        # exp(t) to degree 4 is off by less than t^5 / 120 < 8e-12
+        addend = np.float64(frequency) * _EXP[cell] * (1 + t * (1 + t * (0.5 + t * (1 / 6 + t * (1 / 24)))))
+        sum_ = np.float64(total) + addend
+        margin = addend * 1e-11 + sum_ * 1e-15
+        below, above = np.float32(sum_ - margin), np.float32(sum_ + margin)
+        if below == above:
+            return below
+    return np.float32(np.float64(total) + np.float64(frequency) * math.exp(np.float64(marginal)))
 
 
 @kernel(f"float32[::1]({LATTICES}, int64[::1], float32[::1], int64)")
@@ -23,39 +102,52 @@ def expected_counts(first, piece, length, start, size, frequency, score, alive):
     0 inside the trainer, so what it is expected to occur goes to piece 0.
     """
     expected = np.zeros(alive, np.float32)
-    longest = 0
+    end = first.size - 1
+    longest, most = 0, 0
     for t in range(frequency.size):
         longest = max(longest, size[t])
+        most = max(most, first[end - start[t]] - first[end - start[t] - size[t]])
     alpha = np.empty(longest + 1, np.float32)
     beta = np.empty(longest + 1, np.float32)
+    until = np.empty(most, np.float32)  # log probability of all ways up to and with an edge
+    after = np.empty(most, np.float32)  # and of all ways from its end on
     for t in range(frequency.size):
         n = size[t]
-        begin = start[t]
-        # Lattice::ForwardAlgorithm: edges reach a position in the order of where they begin
+        begin = first[end - start[t] - n]
+        edges = first[end - start[t]] - begin
         alpha[0] = 0
         alpha[1 : n + 1] = -np.inf
-        for i in range(n):
-            at = alpha[i]
-            for edge in range(first[begin + i], first[begin + i + 1]):
-                j = i + length[edge]
-                alpha[j] = log_sum_exp(alpha[j], np.float32(score[piece[edge]] + at))
-        # Lattice::BackwardAlgorithm
         beta[n] = 0
-        for i in range(n - 1, -1, -1):
-            total = np.float32(-np.inf)
-            for edge in range(first[begin + i], first[begin + i + 1]):
-                total = log_sum_exp(total, np.float32(score[piece[edge]] + beta[i + length[edge]]))
-            beta[i] = total
-        # Lattice::PopulateMarginal
+        i, backward = 0, n
+        total = np.float32(0)
+        for edge in range(edges):  # both passes side by side: neither waits for the other
+            # Lattice::BackwardAlgorithm
+            is_first = length[begin + edge] >> 7
+            backward -= is_first
+            after[edge] = beta[backward + (length[begin + edge] & 127)]
+            from_here = np.float32(score[piece[begin + edge]] + after[edge])
+            total = from_here if is_first else log_sum_exp(total, from_here)
+            beta[backward] = total
+            # Lattice::ForwardAlgorithm: edges reach a position in the order of where they begin
+            mirror = edges - 1 - edge
+            until[mirror] = np.float32(score[piece[begin + mirror]] + alpha[i])
+            j = i + (length[begin + mirror] & 127)
+            alpha[j] = until[mirror] if alpha[j] == -np.inf else log_sum_exp(alpha[j], until[mirror])
+            i += length[begin + mirror] >> 7
+        # Lattice::PopulateMarginal; of a position's edges the last comes first, which matters only to an unknown
+        # node: it waits for the others, as one of them can be piece 0 too
         z = alpha[n]
         times = np.float32(frequency[t])
-        for i in range(n):
-            for edge in range(first[begin + i], first[begin + i + 1]):
-                number = piece[edge]
-                marginal = np.float32(
-                    np.float32(np.float32(alpha[i] + score[number]) + beta[i + length[edge]]) - z
-                )
-                if number >= alive:
-                    number = 0
+        waiting = False
+        unknown = np.float32(0)
+        for edge in range(edges - 1, -1, -1):
+            marginal = np.float32(np.float32(until[edge] + after[edge]) - z)
+            number = piece[begin + edge]
+            if number < alive:
                 expected[number] = add_expected(expected[number], times, marginal)
+            else:
+                waiting, unknown = True, marginal
+            if waiting and length[begin + edge] >> 7:
+                expected[0] = add_expected(expected[0], times, unknown)
+                waiting = False
     return expected

@@ -2,6 +2,9 @@
 
 Every position of the text has its edges (`Lattice::begin_nodes`) in the order in which `PopulateNodes` inserts
 them: the pieces that begin there, shortest first, and last the unknown node where the character is no piece.
+Positions are stored from the text's end to its beginning: so the backward pass, where the order of edges
+decides how sums round, reads a type's edges from first to last; the forward pass, where it does not, reads them
+from last to first. Neither needs a loop over positions, whose few and varying edges a processor cannot predict.
 """
 
 from dataclasses import dataclass
@@ -16,12 +19,16 @@ from vocap.vocabularies.ladder.suffixes import SeedText
 _MAX_EDGES = 2**31 - 1  # 32-bit offsets
 
 
+FIRST = 128  # marks the first edge of a position in `Lattice.length`
+
+
 @dataclass(frozen=True)
 class Lattice:
-    """Edges `first[p]` to `first[p + 1]` leave position p: edge e is piece `piece[e]`, of `length[e]` characters.
+    """Edges `first[r]` to `first[r + 1]` leave the position r places before the text's end.
 
-    `first` int32 [P + 1], `piece` int32 [E], `length` uint8 [E]. Separators have no edges, every other position
-    has one of length 1. With n pieces alive, a number from n on is an unknown node.
+    `first` int32 [P + 1]; edge e is piece `piece[e]` (int32 [E]), of `length[e] & 127` characters (uint8 [E];
+    FIRST is set for the first edge of a position). Separators have no edges, every other position has one of
+    length 1. With n pieces alive, a number from n on is an unknown node.
     """
 
     first: np.ndarray
@@ -63,14 +70,14 @@ def select(lattice: Lattice, renumber: np.ndarray, alive: int) -> Lattice:
 def count_edges(size, single, order, left, right):
     first = np.zeros(size + 1, np.int64)
     for position in range(size):
-        first[position + 1] = single[position] >= 0
+        first[size - position] = single[position] >= 0
     for seed in range(left.size):
         for rank in range(left[seed], right[seed]):
             position = order[rank]
             if position < size:
-                first[position + 1] += 1
-    for position in range(size):
-        first[position + 1] += first[position]
+                first[size - position] += 1
+    for place in range(size):
+        first[place + 1] += first[place]
     return first
 
 
@@ -85,20 +92,23 @@ def fill_edges(first, single, order, left, right, depth, by_length, characters):
     place = np.zeros(characters + left.size, np.int32)
     free = first[:size].copy()
     for position in range(size):
-        if single[position] >= 0:
-            piece[free[position]] = single[position]
-            length[free[position]] = 1
-            free[position] += 1
-            if single[position] < place.size:
-                place[single[position]] = position
-    for at in range(by_length.size):
-        seed = by_length[at]
+        number = single[position]
+        if number >= 0:
+            at = free[size - 1 - position]
+            piece[at] = number
+            length[at] = FIRST | 1
+            free[size - 1 - position] += 1
+            if number < place.size:
+                place[number] = position
+    for index in range(by_length.size):
+        seed = by_length[index]
         for rank in range(left[seed], right[seed]):
             position = order[rank]
             if position < size:
-                piece[free[position]] = characters + seed
-                length[free[position]] = depth[seed]
-                free[position] += 1
+                at = free[size - 1 - position]
+                piece[at] = characters + seed
+                length[at] = depth[seed]
+                free[size - 1 - position] += 1
                 place[characters + seed] = position
     return piece, length, place
 
@@ -110,20 +120,23 @@ def select_edges(first, piece, length, renumber, alive):
     new_piece = np.empty(piece.size, np.int32)
     new_length = np.empty(piece.size, np.uint8)
     kept = 0
-    for position in range(size):
-        new_first[position] = kept
+    for place in range(size):
+        begin = kept
+        new_first[place] = begin
         unknown = np.int32(-1)
-        for edge in range(first[position], first[position + 1]):
+        for edge in range(first[place], first[place + 1]):
             number = renumber[piece[edge]]
             if number >= alive:
                 unknown = number
             elif number >= 0:
                 new_piece[kept] = number
-                new_length[kept] = length[edge]
+                new_length[kept] = length[edge] & (FIRST - 1)
                 kept += 1
         if unknown >= 0:
             new_piece[kept] = unknown
             new_length[kept] = 1
             kept += 1
+        if kept > begin:
+            new_length[begin] |= FIRST
     new_first[size] = kept
     return new_first, new_piece[:kept].copy(), new_length[:kept].copy()

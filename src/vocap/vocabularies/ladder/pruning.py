@@ -45,9 +45,10 @@ def second_best(first, piece, length, place, size, score, path):
     best = np.full(size + 1, -np.inf, np.float32)
     chosen = np.empty(size + 1, np.int32)
     best[0] = 0
+    begin = first.size - 2 - place
     for i in range(size):
-        for edge in range(first[place + i], first[place + i + 1]):
-            j = i + length[edge]
+        for edge in range(first[begin - i], first[begin - i + 1]):
+            j = i + (length[edge] & 127)
             if j > size or (i == 0 and j == size):
                 continue
             sum_ = np.float32(best[i] + score[piece[edge]])
@@ -59,7 +60,7 @@ def second_best(first, piece, length, place, size, score, path):
     while j > 0:
         path[pieces] = piece[chosen[j]]
         pieces += 1
-        j -= length[chosen[j]]
+        j -= length[chosen[j]] & 127
     return best[size], pieces
 
 

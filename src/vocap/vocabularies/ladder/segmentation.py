@@ -13,22 +13,23 @@ def trainer_counts(first, piece, length, start, size, frequency, score, alive):
     score: where rounding makes two sums equal, the node that begins first wins. Unknown nodes count for piece 0.
     """
     counts = np.zeros(alive, np.float32)
-    longest = 0
-    most = 0
+    longest, most = 0, 0
+    end = first.size - 1
     for t in range(frequency.size):
         longest = max(longest, size[t])
-        most = max(most, first[start[t] + size[t]] - first[start[t]])
+        most = max(most, first[end - start[t]] - first[end - start[t] - size[t]])
     total = np.empty(most, np.float32)  # backtrace_score of each edge of the type
     previous = np.empty(most, np.int32)
     after = np.empty(most, np.int32)  # the next edge that ends at the same position
     head = np.empty(longest + 1, np.int32)
     tail = np.empty(longest + 1, np.int32)
     for t in range(frequency.size):
-        n, begin = size[t], start[t]
-        base = first[begin]
+        n = size[t]
+        begin = end - 1 - start[t]  # of the type's first position
+        base = first[begin - n + 1]
         head[: n + 1] = -1
         for i in range(n):
-            for edge in range(first[begin + i], first[begin + i + 1]):
+            for edge in range(first[begin - i], first[begin - i + 1]):
                 e = edge - base
                 s = score[piece[edge]]
                 best = np.int32(-1)
@@ -43,7 +44,7 @@ def trainer_counts(first, piece, length, start, size, frequency, score, alive):
                             total[e] = sum_
                         left = after[left]
                 previous[e] = best
-                j = i + length[edge]
+                j = i + (length[edge] & 127)
                 after[e] = -1
                 if head[j] < 0:
                     head[j] = e
@@ -75,36 +76,32 @@ def encoder_counts(first, piece, length, start, size, frequency, score, unknown,
     a single <unk>. `frequency` int64 [texts, types].
     """
     texts = frequency.shape[0]
+    end = first.size - 1
     longest = 0
     for t in range(size.size):
         longest = max(longest, size[t])
     best = np.empty(longest + 1, np.float32)
     chosen = np.empty(longest + 1, np.int32)
     for t in range(size.size):
-        n, begin = size[t], start[t]
+        n = size[t]
         best[0] = 0
         best[1 : n + 1] = -np.inf
-        for i in range(n):
-            at = best[i]
-            for edge in range(first[begin + i], first[begin + i + 1]):
-                j = i + length[edge]
-                sum_ = np.float64(at) + np.float64(score[piece[edge]])
-                if piece[edge] >= unknown:
-                    sum_ = np.float64(np.float32(sum_))
-                if sum_ > best[j]:
-                    best[j] = sum_
-                    chosen[j] = edge
+        i = 0
+        for edge in range(first[end - start[t]] - 1, first[end - start[t] - n] - 1, -1):
+            sum_ = np.float64(best[i]) + np.float64(score[piece[edge]])
+            if piece[edge] >= unknown:
+                sum_ = np.float64(np.float32(sum_))
+            j = i + (length[edge] & 127)
+            if sum_ > best[j]:
+                best[j] = sum_
+                chosen[j] = edge
+            i += length[edge] >> 7
         j = n
         in_run = False
         while j > 0:
-            number = piece[chosen[j]]
-            if number >= unknown:
-                if not in_run:
-                    for text in range(texts):
-                        counts[text, unknown] += frequency[text, t]
-                in_run = True
-            else:
+            number = min(piece[chosen[j]], unknown)
+            if number < unknown or not in_run:
                 for text in range(texts):
                     counts[text, number] += frequency[text, t]
-                in_run = False
-            j -= length[chosen[j]]
+            in_run = number == unknown
+            j -= length[chosen[j]] & 127

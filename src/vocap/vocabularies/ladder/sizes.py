@@ -99,14 +99,13 @@ def _finish(words: WordTypes, corpus: descent.Corpus, departure: descent.Departu
 def token_counts(
     corpus: descent.Corpus, state: descent.State, pieces: FinalPieces, frequency: np.ndarray
 ) -> np.ndarray:
-    """How often `encode` gives each piece of `state` and, last, <unk>: int64 [texts, n + dead + 1].
+    """How often `encode` gives each node of `state` and, last, <unk>: int64 [texts, nodes + 1].
 
     `frequency` int64 [texts, types].
     """
     by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
     by_id[pieces.ids] = pieces.scores
-    unknown = pieces.scores.min() - UNKNOWN_PENALTY
-    scores = np.concatenate([by_id[state.ids], by_id[state.dead], [unknown]]).astype(np.float32)
+    scores = np.append(by_id[state.nodes], pieces.scores.min() - UNKNOWN_PENALTY)
     counts = np.zeros((len(frequency), len(scores)), np.int64)
     lattice = state.lattice
     encoder_counts(
