@@ -1,6 +1,6 @@
 """All vocabulary sizes of a corpus from one descent, bit for bit as SentencePiece 0.2.1 trains them one by one.
 
 Read in this order: `word_types` (corpus to weighted word types), `suffixes` and `seeds` (suffix array to seed
-pieces), `lattice`, `expectation` (E step), `maximisation` (M step), `pruning`, `finalisation`,
- `segmentation` (Viterbi, ALP), `descent` (the ladder itself), `model_writer`.
+pieces), `lattice`, `expectation` (E step), `maximisation` (M step), `pruning`, `finalisation`, `segmentation`
+(Viterbi), `descent` (the ladder itself), `model_writer`, `sizes` (models and ALPs, one size after the other).
 """

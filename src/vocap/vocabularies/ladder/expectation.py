@@ -16,11 +16,11 @@ def with_unknown(scores: np.ndarray, unknown: int) -> np.ndarray:
 
 # SentencePiece's float32 arithmetic, with its slow functions replaced by tables wherever that cannot be seen.
 #
-# LogSumExp adds log(exp(x) + 1), in double precision, to a float32 and rounds the sum to float32: 29 of the 53 bits
-# are thrown away. So an approximation that is off by less than MARGIN gives the same float32, unless the sum lies
-# within MARGIN of the border between two of them. Then, about once in 1,000 times, the library function is called as
-# SentencePiece calls it. The result is the same in every case (Ziv's strategy, as used by correctly rounded
-# mathematical libraries). Tables hold a Taylor expansion about the middle of each of 32 cells a unit.
+# LogSumExp adds log(exp(x) + 1), in double precision, to a float32 and rounds the sum to float32: 29 of the 53
+# bits are thrown away. So an approximation that is off by less than MARGIN gives the same float32, unless the sum
+# lies within MARGIN of the border between two of them. Then, about once in 1,000 times, the library function is
+# called as SentencePiece calls it. The result is the same in every case (Ziv's strategy, as used by correctly
+# rounded mathematical libraries). Tables hold a Taylor expansion about the middle of each of 32 cells a unit.
 #
 # These functions stand in this file because numba's cache compiles a function again when its own file changes.
 

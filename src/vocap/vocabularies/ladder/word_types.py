@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
@@ -63,8 +64,9 @@ def load_word_types(
     required = _required(trained, coverage)
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
         encoded, trained, sentences = _count_texts(texts, train, cut=False)
-    trained = _replace_rare(trained, required)
+    same = trained is encoded[train]
     encoded = {name: _replace_rare(words, required) for name, words in encoded.items()}
+    trained = encoded[train] if same else _replace_rare(trained, required)
     return _arrange(trained, encoded, sentences, required)
 
 
@@ -116,52 +118,56 @@ def _split(lines: list[str], cut: bool) -> list[str]:
 
 
 def _required(words: Counter[str], coverage: float) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for word, count in words.items():
-        for character in word:
-            counts[character] += count
+    """The required characters with their counts; a line's mark and NUL are no characters."""
+    points = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
+    lengths = np.fromiter(map(len, words), np.int64, len(words))
+    occurrences = np.repeat(np.fromiter(words.values(), np.int64, len(words)), lengths)
+    totals = np.bincount(points, occurrences)  # float64: exact, as all sums stay below 2^53
+    counts = Counter({chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()})
     for ignored in (_LAST, "\0"):
         counts.pop(ignored, None)
     return {character: counts[character] for character in required_characters(counts, coverage)}
 
 
 def _replace_rare(words: Counter[str], required: dict[str, int]) -> Counter[str]:
-    alphabet = set().union(*words) - {_LAST}
-    rare = {ord(character): RESERVED for character in alphabet if character not in required}
+    """The words with U+2585 for every character that is not required; words that become equal are one."""
+    rare = "".join(sorted(set("".join(words)) - required.keys() - {_LAST}))
     if not rare:
         return words
-    replaced: Counter[str] = Counter()
-    for word, count in words.items():
-        replaced[word.translate(rare)] += count
+    pattern = re.compile(f"[{re.escape(rare)}]")
+    replaced = Counter(words)
+    for word in words:
+        if pattern.search(word):
+            count = replaced.pop(word)
+            replaced[pattern.sub(RESERVED, word)] += count
     return replaced
 
 
 def _arrange(trained, encoded, sentences, required) -> WordTypes:
-    inside: Counter[str] = Counter()
-    last: Counter[str] = Counter()
-    for word, count in trained.items():
-        if word.endswith(_LAST):
-            last[word[:-1]] += count
-        else:
-            inside[word] += count
-    total = inside + last
-    order = sorted(total, key=lambda word: (-total[word], word))
+    inside = {word: count for word, count in trained.items() if word[-1] != _LAST}
+    last = {word[:-1]: count for word, count in trained.items() if word[-1] == _LAST}
+    order = sorted(inside.keys() | last.keys())
+    by_count = np.argsort(-(_array(inside, order) + _array(last, order)), kind="stable")
+    order = [order[index] for index in by_count.tolist()]
+    known = len(order)
     counts = {}
     for name, words in encoded.items():
-        counts[name] = Counter()
+        counts[name] = {}
         for word, count in words.items():
-            counts[name][word.removesuffix(_LAST)] += count
-    order += sorted(set().union(*counts.values()) - total.keys())
-
-    def array(words: Counter[str]) -> np.ndarray:
-        return np.fromiter((words[word] for word in order), np.int64, len(order))
-
+            word = word.removesuffix(_LAST)
+            counts[name][word] = counts[name].get(word, 0) + count
+    order += sorted(set().union(*counts.values()) - inside.keys() - last.keys())
     return WordTypes(
         types=order,
-        trained=len(total),
-        inside=array(inside),
-        last=array(last),
-        counts={name: array(words) for name, words in counts.items()},
+        trained=known,
+        inside=_array(inside, order),
+        last=_array(last, order),
+        counts={name: _array(words, order) for name, words in counts.items()},
         sentences=sentences,
         required=required,
     )
+
+
+def _array(counts: dict[str, int], words: list[str]) -> np.ndarray:
+    """The count of each word, 0 where it has none, int64."""
+    return np.fromiter(map(counts.get, words, repeat(0)), np.int64, len(words))
