@@ -9,6 +9,8 @@ from vocap.errors import UsageError, VocapError
 
 logger = logging.getLogger(__name__)
 
+WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
+
 file = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -47,7 +49,8 @@ def ladder(train, output, sizes, heldout, threads, coverage):
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
 
-    from vocap.files import replacing
+    from concurrent.futures import ThreadPoolExecutor
+
     from vocap.vocabularies.curve import write_points
     from vocap.vocabularies.ladder.kernels import one_compiler
     from vocap.vocabularies.text import read_blocks
@@ -64,19 +67,28 @@ def ladder(train, output, sizes, heldout, threads, coverage):
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     (output / "curve.tsv").unlink(missing_ok=True)  # it is written last: no curve, no whole result
-    points = []
-    for rung in train_sizes(words, numbers, coverage, threads):
-        path = models / f"{rung.point.size}.model"
-        if rung.model is None:
-            path.unlink(missing_ok=True)
-        else:
-            with replacing(path, "wb") as target:
-                target.write(rung.model)
-        points.append(rung.point)
-        logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
+    points, writes = [], []
+    with ThreadPoolExecutor(WRITERS) as writers:
+        for rung in train_sizes(words, numbers, coverage, threads):
+            writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
+            points.append(rung.point)
+            logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
+    for write in writes:
+        write.result()
     points.sort(key=lambda point: point.size)
     write_points(output / "curve.tsv", points)
     click.echo(_table(points))
+
+
+def _write_model(path: Path, model: bytes | None) -> None:
+    """Write a model, or remove an older one of a size that is out of reach now."""
+    from vocap.files import replacing
+
+    if model is None:
+        path.unlink(missing_ok=True)
+        return
+    with replacing(path, "wb") as target:
+        target.write(model)
 
 
 def _parse_sizes(text: str) -> list[int]:
