@@ -22,9 +22,7 @@ from vocap.vocabularies.curve import read_points
 from vocap.vocabularies.settings import parse_sizes
 
 VOCAP = ["-c", "from vocap.cli import main; main()"]
-TRAIN = "import sys; from vocap.vocabularies.training import train as t; t(sys.argv[1], int(sys.argv[2]), threads={})"
-    "import sys; from vocap.vocabularies.training import train; train(sys.argv[1], int(sys.argv[2]), threads={})"
-)
+TRAIN = "import sys, vocap.vocabularies.training as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
 
 
 def run(*arguments: str) -> tuple[float, float]:
