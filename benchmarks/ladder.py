@@ -5,7 +5,8 @@
 For each text: `vocap train` (one SentencePiece training and its ALP) at a few of the reachable sizes, in between
 interpolated, so that all sizes add up to what they would take; the bare training at the smallest size; and `vocap
 ladder` for all sizes with one thread and with more. Every figure is a process of its own, from start to files on
-disk; compiled kernels are cached, as after a first run. Prints a table: wall seconds, and the ratios.
+disk; compiled kernels are cached, as after a first run. Prints a table: seconds by the clock (on an idle machine,
+these count) and of the processors, and the ratios.
 """
 
 import argparse
@@ -25,8 +26,8 @@ VOCAP = ["-c", "from vocap.cli import main; main()"]
 TRAIN = "import sys, vocap.vocabularies.training as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
 
 
-def run(*arguments: str) -> tuple[float, float]:
-    """Wall seconds and peak memory in MB of a Python process."""
+def run(*arguments: str) -> np.ndarray:
+    """Wall seconds, processor seconds and peak memory in MB of a Python process, float64 [3]."""
     begin = time.perf_counter()
     child = subprocess.Popen(
         [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
@@ -35,47 +36,54 @@ def run(*arguments: str) -> tuple[float, float]:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         sys.exit(f"failed: {' '.join(arguments)}")
-    return time.perf_counter() - begin, usage.ru_maxrss / 1024
+    wall = time.perf_counter() - begin
+    return np.array([wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024])
 
 
-def measure(text: Path, sizes: str, threads: int, samples: int, folder: Path) -> dict[str, float]:
+def measure(text: Path, sizes: str, threads: int, samples: int, folder: Path) -> list[tuple[str, float, float]]:
+    """Rows of the table: what, by the clock, by the processors."""
     empty = folder / "empty.txt"
     empty.write_text("")
 
-    def ladder(number: int) -> tuple[float, float]:
+    def ladder(number: int) -> np.ndarray:
         return run(*VOCAP, "ladder", text, "-o", folder / "ladder", "--sizes", sizes, "--threads", str(number))
 
-    def single(size: int) -> float:
-        point = folder / "point.tsv"
-        return run(
-            *VOCAP, "train", "--size", str(size), "--train", text, "--heldout", empty,
-            "--models", folder / "models", "--point", point,
-        )[0]  # fmt: skip
+    def single(size: int) -> np.ndarray:
+        files = [
+            "--train",
+            text,
+            "--heldout",
+            empty,
+            "--models",
+            folder / "models",
+            "--point",
+            folder / "point.tsv",
+        ]
+        return run(*VOCAP, "train", "--size", str(size), *files)
 
     ladder(1)  # compiles kernels, if need be, and finds what can be reached
     reached = [point.size for point in read_points(folder / "ladder" / "curve.tsv") if point.ok]
     chosen = sorted({reached[round(index)] for index in np.linspace(0, len(reached) - 1, samples)})
-    trainings = float(np.interp(reached, chosen, [single(size) for size in chosen]).sum())
-    one, memory = ladder(1)
-    more, _ = ladder(threads)
-    bare = {n: run("-c", TRAIN.format(n), text, str(reached[0]))[0] for n in (1, threads)}
+    singles = np.array([single(size) for size in chosen])
     for size in chosen:  # equal bytes, or the comparison is worth nothing
         same = (folder / "models" / f"{size}.model").read_bytes()
         assert same == (folder / "ladder" / "models" / f"{size}.model").read_bytes(), size
-    return {
-        "MB": text.stat().st_size / 1e6,
-        "models": len(reached),
-        "trainings s": trainings,
-        "ladder s": one,
-        f"ladder, {threads} threads s": more,
+    trainings = np.array([np.interp(reached, chosen, column).sum() for column in singles.T])
+    one, more = ladder(1), ladder(threads)
+    bare = {n: run("-c", TRAIN.format(n), text, str(reached[0])) for n in (1, threads)}
+    rows = {
+        f"{len(reached)} trainings with ALP, s": trainings,
+        "ladder, s": one,
+        f"ladder with {threads} threads, s": more,
+        f"training of {reached[0]}, no ALP, s": bare[1],
+        f"training of {reached[0]} with {threads} threads, s": bare[threads],
         "trainings : ladder": trainings / one,
-        f"one training at {reached[0]} s": bare[1],
-        "ladder : that": one / bare[1],
-        f"that with {threads} threads s": bare[threads],
-        f"ladder : that, {threads} threads": more / bare[threads],
-        "1 thread : more": one / more,
-        "ladder peak MB": memory,
+        "ladder : one training": one / bare[1],
+        f"ladder : one training, {threads} threads": more / bare[threads],
+        f"ladder, 1 : {threads} threads": one / more,
+        "peak MB of ladder; of training": np.array([one[2], bare[1][2]]),
     }
+    return [(name, row[0], row[1]) for name, row in rows.items()]
 
 
 def main() -> None:
@@ -89,7 +97,8 @@ def main() -> None:
     for text in options.texts:
         with tempfile.TemporaryDirectory() as folder:
             figures = measure(text, options.sizes, options.threads, options.samples, Path(folder))
-        print(text.name, *(f"  {name:<32} {value:10.2f}" for name, value in figures.items()), sep="\n", flush=True)
+        print(f"{text.name}, {text.stat().st_size / 1e6:.2f} MB{'clock':>26}{'processors':>12}")
+        print(*(f"  {name:<36}{wall:9.2f}{cpu:12.2f}" for name, wall, cpu in figures), sep="\n", flush=True)
 
 
 if __name__ == "__main__":
