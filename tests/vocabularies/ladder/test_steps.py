@@ -62,6 +62,15 @@ def test_suffixes_are_sorted_and_their_prefixes_counted():
             assert lcp[rank] == shared
 
 
+def test_suffixes_of_more_characters_than_two_bytes_can_number():
+    text = np.concatenate([np.arange(0x10000, 0x20500), np.arange(0x10000, 0x10200)]).astype(np.int32)
+    order = suffix_array(text).tolist()
+    # each suffix in the second, shorter run comes before the one that begins alike and goes on
+    expected = [place for point in range(0x200) for place in (0x10500 + point, point)]
+    assert order[: 2 * 0x200] == expected
+    assert order[2 * 0x200 :] == list(range(0x200, 0x10500))
+
+
 def test_seeds_are_the_repeated_substrings_of_the_trained_lines():
     chooser = random.Random(3)
     lines = [" ".join(chooser.choices(["ab", "abc", "bca", "cab1", "ca", "ж", "жa"], k=6)) for _ in range(40)]

@@ -34,7 +34,9 @@ file = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--coverage", type=float, default=0.9995, show_default=True, help="Share of characters that must be pieces."
 )
-def ladder(train, output, sizes, heldout, threads, coverage):
+@click.option("--characters", type=file, help="Table to write: characters of the normalised text.")
+@click.option("--index", type=file, help="Index of all models' pieces to write.")
+def ladder(train, output, sizes, heldout, threads, coverage, characters, index):
     """Train unigram models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
@@ -51,7 +53,9 @@ def ladder(train, output, sizes, heldout, threads, coverage):
 
     from concurrent.futures import ThreadPoolExecutor
 
+    from vocap.tsv import write_tsv
     from vocap.vocabularies.curve import write_points
+    from vocap.vocabularies.index import write_index
     from vocap.vocabularies.ladder.kernels import one_compiler
     from vocap.vocabularies.text import read_blocks
 
@@ -77,6 +81,11 @@ def ladder(train, output, sizes, heldout, threads, coverage):
         write.result()
     points.sort(key=lambda point: point.size)
     write_points(output / "curve.tsv", points)
+    if characters is not None:
+        rows = sorted(words.characters.items(), key=lambda entry: (-entry[1], entry[0]))
+        write_tsv(characters, ("character", "count"), rows)
+    if index is not None:
+        write_index(output, index)
     click.echo(_table(points))
 
 

@@ -61,7 +61,10 @@ def train_sizes(
 
 
 def _in_threads(finish: Callable, departures: Iterator, threads: int) -> Iterator[Rung]:
-    """The descent in one thread, the branches of rungs above in the others, which it then joins."""
+    """The descent in one thread, the sizes that have left it in the others.
+
+    The descent waits where many sizes do, as each holds the lattices of its rung.
+    """
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
     with ThreadPoolExecutor(threads) as pool:
@@ -69,12 +72,16 @@ def _in_threads(finish: Callable, departures: Iterator, threads: int) -> Iterato
         running = {step}
         while running:
             done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                if future is not step:
-                    yield future.result()
-            if step in done and (departure := step.result()) is not None:
+            for future in done - {step}:
+                yield future.result()
+            if step in done:
+                departure, step = step.result(), None
+                descending = departure is not None
+                if descending:
+                    running.add(pool.submit(finish, departure))
+            if step is None and descending and len(running) < 3 * threads:
                 step = pool.submit(next, departures, None)
-                running |= {step, pool.submit(finish, departure)}
+                running.add(step)
 
 
 def _finish(words: WordTypes, corpus: descent.Corpus, departure: descent.Departure, coverage: float) -> Rung:

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vocap.errors import VocapError
 from vocap.vocabularies.ladder.kernels import kernel
 from vocap.vocabularies.ladder.word_types import SPACE, WordTypes
+
+_MAX_BYTES = 2**31 - 1  # 32-bit positions
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,24 @@ def seed_text(words: WordTypes) -> SeedText:
 
 
 def suffix_array(text: np.ndarray) -> np.ndarray:
-    """Positions of `text` int32 [N] by the code points that follow, int32 [N]; no sentinel (`esaxx`)."""
+    """Positions of `text` int32 [N] by the code points that follow, int32 [N]; no sentinel (`esaxx`).
+
+    Raises VocapError for text of 2^31 bytes or more.
+    """
     import pydivsufsort
 
-    alphabet, rank = np.unique(text, return_inverse=True)
-    if len(alphabet) <= 256:
-        return pydivsufsort.divsufsort(rank.astype(np.uint8))
-    # Two bytes a character, the higher first; the suffixes that begin inside a character are left out.
-    order = pydivsufsort.divsufsort(rank.astype(">u2").view(np.uint8))
-    return (order[order & 1 == 0] >> 1).astype(np.int32)
+    alphabet = np.flatnonzero(np.bincount(text))
+    # Characters as one byte each, or as more, the highest first.
+    code = np.dtype(np.uint8 if len(alphabet) <= 1 << 8 else ">u2" if len(alphabet) <= 1 << 16 else ">u4")
+    if len(text) * code.itemsize > _MAX_BYTES:
+        raise VocapError(f"{len(text)} characters in distinct words are too many; train on fewer lines")
+    rank = np.zeros(int(alphabet[-1]) + 1, code)
+    rank[alphabet] = np.arange(len(alphabet))
+    order = pydivsufsort.divsufsort(rank[text].view(np.uint8))
+    if code.itemsize == 1:
+        return order
+    # Suffixes that begin inside a character are left out.
+    return (order[order % code.itemsize == 0] // code.itemsize).astype(np.int32)
 
 
 @kernel("int32[::1](int32[::1], int32[::1])")

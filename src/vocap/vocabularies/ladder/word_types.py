@@ -34,8 +34,9 @@ class WordTypes:
 
     `inside` and `last` int64 [T]: occurrences in the training lines before another word, and at a line's end; 0
     for types from `trained` on, which stand only in lines that the trainer skips or in held-out text. `counts`
-    maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of
-    lines. `required`: the characters that must be pieces, with counts, most frequent first.
+    maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of lines.
+    `required`: the characters that must be pieces, with counts, most frequent first; `characters`: all characters
+    of the text trained on (as `characters.character_counts`).
     """
 
     types: list[str]
@@ -45,6 +46,7 @@ class WordTypes:
     counts: dict[str, np.ndarray]
     sentences: dict[str, int]
     required: dict[str, int]
+    characters: dict[str, int]
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -61,13 +63,14 @@ def load_word_types(
     replaced by U+2585 in every text, as it has no piece.
     """
     encoded, trained, sentences = _count_texts(texts, train, cut=True)
-    required = _required(trained, coverage)
+    characters = _count_characters(trained)
+    required = {character: characters[character] for character in required_characters(characters, coverage)}
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
         encoded, trained, sentences = _count_texts(texts, train, cut=False)
     same = trained is encoded[train]
     encoded = {name: _replace_rare(words, required) for name, words in encoded.items()}
     trained = encoded[train] if same else _replace_rare(trained, required)
-    return _arrange(trained, encoded, sentences, required)
+    return _arrange(trained, encoded, sentences, required, characters)
 
 
 def _count_texts(texts, train: str, cut: bool) -> tuple[dict[str, Counter[str]], Counter[str], dict[str, int]]:
@@ -117,8 +120,8 @@ def _split(lines: list[str], cut: bool) -> list[str]:
     return words[1:] if not words[0] else words
 
 
-def _required(words: Counter[str], coverage: float) -> dict[str, int]:
-    """The required characters with their counts; a line's mark and NUL are no characters."""
+def _count_characters(words: Counter[str]) -> Counter[str]:
+    """How often each character occurs; a line's mark and NUL are none."""
     points = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
     lengths = np.fromiter(map(len, words), np.int64, len(words))
     occurrences = np.repeat(np.fromiter(words.values(), np.int64, len(words)), lengths)
@@ -126,7 +129,7 @@ def _required(words: Counter[str], coverage: float) -> dict[str, int]:
     counts = Counter({chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()})
     for ignored in (_LAST, "\0"):
         counts.pop(ignored, None)
-    return {character: counts[character] for character in required_characters(counts, coverage)}
+    return counts
 
 
 def _replace_rare(words: Counter[str], required: dict[str, int]) -> Counter[str]:
@@ -143,7 +146,7 @@ def _replace_rare(words: Counter[str], required: dict[str, int]) -> Counter[str]
     return replaced
 
 
-def _arrange(trained, encoded, sentences, required) -> WordTypes:
+def _arrange(trained, encoded, sentences, required, characters) -> WordTypes:
     inside = {word: count for word, count in trained.items() if word[-1] != _LAST}
     last = {word[:-1]: count for word, count in trained.items() if word[-1] == _LAST}
     order = sorted(inside.keys() | last.keys())
@@ -165,6 +168,7 @@ def _arrange(trained, encoded, sentences, required) -> WordTypes:
         counts={name: _array(words, order) for name, words in counts.items()},
         sentences=sentences,
         required=required,
+        characters=characters,
     )
 
 
