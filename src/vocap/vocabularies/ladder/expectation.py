@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from vocap.vocabularies.ladder.kernels import LATTICES, kernel
+from vocap.vocabularies.ladder.kernels import LATTICES, index, kernel
 
 UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that much less than the worst piece
 
@@ -65,9 +65,10 @@ def log_sum_exp(x, y):
     gap = min(np.float64(abs(difference)), np.float64(DEPTH))
     cell = np.int32(gap * CELLS)
     t = gap - (cell + 0.5) * (1 / CELLS)
-    at = cell * 4
+    at = index(cell * 4)
     sum_ = np.float64(high) + (
-        (_SOFTPLUS[at] + t * _SOFTPLUS[at + 1]) + t * t * (_SOFTPLUS[at + 2] + t * _SOFTPLUS[at + 3])
+        (_SOFTPLUS[at] + t * _SOFTPLUS[at + index(1)])
+        + t * t * (_SOFTPLUS[at + index(2)] + t * _SOFTPLUS[at + index(3)])
     )
     below = np.float32(sum_ - MARGIN)
     if below == np.float32(sum_ + MARGIN):
@@ -80,10 +81,10 @@ def add_expected(total, frequency, marginal):
     """`total + frequency x exp(marginal)` as `PopulateMarginal` rounds it; `marginal` is at most about 0."""
     x = -np.float64(marginal)
     if 0 <= x < 127:
-        cell = np.int64(x * CELLS)
-        t = (cell + 0.5) / CELLS - x
+        cell = np.int32(x * CELLS)
+        t = (cell + 0.5) * (1 / CELLS) - x
         # exp(t) to degree 4 is off by less than t^5 / 120 < 8e-12
-        addend = np.float64(frequency) * _EXP[cell] * (1 + t * (1 + t * (0.5 + t * (1 / 6 + t * (1 / 24)))))
+        addend = np.float64(frequency) * _EXP[index(cell)] * (1 + t * (1 + t * (0.5 + t * (1 / 6 + t * (1 / 24)))))
         sum_ = np.float64(total) + addend
         margin = addend * 1e-11 + sum_ * 1e-15
         below, above = np.float32(sum_ - margin), np.float32(sum_ + margin)
@@ -111,39 +112,48 @@ def expected_counts(first, piece, length, start, size, frequency, score, alive):
     beta = np.empty(longest + 1, np.float32)
     until = np.empty(most, np.float32)  # log probability of all ways up to and with an edge
     after = np.empty(most, np.float32)  # and of all ways from its end on
+    one, seven, low_bits = index(1), index(7), index(127)
     for t in range(frequency.size):
         n = size[t]
-        begin = first[end - start[t] - n]
-        edges = first[end - start[t]] - begin
+        begin = index(first[end - start[t] - n])
+        edges = index(first[end - start[t]]) - begin
         alpha[0] = 0
         alpha[1 : n + 1] = -np.inf
         beta[n] = 0
-        i, backward = 0, n
+        i, backward = index(0), index(n)
         total = np.float32(0)
+        mirror = edges
         for edge in range(edges):  # both passes side by side: neither waits for the other
             # Lattice::BackwardAlgorithm
-            is_first = length[begin + edge] >> 7
+            edge = index(edge)
+            bits = index(length[begin + edge])
+            is_first = bits >> seven
             backward -= is_first
-            after[edge] = beta[backward + (length[begin + edge] & 127)]
-            from_here = np.float32(score[piece[begin + edge]] + after[edge])
+            rest = beta[backward + (bits & low_bits)]
+            after[edge] = rest
+            from_here = np.float32(score[index(piece[begin + edge])] + rest)
             total = from_here if is_first else log_sum_exp(total, from_here)
             beta[backward] = total
             # Lattice::ForwardAlgorithm: edges reach a position in the order of where they begin
-            mirror = edges - 1 - edge
-            until[mirror] = np.float32(score[piece[begin + mirror]] + alpha[i])
-            j = i + (length[begin + mirror] & 127)
-            alpha[j] = until[mirror] if alpha[j] == -np.inf else log_sum_exp(alpha[j], until[mirror])
-            i += length[begin + mirror] >> 7
+            mirror -= one
+            bits = index(length[begin + mirror])
+            so_far = np.float32(score[index(piece[begin + mirror])] + alpha[i])
+            until[mirror] = so_far
+            j = i + (bits & low_bits)
+            alpha[j] = so_far if alpha[j] == -np.inf else log_sum_exp(alpha[j], so_far)
+            i += bits >> seven
         # Lattice::PopulateMarginal; of a position's edges the last comes first, which matters only to an unknown
         # node: it waits for the others, as one of them can be piece 0 too
         z = alpha[n]
         times = np.float32(frequency[t])
         waiting = False
         unknown = np.float32(0)
-        for edge in range(edges - 1, -1, -1):
+        edge = edges
+        while edge > index(0):
+            edge -= one
             marginal = np.float32(np.float32(until[edge] + after[edge]) - z)
-            number = piece[begin + edge]
-            if number < alive:
+            number = index(piece[begin + edge])
+            if number < index(alive):
                 expected[number] = add_expected(expected[number], times, marginal)
             else:
                 waiting, unknown = True, marginal

@@ -5,7 +5,12 @@ import os
 import tempfile
 from collections.abc import Iterator
 
+import numpy as np
 from numba import njit
+
+# The type of indices in inner loops: a signed one would be checked each time, as -1 means the last element (a
+# fifth of the E step's time). Signed and unsigned numbers must not meet in a sum: it would be a float.
+index = np.uintp
 
 # What all passes over lattices take first: `Lattice` (first, piece, length), and where types begin and how long
 # they are.

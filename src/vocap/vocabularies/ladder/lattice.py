@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.vocabularies.ladder.kernels import kernel
+from vocap.vocabularies.ladder.kernels import index, kernel
 from vocap.vocabularies.ladder.seeds import Seeds
 from vocap.vocabularies.ladder.suffixes import SeedText
 
@@ -100,8 +100,7 @@ def fill_edges(first, single, order, left, right, depth, by_length, characters):
             free[size - 1 - position] += 1
             if number < place.size:
                 place[number] = position
-    for index in range(by_length.size):
-        seed = by_length[index]
+    for seed in by_length:
         for rank in range(left[seed], right[seed]):
             position = order[rank]
             if position < size:
@@ -119,23 +118,23 @@ def select_edges(first, piece, length, renumber, alive):
     new_first = np.empty(size + 1, np.int32)
     new_piece = np.empty(piece.size, np.int32)
     new_length = np.empty(piece.size, np.uint8)
-    kept = 0
+    kept = index(0)
     for place in range(size):
         begin = kept
         new_first[place] = begin
         unknown = np.int32(-1)
-        for edge in range(first[place], first[place + 1]):
-            number = renumber[piece[edge]]
+        for edge in range(index(first[place]), index(first[place + 1])):
+            number = renumber[index(piece[edge])]
             if number >= alive:
                 unknown = number
             elif number >= 0:
                 new_piece[kept] = number
                 new_length[kept] = length[edge] & (FIRST - 1)
-                kept += 1
+                kept += index(1)
         if unknown >= 0:
             new_piece[kept] = unknown
             new_length[kept] = 1
-            kept += 1
+            kept += index(1)
         if kept > begin:
             new_length[begin] |= FIRST
     new_first[size] = kept

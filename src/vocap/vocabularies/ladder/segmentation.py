@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vocap.vocabularies.ladder.kernels import LATTICES, kernel
+from vocap.vocabularies.ladder.kernels import LATTICES, index, kernel
 
 
 @kernel(f"float32[::1]({LATTICES}, int64[::1], float32[::1], int64)")
@@ -86,22 +86,29 @@ def encoder_counts(first, piece, length, start, size, frequency, score, unknown,
         n = size[t]
         best[0] = 0
         best[1 : n + 1] = -np.inf
-        i = 0
-        for edge in range(first[end - start[t]] - 1, first[end - start[t] - n] - 1, -1):
-            sum_ = np.float64(best[i]) + np.float64(score[piece[edge]])
-            if piece[edge] >= unknown:
+        i = index(0)
+        edge = index(first[end - start[t]])
+        begin = index(first[end - start[t] - n])
+        while edge > begin:
+            edge -= index(1)
+            number = index(piece[edge])
+            sum_ = np.float64(best[i]) + np.float64(score[number])
+            if number >= index(unknown):
                 sum_ = np.float64(np.float32(sum_))
-            j = i + (length[edge] & 127)
+            bits = index(length[edge])
+            j = i + (bits & index(127))
             if sum_ > best[j]:
                 best[j] = sum_
                 chosen[j] = edge
-            i += length[edge] >> 7
-        j = n
+            i += bits >> index(7)
+        j = index(n)
         in_run = False
-        while j > 0:
-            number = min(piece[chosen[j]], unknown)
-            if number < unknown or not in_run:
+        while j > index(0):
+            edge = index(chosen[j])
+            number = index(min(piece[edge], unknown))
+            is_unknown = number == index(unknown)
+            if not (is_unknown and in_run):
                 for text in range(texts):
                     counts[text, number] += frequency[text, t]
-            in_run = number == unknown
-            j -= length[chosen[j]] & 127
+            in_run = is_unknown
+            j -= index(length[edge]) & index(127)
