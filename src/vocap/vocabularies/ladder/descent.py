@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vocap.errors import VocapError
 from vocap.vocabularies.ladder.expectation import expected_counts, with_unknown
 from vocap.vocabularies.ladder.lattice import Lattice, build_lattice, select
 from vocap.vocabularies.ladder.maximisation import maximise
@@ -126,6 +127,8 @@ def expectation_maximisation(corpus: Corpus, state: State, last: bool = False) -
         kept, scores = maximise(
             expected_counts(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
         )
+        if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
+            raise VocapError("every piece is expected less than 0.5 times; train on more lines")
         if last and iteration == SUB_ITERATIONS:
             return State(state.ids[kept], scores, state.nodes, state.lattice)
         state = reduce(corpus, state, kept, scores)
