@@ -9,6 +9,7 @@ import pytest
 
 from vocap.vocabularies.ladder import descent
 from vocap.vocabularies.ladder.expectation import add_expected, log_sum_exp
+from vocap.vocabularies.ladder.finalisation import finalise
 from vocap.vocabularies.ladder.seeds import find_seeds
 from vocap.vocabularies.ladder.sizes import train_sizes
 from vocap.vocabularies.ladder.suffixes import common_prefixes, seed_text, suffix_array
@@ -122,3 +123,25 @@ def test_threads_change_nothing(threads):
     many = {rung.point.size: rung for rung in train_sizes(words, sizes, threads=threads)}
     assert one == many
     assert sum(rung.model is not None for rung in one.values()) > 10
+
+
+def test_the_final_pieces_are_the_required_characters_and_the_best_others():
+    random_ = np.random.default_rng(7)
+    for size in (13, 20, 40, 200):
+        ids = np.concatenate([[0, 2, 3], np.sort(random_.choice(np.arange(8, 100), 50, replace=False))]).astype(
+            np.int32
+        )
+        scores = random_.integers(-5, 3, len(ids)).astype(f32)  # many equal, some not below 0
+        alphabetical = random_.permutation(100).astype(np.int32)
+        missing, penalty = {}, f32(0)
+        for number in (1, 4, 5, 6, 7):
+            missing[number] = f32(scores.min() + penalty)
+            penalty = f32(penalty + f32(0.0001))
+        known = dict(zip(ids.tolist(), scores, strict=True))
+        best = sorted((i for i in known if i >= 8), key=lambda i: (-known[i], alphabetical[i]))[: size - 3 - 8]
+        everything = {number: known[number] for number in [0, 2, 3, *best]} | missing
+        expected = sorted(everything, key=lambda i: (-everything[i], alphabetical[i]))
+        final = finalise(size, ids, scores, 8, alphabetical)
+        assert final.ids.tolist() == expected
+        assert final.scores.tolist() == [everything[number] for number in expected]
+        assert final.size == min(size, 3 + 8 + 50)

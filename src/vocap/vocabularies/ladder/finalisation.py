@@ -33,14 +33,18 @@ def finalise(
     """
     missing = np.setdiff1d(np.arange(required, dtype=np.int32), ids[ids < required])
     penalties = _running(len(missing))  # SentencePiece's word; they are added to the score
-    is_required = ids < required
-    others = np.flatnonzero(~is_required)
-    order = others[np.lexsort((alphabetical[ids[others]], -scores[others]))]
-    order = order[: max(size - META_COUNT - required, 0)]
-    all_ids = np.concatenate([ids[is_required], missing, ids[order]])
-    all_scores = np.concatenate([scores[is_required], scores.min() + penalties, scores[order]])
-    ranked = np.lexsort((alphabetical[all_ids], -all_scores))
-    return FinalPieces(all_ids[ranked], all_scores[ranked])
+    all_ids = np.concatenate([ids, missing])
+    all_scores = np.concatenate([scores, scores.min() + penalties])
+    ranked = np.argsort(_falling(all_scores) << np.uint64(32) | alphabetical[all_ids].astype(np.uint64))
+    is_other = all_ids[ranked] >= required
+    chosen = ranked[~is_other | (np.cumsum(is_other) <= size - META_COUNT - required)]
+    return FinalPieces(all_ids[chosen], all_scores[chosen])
+
+
+def _falling(scores: np.ndarray) -> np.ndarray:
+    """Whole numbers, uint64, in the opposite order of float32 scores, so that one sort does for score and text."""
+    bits = (scores + np.float32(0)).view(np.uint32).astype(np.uint64)  # adding 0 leaves no -0
+    return np.where(bits >> np.uint64(31), bits, np.uint64(0x7FFFFFFF) - bits)
 
 
 def _running(count: int) -> np.ndarray:
