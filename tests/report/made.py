@@ -94,9 +94,10 @@ def make_allocation(
     for code in codes:
         fact = table[code].facts.get("paper_allocated_thousands") if code in table else None
         size = max(1, round(float(fact or 3) * rng.uniform(0.5, 1.2) * total / 500_000 * 3)) * 1000
-        rows.append(
-            (code, rng.randrange(1000, 300_000), 1 / len(codes), 0.05, size, rng.random() / 100, size * 6 // 10)
-        )
+        n = rng.randrange(1000, 300_000)
+        rows.append((code, n, n**0.7, 0.05, size, rng.random() / 100, size * 6 // 10))
+    total_weight = sum(row[2] for row in rows)
+    rows = [(code, n, weight / total_weight, *rest) for code, n, weight, *rest in rows]
     out = folder / "allocation" / name
     write_tsv(out / "allocation.tsv", ("language", "n", "q", "weight", "size", "gain", "own_pieces"), rows)
     pieces = [(f"▁piece{number}", ",".join(codes[:2])) for number in range(500)]
@@ -136,7 +137,10 @@ def make_tokenizer(folder: Path, name: str, kind: str, codes: list[str], total: 
         resource = table[code].resource if code in table else "low"
         used, renyi = rng.random() / 10, 0.4 + rng.random() / 5
         rows.append((code, resource, 500, alp, 33.3, 1.45, 3.21, 4.4, rng.random() / 900, used, renyi, 0.21))
-        parity.append((code, 5000, 5000 - rng.randrange(4), 1 - rng.randrange(4) / 5000, "▁a b | ▁a▁b"))
+        lines = min(1500, 500 + len(parity) * 200)
+        example = "normaliser 2: “a b”: ▁a b | ▁a▁b; tie 1: “c d”: ▁c d | ▁c▁d"
+        identical = lines - 3 * (len(parity) % 2)
+        parity.append((code, lines, identical, identical / lines, example if identical < lines else ""))
     out = folder / "tokenizers" / name
     write_tsv(out / "evaluation.tsv", ("language", "resource", *MEASURES), rows)
     write_tsv(out / "parity.tsv", ("language", "lines", "identical", "share", "example"), parity)

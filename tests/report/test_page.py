@@ -64,7 +64,9 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     results = make_results(folder / "results")
     settings = folder / "settings.yaml"
-    settings.write_text("languages: [en, de, ru, hi, fa, it, sw, km, ja, fi, sa]\nseed: 1\n")
+    made_from = "".join(f"  vocap{n}k: {{kind: vocap, allocation: v{n}k}}\n" for n in (100, 200))
+    languages = "[en, de, ru, hi, fa, it, sw, km, ja, fi, sa]"
+    settings.write_text(f"languages: {languages}\nseed: 7\ntokenizers:\n{made_from}")
     text = write(results, folder / "out", "--settings", settings, "--title", "Eleven languages")
     return folder, text, Page(text)
 
@@ -175,10 +177,120 @@ def test_says_what_is_missing(made):
     assert "only 612 lines in mediawiki" in words and "GPL-2.0-or-later" in words and "ab" * 32 in words
     assert "ꙮ U+A66E" in words and "\u0301" in words
     assert "Missing in results/tokenizers/xlmr" not in words
-    # the mean absolute difference of all pairs over twice the mean, from the definition
+
+
+def one_row(path, **wanted):
+    rows = [row for row in read_tsv(path) if all(row[column] == cell for column, cell in wanted.items())]
+    assert len(rows) == 1, rows
+    return rows[0]
+
+
+def test_means_weighted_by_q(made):
+    """Equation 2's weights: the sampling probabilities of the allocation that the configuration names."""
+    folder, _, page = made
+    q = {row["language"]: float(row["q"]) for row in read_tsv(folder / "results/allocation/v100k/allocation.tsv")}
+    alp = {
+        name: {
+            row["language"]: float(row["alp"])
+            for row in read_tsv(folder / f"results/tokenizers/{name}/evaluation.tsv")
+        }
+        for name in ("vocap100k", "joint100k")
+    }
+    table = folder / "out/tables/vocap-joint-groups.tsv"
+    for group in ("low", "all"):
+        codes = [code for code in q if group in ("all", read_languages()[code].resource)]
+        weighted = sum(q[code] * (alp["vocap100k"][code] - alp["joint100k"][code]) for code in codes)
+        weighted /= sum(q[code] for code in codes)
+        row = one_row(table, vocap="vocap100k", resource=group)
+        assert float(row["difference_q"]) == pytest.approx(weighted)
+        assert row["difference_q"] != row["difference"]
+    words = " ".join(" ".join(page.text).split())
+    assert f"mean difference is {weighted:+.2f}".replace("-", "−") in words
+
+
+def test_without_an_allocation_there_is_no_weighted_mean(tmp_path):
+    results = make_results(tmp_path / "results")
+    words = " ".join(Page(write(results, tmp_path / "out")).text)
+    rows = list(read_tsv(tmp_path / "out/tables/vocap-joint-groups.tsv"))
+    assert rows and all(row["difference_q"] == "" for row in rows)
+    assert "Weighted by q" not in words
+
+
+def test_group_means_of_all_measures(made):
+    folder, _, _ = made
+    table = pandas.read_csv(folder / "results/tokenizers/joint200k/evaluation.tsv", sep="\t")
+    measures = table.columns[3:]
+    for group, members in [*table.groupby("resource"), ("all", table)]:
+        row = one_row(folder / "out/tables/tokenizers-by-group.tsv", tokenizer="joint200k", resource=group)
+        assert int(row["languages"]) == len(members)
+        assert [float(row[name]) for name in measures] == pytest.approx(list(members[measures].mean()))
+
+
+def test_parity_says_what_was_compared(made):
+    folder, _, page = made
+    parity = list(read_tsv(folder / "results/tokenizers/vocap100k/parity.tsv"))
+    stats = [json.loads((folder / f"results/corpora/{row['language']}/stats.json").read_text()) for row in parity]
+    lines, of = sum(int(row["lines"]) for row in parity), sum(one["train"] + one["heldout"] for one in stats)
+    row = one_row(folder / "out/tables/parity.tsv", tokenizer="vocap100k")
+    assert (int(row["lines"]), int(row["of"])) == (lines, of) and lines < of
+    assert int(row["different"]) == lines - sum(int(row["identical"]) for row in parity)
+    words = " ".join(" ".join(page.text).split())
+    assert f"Compared was a sample: {lines:,} of {of:,} lines" in words and "drawn with seed 7" in words
+    worst = list(read_tsv(folder / "out/tables/parity-worst.tsv"))
+    assert worst and all(float(row["share"]) < 1 and row["example"] for row in worst)
+    assert "normaliser 2: “a b”: ▁a b | ▁a▁b; tie 1: “c d”: ▁c d | ▁c▁d" in words
+
+
+def test_parity_of_all_lines(tmp_path):
+    results = make_results(tmp_path / "results")
+    for path in results.glob("tokenizers/*/parity.tsv"):
+        rows = []
+        for row in read_tsv(path):
+            stats = json.loads((results / "corpora" / row["language"] / "stats.json").read_text())
+            rows.append((row["language"], *[stats["train"] + stats["heldout"]] * 2, 1.0, ""))
+        write_tsv(path, ("language", "lines", "identical", "share", "example"), rows)
+    words = " ".join(Page(write(results, tmp_path / "out")).text)
+    assert "All lines of all languages were compared" in words and "No line differs" in words
+    assert "Compared was a sample" not in words
+
+
+def test_fairness_on_parallel_text(made):
+    folder, _, page = made
     tokens = [30_000 + 1000 * place for place in range(10)]
+    row = one_row(folder / "out/tables/parallel.tsv", tokenizer="xlmr")
+    # the mean absolute difference of all pairs over twice the mean, from the definition
     gini = sum(abs(a - b) for a in tokens for b in tokens) / (2 * len(tokens) * sum(tokens))
-    assert f"10 languages is {gini:.4f}" in words
+    assert float(row["gini"]) == pytest.approx(gini)
+    assert float(row["premium"]) == pytest.approx(sum(1 + place / 30 for place in range(10)) / 10)
+    assert row["worst"] == "Finnish 1.30, Japanese 1.27, Khmer 1.23, Swahili 1.20, Italian 1.17"
+    assert f"{gini:.4f}" in " ".join(page.text)
+    ordered = [int(row["tokens"]) for row in read_tsv(folder / "out/tables/parallel-xlmr.tsv")]
+    assert ordered == sorted(tokens, reverse=True)
+
+
+def test_gaps_stand_on_top(tmp_path):
+    results = make_results(tmp_path / "results")
+
+    def change(path, **entries):
+        path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+
+    def top(out):
+        words = " ".join(" ".join(Page(write(results, tmp_path / out)).text).split())
+        return words[words.index("What you see") : words.index("lines of text kept")]
+
+    before = top("before")
+    assert "Text is missing. 1 language without text takes no part: Sanskrit." in before
+    assert "Packages" not in before and "T was not reached" not in before
+    change(results / "corpora/starter/archives/mediawiki.json", missing="no network")
+    change(results / "allocation/v100k/summary.json", short=123)
+    change(results / "tokenizers/joint200k/description.json", short=4567)
+    change(results / "tokenizers/joint100k/description.json", short=0)
+    after = top("after")
+    assert "The starter corpus was made without mediawiki (no network)." in after
+    assert (
+        "allocation v100k is 123 ids short of 100,000; tokenizer joint200k is 4,567 ids short of 200,000." in after
+    )
+    assert [row["short"] for row in read_tsv(tmp_path / "after/tables/short.tsv")] == ["123", "4567"]
 
 
 def test_configured_names_without_results_are_named(tmp_path):
@@ -264,19 +376,28 @@ def test_the_full_grid_fits_the_page(tmp_path):
         (
             "vocabularies/en/curve.tsv",
             "size\tpieces\talp\tstatus\n1000\t1000\tx\tok\n",
-            r"curve.tsv, line 2: alp is 'x'",
+            r"curve.tsv, line 2: alp 'x' is not a number",
         ),
         ("vocabularies/en/curve.tsv", "size\talp\tstatus\n1000\t-1.5\n", r"curve.tsv, line 2: 2 cells"),
         (
             "vocabularies/en/curve.tsv",
             "size\talp\tstatus\n1000\t\tok\n",
-            r"curve.tsv, line 2: .*without size or ALP",
+            r"curve.tsv, line 2: status ok, but no alp",
         ),
-        ("vocabularies/en/curve.tsv", "size\talp\tstatus\n1000\tinf\tok\n", r"curve.tsv, line 2: alp is 'inf'"),
+        (
+            "vocabularies/en/curve.tsv",
+            "size\talp\tstatus\n1000\tinf\tok\n",
+            r"curve.tsv, line 2: alp 'inf' is not a number",
+        ),
         ("vocabularies/en/curve.tsv", "length\n1\n", r"curve.tsv, line 1: no column size"),
         ("allocation/v100k/summary.json", "{", r"summary.json, line 1: not JSON"),
         ("allocation/v100k/allocation.tsv", "language\tsize\nen\t1e\n", r"allocation.tsv, line 2: size is '1e'"),
         ("corpora/en/stats.json", "[]", r"stats.json: a list, not an object"),
+        (
+            "tokenizers/xlmr/parallel.tsv",
+            "language\tlines\ttokens\nen\t9\tmany\n",
+            r"parallel.tsv, line 2: tokens is 'many'",
+        ),
         ("tokenizers/joint100k/evaluation.tsv", "language\nen\n", r"evaluation.tsv, line 1: no column alp"),
     ],
 )

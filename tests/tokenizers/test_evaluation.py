@@ -111,10 +111,16 @@ def test_by_resource():
         {"language": "th", "resource": "high", "lines": 30, **columns, "alp": -50.0, "tokens_per_word": None},
         {"language": "sa", "resource": "low", "lines": 0, **dict.fromkeys(columns)},
     ]
-    low, high = by_resource(rows)
+    low, high, everything = by_resource(rows)
     assert (low["resource"], low["languages"], low["alp"]) == ("low", 1, None)
-    assert (high["languages"], high["lines"], high["alp"], high["tokens_per_word"]) == (2, 40, -75.0, 2.0)
-    assert by_resource(reversed(rows)) == [low, high]
+    assert (high["languages"], high["alp"], high["tokens_per_word"]) == (2, -75.0, 2.0)
+    assert (everything["resource"], everything["languages"], everything["alp"]) == ("all", 3, -75.0)
+    assert by_resource(reversed(rows)) == [low, high, everything]
+    low, high, everything = by_resource(rows, ["alp"], {"en": 0.6, "sa": 0.2, "th": 0.2})
+    assert low == {"resource": "low", "languages": 1, "alp": None}
+    assert high["alp"] == pytest.approx(0.75 * -100 + 0.25 * -50) == everything["alp"]
+    assert by_resource(rows, ["alp"], {})[2]["alp"] is None
+    assert by_resource([]) == []
 
 
 def test_bad_calls(corpora, tmp_path):

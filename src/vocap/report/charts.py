@@ -11,15 +11,17 @@ import altair as alt
 
 from vocap.report.comparing import Group, Pair
 from vocap.report.figures import WIDTH, token
-from vocap.report.results import GROUPS, Allocation, Results
+from vocap.report.results import Allocation, Results
+from vocap.tokenizers.evaluation import RESOURCES
 
 SHAPES = {"low": "circle", "mid": "square", "high": "triangle-up"}  # groups are told apart without colour too
-SIZE_AXIS = alt.Axis(format="~s", grid=True, tickCount=8)
+CODES_SIZE = alt.ExprRef("width < 450 ? 0 : 10")  # no codes beside the dots on a phone: they would overlap
+SIZE_AXIS = alt.Axis(labelExpr="datum.value ? format(datum.value / 1000, ',') + 'K' : '0'", grid=True, tickCount=8)
 
 
 def _palette(groups: Sequence[str], suffix: str = "") -> alt.Scale:
     return alt.Scale(
-        domain=list(groups), range=[token((name if name in GROUPS else "unknown") + suffix) for name in groups]
+        domain=list(groups), range=[token((name if name in RESOURCES else "unknown") + suffix) for name in groups]
     )
 
 
@@ -329,7 +331,7 @@ def against_paper(results: Results, allocation: Allocation) -> alt.LayerChart:
     )
     text = (
         alt.Chart(alt.Data(values=labels))
-        .mark_text(align="left", dx=6, dy=-5, fontSize=10, color=token("muted"))
+        .mark_text(align="left", dx=6, dy=-5, fontSize=CODES_SIZE, color=token("muted"))
         .encode(x=x, y=y, text="code:N")
     )
     return alt.layer(dots, text).properties(width=WIDTH, height=420)
@@ -349,13 +351,23 @@ def _fan_out(rows: list[dict[str, Any]]) -> None:
 
 
 def _labels(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Codes beside their dots, largest first, each only where none stands yet; the rest are told by hovering."""
+    """Codes beside their dots, largest first, each only where nothing stands yet; hovering tells the rest.
+
+    A code takes a box right above its dot; distances are in the logarithms of the axes.
+    """
+
+    def inside(
+        row: dict[str, Any], other: dict[str, Any], left: float, right: float, low: float, high: float
+    ) -> bool:
+        across, up = math.log(other["x"] / row["x"]) / width, math.log(other["y"] / row["y"]) / height
+        return left < across < right and low < up < high
+
+    width, height = (
+        math.log(max(row[axis] for row in rows) / min(row[axis] for row in rows)) or 1 for axis in "xy"
+    )
     shown: list[dict[str, Any]] = []
     for row in sorted(rows, key=lambda row: (-row["x"] * row["y"], row["code"])):
-        near = (
-            abs(math.log(row["x"] / other["x"])) < 0.13 and abs(math.log(row["y"] / other["y"])) < 0.09
-            for other in shown
-        )
-        if not any(near):
+        dot = any(inside(row, other, 0.003, 0.042, -0.012, 0.045) for other in rows if other is not row)
+        if not dot and not any(inside(row, other, -0.036, 0.036, -0.03, 0.03) for other in shown):
             shown.append(row)
     return shown

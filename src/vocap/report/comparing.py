@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from vocap.report.results import Results, Tokenizer, mean
+from vocap.report.results import Results, Tokenizer
+from vocap.tokenizers.evaluation import by_resource
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,13 @@ class Pair:
     joint: str
     total: int
     differences: list[Difference]
+    q: dict[str, float]  # by language, of VOCAP's allocation; empty where it is not known
 
     @property
     def size(self) -> str:
         """T as people say it.
 
-        >>> Pair("a", "b", 100000, []).size
+        >>> Pair("a", "b", 100000, [], {}).size
         '100K'
         """
         return f"{self.total // 1000}K" if self.total % 1000 == 0 else f"{self.total:,}"
@@ -40,13 +42,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Group:
-    """One resource group of one pair; plain means over its languages."""
+    """One resource group of one pair: means over its languages of held-out ALP, plain and weighted by q."""
 
     pair: Pair
     resource: str
     languages: int
     vocap: float
     joint: float
+    weighted_gain: float | None  # VOCAP minus JOINT, each language weighted by q as in Equation 2
     better: int  # languages whose ALP is higher under VOCAP
 
     @property
@@ -63,27 +66,37 @@ def pairs(results: Results) -> list[Pair]:
             if vocap.kind == "vocap" and joint.kind == "joint" and same:
                 differences = _differences(results, vocap, joint)
                 if differences:
-                    found.append(Pair(vocap.name, joint.name, vocap.total, differences))
+                    q = results.probabilities(vocap)
+                    found.append(Pair(vocap.name, joint.name, vocap.total, differences, q))
     return sorted(found, key=lambda pair: (pair.total, pair.vocap, pair.joint))
 
 
-def groups(results: Results, pair: Pair) -> list[Group]:
+def groups(pair: Pair) -> list[Group]:
     """The resource groups of a pair in the page's order, and `all`."""
-    rows = []
-    for resource in [*results.groups(), "all"]:
-        members = [one for one in pair.differences if resource in ("all", one.resource)]
-        if members:
-            rows.append(
-                Group(
-                    pair,
-                    resource,
-                    len(members),
-                    mean(one.vocap for one in members),
-                    mean(one.joint for one in members),
-                    sum(one.gain > 0 for one in members),
-                )
-            )
-    return rows
+    rows = [
+        {
+            "language": one.language,
+            "resource": one.resource,
+            "vocap": one.vocap,
+            "joint": one.joint,
+            "gain": one.gain,
+        }
+        for one in pair.differences
+    ]
+    plain = by_resource(rows, ("vocap", "joint"))
+    weighted = by_resource(rows, ("gain",), pair.q)
+    return [
+        Group(
+            pair,
+            mean["resource"],
+            mean["languages"],
+            mean["vocap"],
+            mean["joint"],
+            by_q["gain"],
+            sum(one.gain > 0 for one in pair.differences if mean["resource"] in ("all", one.resource)),
+        )
+        for mean, by_q in zip(plain, weighted, strict=True)
+    ]
 
 
 def _differences(results: Results, vocap: Tokenizer, joint: Tokenizer) -> list[Difference]:

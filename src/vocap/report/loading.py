@@ -11,25 +11,16 @@ from typing import Any, TypeVar
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
-from vocap.report.results import Allocation, Language, Pieces, Point, Results, Share, Tokenizer
+from vocap.report.results import Allocation, Language, Pieces, Results, Share, Tokenizer
+from vocap.tokenizers.evaluation import COLUMNS
 from vocap.tsv import read_tsv
+from vocap.vocabularies.curve import Point, read_points
 
 logger = logging.getLogger(__name__)
 
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
-MEASURES = (
-    "lines",
-    "alp",
-    "tokens_per_sentence",
-    "tokens_per_word",
-    "chars_per_token",
-    "bytes_per_token",
-    "unk_rate",
-    "vocabulary_used",
-    "renyi",
-    "single_char_share",
-)
+MEASURES = COLUMNS[2:]  # the columns of evaluation.tsv that are numbers
 Row = TypeVar("Row")
 
 
@@ -42,7 +33,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         raise UsageError(f"{folder}: no such folder; --results names the folder that the stages wrote to")
     known = read_languages(table)
     corpora = {path.parent.name: _json(path) for path in sorted(folder.glob("corpora/*/stats.json"))}
-    curves = {path.parent.name: _curve(path) for path in sorted(folder.glob("vocabularies/*/curve.tsv"))}
+    curves = {path.parent.name: read_points(path) for path in sorted(folder.glob("vocabularies/*/curve.tsv"))}
     for code, points in _points(folder).items():
         curves.setdefault(code, points)
     allocations = [_allocation(path) for path in _folders(folder / "allocation", "allocation.tsv", "summary.json")]
@@ -185,31 +176,12 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def _point(cell: _Cells) -> Point:
-    return Point(
-        cell("size", _whole),
-        cell("pieces", _whole),
-        cell("alp", float),
-        cell("alp_heldout", float),
-        cell("tokens_per_sentence", float),
-        cell("status"),
-    )
-
-
-def _curve(path: Path) -> list[Point]:
-    points = _rows(path, ("size", "alp", "status"), _point)
-    for line, point in enumerate(points, start=2):
-        if point.size is None or (point.ok and point.alp is None):
-            raise VocapError(f"{path}, line {line}: an ok row without size or ALP; delete the file and run again")
-    return sorted(points, key=lambda point: point.size)
-
-
 def _points(folder: Path) -> dict[str, list[Point]]:
     """Curves of a run that stopped before its sizes were joined: the single points."""
     curves: dict[str, list[Point]] = {}
     for path in sorted(folder.glob("vocabularies/*/points/*.tsv")):
         if not (path.parents[1] / "curve.tsv").exists():
-            curves.setdefault(path.parents[1].name, []).extend(_curve(path))
+            curves.setdefault(path.parents[1].name, []).extend(read_points(path))
     return {code: sorted(points, key=lambda point: point.size) for code, points in curves.items()}
 
 
@@ -258,7 +230,7 @@ def _tokenizer(folder: Path, configured: str | None) -> Tokenizer:
         description,
         _rows(files["evaluation.tsv"], ("language", "alp"), _measures) if "evaluation.tsv" in files else [],
         _rows(files["parity.tsv"], ("language", "share"), _parity) if "parity.tsv" in files else [],
-        list(read_tsv(files["parallel.tsv"])) if "parallel.tsv" in files else [],
+        _rows(files["parallel.tsv"], ("language", "tokens"), _parallel) if "parallel.tsv" in files else [],
         list(read_tsv(files["unknown.tsv"], ("language", "character"))) if "unknown.tsv" in files else [],
         _pieces(files["pieces.tsv"]) if "pieces.tsv" in files else None,
         tuple(name for name in expected if name not in files),
@@ -277,6 +249,15 @@ def _parity(cell: _Cells) -> dict[str, Any]:
         | {name: cell(name, _whole) for name in ("lines", "identical")}
         | {"share": cell("share", float)}
     )
+
+
+def _parallel(cell: _Cells) -> dict[str, Any]:
+    return {
+        "language": cell("language"),
+        "lines": cell("lines", _whole),
+        "tokens": cell("tokens", _whole),
+        "ratio_to_english": cell("ratio_to_english", float),
+    }
 
 
 def _pieces(path: Path) -> Pieces:

@@ -4,23 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-GROUPS = ("low", "mid", "high")  # the paper's resource groups, by CommonCrawl size
-
-
-@dataclass(frozen=True)
-class Point:
-    """One size of one language: a row of `curve.tsv`. Both ALPs in nats per line, Equation 1."""
-
-    size: int
-    pieces: int | None
-    alp: float | None
-    alp_heldout: float | None
-    tokens_per_sentence: float | None
-    status: str
-
-    @property
-    def ok(self) -> bool:
-        return self.status == "ok"
+from vocap.tokenizers.evaluation import RESOURCES
+from vocap.vocabularies.curve import Point
 
 
 @dataclass(frozen=True)
@@ -62,7 +47,7 @@ class Tokenizer:
     description: dict[str, Any]
     evaluation: list[dict[str, Any]]
     parity: list[dict[str, Any]]
-    parallel: list[dict[str, str]]
+    parallel: list[dict[str, Any]]
     unknown: list[dict[str, str]]  # characters that became <unk>, by language, the most frequent first
     pieces: Pieces | None
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
@@ -105,6 +90,18 @@ class Results:
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
 
+    def probabilities(self, tokenizer: Tokenizer) -> dict[str, float]:
+        """q by language of the allocation that a VOCAP tokenizer was made from; empty where it is not known.
+
+        The configuration names it; without one it is the allocation of the tokenizer's own name.
+        """
+        section = self.settings.get("tokenizers")
+        entry = section.get(tokenizer.name) if isinstance(section, dict) else None
+        name = entry.get("allocation") if isinstance(entry, dict) else None
+        allocation = self.allocations.get(name if isinstance(name, str) else tokenizer.name)
+        shares = allocation.shares if allocation else []
+        return {share.language: share.q for share in shares if share.q is not None}
+
     def name(self, code: str) -> str:
         language = self.languages.get(code)
         return language.name if language else code
@@ -112,6 +109,12 @@ class Results:
     def resource(self, code: str) -> str:
         language = self.languages.get(code)
         return language.resource if language else "unknown"
+
+    def lines(self, code: str) -> int | None:
+        """Lines of a language's corpus, training and held out; None where its stats.json does not say."""
+        stats = self.corpora.get(code, {})
+        counts = [stats.get(part) for part in ("train", "heldout")]
+        return sum(counts) if all(isinstance(count, int) for count in counts) else None
 
     def trained(self, code: str) -> list[Point]:
         """The sizes of a language that have a model, in rising order."""
@@ -125,17 +128,7 @@ class Results:
     def groups(self) -> list[str]:
         """Resource groups of the run: the paper's first, then any that the user's table adds."""
         present = {language.resource for language in self.languages.values()}
-        return [group for group in GROUPS if group in present] + sorted(present - set(GROUPS))
-
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """The plain mean of the numbers there are, None where there are none.
-
-    >>> mean([1.0, None, 3.0])
-    2.0
-    """
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) / len(numbers) if numbers else None
+        return [group for group in RESOURCES if group in present] + sorted(present - set(RESOURCES))
 
 
 def rank_correlation(first: list[float], second: list[float]) -> float | None:

@@ -83,6 +83,15 @@ def number(value: float | int | None, column: Column) -> str:
     return text.replace("-", "−")
 
 
+def signed(value: float) -> str:
+    """A difference as people read it.
+
+    >>> signed(-0.5), signed(0.5)
+    ('−0.50', '+0.50')
+    """
+    return f"{value:+.2f}".replace("-", "−")
+
+
 def tsv_rows(table: Table) -> tuple[list[str], list[tuple]]:
     """Keys and raw values, every digit kept."""
     return [column.key for column in table.columns], table.rows

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -24,7 +24,9 @@ COLUMNS = (
     "renyi",
     "single_char_share",
 )
+MEASURES = COLUMNS[3:]  # what a mean over languages can be of
 UNKNOWN_COLUMNS = ("language", "character", "count")
+ALL = "all"  # every language, beside the groups
 RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
 ALPHA = 2.5  # order of the Rényi entropy: Zouhar et al. (2023), section 5
 # ISO 15924 codes of scripts that put no spaces between words
@@ -121,25 +123,35 @@ def renyi_efficiency(counts: np.ndarray, alpha: float = ALPHA) -> float | None:
     return math.log(powers) / (1 - alpha) / math.log(len(counts))
 
 
-def by_resource(rows: Iterable[dict]) -> list[dict]:
-    """The mean of every measure over the languages of each resource group, each language counting once.
+def by_resource(
+    rows: Iterable[dict], measures: Sequence[str] = MEASURES, weights: Mapping[str, float] | None = None
+) -> list[dict]:
+    """The mean of every measure over the languages of each resource group, and over all of them.
 
-    `rows` have the keys `COLUMNS`; a None is left out of its mean. Gives `resource`, `languages` (their number),
-    `lines` (their sum) and the measures, in the order low, mid, high, then any others by name.
+    `rows` have the keys `language`, `resource` and `measures`. Each language counts once, or, with `weights` by
+    language, by its weight (none: 0); a None is left out of its mean, which is None where nothing is left. Gives
+    `resource`, `languages` (their number) and the measures, in the order low, mid, high, then any others by name,
+    and last `all`.
     """
     groups: dict[str, list[dict]] = {}
     for row in rows:
         groups.setdefault(row["resource"], []).append(row)
     order = [name for name in RESOURCES if name in groups] + sorted(set(groups) - set(RESOURCES))
+    if groups:
+        groups[ALL] = [row for name in order for row in groups[name]]
     means = []
-    for name in order:
+    for name in [*order, *([ALL] if groups else [])]:
         members = groups[name]
-        mean = {"resource": name, "languages": len(members), "lines": sum(row["lines"] for row in members)}
-        for column in COLUMNS[3:]:
-            values = [row[column] for row in members if row[column] is not None]
-            mean[column] = math.fsum(values) / len(values) if values else None
-        means.append(mean)
+        share = [1.0 if weights is None else weights.get(row["language"], 0.0) for row in members]
+        averages = {measure: _mean([row[measure] for row in members], share) for measure in measures}
+        means.append({"resource": name, "languages": len(members), **averages})
     return means
+
+
+def _mean(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+    total = math.fsum(weight for _, weight in known)
+    return math.fsum(value * weight for value, weight in known) / total if total > 0 else None
 
 
 def _is_single(piece: str | None) -> bool:

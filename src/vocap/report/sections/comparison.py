@@ -22,7 +22,7 @@ def section(results: Results) -> Section:
             )
         )
     else:
-        rows = [row for pair in found for row in groups(results, pair)]
+        rows = [row for pair in found for row in groups(pair)]
         blocks.append(
             Text(
                 "VOCAP gives every language the size that its own curve asks for; JOINT is one SentencePiece "
@@ -30,6 +30,13 @@ def section(results: Results) -> Section:
             )
         )
         blocks.append(_means(rows))
+        if any(row.weighted_gain is not None for row in rows):
+            blocks.append(
+                Text(
+                    "A plain mean counts every language once. The allocation itself weighs a language by q, its "
+                    "share of the multilingual sample (Equation 2), so the table has both means."
+                )
+            )
         blocks.append(_table(rows))
         for pair in found:
             if len(found) > 1:
@@ -61,6 +68,7 @@ def _table(rows: list[Group]) -> Table:
         Column("alp_vocap", "ALP, VOCAP", "number", 2),
         Column("alp_joint", "ALP, JOINT", "number", 2),
         Column("difference", "Difference", "number", 2),
+        Column("difference_q", "Difference weighted by q", "number", 2),
         Column("better", "Better in", "number"),
     ]
     cells = [
@@ -73,14 +81,16 @@ def _table(rows: list[Group]) -> Table:
             row.vocap,
             row.joint,
             row.gain,
+            row.weighted_gain,
             row.better,
         )
         for row in rows
     ]
     caption = (
         "Plain means over the languages of a group of their held-out ALP (nats per line); the difference is "
-        "VOCAP minus JOINT; “better in” counts the languages with a higher ALP under VOCAP. From "
-        "results/tokenizers/{name}/evaluation.tsv."
+        "VOCAP minus JOINT, plain and weighted by each language’s sampling probability q, as in the allocation’s "
+        "objective (Equation 2); “better in” counts the languages with a higher ALP under VOCAP. From "
+        "results/tokenizers/{name}/evaluation.tsv, q from allocation.tsv of VOCAP’s allocation."
     )
     return Table("vocap-joint-groups", "VOCAP and JOINT by resource group", caption, columns, cells)
 

@@ -79,8 +79,8 @@ def _packages(results: Results) -> Table:
         Column("licence", "Licence"),
         Column("origin", "From"),
         Column("bytes", "Bytes", "number"),
-        Column("sha256", "SHA-256"),
         Column("missing", "Missing because"),
+        Column("sha256", "SHA-256"),
     ]
     rows = [
         tuple(

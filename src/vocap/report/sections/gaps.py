@@ -4,9 +4,10 @@ import re
 from itertools import groupby
 
 from vocap.report.blocks import Block, Note, Section, Text, counted
-from vocap.report.results import Point, Results
+from vocap.report.results import Results
 from vocap.report.sections.allocation import find
 from vocap.report.tables import Column, Table
+from vocap.vocabularies.curve import Point
 
 
 def section(results: Results) -> Section:
@@ -14,6 +15,7 @@ def section(results: Results) -> Section:
     blocks: list[Block] = []
     blocks += _missing(results)
     blocks += _unreachable(results)
+    blocks += _short(results)
     blocks += _clipped(results)
     blocks += _dead(results)
     if not any(isinstance(block, Table) for block in blocks) and not results.curves:
@@ -33,6 +35,23 @@ def missing_languages(results: Results) -> list[tuple[str, str, str]]:
         elif not stats.get("kept"):
             rows.append((code, results.name(code), str(stats.get("missing") or "no line was kept")))
     return rows
+
+
+def short_of_total(results: Results) -> list[tuple[str, str, int | None, int]]:
+    """Allocations and tokenizers with fewer ids than asked for: what, name, T, how many are lacking."""
+    rows = []
+    for entry in results.allocations.values():
+        if short := _count(find(entry.summary, "short")):
+            rows.append(("allocation", entry.name, _count(find(entry.summary, "settings.total")), short))
+    for tokenizer in results.tokenizers.values():
+        if short := _count(tokenizer.description.get("short")):
+            asked = _count(find(tokenizer.description, "settings.total")) or tokenizer.total
+            rows.append(("tokenizer", tokenizer.name, asked, short))
+    return rows
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _missing(results: Results) -> list[Block]:
@@ -112,6 +131,23 @@ def _runs(points: list[Point]) -> list[tuple[int, int, str, int]]:
         run = list(members)
         runs.append((run[0].size, run[-1].size, run[0].status, len(run)))
     return runs
+
+
+def _short(results: Results) -> list[Block]:
+    rows = short_of_total(results)
+    if not rows:
+        return []
+    columns = [
+        Column("kind", "What"),
+        Column("name", "Name"),
+        Column("total", "T asked for", "number"),
+        Column("short", "Short by", "number"),
+    ]
+    caption = (
+        "The text has too few different pieces for T: bring more text or larger sizes, or lower T. From "
+        "results/allocation/{name}/summary.json and results/tokenizers/{name}/description.json."
+    )
+    return [Table("short", "T not reached", caption, columns, rows)]
 
 
 def _clipped(results: Results) -> list[Block]:

@@ -1,9 +1,12 @@
 """What you see: the few numbers that sum the run up."""
 
-from vocap.report.blocks import Section, Text, Tiles, counted
+from markupsafe import Markup
+
+from vocap.report.blocks import Block, Note, Section, Text, Tiles, counted
 from vocap.report.comparing import groups, pairs
 from vocap.report.results import Results
-from vocap.report.sections.gaps import missing_languages
+from vocap.report.sections.gaps import missing_languages, short_of_total
+from vocap.report.tables import signed
 
 
 def section(results: Results) -> Section:
@@ -53,23 +56,57 @@ def section(results: Results) -> Section:
         "lines of the summed natural logarithms of its tokens' unigram probabilities (Equation 1): nats per "
         "line, always negative, and the closer to zero the better a vocabulary suits the language."
     )
-    blocks = [Text(text), Tiles(tiles)]
+    blocks: list[Block] = [Text(text), *_gaps(results), Tiles(tiles)]
     blocks += [Text(sentence) for sentence in _findings(results)]
     return Section("overview", "What you see", "Overview", blocks)
+
+
+def _gaps(results: Results) -> list[Note]:
+    """What a reader must know before any number: no text, no package, T not reached."""
+    notes = []
+    if missing := missing_languages(results):
+        names = _listed([name for _, name, _ in missing])
+        takes = "takes" if len(missing) == 1 else "take"
+        said = f"{counted(len(missing), 'language')} without text {takes} no part: {names}."
+        notes.append(_note("Text is missing.", said, "gaps"))
+    packages = [entry for entry in results.packages if entry.get("missing")]
+    if packages:
+        reasons = _listed([f"{entry.get('package')} ({entry['missing']})" for entry in packages], 6)
+        said = f"The starter corpus was made without {reasons}."
+        notes.append(_note("Packages are missing.", said, "corpora"))
+    if short := short_of_total(results):
+        said = "; ".join(
+            f"{what} {name} is {counted(count, 'id')} short" + (f" of {total:,}" if total else "")
+            for what, name, total, count in short
+        )
+        notes.append(_note("T was not reached.", f"There were too few pieces: {said}.", "gaps"))
+    return notes
+
+
+def _note(title: str, text: str, section: str) -> Note:
+    link = Markup('<strong>{}</strong> {} <a href="#{}">More</a>').format(title, text, section)
+    return Note(link, "warning")
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _findings(results: Results) -> list[str]:
     sentences = []
     for pair in pairs(results):
-        rows = groups(results, pair)
+        rows = groups(pair)
         everything = rows[-1]
-        parts = ", ".join(f"{_signed(one.gain)} for {one.resource}-resource languages" for one in rows[:-1])
+        parts = ", ".join(f"{signed(one.gain)} for {one.resource}-resource languages" for one in rows[:-1])
         parts = f" ({parts})" if len(rows) > 2 else ""
+        q = everything.weighted_gain
+        weighted = "" if q is None else f" Weighted by q, as in Equation 2, the mean difference is {signed(q)}."
         side = "higher" if everything.gain >= 0 else "lower"
         sentences.append(
             f"At T = {pair.size}, VOCAP’s held-out ALP is on average {abs(everything.gain):.2f} nats per line "
             f"{side} than JOINT’s{parts}; it is higher in {everything.better} of "
-            f"{counted(everything.languages, 'language')}."
+            f"{counted(everything.languages, 'language')}.{weighted}"
         )
     return sentences
 
@@ -100,7 +137,3 @@ def _time(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")

@@ -1,13 +1,15 @@
 """Each tokenizer: what it is, how it segments held-out text, and how far the two exports agree."""
 
-from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, counted, flatten, not_run
-from vocap.report.results import Results, Tokenizer, mean
+from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, flatten, not_run
+from vocap.report.results import Results, Tokenizer
+from vocap.report.sections import agreement, fairness
 from vocap.report.tables import Column, Table
+from vocap.tokenizers.evaluation import by_resource
 
 MEASURES = [
     Column("alp", "ALP", "number", 2),
     Column("tokens_per_sentence", "Tokens per line", "number", 2),
-    Column("tokens_per_word", "per word", "number", 3),
+    Column("tokens_per_word", "Tokens per word", "number", 3),
     Column("chars_per_token", "Characters per token", "number", 3),
     Column("bytes_per_token", "Bytes per token", "number", 3),
     Column("unk_rate", "Unknown", "number", 3, share=True),
@@ -21,7 +23,7 @@ MEASURED = (
     "efficiency its entropy of order 2.5 over the logarithm of the ids, single characters the share of tokens of "
     "one character."
 )
-WORST = 5
+STATUS = {"ok": "in use as scored", "character": "required characters added"}  # as pieces.tsv has them
 
 
 def section(results: Results) -> Section:
@@ -39,8 +41,8 @@ def section(results: Results) -> Section:
             )
         )
         blocks.append(_by_group(results))
-    if any(tokenizer.parity for tokenizer in results.tokenizers.values()):
-        blocks.append(_worst_parity(results))
+    blocks += agreement.parity(results)
+    blocks += fairness.parallel(results)
     for tokenizer in results.tokenizers.values():
         blocks += _one(results, tokenizer)
     if absent := results.absent("tokenizers", results.tokenizers):
@@ -66,14 +68,16 @@ def _made(results: Results) -> Table:
         numbers = [
             value if isinstance(value, int | float) and not isinstance(value, bool) else None for value in facts
         ]
-        scores = tokenizer.description.get("scores")
+        settings = tokenizer.description.get("settings")
+        rule = settings.get("scores") if isinstance(settings, dict) else None
+        scores = rule or tokenizer.description.get("scores")  # its name; description.json says what it means
         rows.append(
             (tokenizer.name, tokenizer.kind, tokenizer.total, *numbers, "" if scores is None else str(scores))
         )
     caption = (
         "T counts every id. A dead piece can never be used, since another segmentation of it always scores "
-        "higher; raised pieces were dead and got the score of their best split, dropped ones made room for "
-        "required characters. From results/tokenizers/{name}/description.json."
+        "higher; raised pieces were dead and got the score of their best split, dropped ones made room for what "
+        "must be in the vocabulary. From results/tokenizers/{name}/description.json."
     )
     return Table("tokenizers", "What each tokenizer is", caption, columns, rows)
 
@@ -81,12 +85,14 @@ def _made(results: Results) -> Table:
 def _by_group(results: Results) -> Table:
     rows = []
     for tokenizer in results.tokenizers.values():
-        members = [row for row in tokenizer.evaluation if row["language"] in results.languages]
-        for group in [*results.groups(), "all"]:
-            chosen = [row for row in members if group in ("all", results.resource(row["language"]))]
-            if chosen:
-                means = (mean(row[column.key] for row in chosen) for column in MEASURES)
-                rows.append((tokenizer.name, tokenizer.kind, group, len(chosen), *means))
+        members = [
+            {**row, "resource": results.resource(row["language"])}
+            for row in tokenizer.evaluation
+            if row["language"] in results.languages
+        ]
+        for mean in by_resource(members):
+            measures = (mean[column.key] for column in MEASURES)
+            rows.append((tokenizer.name, tokenizer.kind, mean["resource"], mean["languages"], *measures))
     columns = [
         Column("tokenizer", "Tokenizer"),
         Column("kind", "Kind"),
@@ -99,37 +105,6 @@ def _by_group(results: Results) -> Table:
         "results/tokenizers/{name}/evaluation.tsv."
     )
     return Table("tokenizers-by-group", "All tokenizers by resource group", caption, columns, rows)
-
-
-def _worst_parity(results: Results) -> Table:
-    rows: list[tuple] = []
-    for tokenizer in results.tokenizers.values():
-        measured = [row for row in tokenizer.parity if row["share"] is not None]
-        for row in sorted(measured, key=lambda row: (row["share"], row["language"]))[:WORST]:
-            example = str(row.get("example") or "")
-            rows.append(
-                (
-                    tokenizer.name,
-                    row["language"],
-                    results.name(row["language"]),
-                    row["lines"],
-                    row["share"],
-                    example,
-                )
-            )
-    columns = [
-        Column("tokenizer", "Tokenizer"),
-        Column("language", "Code"),
-        Column("name", "Language"),
-        Column("lines", "Lines", "number"),
-        Column("share", "Identical", "number", 3, share=True),
-        Column("example", "Example of a difference"),
-    ]
-    caption = (
-        "Share of lines that sentencepiece.model and the Hugging Face export segment into the same pieces: the "
-        f"{WORST} worst languages of each tokenizer. From results/tokenizers/{{name}}/parity.tsv."
-    )
-    return Table("parity-worst", "Do the two exports agree?", caption, columns, rows)
 
 
 def _one(results: Results, tokenizer: Tokenizer) -> list[Block]:
@@ -148,17 +123,18 @@ def _one(results: Results, tokenizer: Tokenizer) -> list[Block]:
         ]
         blocks.append(Facts(facts, "All of description.json"))
     if tokenizer.pieces:
-        counts = ", ".join(f"{count:,} {status}" for status, count in tokenizer.pieces.counts.items())
-        total = sum(count for status, count in tokenizer.pieces.counts.items() if status != "dropped")
-        dead = tokenizer.pieces.counts.get("dead", 0)
-        share = f" Dead are {100 * dead / total:.3f} % of the pieces in the model." if total else ""
-        blocks.append(Text(f"Every piece accounted for: {counts}.{share}"))
+        counts = tokenizer.pieces.counts
+        listed = ", ".join(f"{count:,} {STATUS.get(status, status)}" for status, count in counts.items())
+        total = sum(count for status, count in counts.items() if status != "dropped")
+        dead = counts.get("dead", 0)
+        share = f" The dead are {100 * dead / total:.3f}\u00a0% of the pieces in the model." if dead else ""
+        blocks.append(Text(f"Every piece accounted for: {listed}.{share}"))
     if tokenizer.evaluation:
         blocks.append(_evaluation(results, tokenizer))
     if tokenizer.unknown:
         blocks.append(_unknown(results, tokenizer))
     if tokenizer.parallel:
-        blocks += _parallel(results, tokenizer)
+        blocks.append(fairness.by_language(results, tokenizer))
     return blocks
 
 
@@ -184,41 +160,6 @@ def _evaluation(results: Results, tokenizer: Tokenizer) -> Table:
     caption = f"On the held-out lines of each language. {MEASURED} From {origin}."
     name = f"evaluation-{tokenizer.name}"
     return Table(name, f"{tokenizer.name} by language", caption, columns, rows, folded=True)
-
-
-def _parallel(results: Results, tokenizer: Tokenizer) -> list[Block]:
-    rows = [
-        (
-            row.get("language", ""),
-            results.name(row.get("language", "")),
-            *(_number(row.get(key)) for key in ("lines", "tokens", "ratio_to_english")),
-        )
-        for row in tokenizer.parallel
-    ]
-    columns = [
-        Column("language", "Code"),
-        Column("name", "Language"),
-        Column("lines", "Lines", "number"),
-        Column("tokens", "Tokens", "number", bar=True),
-        Column("ratio_to_english", "Times English", "number", 3),
-    ]
-    caption = (
-        "The same sentences in every language: how many tokens each takes, and how many times as many as "
-        f"English. From results/tokenizers/{tokenizer.name}/parallel.tsv."
-    )
-    counts = [row[3] for row in rows if row[3] is not None]
-    blocks: list[Block] = []
-    if counts and min(counts) >= 0 and sum(counts) > 0:
-        from vocap.tokenizers.parallel import gini
-
-        blocks.append(
-            Text(
-                f"On parallel text the Gini coefficient of tokens over {counted(len(counts), 'language')} is "
-                f"{gini(counts):.4f}: 0 would be equal cost for all."
-            )
-        )
-    name = f"parallel-{tokenizer.name}"
-    return [*blocks, Table(name, f"{tokenizer.name} on parallel text", caption, columns, rows, folded=True)]
 
 
 def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
