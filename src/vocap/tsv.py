@@ -42,11 +42,20 @@ def format_cell(value: object) -> str:
 def write_tsv(path: str | os.PathLike, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
     """Write `rows` (sequences in the order of `columns`), whole or not at all."""
     with replacing(path) as file:
-        file.write("\t".join(columns) + "\n")
-        for row in rows:
-            if len(row) != len(columns):
-                raise ValueError(f"{path}: a row of {len(row)} cells under {len(columns)} columns: {row!r}")
-            file.write("\t".join(map(format_cell, row)) + "\n")
+        file.writelines(table_lines(columns, rows))
+
+
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence]) -> Iterator[str]:
+    r"""The lines of a table, its header first.
+
+    >>> list(table_lines(("piece", "score"), [("a\tb", -1.5)]))
+    ['piece\tscore\n', 'a\\tb\t-1.5\n']
+    """
+    yield "\t".join(columns) + "\n"
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"a row of {len(row)} cells under {len(columns)} columns: {row!r}")
+        yield "\t".join(map(format_cell, row)) + "\n"
 
 
 def read_tsv(path: str | os.PathLike, required: Sequence[str] = ()) -> Iterator[dict[str, str]]:

@@ -11,7 +11,7 @@ from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Assessment, Solution
 from vocap.files import replacing
-from vocap.tsv import format_cell
+from vocap.tsv import table_lines
 
 COLUMNS = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
 
@@ -57,8 +57,10 @@ def write_allocation(
     created = not output.exists()
     summary = summarise(inputs, settings, coverage, solution)
     texts = {
-        "allocation.tsv": _table(COLUMNS, ([getattr(row, name) for name in COLUMNS] for row in solution.rows)),
-        "vocabulary.tsv": _table(
+        "allocation.tsv": table_lines(
+            COLUMNS, ([getattr(row, name) for name in COLUMNS] for row in solution.rows)
+        ),
+        "vocabulary.tsv": table_lines(
             ("piece", "languages"), ((piece, ",".join(held)) for piece, held in solution.vocabulary.items())
         ),
         "summary.json": [json.dumps(summary, ensure_ascii=False, indent=2) + "\n"],
@@ -74,12 +76,6 @@ def write_allocation(
         if created and output.is_dir() and not any(output.iterdir()):
             output.rmdir()
         raise
-
-
-def _table(columns, rows) -> Iterator[str]:
-    yield "\t".join(columns) + "\n"
-    for row in rows:
-        yield "\t".join(map(format_cell, row)) + "\n"
 
 
 def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
