@@ -1,4 +1,7 @@
-"""The parts of the page, in their order; each module gives one `section(results)`."""
+"""The parts of the page, in their order: each module gives one `section(results)`.
+
+Two modules give blocks of the tokenizers' section instead: `agreement` on parity, `fairness` on parallel text.
+"""
 
 from vocap.report.blocks import Section
 from vocap.report.results import Results
