@@ -43,6 +43,7 @@ REVISION = {
 }
 
 SIZES = SETTINGS.vocabularies.sizes
+SIZE_LIST = ",".join(map(str, SIZES))
 STARTER_TEXT = "results/corpora/starter/text"
 
 

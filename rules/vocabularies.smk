@@ -7,30 +7,60 @@ rule vocabularies:
         expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
 
 
-rule train:
-    input:
-        train="results/corpora/{lang}/train.txt",
-        heldout="results/corpora/{lang}/heldout.txt",
-    output:
-        # The model itself, models/{size}.model, is no declared output: a size that the text cannot reach has none.
-        point="results/vocabularies/{lang}/points/{size}.tsv",
-    log:
-        "logs/vocabularies/{lang}/{size}.log",
-    benchmark:
-        "logs/benchmarks/vocabularies/{lang}/{size}.tsv"
-    conda:
-        "../envs/vocabularies.yaml"
-    resources:
-        mem_mb=lambda wildcards, input, attempt: int(attempt * (150 + 25 * input.size_mb)),  # 180 MB for 8 MB of Russian
-    params:
-        models="results/vocabularies/{lang}/models",
-        coverage=SETTINGS.vocabularies.coverage,
-        revision=REVISION["vocabularies"],
-    message:
-        "Training {wildcards.lang} at {wildcards.size} pieces"
-    shell:
-        "vocap train --size {wildcards.size} --train {input.train:q} --heldout {input.heldout:q}"
-        " --models {params.models:q} --coverage {params.coverage} --point {output.point:q} 2> {log:q}"
+# The models themselves, models/{size}.model, are no declared outputs: a size that the text cannot reach has none.
+if SETTINGS.vocabularies.engine == "ladder":
+
+    rule ladder:
+        input:
+            train="results/corpora/{lang}/train.txt",
+            heldout="results/corpora/{lang}/heldout.txt",
+        output:
+            # SIZE_LIST is no parameter: a size is trained again only where its point is not on disk.
+            points=expand("results/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
+        log:
+            "logs/vocabularies/{lang}/ladder.log",
+        benchmark:
+            "logs/benchmarks/vocabularies/{lang}/ladder.tsv"
+        conda:
+            "../envs/vocabularies.yaml"
+        resources:
+            mem_mb=lambda wildcards, input, attempt: int(attempt * (250 + 30 * input.size_mb)),  # 312 MB for 8 MB of Russian
+        params:
+            folder="results/vocabularies/{lang}",
+            points=lambda wildcards, output: Path(output[0]).parent,
+            coverage=SETTINGS.vocabularies.coverage,
+            revision=REVISION["vocabularies"],
+        message:
+            "Training {wildcards.lang} at all sizes"
+        shell:
+            "vocap ladder {input.train:q} --heldout {input.heldout:q} --sizes {SIZE_LIST} -o {params.folder:q}"
+            " --points {params.points:q} --coverage {params.coverage} > {log:q} 2>&1"
+
+else:
+
+    rule train:
+        input:
+            train="results/corpora/{lang}/train.txt",
+            heldout="results/corpora/{lang}/heldout.txt",
+        output:
+            point="results/vocabularies/{lang}/points/{size}.tsv",
+        log:
+            "logs/vocabularies/{lang}/{size}.log",
+        benchmark:
+            "logs/benchmarks/vocabularies/{lang}/{size}.tsv"
+        conda:
+            "../envs/vocabularies.yaml"
+        resources:
+            mem_mb=lambda wildcards, input, attempt: int(attempt * (150 + 25 * input.size_mb)),  # 180 MB for 8 MB of Russian
+        params:
+            models="results/vocabularies/{lang}/models",
+            coverage=SETTINGS.vocabularies.coverage,
+            revision=REVISION["vocabularies"],
+        message:
+            "Training {wildcards.lang} at {wildcards.size} pieces"
+        shell:
+            "vocap train --size {wildcards.size} --train {input.train:q} --heldout {input.heldout:q}"
+            " --models {params.models:q} --coverage {params.coverage} --point {output.point:q} 2> {log:q}"
 
 
 rule curve:

@@ -96,8 +96,8 @@ def _mistake(detail: Mapping[str, Any]) -> str:
     message = detail["msg"].removeprefix("Value error, ")
     if key.startswith("languages"):
         key, message = "languages", f"give a list of codes, or all; not {value!r}"
-    if key in ("vocabularies.engine", "vocabularies.seeds") and value in ("ladder", "words"):
-        message = f"{value} is not built yet; {message[:1].lower()}{message[1:]}"
+    if key == "vocabularies.seeds" and value == "words":
+        message = "words is not built yet; write classic"
     elif kind == "extra_forbidden":
         message = "no such key here; check its spelling and its indentation"
     elif kind == "missing":

@@ -77,7 +77,7 @@ def test_the_default_configuration_names_all_86_languages(config):
             {"kind": "mono", "language": False, "size": 1000},
             ["tokenizers.new.language", "in quotes"],
         ),
-        ("vocabularies/engine", "ladder", ["vocabularies.engine", "not built yet"]),
+        ("vocabularies/seeds", "words", ["vocabularies.seeds", "not built yet"]),
         ("pretraining/models", {"base": {}}, ["pretraining", "not built yet"]),
         ("finetuning/xtreme", "data", ["finetuning", "not built yet"]),
         ("report/titel", "x", ["report.titel", "no such key"]),

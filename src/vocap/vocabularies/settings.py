@@ -44,7 +44,9 @@ class Vocabularies(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    engine: Literal["sentencepiece"] = Field("sentencepiece", description="what trains the models")
+    engine: Literal["ladder", "sentencepiece"] = Field(
+        "ladder", description="all sizes of a language in one descent, or one SentencePiece training a size"
+    )
     seeds: Literal["classic"] = Field("classic", description="seed pieces as in SentencePiece 0.1.99 to 0.2.1")
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
         description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"'

@@ -52,24 +52,17 @@ def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
     assert len(lines) == 5 and "too little text" in lines[4]
 
 
-def test_characters_and_index_are_those_of_the_curve_command(text, tmp_path):
-    sizes = (50, 100)
-    extra = ["--characters", tmp_path / "characters.tsv", "--index", tmp_path / "pieces.npz"]
-    result = vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "50,100", *extra)
+def test_points_are_those_of_single_trainings(text, tmp_path):
+    many, single = tmp_path / "many", tmp_path / "single"
+    sizes = (50, 100, 100_000)
+    ladder = ["-o", many, "--points", many / "points", "--sizes", ",".join(map(str, sizes)), "--heldout", text]
+    result = vocap("ladder", text, *ladder)
     assert result.returncode == 0, result.stderr
-    empty = tmp_path / "empty.txt"
-    empty.write_text("")
+    assert not (many / "curve.tsv").exists()
     for size in sizes:
-        single = ["--models", tmp_path / "one" / "models", "--point", tmp_path / "one" / f"{size}.tsv"]
-        vocap("train", "--size", size, "--train", text, "--heldout", empty, *single)
-    one = tmp_path / "one"
-    files = ["--characters", one / "characters.tsv", "--index", one / "pieces.npz"]
-    points = [one / f"{size}.tsv" for size in sizes]
-    joined = vocap("curve", "--train", text, "--models", one / "models", "-o", one / "curve.tsv", *files, *points)
-    assert joined.returncode == 0, joined.stderr
-    for name in ("characters.tsv", "pieces.npz"):
-        assert (tmp_path / name).read_bytes() == (one / name).read_bytes()
-    assert (tmp_path / "out" / "curve.tsv").read_bytes() == (one / "curve.tsv").read_bytes()
+        files = ["--models", single / "models", "--point", single / f"{size}.tsv"]
+        assert vocap("train", "--size", size, "--train", text, "--heldout", text, *files).returncode == 0
+        assert (many / "points" / f"{size}.tsv").read_bytes() == (single / f"{size}.tsv").read_bytes()
 
 
 def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):

@@ -34,9 +34,12 @@ file = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--coverage", type=float, default=0.9995, show_default=True, help="Share of characters that must be pieces."
 )
-@click.option("--characters", type=file, help="Table to write: characters of the normalised text.")
-@click.option("--index", type=file, help="Index of all models' pieces to write.")
-def ladder(train, output, sizes, heldout, threads, coverage, characters, index):
+@click.option(
+    "--points",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that gets the curve as {size}.tsv, a table a size, in place of curve.tsv.",
+)
+def ladder(train, output, sizes, heldout, threads, coverage, points):
     """Train unigram models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
@@ -53,9 +56,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, characters, index):
 
     from concurrent.futures import ThreadPoolExecutor
 
-    from vocap.tsv import write_tsv
     from vocap.vocabularies.curve import write_points
-    from vocap.vocabularies.index import write_index
     from vocap.vocabularies.ladder.kernels import one_compiler
     from vocap.vocabularies.text import read_blocks
 
@@ -70,23 +71,21 @@ def ladder(train, output, sizes, heldout, threads, coverage, characters, index):
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
-    (output / "curve.tsv").unlink(missing_ok=True)  # it is written last: no curve, no whole result
-    points, writes = [], []
+    tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
+    for table in tables:
+        table.unlink(missing_ok=True)  # written last: no curve, no whole result
+    rows, writes = [], []
     with ThreadPoolExecutor(WRITERS) as writers:
         for rung in train_sizes(words, numbers, coverage, threads):
             writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
-            points.append(rung.point)
+            rows.append(rung.point)
             logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
     for write in writes:
         write.result()
-    points.sort(key=lambda point: point.size)
-    write_points(output / "curve.tsv", points)
-    if characters is not None:
-        rows = sorted(words.characters.items(), key=lambda entry: (-entry[1], entry[0]))
-        write_tsv(characters, ("character", "count"), rows)
-    if index is not None:
-        write_index(output, index)
-    click.echo(_table(points))
+    rows.sort(key=lambda point: point.size)
+    for table, lines in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
+        write_points(table, lines)
+    click.echo(_table(rows))
 
 
 def _write_model(path: Path, model: bytes | None) -> None:

@@ -35,8 +35,7 @@ class WordTypes:
     `inside` and `last` int64 [T]: occurrences in the training lines before another word, and at a line's end; 0
     for types from `trained` on, which stand only in lines that the trainer skips or in held-out text. `counts`
     maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of lines.
-    `required`: the characters that must be pieces, with counts, most frequent first; `characters`: all characters
-    of the text trained on (as `characters.character_counts`).
+    `required`: the characters that must be pieces, with counts, most frequent first.
     """
 
     types: list[str]
@@ -46,7 +45,6 @@ class WordTypes:
     counts: dict[str, np.ndarray]
     sentences: dict[str, int]
     required: dict[str, int]
-    characters: dict[str, int]
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -70,7 +68,7 @@ def load_word_types(
     same = trained is encoded[train]
     encoded = {name: _replace_rare(words, required) for name, words in encoded.items()}
     trained = encoded[train] if same else _replace_rare(trained, required)
-    return _arrange(trained, encoded, sentences, required, characters)
+    return _arrange(trained, encoded, sentences, required)
 
 
 def _count_texts(texts, train: str, cut: bool) -> tuple[dict[str, Counter[str]], Counter[str], dict[str, int]]:
@@ -146,7 +144,7 @@ def _replace_rare(words: Counter[str], required: dict[str, int]) -> Counter[str]
     return replaced
 
 
-def _arrange(trained, encoded, sentences, required, characters) -> WordTypes:
+def _arrange(trained, encoded, sentences, required) -> WordTypes:
     inside = {word: count for word, count in trained.items() if word[-1] != _LAST}
     last = {word[:-1]: count for word, count in trained.items() if word[-1] == _LAST}
     order = sorted(inside.keys() | last.keys())
@@ -168,7 +166,6 @@ def _arrange(trained, encoded, sentences, required, characters) -> WordTypes:
         counts={name: _array(words, order) for name, words in counts.items()},
         sentences=sentences,
         required=required,
-        characters=characters,
     )
 
 
