@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from vocap.errors import UsageError, VocapError
+from vocap.vocabularies import COVERAGE
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ file = click.Path(dir_okay=False, path_type=Path)
 @click.option("--heldout", type=file, help="Held-out text, for its ALP under every model.")
 @click.option("--threads", type=int, default=1, show_default=True, help="The results do not depend on it.")
 @click.option(
-    "--coverage", type=float, default=0.9995, show_default=True, help="Share of characters that must be pieces."
+    "--coverage", type=float, default=COVERAGE, show_default=True, help="Share of characters that must be pieces."
 )
 @click.option(
     "--points",
