@@ -43,7 +43,6 @@ REVISION = {
 }
 
 SIZES = SETTINGS.vocabularies.sizes
-SIZE_LIST = ",".join(map(str, SIZES))
 STARTER_TEXT = "results/corpora/starter/text"
 
 
@@ -51,7 +50,7 @@ def options(**values):
     """Command-line options of these values: None and False are left out, True is a flag, a list repeats its option."""
     words = []
     for name, value in values.items():
-        flag = "--" + name.replace("_", "-")
+        flag = f"--{name.replace('_', '-')}"
         for item in value if isinstance(value, list) else [value]:
             if item is True:
                 words.append(flag)
@@ -90,11 +89,11 @@ def absent_text(lang):
 
 
 if absent := [lang for lang in SOURCES if absent_text(lang)]:
-    lines = [f"{lang}: no file {path}" for lang in absent for path in absent_text(lang)]
+    missing = [f"{lang}: no file {path}" for lang in absent for path in absent_text(lang)]
     remedy = "put it there, correct corpora.sources, or leave the language out of `languages`"
     if not dry_run():
-        stop(f"corpus files are missing; {remedy}:\n  " + "\n  ".join(lines))
-    for line in lines:
+        stop("\n  ".join([f"corpus files are missing; {remedy}:", *missing]))
+    for line in missing:
         left_out(f"language {line}", remedy)
     SOURCES = {lang: source for lang, source in SOURCES.items() if lang not in absent}
 

@@ -15,7 +15,7 @@ if SETTINGS.vocabularies.engine == "ladder":
             train="results/corpora/{lang}/train.txt",
             heldout="results/corpora/{lang}/heldout.txt",
         output:
-            # SIZE_LIST is no parameter: a size is trained again only where its point is not on disk.
+            # The command reads the sizes off these names: as a parameter, another list would train all of them again.
             points=expand("results/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
         log:
             "logs/vocabularies/{lang}/ladder.log",
@@ -33,8 +33,8 @@ if SETTINGS.vocabularies.engine == "ladder":
         message:
             "Training {wildcards.lang} at all sizes"
         shell:
-            "vocap ladder {input.train:q} --heldout {input.heldout:q} --sizes {SIZE_LIST} -o {params.folder:q}"
-            " --points {params.points:q} --coverage {params.coverage} > {log:q} 2>&1"
+            "vocap ladder {input.train:q} --heldout {input.heldout:q} -o {params.folder:q}"
+            " --sizes $(basename -s .tsv {output.points:q} | paste -sd,) --points {params.points:q} --coverage {params.coverage} > {log:q} 2>&1"
 
 else:
 
