@@ -13,16 +13,19 @@ def text_of(wildcards):
     return source.paths
 
 
-def sample_arguments(wildcards, input):
-    """The options of `vocap sample` for a language, and its files."""
-    source = SOURCES[wildcards.lang]
-    files = [f"{input[0]}/{wildcards.lang}.txt"] if source.starter else list(input)
+def sample_arguments(wildcards):
+    """The options of `vocap sample`, but for the files: Snakemake watches no parameter that depends on input or output."""
     limits = options(
         max_sentences=SETTINGS.corpora.max_sentences,
         scan_bytes=SETTINGS.corpora.scan_bytes,
         seed=SETTINGS.seed,
     )
-    return f"{shlex.join(source.sample_options())} {limits} {shlex.join(files)}"
+    return f"{shlex.join(SOURCES[wildcards.lang].sample_options())} {limits}"
+
+
+def sampled_files(wildcards, input):
+    """The files of a language: those of the user, or its own of the starter corpus."""
+    return [f"{input[0]}/{wildcards.lang}.txt"] if SOURCES[wildcards.lang].starter else list(input)
 
 
 def allocation_arguments(wildcards):
@@ -73,8 +76,9 @@ def evaluated_file(wildcards):
     return f"results/tokenizers/{wildcards.name}/sentencepiece.model"
 
 
-def parallel_arguments(wildcards, output):
-    return options(parallel=PARALLEL_TEXT, parallel_output=output.parallel_table) if PARALLEL_TEXT else ""
+def parallel_arguments(wildcards):
+    table = f"results/tokenizers/{wildcards.name}/parallel.tsv"
+    return options(parallel=PARALLEL_TEXT, parallel_output=table) if PARALLEL_TEXT else ""
 
 
 def settings_shown(wildcards):

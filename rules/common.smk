@@ -94,7 +94,7 @@ if absent := [lang for lang in SOURCES if absent_text(lang)]:
     if not dry_run():
         stop("\n  ".join([f"corpus files are missing; {remedy}:", *missing]))
     for line in missing:
-        left_out(f"language {line}", remedy)
+        left_out(f"language {line}", f"a real run stops here; {remedy}")
     SOURCES = {lang: source for lang, source in SOURCES.items() if lang not in absent}
 
 LANGUAGES = list(SOURCES)

@@ -119,11 +119,12 @@ rule sample:
         mem_mb=1000,
     params:
         arguments=sample_arguments,
+        files=sampled_files,
         revision=REVISION["corpora"],
     message:
         "Sampling the text of {wildcards.lang}"
     shell:
-        "vocap sample {params.arguments}"
+        "vocap sample {params.arguments} {params.files:q}"
         " --train {output.train:q} --heldout {output.heldout:q} --stats {output.stats:q} 2> {log:q}"
 
 

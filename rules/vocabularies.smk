@@ -15,7 +15,6 @@ if SETTINGS.vocabularies.engine == "ladder":
             train="results/corpora/{lang}/train.txt",
             heldout="results/corpora/{lang}/heldout.txt",
         output:
-            # The command reads the sizes off these names: as a parameter, another list would train all of them again.
             points=expand("results/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
         log:
             "logs/vocabularies/{lang}/ladder.log",
@@ -28,13 +27,15 @@ if SETTINGS.vocabularies.engine == "ladder":
         params:
             folder="results/vocabularies/{lang}",
             points=lambda wildcards, output: Path(output[0]).parent,
+            # A parameter that depends on the output is not watched: a size is trained again where its point is missing.
+            sizes=lambda wildcards, output: ",".join(Path(point).stem for point in output),
             coverage=SETTINGS.vocabularies.coverage,
             revision=REVISION["vocabularies"],
         message:
             "Training {wildcards.lang} at all sizes"
         shell:
             "vocap ladder {input.train:q} --heldout {input.heldout:q} -o {params.folder:q}"
-            " --sizes $(basename -s .tsv {output.points:q} | paste -sd,) --points {params.points:q} --coverage {params.coverage} > {log:q} 2>&1"
+            " --sizes {params.sizes} --points {params.points:q} --coverage {params.coverage} > {log:q} 2>&1"
 
 else:
 

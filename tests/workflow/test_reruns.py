@@ -82,6 +82,44 @@ def test_a_changed_corpus_file_reruns_its_language_and_what_joins_it(finished):
     assert {rule: planned[rule] for rule in EVERY_TOKENIZER if rule in planned}["fit"] == 1
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"max_sentences": 300},
+        {"scan_bytes": 5000},
+        {"sources": {"made": {"path": "text/{lang}.txt", "format": "tsv:1"}}},
+        {"sources": {"made": {"path": "text/{lang}.txt", "split_sentences": True}}},
+        {"sources": {"made": {"path": ["text/{lang}.txt"], "codes": {"ru": "de", "de": "ru"}}}},
+    ],
+    ids=lambda edit: next(iter(edit)),
+)
+def test_another_way_to_sample_samples_again(finished, edit):
+    finished.write_config(corpora=edit)
+    planned = finished.planned()
+    assert planned["sample"] == (2 if "codes" in str(edit) else 3)
+    assert planned["ladder"] == planned["sample"]
+
+
+def test_another_seed_samples_again(finished):
+    finished.write_config(seed=7)
+    assert finished.planned()["sample"] == 3
+
+
+def test_another_sample_for_joint_leaves_the_vocabularies_alone(finished):
+    finished.write_config(corpora={"mix": {"sentences": 1000}})
+    planned = finished.planned()
+    assert planned["mix"] == planned["joint"] == planned["fit"] == 1
+    assert not {"sample", "ladder", "allocate"} & set(planned)
+
+
+def test_another_coverage_trains_again(finished):
+    finished.write_config(vocabularies={"coverage": 0.999})
+    planned = finished.planned()
+    assert planned["ladder"] == 3
+    assert planned["allocate"] == 2
+    assert planned["joint"] == 1
+
+
 def test_a_deleted_result_is_made_again(finished):
     (finished.folder / "results/vocabularies/ru/curve.tsv").unlink()
     planned = finished.planned()
