@@ -115,6 +115,12 @@ for name, entry in SETTINGS.tokenizers.items():
         )
 
 
+if (pattern := SETTINGS.corpora.parallel) and not any(
+    Path(pattern.replace("{lang}", lang)).exists() for lang in LANGUAGES
+):
+    stop(f"corpora.parallel: no language has a file {pattern}; correct the path, or remove the key")
+
+
 def one_of(names):
     """A wildcard constraint that matches exactly these names (and nothing where there are none)."""
     return "|".join(map(re.escape, names)) or "(?!)"

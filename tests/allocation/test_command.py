@@ -221,7 +221,7 @@ BAD = {
         420,
         [],
         1,
-        r"200\.model: no such model.*the curve calls size 200 ok; train it again",
+        r"200\.model: no such model.*the curve calls size 200 ok; delete points/200",
     ),
     "corrupt model": (
         lambda f: (f / "v" / "bb" / "models" / "200.model").write_bytes(b"\xff" * 999),

@@ -93,3 +93,17 @@ def with_nan(path) -> bytes:
     proto = sentencepiece_model_pb2.ModelProto.FromString(path.read_bytes())
     proto.pieces[10].score = float("nan")
     return proto.SerializeToString()
+
+
+def test_a_size_out_of_reach_is_told_by_its_curve(tmp_path, capsys):
+    folder = tmp_path / "ja"
+    (folder / "models").mkdir(parents=True)
+    header = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"
+    (folder / "curve.tsv").write_text(
+        header + "1000\t\t\t\t\ttoo small: 1665 required characters\n", encoding="utf-8"
+    )
+    missing = folder / "models" / "1000.model"
+    assert run("mono", "--model", missing, "--language", "ja", "-o", tmp_path / "t") == 1
+    message = capsys.readouterr().err
+    assert "1000.model" in message and "too small: 1665 required characters" in message
+    assert not (tmp_path / "t").exists()

@@ -1,3 +1,4 @@
+import gzip
 import io
 import lzma
 import math
@@ -127,3 +128,10 @@ def test_equals_the_definition_on_real_text(language):
     processor = trained(lines[:1000], 4000)
     result = corpus_alp(SentencePieceEncoder(processor), [lines[1000:1500], lines[1500:]])
     assert result.alp == pytest.approx(naive_alp(processor, lines[1000:]), rel=1e-12)
+
+
+def test_a_compressed_text_is_named_as_such(tmp_path):
+    path = tmp_path / "text.txt.gz"
+    path.write_bytes(gzip.compress(b"ein Satz\n" * 10))
+    with pytest.raises(VocapError, match="compressed with gzip; unpack it first"):
+        list(read_blocks(path))

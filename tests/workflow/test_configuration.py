@@ -1,6 +1,7 @@
 """Every mistake in the configuration gets one line that names the key and the remedy, before anything runs."""
 
 import copy
+import runpy
 
 import pytest
 import yaml
@@ -125,3 +126,9 @@ def test_snakemake_stops_with_the_message_alone(workflow, text, says):
     assert 'File "' not in run.stdout
     assert "Traceback" not in run.stdout
     assert not (workflow.folder / "results").exists()
+
+
+def test_the_page_on_the_configuration_is_the_settings_own():
+    script = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
+    page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    assert page == script["render"](), "run python docs/make_configuration.py"

@@ -73,6 +73,14 @@ def test_a_dry_run_leaves_out_a_language_without_its_file(workflow):
     assert "left out: language ja: no file text/ja.txt" in run.stdout
 
 
+def test_parallel_text_that_is_nowhere_is_named_before_anything_runs(workflow):
+    workflow.write_config(corpora={"parallel": "nowhere/{lang}.txt"})
+    run = workflow.snakemake("-n")
+    assert run.returncode == 2
+    assert "corpora.parallel" in run.stdout
+    assert "nowhere/{lang}.txt" in run.stdout
+
+
 def test_an_empty_corpus_file_stops_its_language_with_a_message(workflow):
     (workflow.folder / "text/ja.txt").write_text("")
     run = workflow.snakemake("results/corpora/ja/stats.json")

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from vocap.allocation import SPECIALS
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.vocabularies import COVERAGE
 
 PATH = click.Path(path_type=Path)
@@ -135,9 +135,22 @@ def mono(model, language, out) -> None:
     from vocap.tokenizers.mono import relayout
     from vocap.vocabularies.model_file import read_model
 
+    if not model.exists():
+        raise VocapError(f"{model}: no such model file{_reason(model)}")
     proto = read_model(model)
     settings = {"language": language, "size": len(proto.pieces)}
     _report(out, write_as_trained(out, "mono", relayout(proto, str(model)), settings, [language]))
+
+
+def _reason(model: Path) -> str:
+    """What the curve beside the folder of models says of a size that has none."""
+    from vocap.vocabularies.curve import read_points
+
+    curve = model.parent.parent / "curve.tsv"
+    if not curve.exists():
+        return "; check the path"
+    status = {str(point.size): point.status for point in read_points(curve)}.get(model.stem, "")
+    return f": {curve} says {status!r}; choose a size that it calls ok" if status else "; check the path"
 
 
 def _report(out: Path, facts: dict) -> None:

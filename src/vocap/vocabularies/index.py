@@ -175,7 +175,7 @@ def fingerprint(models: str | os.PathLike, sizes: list[int]) -> bytes:
         except FileNotFoundError:
             raise VocapError(
                 f"{path}: no such model, but the curve calls size {size} ok; "
-                "train it again, or remove its row from the curve"
+                f"delete points/{size}.tsv beside it and run the workflow again, or remove its row from the curve"
             ) from None
     return digest.digest()
 

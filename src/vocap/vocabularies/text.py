@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from vocap.errors import VocapError
 
 BLOCK_BYTES = 1 << 20  # some thousand lines: large enough to batch, small beside any model
+ARCHIVES = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}  # first bytes
 
 
 def read_blocks(path: str | os.PathLike, block_bytes: int = BLOCK_BYTES) -> Iterator[list[str]]:
@@ -36,6 +37,9 @@ def _decode(path: str | os.PathLike, block: list[bytes], first: int) -> list[str
     try:
         text = b"".join(block).decode("utf-8")
     except UnicodeDecodeError:
+        for start, kind in ARCHIVES.items():
+            if first == 1 and block[0].startswith(start):
+                raise VocapError(f"{path}: compressed with {kind}; unpack it first") from None
         for number, line in enumerate(block, start=first):
             try:
                 line.decode("utf-8")

@@ -1,0 +1,67 @@
+"""Write docs/configuration.md from the settings' own descriptions: python docs/make_configuration.py
+
+A test fails when the page and the settings differ.
+"""
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from vocap.allocation.settings import Allocation
+from vocap.corpora.settings import Corpora, Mix, Source, Starter
+from vocap.report.settings import Report
+from vocap.tokenizers.settings import File, Joint, Mono, Vocap
+from vocap.vocabularies.settings import Vocabularies
+
+SECTIONS = (
+    ("`corpora`", "Where text comes from, how much of it is kept, what each language weighs.", Corpora),
+    (
+        "`corpora: sources: NAME`",
+        "Exactly one of `url`, `path` and `starter`; `config/sources.yaml` has examples.",
+        Source,
+    ),
+    ("`corpora: mix`", "The multilingual sample that JOINT is trained on.", Mix),
+    ("`corpora: starter`", "The starter corpus.", Starter),
+    ("`vocabularies`", "One unigram model for every language and size.", Vocabularies),
+    ("`allocation: NAME`", "Any number of them, each a merged vocabulary.", Allocation),
+    ("`tokenizers: NAME`, `kind: vocap`", "The pieces of an allocation, scored.", Vocap),
+    ("`tokenizers: NAME`, `kind: joint`", "SentencePiece on the multilingual sample.", Joint),
+    ("`tokenizers: NAME`, `kind: mono`", "One language's model, two ids larger.", Mono),
+    ("`tokenizers: NAME`, `kind: file`", "Any tokenizer, as a baseline.", File),
+    ("`report`", "The page.", Report),
+)
+
+HEAD = """# Every key of the configuration
+
+Made from the settings' own descriptions by `python docs/make_configuration.py`.
+
+`config/sources.yaml` and `config/config.yaml` are read first; files given with `--configfile` are merged over them, key
+by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above the
+sections stand `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes; write `"no"` in quotes).
+`pretraining` and `finetuning` stay empty: these stages are not built yet.
+"""
+
+
+def table(settings: type[BaseModel]) -> str:
+    """The keys of one section; those that are sections themselves have tables of their own."""
+    rows = ["| key | means | default |", "|---|---|---|"]
+    for name, field in settings.model_fields.items():
+        if name in ("sources", "mix", "starter") and settings is Corpora:
+            continue
+        default = "required" if field.is_required() else f"`{json.dumps(field.default)}`"
+        meaning = field.description or "which of the four it is"
+        rows.append(
+            f"| `{name}` | {meaning.replace('|', chr(92) + '|')} | {'none' if default == '`null`' else default} |"
+        )
+    return "\n".join(rows)
+
+
+def render() -> str:
+    """The whole page."""
+    parts = [f"\n## {title}\n{text}\n\n{table(settings)}\n" for title, text, settings in SECTIONS]
+    return HEAD + "".join(parts)
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("configuration.md").write_text(render(), "utf-8")
