@@ -36,9 +36,9 @@ HEAD = """# Every key of the configuration
 
 Made from the settings' own descriptions by `python docs/make_configuration.py`.
 
-`config/sources.yaml` and `config/config.yaml` are read first; files given with `--configfile` are merged over them, key
-by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above the
-sections stand `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes; write `"no"` in quotes).
+`config/sources.yaml` and `config/config.yaml` are read first; files given with `--configfile` are merged over them,
+key by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above
+the sections stand `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
 `pretraining` and `finetuning` stay empty: these stages are not built yet.
 """
 
@@ -51,9 +51,7 @@ def table(settings: type[BaseModel]) -> str:
             continue
         default = "required" if field.is_required() else f"`{json.dumps(field.default)}`"
         meaning = field.description or "which of the four it is"
-        rows.append(
-            f"| `{name}` | {meaning.replace('|', chr(92) + '|')} | {'none' if default == '`null`' else default} |"
-        )
+        rows.append(f"| `{name}` | {meaning} | {'none' if default == '`null`' else default} |")
     return "\n".join(rows)
 
 
