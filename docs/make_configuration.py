@@ -36,8 +36,8 @@ HEAD = """# Every key of the configuration
 
 Made from the settings' own descriptions by `python docs/make_configuration.py`.
 
-`config/sources.yaml` and `config/config.yaml` come first; files given with `--configfile` are merged over them, key
-by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above
+`config/sources.yaml` and `config/config.yaml` come first; files given with `--configfile` are merged over them,
+key by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above
 the sections stand `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
 `pretraining` and `finetuning` stay empty: these stages are not built yet.
 """
