@@ -156,7 +156,7 @@ def group_means(groups: Sequence[Group]) -> alt.LayerChart:
     """Figure 4: mean held-out ALP of each resource group, JOINT and VOCAP joined by a line."""
     rows = [
         {
-            "row": f"{one.resource}, {one.pair.size}",
+            "row": f"{one.resource}, {one.pair.label}",
             "group": one.resource,
             "vocap": round(one.vocap, 3),
             "joint": round(one.joint, 3),
@@ -167,7 +167,8 @@ def group_means(groups: Sequence[Group]) -> alt.LayerChart:
         }
         for one in groups
     ]
-    y = alt.Y("row:N", sort=[row["row"] for row in rows], title=None, axis=alt.Axis(labelFontSize=12))
+    names = alt.Axis(labelFontSize=12, labelLimit=320)
+    y = alt.Y("row:N", sort=[row["row"] for row in rows], title=None, axis=names)
     extent = [value for row in rows for value in (row["vocap"], row["joint"])]
     pad = 0.08 * (max(extent) - min(extent) or 1)
     domain = [min(extent) - pad, max(extent) + 2.2 * pad]
@@ -180,13 +181,13 @@ def group_means(groups: Sequence[Group]) -> alt.LayerChart:
     rules = (
         alt.Chart(data)
         .mark_rule(strokeWidth=2, color=token("line"))
-        .encode(x=alt.X("joint:Q", scale=scale, title=title), x2="vocap:Q", y=y)
+        .encode(x=alt.X("joint:Q", scale=scale, title=title, axis=alt.Axis(tickCount=8)), x2="vocap:Q", y=y)
     )
     dots = (
         alt.Chart(alt.Data(values=ends))
         .mark_point(filled=True, size=110, opacity=1)
         .encode(
-            x=alt.X("alp:Q", scale=scale, title=title),
+            x=alt.X("alp:Q", scale=scale, title=title, axis=alt.Axis(tickCount=8)),
             y=y,
             color=alt.Color("kind:N", scale=kinds, legend=alt.Legend(title=None)),
             shape=alt.Shape("kind:N", scale=shapes, legend=alt.Legend(title=None)),
@@ -207,14 +208,14 @@ def group_means(groups: Sequence[Group]) -> alt.LayerChart:
 
 def differences(results: Results, pair: Pair) -> alt.LayerChart:
     """Every language's ALP under VOCAP minus that under JOINT, one row a group, dots spread so as not to touch."""
-    groups = [name for name in results.groups() if any(one.resource == name for one in pair.differences)]
-    gains = [0.0, *(one.gain for one in pair.differences)]
+    groups = [name for name in results.groups() if any(one.resource == name for one in pair.compared)]
+    gains = [0.0, *(one.gain for one in pair.compared)]
     extent = max(gains) - min(gains) or 1
     width = extent / 46  # what one dot takes of the axis
     scale = alt.Scale(domain=[min(gains) - extent / 12, max(gains) + extent / 12], nice=False)
     rows, means = [], []
     for group in groups:
-        members = sorted((one for one in pair.differences if one.resource == group), key=lambda one: one.gain)
+        members = sorted((one for one in pair.compared if one.resource == group), key=lambda one: one.gain)
         lanes: list[float] = []
         edge = {members[0].language, members[-1].language}
         for one in members:

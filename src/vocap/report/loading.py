@@ -3,7 +3,8 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,17 +33,57 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; --results names the folder that the stages wrote to")
     known = read_languages(table)
-    corpora = {path.parent.name: _json(path) for path in sorted(folder.glob("corpora/*/stats.json"))}
-    curves = {path.parent.name: read_points(path) for path in sorted(folder.glob("vocabularies/*/curve.tsv"))}
-    for code, points in _points(folder).items():
-        curves.setdefault(code, points)
-    allocations = [_allocation(path) for path in _folders(folder / "allocation", "allocation.tsv", "summary.json")]
     asked = settings.get("languages")
-    codes = list(known) if asked == "all" else [str(code) for code in asked] if isinstance(asked, list) else []
-    found = [*corpora, *curves, *(share.language for entry in allocations for share in entry.shares)]
-    if not codes:
-        codes = [code for code in known if code in set(found)]
-    codes += sorted(set(found) - set(codes))
+    codes = list(known) if asked == "all" else [str(code) for code in asked] if isinstance(asked, list) else None
+    left: dict[str, set[str]] = {"allocations": set(), "tokenizers": set(), "languages": set()}
+
+    def mine(kind: str, name: str, wanted: Collection[str] | None) -> bool:
+        """Whether the configuration names it, which an earlier one may have left; without one, all is shown."""
+        if wanted is None or name in wanted:
+            return True
+        left[kind].add(name)
+        return False
+
+    corpora, curves = (
+        {path.parent.name: read(path) for path in sorted(paths) if mine("languages", path.parent.name, codes)}
+        for paths, read in (
+            (folder.glob("corpora/*/stats.json"), _json),
+            (folder.glob("vocabularies/*/curve.tsv"), read_points),
+        )
+    )
+    for code, points in _points(folder).items():
+        if mine("languages", code, codes):
+            curves.setdefault(code, points)
+    named = _named(settings, "allocation")
+    folders = _folders(folder / "allocation", "allocation.tsv", "summary.json")
+    allocations = [_allocation(path) for path in folders if mine("allocations", path.name, named)]
+    named = _named(settings, "tokenizers")
+    folders = _folders(folder / "tokenizers", "*.tsv", "*.json")
+    tokenizers = [
+        _tokenizer(path, _configured_kind(settings, path.name))
+        for path in folders
+        if mine("tokenizers", path.name, named)
+    ]
+    weights = _weights(folder / "corpora" / "weights.tsv")
+    if codes is None:
+        found = {*corpora, *curves, *(share.language for entry in allocations for share in entry.shares)}
+        codes = [*(code for code in known if code in found), *sorted(found - set(known))]
+    else:
+        weights = {code: row for code, row in weights.items() if mine("languages", code, codes)}
+        allocations = [
+            replace(entry, shares=[one for one in entry.shares if mine("languages", one.language, codes)])
+            for entry in allocations
+        ]
+        tokenizers = [
+            replace(
+                entry,
+                **{
+                    part: [row for row in getattr(entry, part) if mine("languages", row["language"], codes)]
+                    for part in ("evaluation", "parity", "parallel", "unknown")
+                },
+            )
+            for entry in tokenizers
+        ]
     languages = {code: _language(code, known) for code in codes}
     return Results(
         title=title,
@@ -50,18 +91,16 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         outside=sum(code not in languages for code in known),
         corpora=corpora,
         packages=[_json(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
-        weights=_weights(folder / "corpora" / "weights.tsv"),
+        weights=weights,
         curves=curves,
         allocations={entry.name: entry for entry in allocations},
-        tokenizers={
-            path.name: _tokenizer(path, _configured_kind(settings, path.name))
-            for path in _folders(folder / "tokenizers", "*.tsv", "*.json")
-        },
+        tokenizers={entry.name: entry for entry in tokenizers},
         later={
             stage: [path.name for path in _folders(folder / stage, "*")] for stage in ("pretraining", "finetuning")
         },
         settings=settings,
         versions=_versions(),
+        left={kind: sorted(names) for kind, names in left.items() if names},
     )
 
 
@@ -207,6 +246,14 @@ def _allocation(folder: Path) -> Allocation:
         _rows(rows, ("language", "size"), share) if rows.exists() else [],
         _json(summary) if summary.exists() else {},
         sum(1 for _ in read_tsv(vocabulary, ("piece",))) if vocabulary.exists() else None,
+    )
+
+
+def _named(settings: dict[str, Any], section: str) -> list[str] | None:
+    """The names of a section of named entries; None where the configuration has no such section."""
+    entries = settings.get(section)
+    return (
+        [str(name) for name, entry in entries.items() if entry is not None] if isinstance(entries, dict) else None
     )
 
 

@@ -89,16 +89,21 @@ class Results:
     settings: dict[str, Any]
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
+    left: dict[str, list[str]] = field(default_factory=dict)  # by kind, what other configurations left: not shown
 
-    def probabilities(self, tokenizer: Tokenizer) -> dict[str, float]:
-        """q by language of the allocation that a VOCAP tokenizer was made from; empty where it is not known.
+    def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
+        """The allocation that a VOCAP tokenizer was made from; None where it is not known.
 
         The configuration names it; without one it is the allocation of the tokenizer's own name.
         """
         section = self.settings.get("tokenizers")
         entry = section.get(tokenizer.name) if isinstance(section, dict) else None
         name = entry.get("allocation") if isinstance(entry, dict) else None
-        allocation = self.allocations.get(name if isinstance(name, str) else tokenizer.name)
+        return self.allocations.get(name if isinstance(name, str) else tokenizer.name)
+
+    def probabilities(self, tokenizer: Tokenizer) -> dict[str, float]:
+        """q by language of the allocation that a VOCAP tokenizer was made from; empty where it is not known."""
+        allocation = self.allocation_of(tokenizer)
         shares = allocation.shares if allocation else []
         return {share.language: share.q for share in shares if share.q is not None}
 

@@ -19,7 +19,7 @@ class Column:
     kind: Literal["text", "number"] = "text"
     digits: int | None = None  # decimals of a float; None writes whole numbers, and floats as short as they are
     share: bool = False  # a fraction, shown in percent
-    bar: bool = False  # a faint bar behind the number, as long as its share of the column's largest
+    bar: bool = False  # a faint bar under the number, as long as its share of the column's largest
     hint: str = ""
 
 

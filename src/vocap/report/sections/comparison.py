@@ -2,7 +2,7 @@
 
 from vocap.report import charts
 from vocap.report.blocks import Block, Heading, Note, Section, Text, counted, not_run
-from vocap.report.comparing import Group, Pair, groups, pairs
+from vocap.report.comparing import UNKNOWN_LIMIT, Difference, Group, Pair, groups, pairs
 from vocap.report.figures import Figure
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
@@ -29,7 +29,9 @@ def section(results: Results) -> Section:
                 "training on the mixed sample. Both have the same number of ids T and see the same text."
             )
         )
-        blocks.append(_means(rows))
+        if rows:
+            blocks.append(_means(rows))
+        blocks += [note for pair in found if (note := _apart(results, pair))]
         if any(row.weighted_gain is not None for row in rows):
             blocks.append(
                 Text(
@@ -37,7 +39,8 @@ def section(results: Results) -> Section:
                     "share of the multilingual sample (Equation 2), so the table has both means."
                 )
             )
-        blocks.append(_table(rows))
+        if rows:
+            blocks.append(_table(rows))
         for pair in found:
             if len(found) > 1:
                 blocks.append(Heading(f"By language at T = {pair.size}: {pair.vocap} against {pair.joint}"))
@@ -45,8 +48,24 @@ def section(results: Results) -> Section:
     return Section("comparison", "VOCAP against JOINT", "VOCAP and JOINT", blocks)
 
 
+def _apart(results: Results, pair: Pair) -> Note | None:
+    """The languages that no mean counts, and why."""
+    apart = [one for one in pair.differences if one.apart]
+    if not apart:
+        return None
+    named = ", ".join(f"{results.name(one.language)} ({one.apart})" for one in apart)
+    counts = "is" if len(apart) == 1 else "are"
+    return Note(
+        f"{pair.vocap} against {pair.joint}: {counted(len(apart), 'language')} {counts} in no mean and no figure "
+        f"here: {named}. One <unk> stands for a whole run of unknown text, so ALP rewards what a vocabulary "
+        f"cannot write; languages above {100 * UNKNOWN_LIMIT:.0f} % <unk> in either tokenizer, and those that the "
+        "allocation left out, stand in the table by language only.",
+        "warning",
+    )
+
+
 def _means(rows: list[Group]) -> Figure:
-    words = "; ".join(f"{row.resource} at {row.pair.size}: {row.gain:+.2f}" for row in rows)
+    words = "; ".join(f"{row.resource} at {row.pair.label}: {row.gain:+.2f}" for row in rows)
     return Figure(
         "vocap-joint-groups",
         "Mean ALP by resource group",
@@ -97,16 +116,26 @@ def _table(rows: list[Group]) -> Table:
 
 def _languages(results: Results, pair: Pair) -> list[Block]:
     ordered = sorted(pair.differences, key=lambda one: (one.gain, one.language))
-    worst, best = ordered[0], ordered[-1]
-    figure = Figure(
+    compared = [one for one in ordered if not one.apart]
+    blocks: list[Block] = []
+    if compared:
+        blocks.append(_strip(results, pair, compared[0], compared[-1]))
+    return [*blocks, _by_language(results, pair, ordered)]
+
+
+def _strip(results: Results, pair: Pair, worst: Difference, best: Difference) -> Figure:
+    return Figure(
         f"vocap-joint-{pair.vocap}-{pair.joint}",
-        f"Every language at T = {pair.size}",
+        f"Every language at T = {pair.label}",
         "Held-out ALP under VOCAP minus ALP under JOINT, nats per line: right of zero VOCAP is better. One mark "
         "for each language, the upright stroke is the mean of the group; each group’s extremes carry their code.",
-        f"Strip chart of {counted(len(ordered), 'language')}. The smallest difference is {worst.gain:+.2f} "
+        f"Strip chart of {counted(len(pair.compared), 'language')}. The smallest difference is {worst.gain:+.2f} "
         f"({results.name(worst.language)}), the largest {best.gain:+.2f} ({results.name(best.language)}).",
         lambda: charts.differences(results, pair),
     )
+
+
+def _by_language(results: Results, pair: Pair, ordered: list[Difference]) -> Table:
     columns = [
         Column("language", "Code"),
         Column("name", "Language"),
@@ -115,6 +144,7 @@ def _languages(results: Results, pair: Pair) -> list[Block]:
         Column("alp_joint", "ALP, JOINT", "number", 2),
         Column("difference", "Difference", "number", 2),
         Column("relative", "of JOINT’s", "number", 2, share=True),
+        Column("apart", "In no mean because"),
     ]
     rows = [
         (
@@ -125,13 +155,14 @@ def _languages(results: Results, pair: Pair) -> list[Block]:
             one.joint,
             one.gain,
             one.gain / -one.joint if one.joint else None,
+            one.apart,
         )
         for one in ordered
     ]
     caption = (
         f"Held-out ALP of {pair.vocap} and {pair.joint} (T = {pair.total:,}) in nats per line, worst for VOCAP "
-        "first; the last column is the difference as a share of JOINT’s ALP, so that languages with long lines "
+        "first; the share is the difference as a share of JOINT’s ALP, so that languages with long lines "
         f"compare with the others. From results/tokenizers/{{name}}/evaluation.tsv."
     )
     name = f"vocap-joint-{pair.vocap}-{pair.joint}"
-    return [figure, Table(name, f"By language, T = {pair.size}", caption, columns, rows, folded=len(rows) > 20)]
+    return Table(name, f"By language, T = {pair.label}", caption, columns, rows, folded=len(rows) > 20)

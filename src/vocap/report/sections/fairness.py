@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from vocap.report.blocks import Block, Text
+from vocap.report.blocks import Block, Note, Text
+from vocap.report.comparing import UNKNOWN_LIMIT, unfit
 from vocap.report.results import Results, Tokenizer
 from vocap.report.tables import Column, Table
 from vocap.tokenizers.evaluation import ALL, by_resource
@@ -15,12 +16,19 @@ PREMIUM = "ratio_to_english"
 def parallel(results: Results) -> list[Block]:
     """One row a tokenizer that was measured on parallel text; nothing where none was."""
     measured = [tokenizer for tokenizer in results.tokenizers.values() if _counted(tokenizer)]
+    notes: list[Block] = []
     if not measured:
         return []
     groups = results.groups()
     rows = []
     for tokenizer in measured:
-        counted = _counted(tokenizer)
+        apart = unfit(results, tokenizer)
+        counted = [row for row in _counted(tokenizer) if row["language"] not in apart]
+        if named := [row["language"] for row in _counted(tokenizer) if row["language"] in apart]:
+            listed = ", ".join(f"{results.name(code)} ({apart[code]})" for code in named)
+            notes.append(Note(f"{tokenizer.name}, in no Gini coefficient and no mean: {listed}.", "warning"))
+        if not counted:
+            continue
         tokens = [row["tokens"] for row in counted]
         priced = [{**row, "resource": results.resource(row["language"])} for row in counted]
         means = {mean["resource"]: mean[PREMIUM] for mean in by_resource(priced, (PREMIUM,))}
@@ -46,20 +54,31 @@ def parallel(results: Results) -> list[Block]:
     caption = (
         "The Gini coefficient is of the languages’ tokens per sentence: 0 if all take equally many, towards 1 if "
         "few take nearly all. Times English: a language’s tokens over those of English, plain means over all "
-        "languages and each resource group. From "
+        f"languages and each resource group. Languages with more than {100 * UNKNOWN_LIMIT:.0f} % <unk> on "
+        "held-out lines, or left out by the allocation, are not counted. From "
         "results/tokenizers/{name}/parallel.tsv."
     )
     said = (
         "On parallel text every language says the same, so the number of tokens is its price: in length of "
         "context, time and money."
     )
-    return [Text(said), Table("parallel", "Fairness on parallel text", caption, columns, rows)]
+    if not rows:
+        return notes
+    return [Text(said), Table("parallel", "Fairness on parallel text", caption, columns, rows), *notes]
 
 
 def by_language(results: Results, tokenizer: Tokenizer) -> Table:
     """All languages of one tokenizer, the dearest first."""
+    apart = unfit(results, tokenizer)
     rows = [
-        (row["language"], results.name(row["language"]), row["lines"], row["tokens"], row[PREMIUM])
+        (
+            row["language"],
+            results.name(row["language"]),
+            row["lines"],
+            row["tokens"],
+            row[PREMIUM],
+            apart.get(row["language"], ""),
+        )
         for row in sorted(tokenizer.parallel, key=_dearest)
     ]
     columns = [
@@ -68,6 +87,7 @@ def by_language(results: Results, tokenizer: Tokenizer) -> Table:
         Column("lines", "Sentences", "number"),
         Column("tokens", "Tokens", "number", bar=True),
         Column(PREMIUM, "Times English", "number", 3),
+        Column("apart", "Not counted because"),
     ]
     caption = (
         "The same sentences in every language: how many tokens each takes, and how many times as many as English. "

@@ -80,6 +80,9 @@ def _gaps(results: Results) -> list[Note]:
             for what, name, total, count in short
         )
         notes.append(_note("T was not reached.", f"There were too few pieces: {said}.", "gaps"))
+    if results.left:
+        said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
+        notes.append(Note(f"In the results folder, left from other configurations, not shown: {said}."))
     return notes
 
 
@@ -97,6 +100,12 @@ def _findings(results: Results) -> list[str]:
     sentences = []
     for pair in pairs(results):
         rows = groups(pair)
+        if not rows:
+            continue
+        vocap, joint = ("VOCAP", "JOINT") if pair.alone else (pair.vocap, pair.joint)
+        apart = len(pair.differences) - len(pair.compared)
+        out = f", {apart} more left out for its <unk> or by the allocation" if apart else ""
+        out = out.replace(" its ", " their ") if apart > 1 else out
         everything = rows[-1]
         parts = ", ".join(f"{signed(one.gain)} for {one.resource}-resource languages" for one in rows[:-1])
         parts = f" ({parts})" if len(rows) > 2 else ""
@@ -104,9 +113,9 @@ def _findings(results: Results) -> list[str]:
         weighted = "" if q is None else f" Weighted by q, as in Equation 2, the mean difference is {signed(q)}."
         side = "higher" if everything.gain >= 0 else "lower"
         sentences.append(
-            f"At T = {pair.size}, VOCAP’s held-out ALP is on average {abs(everything.gain):.2f} nats per line "
-            f"{side} than JOINT’s{parts}; it is higher in {everything.better} of "
-            f"{counted(everything.languages, 'language')}.{weighted}"
+            f"At T = {pair.size}, {vocap}’s held-out ALP is on average {abs(everything.gain):.2f} nats per line "
+            f"{side} than {joint}’s{parts}; it is higher in {everything.better} of "
+            f"{counted(everything.languages, 'language')}{out}.{weighted}"
         )
     return sentences
 

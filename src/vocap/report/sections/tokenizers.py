@@ -1,5 +1,8 @@
 """Each tokenizer: what it is, how it segments held-out text, and how far the two exports agree."""
 
+import math
+from fractions import Fraction
+
 from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, flatten, not_run
 from vocap.report.results import Results, Tokenizer
 from vocap.report.sections import agreement, fairness
@@ -23,6 +26,7 @@ MEASURED = (
     "efficiency its entropy of order 2.5 over the logarithm of the ids, single characters the share of tokens of "
     "one character."
 )
+T_DERIVED = "; its T is the least common denominator of the shares of its vocabulary that were used"
 STATUS = {"ok": "in use as scored", "character": "required characters added"}  # as pieces.tsv has them
 
 
@@ -62,8 +66,12 @@ def _made(results: Results) -> Table:
         Column("dropped", "Dropped", "number"),
         Column("scores", "Scores"),
     ]
-    rows = []
+    rows, derived = [], False
     for tokenizer in results.tokenizers.values():
+        total = tokenizer.total
+        if total is None and tokenizer.kind == "file":
+            total = ids_of(tokenizer)
+            derived = derived or total is not None
         facts = [tokenizer.description.get(key) for key in ("pieces", "dead", "dead_share", "raised", "dropped")]
         numbers = [
             value if isinstance(value, int | float) and not isinstance(value, bool) else None for value in facts
@@ -71,15 +79,28 @@ def _made(results: Results) -> Table:
         settings = tokenizer.description.get("settings")
         rule = settings.get("scores") if isinstance(settings, dict) else None
         scores = rule or tokenizer.description.get("scores")  # its name; description.json says what it means
-        rows.append(
-            (tokenizer.name, tokenizer.kind, tokenizer.total, *numbers, "" if scores is None else str(scores))
-        )
+        rows.append((tokenizer.name, tokenizer.kind, total, *numbers, "" if scores is None else str(scores)))
     caption = (
         "T counts every id. A dead piece can never be used, since another segmentation of it always scores "
         "higher; raised pieces were dead and got the score of their best split, dropped ones made room for what "
-        "must be in the vocabulary. From results/tokenizers/{name}/description.json."
+        "must be in the vocabulary. A tokenizer from elsewhere (kind file) is only evaluated: how many pieces it "
+        f"has is not counted here, see its file{T_DERIVED if derived else ', as for its T'}. From "
+        "results/tokenizers/{name}/description.json."
     )
     return Table("tokenizers", "What each tokenizer is", caption, columns, rows)
+
+
+def ids_of(tokenizer: Tokenizer) -> int | None:
+    """T from `vocabulary_used`, each a count over T: the least common denominator of them.
+
+    That is T unless all counts share a factor, which with 20 languages or more is not to be expected; None with
+    fewer, and where the cells are no such shares.
+    """
+    used = [row["vocabulary_used"] for row in tokenizer.evaluation if row["vocabulary_used"]]
+    shares = [Fraction(value).limit_denominator(5_000_000) for value in used]
+    exact = all(share.numerator / share.denominator == value for share, value in zip(shares, used, strict=True))
+    total = math.lcm(*(share.denominator for share in shares))
+    return total if exact and len(set(shares)) >= 20 and total <= 5_000_000 else None
 
 
 def _by_group(results: Results) -> Table:
@@ -101,7 +122,8 @@ def _by_group(results: Results) -> Table:
         *MEASURES,
     ]
     caption = (
-        f"Plain means over the languages of each resource group, on held-out lines. {MEASURED} From "
+        f"Plain means over the languages of each resource group, on held-out lines. {MEASURED} ALP rewards <unk>: "
+        "compare it only where the share of unknown tokens is near 0. From "
         "results/tokenizers/{name}/evaluation.tsv."
     )
     return Table("tokenizers-by-group", "All tokenizers by resource group", caption, columns, rows)

@@ -1,0 +1,136 @@
+"""What belongs to the run, and which languages its means count."""
+
+import json
+
+import pytest
+
+from tests.report.made import make_allocation, make_results, make_tokenizer
+from tests.report.test_page import Page, one_row, write
+from vocap.languages import read_languages
+from vocap.tsv import read_tsv, write_tsv
+
+CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
+SETTINGS = {
+    "languages": CODES[:8],
+    "allocation": {"v100k": {}},
+    "tokenizers": {
+        "vocap100k": {"kind": "vocap", "allocation": "v100k"},
+        "joint100k": {"kind": "joint"},
+        "xlmr": {"kind": "file"},
+    },
+}
+
+
+def words(results, out, settings=SETTINGS):
+    text = write(results, out, *(["--settings-json", json.dumps(settings)] if settings else []))
+    return " ".join(" ".join(Page(text).text).split())
+
+
+def change(path, column, **cells):
+    """Set cells of one column by language."""
+    rows = [dict(row) for row in read_tsv(path)]
+    for row in rows:
+        row[column] = cells.get(row["language"], row[column])
+    write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def test_only_what_the_settings_name_is_read_and_shown(tmp_path):
+    results = make_results(tmp_path / "results")
+    (results / "allocation/v200k/summary.json").write_text("{broken")  # not read, so no error
+    (results / "vocabularies/ja/curve.tsv").write_text("broken")
+    said = words(results, tmp_path / "out")
+    note = (
+        "left from other configurations, not shown: allocations v200k; tokenizers joint200k, vocap200k; "
+        "languages fi, ja, sa."
+    )
+    assert said.count(note) == 1 and said.count("left from other configurations") == 1
+    shown = said.replace(note, "")
+    settings = shown.rindex("Settings")  # the configuration's own text
+    assert not any(name in shown[:settings] for name in ("200k", "Japanese", "Finnish", "Sanskrit"))
+    assert "8 languages" in said and "1 allocation " in said and "3 tokenizers" in said
+    curves = [json.loads((results / f"corpora/{code}/stats.json").read_text())["kept"] for code in CODES[:8]]
+    assert f"{sum(curves):,} lines of text kept" in said
+    tables = tmp_path / "out/tables"
+    for table in tables.glob("*.tsv"):
+        assert not {row.get("language") for row in read_tsv(table)} & {"fi", "ja", "sa"}, table
+    assert one_row(tables / "tokenizers-by-group.tsv", tokenizer="vocap100k", resource="all")["languages"] == "8"
+    assert one_row(tables / "parallel.tsv", tokenizer="xlmr")["languages"] == "8"
+
+
+def test_all_languages_are_those_of_the_table(tmp_path):
+    results = make_results(tmp_path / "results", ["en", "de", "ru", "hi", "xx", "fi"])
+    said = words(results, tmp_path / "out", {"languages": "all"})
+    assert f"{len(read_languages())} languages" in said and "not shown: languages xx." in said
+
+
+def test_without_settings_all_is_shown(tmp_path):
+    said = words(make_results(tmp_path / "results"), tmp_path / "out", None)
+    assert "vocap200k" in said and "Finnish" in said and "other configurations" not in said
+
+
+def test_languages_of_many_unknown_tokens_are_in_no_mean(tmp_path):
+    results = make_results(tmp_path / "results")
+    settings = {**SETTINGS, "languages": CODES}
+    change(results / "tokenizers/joint100k/evaluation.tsv", "unk_rate", ja="0.25", fi="0.01")
+    change(results / "tokenizers/xlmr/evaluation.tsv", "unk_rate", km="0.0101")
+    summary = results / "allocation/v100k/summary.json"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"left_out": {"sw": "no text"}}))
+    said = words(results, tmp_path / "out", settings)
+    tables = tmp_path / "out/tables"
+    alp = [
+        {row["language"]: float(row["alp"]) for row in read_tsv(results / f"tokenizers/{name}/evaluation.tsv")}
+        for name in ("vocap100k", "joint100k")
+    ]
+    counted = [code for code in CODES if code not in ("ja", "sw")]
+    mean = sum(alp[0][code] - alp[1][code] for code in counted) / len(counted)
+    row = one_row(tables / "vocap-joint-groups.tsv", resource="all")
+    assert float(row["difference"]) == pytest.approx(mean) and int(row["languages"]) == len(counted)
+    assert f"on average {abs(mean):.2f} nats" in said and "of 8 languages, 2 more left out for their <unk>" in said
+    assert "2 languages are in no mean and no figure here: Swahili (left out by allocation v100k), " in said
+    assert "Japanese (25.0 % <unk> in joint100k)" in said
+    marked = {row["language"]: row["apart"] for row in read_tsv(tables / "vocap-joint-vocap100k-joint100k.tsv")}
+    assert set(marked) == set(CODES) and {code for code in marked if marked[code]} == {"ja", "sw"}
+    row = one_row(tables / "parallel.tsv", tokenizer="xlmr")
+    tokens = [30_000 + 1000 * place for place, code in enumerate(CODES) if code != "km"]
+    gini = sum(abs(a - b) for a in tokens for b in tokens) / (2 * len(tokens) * sum(tokens))
+    assert float(row["gini"]) == pytest.approx(gini) and "Khmer" not in row["worst"]
+    ratios = [1 + place / 30 for place, code in enumerate(CODES) if code != "km"]
+    assert float(row["premium"]) == pytest.approx(sum(ratios) / len(ratios))
+    assert "xlmr, in no Gini coefficient and no mean: Khmer (1.0 % <unk> in xlmr)." in said
+
+
+def test_no_comparable_language_is_no_mean(tmp_path):
+    results = make_results(tmp_path / "results")
+    change(results / "tokenizers/joint100k/evaluation.tsv", "unk_rate", **dict.fromkeys(CODES, "0.5"))
+    said = words(results, tmp_path / "out")
+    assert "8 languages are in no mean" in said and "on average" not in said
+
+
+def test_two_pairs_of_one_size_are_told_apart(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_allocation(results, "other", CODES, 100_000)
+    make_tokenizer(results, "other", "vocap", CODES, 100_000, seed=9)
+    said = words(results, tmp_path / "out", None)
+    assert "At T = 100K, vocap100k’s held-out ALP" in said and "At T = 100K, other’s held-out ALP" in said
+    assert "than joint100k’s" in said and "At T = 200K, VOCAP’s held-out ALP" in said
+    drawn = (tmp_path / "out/figures/vocap-joint-groups.svg").read_text()
+    for label in ("low, 100K, other and joint100k", "low, 100K, vocap100k and joint100k", "low, 200K"):
+        assert f">{label}<" in drawn
+
+
+def test_ids_of_a_tokenizer_from_elsewhere(tmp_path):
+    codes = list(read_languages())[:30]
+    results = make_results(tmp_path / "results", codes)
+    used = {code: str((1000 + 37 * place) / 250_002) for place, code in enumerate(codes)}
+    said = words(results, tmp_path / "before", None)
+    assert one_row(tmp_path / "before/tables/tokenizers.tsv", tokenizer="xlmr")["total"] == ""
+    assert "see its file, as for its T" in said
+    change(results / "tokenizers/xlmr/evaluation.tsv", "vocabulary_used", **used)
+    said = words(results, tmp_path / "after", None)
+    assert one_row(tmp_path / "after/tables/tokenizers.tsv", tokenizer="xlmr")["total"] == "250002"
+    assert "least common denominator" in said
+
+
+def test_bars_stay_under_the_digits(tmp_path):
+    text = write(make_results(tmp_path / "results"), tmp_path / "out")
+    assert "no-repeat right bottom/100% 4px" in text
