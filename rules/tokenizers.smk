@@ -35,6 +35,7 @@ rule fit:
         "logs/benchmarks/tokenizers/{name}/fit.tsv"
     wildcard_constraints:
         name=one_of(tokenizers_of("vocap")),
+    priority: 1  # export, parity and evaluation wait for it
     conda:
         "../envs/tokenizers.yaml"
     resources:
@@ -63,8 +64,10 @@ rule joint:
         "logs/benchmarks/tokenizers/{name}/joint.tsv"
     wildcard_constraints:
         name=one_of(tokenizers_of("joint")),
+    priority: 1  # long, and ready as soon as the sample is: not to be left for the end
     conda:
         "../envs/tokenizers.yaml"
+    threads: JOINT_THREADS
     resources:
         mem_mb=lambda wildcards, input, attempt: int(attempt * (1000 + 45 * input.size_mb)),
     params:
