@@ -1,5 +1,6 @@
 """Whole files or none, and tables that read back as they were written."""
 
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -38,6 +39,21 @@ def test_a_directory_takes_the_place_of_an_older_one(tmp_path):
         (folder / "half").write_text("")
         raise RuntimeError
     assert os.listdir(target) == ["fresh"]
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def write_folder(target):
+    with replacing_directory(target) as folder:
+        for name in range(20):
+            (folder / str(name)).write_text("whole")
+
+
+def test_two_writers_of_one_directory_both_end_well(tmp_path):
+    """A job that a cluster started twice."""
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        for writer in [pool.submit(write_folder, tmp_path / "out") for _ in range(40)]:
+            writer.result()
+    assert len(os.listdir(tmp_path / "out")) == 20
     assert os.listdir(tmp_path) == ["out"]
 
 

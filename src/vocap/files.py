@@ -1,11 +1,12 @@
 """Whole files or none: everything is written beside its target and renamed when complete."""
 
+import errno
 import glob
 import os
 import platform
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -51,12 +52,36 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
     temporary.mkdir()
     try:
         yield temporary
-        if target.exists():
-            shutil.rmtree(target)
-        os.replace(temporary, target)
+        _take_place(temporary, target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def _take_place(folder: Path, target: Path) -> None:
+    """Rename `folder` to `target`, over an older one; another writer may be doing the same."""
+    while True:
+        try:
+            os.replace(folder, target)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        with suppress(FileNotFoundError):
+            shutil.rmtree(target)
+
+
+@contextmanager
+def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
+    """Give an empty directory beside `path`, this process's own, that is removed when the block ends."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(target.with_name(f"{target.name}.scratch"))
+    temporary.mkdir()
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _check_owned(target: Path, names: Collection[str]) -> None:

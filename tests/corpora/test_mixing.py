@@ -1,10 +1,13 @@
 """Weights by Equation 3 and the multilingual sample, against their definitions."""
 
 import collections
+import concurrent.futures
 import fractions
 import io
 import itertools
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -183,9 +186,27 @@ def test_leftovers_of_a_killed_run_are_not_mixed_in(tmp_path, corpora):
     q = np.array([0.3, 0.5, 0.2, 0.0])
     write_mix(tmp_path / "mix.txt", corpora, q, 100, seed=1)
     expected = (tmp_path / "mix.txt").read_bytes()
-    left = tmp_path / ".mix.txt.buckets"
-    left.mkdir()
-    (left / "0").write_bytes(b"old\n")
-    (left / "0.keys").write_bytes(bytes(8))
+    script = (
+        "import os, pathlib, signal, sys\n"
+        "from vocap.files import scratch_directory\n"
+        "with scratch_directory(sys.argv[1]) as folder:\n"
+        "    (folder / '0').write_bytes(b'old\\n')\n"
+        "    (folder / '0.keys').write_bytes(bytes(8))\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, tmp_path / "mix.txt"], check=False)
+    assert list(tmp_path.glob(".mix.txt.scratch.*/0.keys"))
     write_mix(tmp_path / "mix.txt", corpora, q, 100, seed=1)
-    assert (tmp_path / "mix.txt").read_bytes() == expected and not left.exists()
+    assert (tmp_path / "mix.txt").read_bytes() == expected
+    assert not list(tmp_path.glob(".mix*"))
+
+
+def test_two_writers_of_one_mix_do_not_mix_with_each_other(tmp_path, corpora):
+    """A job that a cluster started twice: both write the whole sample."""
+    q = np.array([0.3, 0.5, 0.2, 0.0])
+    write_mix(tmp_path / "alone.txt", corpora, q, 20_000, 1, bucket_bytes=3000)
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        arguments = [tmp_path / "mix.txt", corpora, q, 20_000, 1, 3000]
+        for writer in [pool.submit(write_mix, *arguments) for _ in range(4)]:
+            writer.result()
+    assert (tmp_path / "mix.txt").read_bytes() == (tmp_path / "alone.txt").read_bytes()

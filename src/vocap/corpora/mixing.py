@@ -1,14 +1,13 @@
 """The multilingual sample: so many lines of each language as Equation 3 says, shuffled on disk."""
 
 import mmap
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files import replacing
+from vocap.files import replacing, scratch_directory
 
 BUCKET_BYTES = 1 << 26  # of text shuffled in memory at a time
 _SEARCH = 1 << 24
@@ -63,21 +62,15 @@ def write_mix(
     """
     path = Path(path)
     counts = quotas(sentences, q)
-    with replacing(path, "wb") as output:
-        folder = path.with_name(f".{path.name}.buckets")
-        shutil.rmtree(folder, ignore_errors=True)  # of an earlier run that was killed
-        folder.mkdir()
-        try:
-            bits = _bucket_bits(files, counts, bucket_bytes)
-            for (language, file), quota in zip(files, counts.tolist(), strict=True):
-                if quota:
-                    code = int.from_bytes(language.encode(), "big")
-                    generator = np.random.Generator(np.random.PCG64([seed, code]))
-                    _deal(folder, language, file, quota, generator, bits)
-            for bucket in range(1 << bits):
-                _empty_bucket(folder / str(bucket), output)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with replacing(path, "wb") as output, scratch_directory(path) as folder:
+        bits = _bucket_bits(files, counts, bucket_bytes)
+        for (language, file), quota in zip(files, counts.tolist(), strict=True):
+            if quota:
+                code = int.from_bytes(language.encode(), "big")
+                generator = np.random.Generator(np.random.PCG64([seed, code]))
+                _deal(folder, language, file, quota, generator, bits)
+        for bucket in range(1 << bits):
+            _empty_bucket(folder / str(bucket), output)
     return counts
 
 
