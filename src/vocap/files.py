@@ -59,16 +59,18 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
 
 
 def _take_place(folder: Path, target: Path) -> None:
-    """Rename `folder` to `target`, over an older one; another writer may be doing the same."""
+    """Rename `folder` to `target`; an older one is moved away whole, as another writer may be doing the same."""
+    older = _beside(target.with_name(f"{target.name}.older"))
     while True:
         try:
             os.replace(folder, target)
-            return
+            break
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
         with suppress(FileNotFoundError):
-            shutil.rmtree(target)
+            os.replace(target, older)
+            shutil.rmtree(older)
 
 
 @contextmanager
