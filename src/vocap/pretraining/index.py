@@ -1,0 +1,145 @@
+"""The k nearest neighbours of every word by inner product, exact, in bounded memory, kept fresh during training.
+
+Scores are made for a block of rows against all candidates, and selected in two steps: the k best of the maxima of
+runs of 64 candidates, then the k best inside those runs. No word of the k best can be elsewhere, for each run that
+was left out has k better or equal maxima before it. Only 1/64 of the scores is ever sorted.
+"""
+
+import time
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, distributed
+from torch.nn import functional as F
+
+from vocap.errors import UsageError
+from vocap.pretraining.ranks import gather_ids, rank, ranks
+
+RUN = 64
+HELD = {"cpu": 2**27, "cuda": 2**31}  # bytes of scores held at once: large products are what a GPU is fast at
+NEVER = -1
+
+
+def nearest(queries: Tensor, table: Tensor, k: int, held: int | None = None) -> Tensor:
+    """The places int64 [n, k] of the k rows of `table` [m, d] of largest inner product with each query [n, d].
+
+    Ordered by (score descending, place ascending), exactly so for the scores as computed: float32 sums of products
+    in the dtype of the input. At most `held` bytes of scores at a time (a row at least).
+    """
+    held = held or HELD.get(queries.device.type, HELD["cpu"])
+    count, runs = len(table), -(-len(table) // RUN)
+    table = F.pad(table, (0, 0, 0, runs * RUN - count))
+    step = max(1, held // (4 * runs * RUN))
+    found = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
+    for start in range(0, len(queries), step):
+        scores = _products(queries[start : start + step], table)
+        scores[:, count:] = -torch.inf
+        found[start : start + step] = _select(scores.view(-1, runs, RUN), k)
+    return found
+
+
+def _products(queries: Tensor, table: Tensor) -> Tensor:
+    """Inner products [n, m], float32."""
+    if queries.is_cuda and queries.dtype in (torch.bfloat16, torch.float16):
+        return torch.mm(queries, table.T, out_dtype=torch.float32)
+    return queries.float() @ table.T.float()
+
+
+def _select(scores: Tensor, k: int) -> Tensor:
+    """Places [n, k] among the flattened last two dimensions of [n, runs, RUN]."""
+    runs = scores.shape[1]
+    best = _descending_keys(scores.amax(2))
+    places = torch.topk(best, min(k, runs), dim=1).indices.sort(1).values  # ascending: places keep their order
+    inside = scores.gather(1, places[:, :, None].expand(-1, -1, RUN)).flatten(1)
+    chosen = torch.topk(_descending_keys(inside), k, dim=1).indices
+    return places.gather(1, chosen // RUN) * RUN + chosen % RUN
+
+
+def _descending_keys(scores: Tensor) -> Tensor:
+    """int64 keys [n, m] whose descending order is (score descending, place ascending); no two of a row are equal.
+
+    The bits of a float32 order as integers do, once those of negative numbers are turned over.
+    """
+    bits = (scores + 0.0).view(torch.int32)  # -0.0 + 0.0 = 0.0: equal scores get equal bits
+    ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(torch.int64)
+    places = torch.arange(scores.shape[1], device=scores.device)
+    return (ordered << 32) - places
+
+
+class NeighbourIndex:
+    """The k nearest words I_k(w) of every word w, among `words` (C, ascending int64), as of the last refresh.
+
+    `refresh`: burst (all rows at every `every`-th step), rolling (1/`every` of them each step, after a whole
+    build), lazy (at a word's first use after every `every`-th step, so that on a CPU only words that occur cost
+    anything), auto (burst on a GPU, lazy on a CPU). Ranks share the rows of a refresh and gather the result. On a
+    GPU products are of bfloat16 rows, summed in float32, as in training; on a CPU of float32.
+    """
+
+    def __init__(self, vocabulary: int, words: Tensor, k: int, every: int, refresh: str = "auto"):
+        if k > len(words):
+            raise UsageError(f"k {k} is above the {len(words)} words that are no special tokens; take a smaller k")
+        self.words, self.k, self.every = words, k, every
+        self.refresh = ("burst" if words.is_cuda else "lazy") if refresh == "auto" else refresh
+        self.dtype = torch.bfloat16 if words.is_cuda else torch.float32
+        self.table = torch.full((vocabulary, k), NEVER, dtype=torch.int32, device=words.device)
+        self.built = torch.full((vocabulary,), NEVER, dtype=torch.int64, device=words.device)  # at which step
+        self.step = 0
+
+    def start(self, step: int, weight: Tensor) -> float:
+        """Refresh what is due at `step` from W [V, d]; seconds spent. Every rank calls it at every step."""
+        self.step = step
+        if self.refresh == "lazy":
+            return 0.0
+        fresh = int(self.built[self.words[0]]) == NEVER
+        if fresh or (self.refresh == "burst" and step % self.every == 0):
+            due = self.words
+        elif self.refresh == "rolling":
+            which = step % self.every
+            count = len(self.words)
+            due = self.words[count * which // self.every : count * (which + 1) // self.every]
+        else:
+            return 0.0
+        began = time.perf_counter()
+        self._build(due, weight)
+        if weight.is_cuda:
+            torch.cuda.synchronize()
+        return time.perf_counter() - began
+
+    def neighbours(self, targets: Tensor, weight: Tensor) -> Tensor:
+        """I_k(w), int64 [n, k], ordered by (score descending, id ascending), of distinct `targets` [n] in C.
+
+        In lazy mode a collective call: stale words of all ranks are built together.
+        """
+        if self.refresh == "lazy":
+            since = self.step - self.step % self.every
+            stale = torch.unique(gather_ids(targets[self.built[targets] < since]))
+            if len(stale):
+                self._build(stale, weight)
+        return self.table[targets].long()
+
+    def _build(self, rows: Tensor, weight: Tensor) -> None:
+        table = weight[self.words].to(self.dtype)
+        count, parts = len(rows), ranks()
+        size = -(-count // parts)
+        mine = rows[rank() * size : (rank() + 1) * size]
+        found = self.words[nearest(weight[mine].to(self.dtype), table, self.k)].int()
+        if parts > 1:
+            padded = torch.zeros(size, self.k, dtype=torch.int32, device=found.device)
+            padded[: len(found)] = found
+            gathered = [torch.empty_like(padded) for _ in range(parts)]
+            distributed.all_gather(gathered, padded)
+            found = torch.cat(gathered)[:count]
+        self.table[rows] = found
+        self.built[rows] = self.step
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """`neighbours` int32 [V, k] and `built` int64 [V], the step of each row (-1: never)."""
+        return {"neighbours": self.table, "built": self.built}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what `state_dict` gave. Raises ValueError for an index of another size."""
+        if state["neighbours"].shape != self.table.shape:
+            shapes = f"{tuple(state['neighbours'].shape)}, not {tuple(self.table.shape)}"
+            raise ValueError(f"the index of another model: its shape is {shapes}")
+        self.table.copy_(state["neighbours"])
+        self.built.copy_(state["built"])

@@ -1,0 +1,107 @@
+"""The full softmax: to train with, and as the measure of every other loss."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from vocap.errors import UsageError
+from vocap.pretraining.losses.interface import Loss, LossOutput
+from vocap.pretraining.losses.kernels import block_loss, chunks, compiled_softmax_rule, softmax_rule
+
+HELD = 2**28  # bytes of scores that exact_loss holds at once
+
+
+class FullSoftmax(Loss):
+    """L = lse(h W^T + b) - z_t over all V rows. `kernel` and `chunk` as in the settings."""
+
+    def __init__(
+        self, vocabulary: int, excluded: Sequence[int], *, kernel: str = "auto", chunk: int = 1024, **options
+    ):
+        super().__init__(vocabulary, excluded, **options)
+        self.kernel = _kernel(kernel, self.words.device.type)
+        self.chunk = chunk
+
+    def __call__(self, hidden, weight, bias, targets):
+        loss = linear_cross_entropy(hidden, weight, bias, targets, self.kernel, self.chunk)
+        return LossOutput(loss, len(targets), float(self.vocabulary))
+
+
+def _kernel(kernel: str, device: str) -> str:
+    if kernel == "auto" and device == "cuda":
+        return "compiled"
+    if kernel == "auto":
+        return "torch" if hasattr(F, "linear_cross_entropy") else "chunked"
+    if kernel == "torch" and not hasattr(F, "linear_cross_entropy"):
+        raise UsageError(
+            f"kernel torch: torch {torch.__version__} has no linear_cross_entropy; take chunked or torch 2.13"
+        )
+    return kernel
+
+
+def linear_cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, kernel: str = "chunked", chunk: int = 1024
+) -> Tensor:
+    """The summed cross-entropy of h W^T + b, nats, by one of the kernels of the settings (not auto)."""
+    if not len(targets):
+        return (hidden.sum() + bias.sum()) * 0.0
+    if kernel == "eager":
+        return F.cross_entropy(F.linear(hidden, weight, bias).float(), targets, reduction="sum")
+    if kernel in ("chunked", "compiled"):
+        rule = compiled_softmax_rule() if kernel == "compiled" else softmax_rule
+        return block_loss(hidden, weight, bias, chunks(targets, chunk), rule)
+    kind = hidden.device.type
+    if torch.is_autocast_enabled(kind):  # neither of the two follows autocast by itself
+        dtype = torch.get_autocast_dtype(kind)
+        hidden, weight, bias = hidden.to(dtype), weight.to(dtype), bias.to(dtype)
+    with torch.autocast(kind, enabled=False):
+        if kernel == "torch":
+            # torch's own choice of a chunk can be a single row at large V
+            options = torch.nn.LinearCrossEntropyOptions(batch_chunk_size=chunk, chunking_method=None)
+            return F.linear_cross_entropy(
+                hidden, weight, targets, linear_bias=bias, reduction="sum", options=options
+            ).float()
+        return _cut_cross_entropy(hidden, weight, bias, targets)
+
+
+def _cut_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    try:
+        from cut_cross_entropy import linear_cross_entropy as cut
+    except ImportError:
+        raise UsageError(
+            "kernel cce: the package cut_cross_entropy is not installed; see docs/pretraining.md, or take auto"
+        ) from None
+    return cut(hidden, weight, targets, bias=bias, reduction="sum", impl="cce_kahan_full_c").float()
+
+
+@dataclass(frozen=True)
+class ExactScores:
+    """`nats` float32 [N]: -log p(target); `ranks` int64 [N]: 1 = best, words of an equal score come first."""
+
+    nats: Tensor
+    ranks: Tensor
+
+
+@torch.no_grad()
+def exact_loss(
+    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, excluded: Sequence[int] = ()
+) -> ExactScores:
+    """The honest loss of every target: the full softmax over V without `excluded`, in the dtype of `weight`.
+
+    Special tokens are left out, since no target is one and no sampled loss ever pushes them down.
+    """
+    step = max(1, HELD // (weight.shape[0] * 4))
+    hidden, out = hidden.to(weight.dtype), torch.tensor(list(excluded), dtype=torch.int64, device=weight.device)
+    nats = torch.empty(len(targets), dtype=weight.dtype, device=weight.device)
+    ranks = torch.empty(len(targets), dtype=torch.int64, device=weight.device)
+    with torch.autocast(weight.device.type, enabled=False):
+        for start in range(0, len(targets), step):
+            part = slice(start, start + step)
+            scores = torch.addmm(bias, hidden[part], weight.T)
+            scores[:, out] = -torch.inf
+            own = scores.gather(1, targets[part, None])
+            nats[part] = torch.logsumexp(scores, 1) - own[:, 0]
+            ranks[part] = (scores >= own).sum(1)
+    return ExactScores(nats, ranks)

@@ -1,0 +1,165 @@
+"""Loss and gradients of logits h W^T + b in blocks, so that only one block of logits is ever held.
+
+Gradients are made in the forward pass, while a block's logits are there: nothing of it is kept for the backward
+pass but the gradients themselves, and no product is made twice. One autograd function serves every loss: a block
+is some rows of h against all rows of W or some of them, and a rule turns its logits into a loss and a gradient.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows `start:stop` of h, with `targets` [stop - start], places among the block's rows of W.
+
+    `columns` [U'] are those rows, distinct; None: all rows of W.
+    """
+
+    start: int
+    stop: int
+    targets: Tensor
+    columns: Tensor | None = None
+
+
+# (logits [c, U] without bias, bias [U], targets [c]) -> (summed loss, gradients of the logits and of the bias)
+Rule = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+
+
+def chunks(targets: Tensor, chunk: int) -> list[Block]:
+    """Blocks of at most `chunk` rows, as equal as can be, over all rows of W."""
+    count = len(targets)
+    pieces = max(1, -(-count // chunk))
+    edges = [count * piece // pieces for piece in range(pieces + 1)]
+    return [Block(a, b, targets[a:b]) for a, b in itertools.pairwise(edges)]
+
+
+def softmax_rule(logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor | None = None) -> tuple:
+    """L = lse(z) - z_t and softmax - onehot, in the precision of `bias`.
+
+    `offsets` [U] are added to every score but the target's own (logQ: -log of the chance to be drawn; -inf: not
+    drawn).
+    """
+    scores = logits.to(bias.dtype) + bias
+    own = scores.gather(1, targets[:, None])
+    if offsets is not None:
+        scores = (scores + offsets).scatter_(1, targets[:, None], own)
+    normaliser = torch.logsumexp(scores, 1, keepdim=True)
+    loss = (normaliser - own).sum()
+    gradient = scores.sub_(normaliser).exp_()
+    gradient.scatter_add_(1, targets[:, None], torch.full_like(own, -1))
+    return loss, gradient.to(logits.dtype), gradient.sum(0)
+
+
+def logistic_rule(
+    logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor, counts: Tensor, hits: bool
+) -> tuple:
+    """L = -log sig(s_t) - sum_j counts_j log sig(-s_j), s = z + `offsets` [U]: NCE and NEG.
+
+    `counts` [U] says how often a word was drawn; `hits`: whether it counts as noise for its own target.
+    """
+    scores = logits.to(bias.dtype) + (bias + offsets)
+    own = scores.gather(1, targets[:, None])
+    drawn = counts[targets][:, None] if hits else torch.zeros_like(own)
+    noise = F.softplus(scores)
+    extra = F.softplus(-own) + (drawn - counts[targets][:, None]) * noise.gather(1, targets[:, None])
+    loss = (noise @ counts).sum() + extra.sum()
+    gradient = scores.sigmoid_().mul_(counts)
+    chance = torch.sigmoid(own)
+    gradient.scatter_(1, targets[:, None], chance - 1 + drawn * chance)
+    return loss, gradient.to(logits.dtype), gradient.sum(0)
+
+
+@functools.cache
+def compiled_softmax_rule() -> Rule:
+    """`softmax_rule` as one pass for the sums and one for the gradient, by torch.compile."""
+
+    def rule(logits, bias, targets):
+        scores = logits.to(bias.dtype) + bias
+        normaliser = torch.logsumexp(scores, 1, keepdim=True)
+        loss = (normaliser - scores.gather(1, targets[:, None])).sum()
+        hot = torch.arange(scores.shape[1], device=scores.device) == targets[:, None]
+        gradient = torch.exp(scores - normaliser) - hot.to(scores.dtype)
+        return loss, gradient.to(logits.dtype), gradient.sum(0)
+
+    return torch.compile(rule, dynamic=True)
+
+
+def block_loss(hidden: Tensor, weight: Tensor, bias: Tensor, blocks: Sequence[Block], rule: Rule) -> Tensor:
+    """The sum of the blocks' losses, float32 (float64 for float64 input), differentiable once.
+
+    `hidden` [N, d], `weight` [U, d], `bias` [U]. Products run in autocast's dtype where it is on, else in that of
+    `hidden`; scores, sums over blocks and the gradient of `weight` are float32 (float64). Rows of `hidden` outside
+    every block give no loss and no gradient.
+    """
+    kind = hidden.device.type
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
+    with torch.autocast(kind, enabled=False):
+        return _BlockLoss.apply(hidden, weight, bias, blocks, rule, dtype)
+
+
+class _BlockLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, hidden, weight, bias, blocks, rule, dtype):
+        wide = torch.float64 if dtype == torch.float64 else torch.float32
+        h, w, b = hidden.to(dtype), weight.to(dtype), bias.to(wide)
+        loss = torch.zeros((), dtype=wide, device=hidden.device)
+        for_hidden, for_weight, for_bias = ctx.needs_input_grad[:3]
+        grad_hidden = torch.zeros_like(h) if for_hidden else None
+        grad_weight = None
+        grad_bias = torch.zeros_like(b) if for_bias else None
+        for block in blocks:
+            if block.start == block.stop:
+                continue
+            rows, columns = h[block.start : block.stop], block.columns
+            table = w if columns is None else w.index_select(0, columns)
+            part, gradient, sums = rule(
+                rows @ table.T, b if columns is None else b.index_select(0, columns), block.targets
+            )
+            loss += part
+            if for_hidden:
+                torch.mm(gradient, table, out=grad_hidden[block.start : block.stop])
+            if for_weight and columns is None:
+                grad_weight = _product(gradient.T, rows, grad_weight, wide)
+            elif for_weight:
+                grad_weight = torch.zeros_like(w, dtype=wide) if grad_weight is None else grad_weight
+                grad_weight.index_add_(0, columns, _product(gradient.T, rows, None, wide))
+            if for_bias:
+                grad_bias += sums if columns is None else torch.zeros_like(b).index_copy_(0, columns, sums)
+        if for_weight and grad_weight is None:
+            grad_weight = torch.zeros_like(w, dtype=wide)
+        ctx.gradients = [
+            gradient if gradient is None else gradient.to(given.dtype)
+            for gradient, given in ((grad_hidden, hidden), (grad_weight, weight), (grad_bias, bias))
+        ]
+        return loss
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, scale):
+        if ctx.gradients is None:
+            raise RuntimeError("the gradients of this loss were used; call the loss again for a second backward")
+        gradients, ctx.gradients = ctx.gradients, None
+        return (
+            *(gradient if gradient is None else gradient.mul_(scale) for gradient in gradients),
+            None,
+            None,
+            None,
+        )
+
+
+def _product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -> Tensor:
+    """total + a @ b in the dtype `wide`; in place where that is no extra pass."""
+    if a.dtype == wide:
+        return a @ b if total is None else total.addmm_(a, b)
+    if a.is_cuda:  # the sum of float16 or bfloat16 products leaves the GPU's matrix units as float32
+        product = functools.partial(torch.mm, out_dtype=wide)
+        return product(a, b) if total is None else torch.addmm(total, a, b, out_dtype=wide)
+    product = (a @ b).to(wide)
+    return product if total is None else total.add_(product)
