@@ -17,9 +17,9 @@ from vocap.vocabularies.ladder.expectation import expected_counts, with_unknown
 from vocap.vocabularies.ladder.lattice import Lattice, build_lattice, select
 from vocap.vocabularies.ladder.maximisation import maximise
 from vocap.vocabularies.ladder.pruning import desired_size, pruned_size, rank_pieces
-from vocap.vocabularies.ladder.seeds import find_seeds
+from vocap.vocabularies.ladder.seeds import MAX_PIECE_LENGTH, find_seeds
 from vocap.vocabularies.ladder.segmentation import trainer_counts
-from vocap.vocabularies.ladder.suffixes import common_prefixes, seed_text, suffix_array
+from vocap.vocabularies.ladder.suffixes import character_counts, common_prefixes, seed_text, suffix_array
 from vocap.vocabularies.ladder.word_types import WordTypes
 
 SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
@@ -71,19 +71,18 @@ def seed(words: WordTypes) -> tuple[Corpus, State]:
     """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`)."""
     source = seed_text(words)
     order = suffix_array(source.text)
-    seeds = find_seeds(source, order, common_prefixes(source.text, order))
+    seeds = find_seeds(source, order, common_prefixes(source.text, order, MAX_PIECE_LENGTH + 1))
     characters = np.array([ord(character) for character in words.required], np.int32)
     lattice, place = build_lattice(source, order, seeds, characters)
-    first_suffix = np.searchsorted(source.text[order], characters).astype(
-        np.int32
-    )  # suffixes are in code point order
+    first_suffix = np.concatenate([[0], np.cumsum(character_counts(source.text))])[characters]
+    del order, source
     length = np.concatenate([np.ones(len(characters), np.int32), seeds.depth])
     by_text = np.lexsort((length, np.concatenate([first_suffix, seeds.left])))
     alphabetical = np.empty(len(by_text), np.int32)
     alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
     weights = np.concatenate([np.array(list(words.required.values()), np.int64), seeds.score])
     corpus = Corpus(
-        source.text, source.start, source.length, words.frequencies, place, length, alphabetical, len(characters)
+        words.text, words.start, words.length, words.frequencies, place, length, alphabetical, len(characters)
     )
     ids = np.arange(len(weights), dtype=np.int32)
     return corpus, State(ids, log_probabilities(weights), ids, lattice)

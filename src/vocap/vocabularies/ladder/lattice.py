@@ -17,7 +17,7 @@ from vocap.vocabularies.ladder.seeds import Seeds
 from vocap.vocabularies.ladder.suffixes import SeedText
 
 _MAX_EDGES = 2**31 - 1  # 32-bit offsets
-
+_DEEPEST = 256  # intervals open at a time, one of each depth at most
 
 FIRST = 128  # marks the first edge of a position in `Lattice.length`
 
@@ -47,17 +47,15 @@ def build_lattice(
     count = len(characters)
     number = np.full(int(max(source.text.max(initial=0), characters.max(initial=0))) + 1, -1, np.int32)
     number[characters] = np.arange(count)
-    single = number[source.text[: source.size]]
-    single[single < 0] = count + len(seeds.left)  # U+2585
-    single[source.start + source.length] = -1
-    by_length = np.argsort(seeds.depth, kind="stable").astype(np.int32)
-    first = count_edges(source.size, single, order, seeds.left, seeds.right)
-    if first[-1] > _MAX_EDGES:
-        raise VocapError(f"{first[-1]} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
-    first = first.astype(np.int32)
-    piece, length, place = fill_edges(
-        first, single, order, seeds.left, seeds.right, seeds.depth, by_length, np.int32(count)
-    )
+    unknown = count + len(seeds.left)  # U+2585
+    number[number < 0] = unknown
+    edges = int((seeds.right - seeds.left).sum(dtype=np.int64)) + source.size  # with those of second copies
+    if edges > _MAX_EDGES:
+        raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
+    opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)  # an interval before those inside it
+    arguments = source.text, source.start, source.length, order, seeds.left, seeds.right, opening
+    first = count_edges(source.size, *arguments)
+    piece, length, place = fill_edges(first, number, np.int32(unknown), *arguments, seeds.depth, np.int32(count))
     return Lattice(first, piece, length), place
 
 
@@ -66,16 +64,23 @@ def select(lattice: Lattice, renumber: np.ndarray, alive: int) -> Lattice:
     return Lattice(*select_edges(lattice.first, lattice.piece, lattice.length, renumber, np.int32(alive)))
 
 
-@kernel("int64[::1](int64, int32[::1], int32[::1], int32[::1], int32[::1])")
-def count_edges(size, single, order, left, right):
-    first = np.zeros(size + 1, np.int64)
-    for position in range(size):
-        first[size - position] = single[position] >= 0
-    for seed in range(left.size):
-        for rank in range(left[seed], right[seed]):
-            position = order[rank]
-            if position < size:
-                first[size - position] += 1
+@kernel("int32[::1](int64, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1])")
+def count_edges(size, text, start, length, order, left, right, opening):
+    first = np.zeros(size + 1, np.int32)
+    for t in range(start.size):
+        for position in range(start[t], start[t] + length[t]):
+            first[size - position] = 1
+    depth, following = 0, 0
+    ends = np.empty(_DEEPEST, np.int32)
+    for rank in range(order.size):
+        while depth and ends[depth - 1] == rank:
+            depth -= 1
+        while following < opening.size and left[opening[following]] == rank:
+            ends[depth] = right[opening[following]]
+            depth += 1
+            following += 1
+        if depth and order[rank] < size:
+            first[size - order[rank]] += depth
     for place in range(size):
         first[place + 1] += first[place]
     return first
@@ -83,31 +88,39 @@ def count_edges(size, single, order, left, right):
 
 @kernel(
     "Tuple((int32[::1], uint8[::1], int32[::1]))"
-    "(int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32)"
+    "(int32[::1], int32[::1], int32, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
+    "int32[::1], int32[::1], int32)"
 )
-def fill_edges(first, single, order, left, right, depth, by_length, characters):
+def fill_edges(first, number, unknown, text, start, size_of, order, left, right, opening, depths, characters):
+    """Edges in the order of `Lattice`. A suffix begins with the seeds whose intervals are open at its rank."""
     size = first.size - 1
     piece = np.empty(first[size], np.int32)
     length = np.empty(first[size], np.uint8)
-    place = np.zeros(characters + left.size, np.int32)
-    free = first[:size].copy()
-    for position in range(size):
-        number = single[position]
-        if number >= 0:
-            at = free[size - 1 - position]
-            piece[at] = number
+    place = np.zeros(unknown, np.int32)
+    for t in range(start.size):
+        for position in range(start[t], start[t] + size_of[t]):
+            single = number[text[position]]
+            at = first[size - 1 - position]
+            piece[at] = single
             length[at] = FIRST | 1
-            free[size - 1 - position] += 1
-            if number < place.size:
-                place[number] = position
-    for seed in by_length:
-        for rank in range(left[seed], right[seed]):
-            position = order[rank]
-            if position < size:
-                at = free[size - 1 - position]
-                piece[at] = characters + seed
-                length[at] = depth[seed]
-                free[size - 1 - position] += 1
+            if single < unknown:
+                place[single] = position
+    depth, following = 0, 0
+    stack = np.empty(_DEEPEST, np.int32)
+    for rank in range(order.size):
+        while depth and right[stack[depth - 1]] == rank:
+            depth -= 1
+        while following < opening.size and left[opening[following]] == rank:
+            stack[depth] = opening[following]
+            depth += 1
+            following += 1
+        position = order[rank]
+        if depth and position < size:
+            at = first[size - 1 - position] + 1
+            for level in range(depth):
+                seed = stack[level]
+                piece[at + level] = characters + seed
+                length[at + level] = depths[seed]
                 place[characters + seed] = position
     return piece, length, place
 

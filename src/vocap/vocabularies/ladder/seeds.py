@@ -6,7 +6,7 @@ import numpy as np
 
 from vocap.vocabularies.characters import RESERVED, SEPARATOR
 from vocap.vocabularies.ladder.kernels import kernel
-from vocap.vocabularies.ladder.suffixes import SeedText
+from vocap.vocabularies.ladder.suffixes import SeedText, character_counts
 from vocap.vocabularies.ladder.word_types import SPACE
 
 MAX_PIECE_LENGTH = 16  # max_sentencepiece_length
@@ -28,13 +28,27 @@ class Seeds:
 
 
 def find_seeds(source: SeedText, order: np.ndarray, lcp: np.ndarray, limit: int = MAX_SEEDS) -> Seeds:
-    """Valid substrings with at least two different continuations; the `limit` best by (score, suffix order)."""
+    """Valid substrings with at least two different continuations; the `limit` best by (score, suffix order).
+
+    `lcp` uint8: of `common_prefixes`, counted to more than MAX_PIECE_LENGTH.
+    """
     left, right, depth, frequency = interval_tree(
         source.text, source.weight, order, lcp, scripts(source.text), np.int32(MAX_PIECE_LENGTH)
     )
     score = frequency * depth
-    best = np.argsort(-score, kind="stable")[:limit]
-    return Seeds(left[best], right[best], depth[best], score[best])
+    best = _first_best(score, limit)
+    return Seeds(left[best], right[best], depth[best].astype(np.int32), score[best])
+
+
+def _first_best(score: np.ndarray, limit: int) -> np.ndarray:
+    """Indices of the `limit` highest scores, by (score descending, index)."""
+    chosen = np.arange(len(score), dtype=np.int32)
+    if len(score) > limit:
+        least = np.partition(score, len(score) - limit)[len(score) - limit]
+        chosen = np.flatnonzero(score >= least)
+        ties = np.flatnonzero(score[chosen] == least)
+        chosen = np.delete(chosen, ties[len(ties) - (len(chosen) - limit) :])
+    return chosen[np.argsort(-score[chosen], kind="stable")]
 
 
 def scripts(text: np.ndarray) -> np.ndarray:
@@ -45,7 +59,7 @@ def scripts(text: np.ndarray) -> np.ndarray:
     """
     from fontTools import unicodedata
 
-    alphabet = np.unique(text)
+    alphabet = np.flatnonzero(character_counts(text))
     table = np.full(int(alphabet[-1]) + 1 if len(alphabet) else 1, _NO_SCRIPT, np.int16)
     numbers: dict[str, int] = {}
     for point in alphabet.tolist():
@@ -80,31 +94,33 @@ def is_valid(text, start, length, script):
 
 
 @kernel(
-    "Tuple((int32[::1], int32[::1], int32[::1], int64[::1]))"
-    "(int32[::1], int64[::1], int32[::1], int32[::1], int16[::1], int32)"
+    "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32)"
 )
 def interval_tree(text, weight, order, lcp, script, longest):
     """Walk the internal nodes of the suffix tree in the order of `esaxx_private::suffixtree`; keep the valid ones.
 
     A node is an interval of the suffix array whose suffixes share `depth` characters. Suffixes of weight 0 (text
     that is not trained on) are passed over: a node counts if two of its children hold trained suffixes.
-    Returns left, right, depth int32 and frequency int64 of the nodes of 2 to `longest` characters.
+    Returns left, right int32, depth uint8 and frequency int64 of the nodes of 2 to `longest` characters.
     """
     size = order.size
+    # One node a position at most; memory is used as they are filled.
     left = np.empty(size + 1, np.int32)
     right = np.empty(size + 1, np.int32)
-    depths = np.empty(size + 1, np.int32)
+    depths = np.empty(size + 1, np.uint8)
     frequency = np.empty(size + 1, np.int64)
     found = 0
     # The stack of open intervals: where each begins, what its suffixes share, and its trained children so far.
-    begin = np.empty(size + 2, np.int32)
-    depth = np.empty(size + 2, np.int32)
-    mass = np.empty(size + 2, np.int64)  # weight of all its suffixes
-    children = np.empty(size + 2, np.int32)
+    leaf = 256  # deeper than any node
+    begin = np.empty(leaf + 2, np.int32)
+    depth = np.empty(leaf + 2, np.int32)
+    mass = np.empty(leaf + 2, np.int64)  # weight of all its suffixes
+    children = np.empty(leaf + 2, np.int32)
     begin[0], depth[0], mass[0], children[0] = 0, -1, 0, 0
     top = 0
     for rank in range(size + 1):
-        shared = lcp[rank] if 0 < rank < size else -1
+        shared = np.int32(lcp[rank]) if 0 < rank < size else np.int32(-1)
         start = rank
         carried = np.int64(0)  # weight of the interval closed last, which becomes a child
         while depth[top] > shared:
@@ -128,7 +144,5 @@ def interval_tree(text, weight, order, lcp, script, longest):
         children[top] += carried > 0
         if rank < size:  # the suffix itself, as a leaf
             top += 1
-            begin[top], depth[top] = rank, size - order[rank] + 1
-            mass[top] = weight[order[rank]]
-            children[top] = 0
+            begin[top], depth[top], mass[top], children[top] = rank, leaf, weight[order[rank]], 0
     return left[:found].copy(), right[:found].copy(), depths[:found].copy(), frequency[:found].copy()

@@ -11,14 +11,14 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.vocabularies.ladder.kernels import kernel
-from vocap.vocabularies.ladder.word_types import SPACE, WordTypes
+from vocap.vocabularies.ladder.word_types import WordTypes
 
-_MAX_BYTES = 2**31 - 1  # 32-bit positions
+_MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
 
 
 @dataclass(frozen=True)
 class SeedText:
-    """`text` int32 [N]: code points of all types, each with a separator after it. `weight` int64 [N]: how many
+    """`text` int32 [N]: code points of all types, each with a separator after it. `weight` int32 [N]: how many
     places of the training text a position stands for, 0 at separators. Type t is `text[start[t]:start[t] +
     length[t]]` (int32 [T] both); separators at `start[t] + length[t]`. Positions from `size` on are second
     copies."""
@@ -35,71 +35,108 @@ def seed_text(words: WordTypes) -> SeedText:
 
     A substring is a seed if it occurs with two different continuations. A type is followed by U+2581 (the next
     word) or by 0 (the end of the line); one that is followed by both gets a second copy with 0, after all others.
+    Raises VocapError for a type that occurs 2^31 times.
     """
+    weight = np.where(words.inside > 0, words.inside, words.last)
     both = np.flatnonzero((words.inside > 0) & (words.last > 0))
-    types = [
-        word + (SPACE if inside else "\0") for word, inside in zip(words.types, words.inside.tolist(), strict=True)
-    ]
-    size_of = np.fromiter(map(len, types), np.int32, len(types))
-    copies = [words.types[index] + "\0" for index in both.tolist()]
-    text = np.frombuffer("".join(types + copies).encode("utf-32-le"), np.int32).copy()
-    weight = np.concatenate(
-        [
-            np.repeat(np.where(words.inside > 0, words.inside, words.last), size_of),
-            np.repeat(words.last[both], size_of[both]),
-        ]
+    if max(weight.max(initial=0), words.last.max(initial=0)) > _MAX:
+        raise VocapError(f"a word occurs more than {_MAX} times; train on fewer lines")
+    text, weight = copy_types(
+        words.text, words.start, words.length, weight.astype(np.int32), both, words.last[both].astype(np.int32)
     )
-    ends = np.cumsum(np.concatenate([size_of, size_of[both]]), dtype=np.int64)
-    weight[ends - 1] = 0
-    start = np.concatenate([[0], ends[: len(types) - 1]]).astype(np.int32) if types else np.zeros(0, np.int32)
-    return SeedText(text, weight, start, size_of - 1, int(size_of.sum()))
+    return SeedText(text, weight, words.start, words.length, len(words.text))
+
+
+@kernel("UniTuple(int32[::1], 2)(int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1])")
+def copy_types(text, start, length, weight, both, last):
+    """The text and, after it, the types `both` with 0 after each; and the weight of each position."""
+    size = text.size
+    for t in both:
+        size += length[t] + 1
+    copied = np.zeros(size, np.int32)
+    weights = np.zeros(size, np.int32)
+    copied[: text.size] = text
+    for t in range(start.size):
+        weights[start[t] : start[t] + length[t]] = weight[t]
+    at = text.size
+    for number in range(both.size):
+        begin, size = start[both[number]], length[both[number]]
+        copied[at : at + size] = text[begin : begin + size]
+        weights[at : at + size] = last[number]
+        at += size + 1
+    return copied, weights
 
 
 def suffix_array(text: np.ndarray) -> np.ndarray:
     """Positions of `text` int32 [N] by the code points that follow, int32 [N]; no sentinel (`esaxx`).
 
-    Raises VocapError for text of 2^31 bytes or more.
+    Raises VocapError for text of 2^31 bytes or more. Memory: 4 bytes a position and, for more than 256
+    different characters, 10 more (20 for more than 65,536).
     """
     import pydivsufsort
 
-    alphabet = np.flatnonzero(np.bincount(text))
-    # Characters as one byte each, or as more, the highest first.
-    code = np.dtype(np.uint8 if len(alphabet) <= 1 << 8 else ">u2" if len(alphabet) <= 1 << 16 else ">u4")
-    if len(text) * code.itemsize > _MAX_BYTES:
+    counts = character_counts(text)
+    alphabet = np.flatnonzero(counts)
+    width = 1 if len(alphabet) <= 1 << 8 else 2 if len(alphabet) <= 1 << 16 else 4
+    if len(text) * width > _MAX:
         raise VocapError(f"{len(text)} characters in distinct words are too many; train on fewer lines")
-    rank = np.zeros(int(alphabet[-1]) + 1, code)
+    rank = np.zeros(len(counts), np.int32)
     rank[alphabet] = np.arange(len(alphabet))
-    order = pydivsufsort.divsufsort(rank[text].view(np.uint8))
-    if code.itemsize == 1:
-        return order
-    # Suffixes that begin inside a character are left out.
-    return (order[order % code.itemsize == 0] // code.itemsize).astype(np.int32)
+    order = pydivsufsort.divsufsort(to_bytes(text, rank, width))
+    return order if width == 1 else whole_characters(order, width)
 
 
-@kernel("int32[::1](int32[::1], int32[::1])")
-def common_prefixes(text, order):
-    """How many characters the suffixes `order[r - 1]` and `order[r]` share, int32 [N] (Kasai et al. 2001)."""
+@kernel("int64[::1](int32[::1])")
+def character_counts(text):
+    """Occurrences of each code point, indexed by code point up to the highest."""
+    highest = np.int32(0)
+    for character in text:
+        highest = max(highest, character)
+    counts = np.zeros(highest + 1, np.int64)
+    for character in text:
+        counts[character] += 1
+    return counts
+
+
+@kernel("uint8[::1](int32[::1], int32[::1], int64)")
+def to_bytes(text, rank, width):
+    """The rank of each character in `width` bytes, the highest first, so that bytes sort like characters."""
+    data = np.empty(text.size * width, np.uint8)
+    at = 0
+    for character in text:
+        number = rank[character]
+        for byte in range(width - 1, -1, -1):
+            data[at] = number >> (8 * byte) & 255
+            at += 1
+    return data
+
+
+@kernel("int32[::1](int32[::1], int64)")
+def whole_characters(order, width):
+    """The suffixes that begin where a character of `width` bytes does; positions counted in characters."""
+    kept = np.empty(order.size // width, np.int32)
+    at = 0
+    for position in order:
+        if position % width == 0:
+            kept[at] = position // width
+            at += 1
+    return kept
+
+
+@kernel("uint8[::1](int32[::1], int32[::1], int64)")
+def common_prefixes(text, order, longest):
+    """How many characters the suffixes `order[r - 1]` and `order[r]` share, counted to `longest`, uint8 [N].
+
+    Seeds are short, so comparing neighbours costs less than what finds prefixes of any length (Kasai et al. 2001)
+    and jumps through the text three times.
+    """
     size = text.size
-    previous = np.empty(size, np.int32)  # the suffix before this one in the order
-    previous[order[0]] = -1
+    shared = np.zeros(size, np.uint8)
     for rank in range(1, size):
-        previous[order[rank]] = order[rank - 1]
-    shared = previous  # reused: previous[i] is read before shared[i] is written
-    common = 0
-    for position in range(size):
-        other = previous[position]
-        if other < 0:
-            common = 0
-            shared[position] = 0
-            continue
-        while (
-            position + common < size and other + common < size and text[position + common] == text[other + common]
-        ):
+        a, b = order[rank - 1], order[rank]
+        most = min(longest, size - max(a, b))
+        common = 0
+        while common < most and text[a + common] == text[b + common]:
             common += 1
-        shared[position] = common
-        if common:
-            common -= 1
-    lcp = np.empty(size, np.int32)
-    for rank in range(size):
-        lcp[rank] = shared[order[rank]]
-    return lcp
+        shared[rank] = common
+    return shared

@@ -6,13 +6,12 @@ and how often each occurs.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import repeat
 
 import numpy as np
 
+from vocap.errors import VocapError
 from vocap.vocabularies.characters import (
     COVERAGE,
     META_PIECES,
@@ -22,29 +21,41 @@ from vocap.vocabularies.characters import (
     required_characters,
     trainer_normalizer,
 )
+from vocap.vocabularies.ladder.word_table import INSIDE, LAST, TEXTS, WordTable, lay_out, sort_words
 
 SPACE = "\u2581"
-_LAST = "\n"  # marks a type that ends a line, while counting; normalised text holds no line feed
 _META = re.compile("|".join(map(re.escape, META_PIECES)))
+_MAX_CHARACTERS = 2**31 - 1  # 32-bit positions
 
 
 @dataclass(frozen=True)
 class WordTypes:
     """T word types, the `trained` ones first by (count descending, text ascending), as EM adds them up.
 
+    `text` int32 [N]: code points of all types, each followed by what follows it in the corpus: U+2581 (the next
+    word), or 0 where it only ends lines. Type t is `text[start[t]:start[t] + length[t]]` (int32 [T] both).
     `inside` and `last` int64 [T]: occurrences in the training lines before another word, and at a line's end; 0
     for types from `trained` on, which stand only in lines that the trainer skips or in held-out text. `counts`
     maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of lines.
     `required`: the characters that must be pieces, with counts, most frequent first.
     """
 
-    types: list[str]
+    text: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
     trained: int
     inside: np.ndarray
     last: np.ndarray
     counts: dict[str, np.ndarray]
     sentences: dict[str, int]
     required: dict[str, int]
+
+    @property
+    def types(self) -> list[str]:
+        """The types as strings: for looking at a few of them, as each takes many times the memory of its text."""
+        text = self.text.tobytes().decode("utf-32-le")
+        bounds = zip(self.start.tolist(), (self.start + self.length).tolist(), strict=True)
+        return [text[begin:end] for begin, end in bounds]
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -58,117 +69,75 @@ def load_word_types(
     """Count the word types of texts, each a function that gives blocks of lines; `train` names the trained one.
 
     `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`. A character that is not required is
-    replaced by U+2585 in every text, as it has no piece.
+    replaced by U+2585 in every text, as it has no piece. Memory: about 12 bytes a character of the distinct words
+    and one block of lines. Raises VocapError for more distinct words than 32 bits can number the characters of.
     """
-    encoded, trained, sentences = _count_texts(texts, train, cut=True)
-    characters = _count_characters(trained)
-    required = {character: characters[character] for character in required_characters(characters, coverage)}
+    table, sentences = _count_texts(texts, train, cut=True)
+    totals = table.character_counts()
+    totals[0] = 0  # the trainer passes over NUL
+    counts = {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
+    required = {character: counts[character] for character in required_characters(counts, coverage)}
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
-        encoded, trained, sentences = _count_texts(texts, train, cut=False)
-    same = trained is encoded[train]
-    encoded = {name: _replace_rare(words, required) for name, words in encoded.items()}
-    trained = encoded[train] if same else _replace_rare(trained, required)
-    return _arrange(trained, encoded, sentences, required)
+        table, sentences = _count_texts(texts, train, cut=False)
+    kept = np.zeros(len(totals), bool)
+    kept[[ord(character) for character in required]] = True
+    table.replace(kept, ord(RESERVED))
+    return _arrange(table, list(texts), sentences, required)
 
 
-def _count_texts(texts, train: str, cut: bool) -> tuple[dict[str, Counter[str]], Counter[str], dict[str, int]]:
-    """The words of every text as encoded, those trained on, and the number of lines."""
-    encoded: dict[str, Counter[str]] = {}
-    sentences: dict[str, int] = {}
-    trained: Counter[str] = Counter()
-    for name, blocks in texts.items():
-        encoded[name], difference, sentences[name] = _count_words(blocks(), cut)
-        if name == train:
-            trained = encoded[name]
-            if difference:
-                trained = Counter(trained)
-                trained.update(difference)
-                trained = Counter({word: count for word, count in trained.items() if count})
-    return encoded, trained, sentences
-
-
-def _count_words(blocks: Iterable[list[str]], cut: bool) -> tuple[Counter[str], Counter[str], int]:
-    """Words of all lines as encoded; the difference (+ and -) that makes them the words trained on; lines."""
+def _count_texts(texts, train: str, cut: bool) -> tuple[WordTable, dict[str, int]]:
+    """The words of every text, as encoded and as trained on, and the number of lines."""
+    table = WordTable(len(texts))
     normalizer = trainer_normalizer()
-    words: Counter[str] = Counter()
-    difference: Counter[str] = Counter()
-    number = 0
-    for lines in blocks:
-        number += len(lines)
-        normalised = normalizer.normalize(lines)
-        words.update(_split(normalised, cut))
-        for raw, line in zip(lines, normalised, strict=True):
-            if not line:
-                continue
-            if not is_trainable(raw):
-                difference.subtract(_split([line], cut))
-            elif "<" in line and _META.search(line):
-                difference.subtract(_split([line], cut))
-                difference.update(_split([_META.sub(SEPARATOR, line)], cut))
-    return words, difference, number
+    sentences = {}
+    for column, (name, blocks) in enumerate(texts.items()):
+        sentences[name] = 0
+        for lines in blocks():
+            sentences[name] += len(lines)
+            normalised = normalizer.normalize(lines)
+            if name == train:
+                _add_trained(table, lines, normalised, cut, column)
+            else:
+                table.add(normalised, cut, trained=False, text=column)
+    return table, sentences
 
 
-def _split(lines: list[str], cut: bool) -> list[str]:
-    """`SplitIntoWords`: cut before each U+2581; a line's last word carries a mark."""
-    lines = [line for line in lines if line]
-    if not cut:
-        return [line + _LAST for line in lines]
-    # One replacement and one split for the whole block; normalised text has no space, lines begin with U+2581.
-    words = (_LAST.join(lines) + _LAST).replace(SPACE, " " + SPACE).split(" ") if lines else [""]
-    return words[1:] if not words[0] else words
+def _add_trained(table: WordTable, raw: list[str], normalised: list[str], cut: bool, column: int) -> None:
+    """Count a block of lines of the training text: some are encoded but not trained on, or not as they are."""
+    skipped, with_meta, usual = [], [], []
+    for line, text in zip(raw, normalised, strict=True):
+        if not is_trainable(line):
+            skipped.append(text)
+        elif "<" in text and _META.search(text):
+            with_meta.append(text)
+        else:
+            usual.append(text)
+    table.add(usual, cut, trained=True, text=column)
+    table.add(skipped + with_meta, cut, trained=False, text=column)
+    table.add([_META.sub(SEPARATOR, text) for text in with_meta], cut, trained=True, text=None)
 
 
-def _count_characters(words: Counter[str]) -> Counter[str]:
-    """How often each character occurs; a line's mark and NUL are none."""
-    points = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
-    lengths = np.fromiter(map(len, words), np.int64, len(words))
-    occurrences = np.repeat(np.fromiter(words.values(), np.int64, len(words)), lengths)
-    totals = np.bincount(points, occurrences)  # float64: exact, as all sums stay below 2^53
-    counts = Counter({chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()})
-    for ignored in (_LAST, "\0"):
-        counts.pop(ignored, None)
-    return counts
-
-
-def _replace_rare(words: Counter[str], required: dict[str, int]) -> Counter[str]:
-    """The words with U+2585 for every character that is not required; words that become equal are one."""
-    rare = "".join(sorted(set("".join(words)) - required.keys() - {_LAST}))
-    if not rare:
-        return words
-    pattern = re.compile(f"[{re.escape(rare)}]")
-    replaced = Counter(words)
-    for word in words:
-        if pattern.search(word):
-            count = replaced.pop(word)
-            replaced[pattern.sub(RESERVED, word)] += count
-    return replaced
-
-
-def _arrange(trained, encoded, sentences, required) -> WordTypes:
-    inside = {word: count for word, count in trained.items() if word[-1] != _LAST}
-    last = {word[:-1]: count for word, count in trained.items() if word[-1] == _LAST}
-    order = sorted(inside.keys() | last.keys())
-    by_count = np.argsort(-(_array(inside, order) + _array(last, order)), kind="stable")
-    order = [order[index] for index in by_count.tolist()]
-    known = len(order)
-    counts = {}
-    for name, words in encoded.items():
-        counts[name] = {}
-        for word, count in words.items():
-            word = word.removesuffix(_LAST)
-            counts[name][word] = counts[name].get(word, 0) + count
-    order += sorted(set().union(*counts.values()) - inside.keys() - last.keys())
+def _arrange(table: WordTable, names: list[str], sentences: dict[str, int], required: dict[str, int]) -> WordTypes:
+    """The words that occur, in the trainer's order. The table is left without its hashes."""
+    occurring = np.flatnonzero(table.counts[: table.known].any(axis=1)).astype(np.int32)
+    frequency = table.counts[occurring, INSIDE] + table.counts[occurring, LAST]
+    words = sort_words(table, occurring, frequency)
+    counts = table.counts[words]
+    length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
+    size = int(length.sum(dtype=np.int64)) + len(words)
+    if size > _MAX_CHARACTERS:
+        raise VocapError(f"{size} characters in distinct words are too many; train on fewer lines")
+    start = np.zeros(len(words), np.int32)
+    np.cumsum(length[:-1] + 1, out=start[1:])
+    separator = np.where(counts[:, INSIDE] > 0, ord(SPACE), 0).astype(np.int32)
     return WordTypes(
-        types=order,
-        trained=known,
-        inside=_array(inside, order),
-        last=_array(last, order),
-        counts={name: _array(words, order) for name, words in counts.items()},
+        text=lay_out(table.store, table.bounds, words, separator),
+        start=start,
+        length=length,
+        trained=int(np.count_nonzero(frequency)),
+        inside=counts[:, INSIDE].copy(),
+        last=counts[:, LAST].copy(),
+        counts={name: counts[:, TEXTS + column].copy() for column, name in enumerate(names)},
         sentences=sentences,
         required=required,
     )
-
-
-def _array(counts: dict[str, int], words: list[str]) -> np.ndarray:
-    """The count of each word, 0 where it has none, int64."""
-    return np.fromiter(map(counts.get, words, repeat(0)), np.int64, len(words))
