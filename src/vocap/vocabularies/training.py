@@ -83,8 +83,9 @@ def train(
     if shortest * coverage <= MAX_LINE_BYTES * (1 - coverage):
         # Symbols can be all that the coverage asks for: then no character is required, and the process would end.
         lines = list(lines)
-        if not required_characters(character_counts([lines], [*META_PIECES, *symbols]), coverage):
-            raise Unreachable("no text: symbols only")
+        counts = character_counts([lines], [*META_PIECES, *symbols])
+        if not required_characters(counts, coverage):
+            raise Unreachable("no text: symbols only" if counts else "no text")
     reader = _Lines(lines)
     model = io.BytesIO()
     meta_count = sum(number >= 0 for number in ids) + len(symbols) + 256 * byte_fallback

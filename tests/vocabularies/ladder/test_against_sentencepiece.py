@@ -113,6 +113,11 @@ def test_coverage_is_taken_into_account():
         assert assert_same(lines, [], [40, 100, 300], coverage) >= 2
 
 
+@pytest.mark.parametrize("lines", [[], ["", "\u3000"], ["x" * 5000], ["<unk>" * 100] * 3, ["<unk>" * 9, "ab"]])
+def test_the_reason_for_no_model_is_the_same_at_a_low_coverage(lines):
+    assert_same(lines, [], [5, 100], coverage=0.98)
+
+
 LANGUAGES = ["en", "ru", "ar", "hi", "th", "km", "ja", "zh", "ko", "ka", "am", "my", "he", "el", "ta"]
 
 
