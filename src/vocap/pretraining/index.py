@@ -39,10 +39,11 @@ def nearest(queries: Tensor, table: Tensor, k: int, held: int | None = None) -> 
 
 
 def _products(queries: Tensor, table: Tensor) -> Tensor:
-    """Inner products [n, m], float32."""
-    if queries.is_cuda and queries.dtype in (torch.bfloat16, torch.float16):
-        return torch.mm(queries, table.T, out_dtype=torch.float32)
-    return queries.float() @ table.T.float()
+    """Inner products [n, m], float32, whatever autocast says."""
+    with torch.autocast(queries.device.type, enabled=False):
+        if queries.is_cuda and queries.dtype in (torch.bfloat16, torch.float16):
+            return torch.mm(queries, table.T, out_dtype=torch.float32)
+        return queries.float() @ table.T.float()
 
 
 def _select(scores: Tensor, k: int) -> Tensor:

@@ -2,7 +2,7 @@
 
 At full width it is `XLMRobertaForMaskedLM`. With an embedding table of another width (half embeddings, section
 3.2) it is `ElectraForMaskedLM`: positions and LayerNorm at the table's width, then one projection into the layers
-and one out of them. Both tie the table W [V, d] to the output layer, and train in the layout in which they are saved.
+and one out of them. Both tie the table W [V, d] to the output layer, and are saved in the layout they train in.
 """
 
 from collections.abc import Mapping

@@ -61,7 +61,7 @@ class AdamW(torch.optim.AdamW):
             state["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
             state["exp_avg"] = torch.zeros_like(parameter)
             state["exp_avg_sq"] = torch.zeros_like(parameter)
-            state[ROW_STEP] = torch.zeros(len(parameter), dtype=torch.int64, device=parameter.device)
+            state[ROW_STEP] = parameter.new_zeros(len(parameter))
         state["step"] += 1
         step = int(state["step"])
         rows, values = gradient.indices()[0], gradient.values()

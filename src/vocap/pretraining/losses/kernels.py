@@ -134,24 +134,18 @@ class _BlockLoss(torch.autograd.Function):
                 grad_bias += sums if columns is None else torch.zeros_like(b).index_copy_(0, columns, sums)
         if for_weight and grad_weight is None:
             grad_weight = torch.zeros_like(w, dtype=wide)
-        ctx.gradients = [
-            gradient if gradient is None else gradient.to(given.dtype)
-            for gradient, given in ((grad_hidden, hidden), (grad_weight, weight), (grad_bias, bias))
-        ]
+        ctx.save_for_backward(
+            *(
+                gradient if gradient is None else gradient.to(given.dtype)
+                for gradient, given in ((grad_hidden, hidden), (grad_weight, weight), (grad_bias, bias))
+            )
+        )
         return loss
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, scale):
-        if ctx.gradients is None:
-            raise RuntimeError("the gradients of this loss were used; call the loss again for a second backward")
-        gradients, ctx.gradients = ctx.gradients, None
-        return (
-            *(gradient if gradient is None else gradient.mul_(scale) for gradient in gradients),
-            None,
-            None,
-            None,
-        )
+        return *(None if saved is None else saved * scale for saved in ctx.saved_tensors), None, None, None
 
 
 def _product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -> Tensor:

@@ -1,0 +1,179 @@
+"""The index against brute force, in one process and in two."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vocap.errors import UsageError
+from vocap.pretraining.index import NeighbourIndex, nearest
+
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+
+
+def brute_force(queries, table, k):
+    scores = queries.double() @ table.double().T
+    order = [sorted(range(len(table)), key=lambda place: (-row[place], place))[:k] for row in scores.tolist()]
+    return torch.tensor(order)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    words=st.integers(1, 400),
+    queries=st.integers(0, 30),
+    width=st.integers(1, 6),
+    share=st.floats(0, 1),
+    held=st.sampled_from([1, 4000, 10**6]),
+)
+@settings(max_examples=60, deadline=None)
+def test_nearest_is_brute_force(seed, words, queries, width, share, held):
+    """Whole numbers, so that sums are exact and many scores are equal."""
+    random = np.random.default_rng(seed)
+    table = torch.tensor(random.integers(-3, 4, (words, width)), dtype=torch.float32)
+    asked = torch.tensor(random.integers(-3, 4, (queries, width)), dtype=torch.float32)
+    k = max(1, round(share * words))
+    for device in DEVICES:
+        found = nearest(asked.to(device), table.to(device), k, held).cpu()
+        assert torch.equal(found, brute_force(asked, table, k).reshape(queries, k))
+        half = nearest(asked.bfloat16().to(device), table.bfloat16().to(device), k, held).cpu()
+        assert torch.equal(half, found)
+
+
+def test_scores_of_every_kind_are_ordered():
+    values = [0.0, -0.0, 1e-30, -1e-30, 3.5, -3.5, 1e30, -1e30, 0.0, 3.5]
+    table = torch.tensor(values)[:, None]
+    assert nearest(torch.ones(1, 1), table, 10)[0].tolist() == [6, 4, 9, 2, 0, 1, 8, 3, 5, 7]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_real_numbers(device):
+    random = np.random.default_rng(0)
+    table = torch.tensor(random.normal(size=(5000, 64)), dtype=torch.float32, device=device)
+    found = nearest(table[:500], table, 20, held=10**6)
+    scores = table[:500].double() @ table.double().T
+    right = torch.topk(scores, 20).values
+    torch.testing.assert_close(scores.gather(1, found), right, rtol=1e-5, atol=1e-4)
+
+
+def weights(seed, vocabulary=300, width=8):
+    return torch.tensor(np.random.default_rng(seed).normal(size=(vocabulary, width)), dtype=torch.float32)
+
+
+WORDS = torch.tensor([word for word in range(300) if word not in (0, 7, 9, 299)])
+
+
+def expected(weight, k):
+    """I_k of every word, by brute force over C."""
+    return WORDS[brute_force(weight[WORDS], weight[WORDS], k)]
+
+
+@pytest.mark.parametrize("refresh", ["burst", "rolling", "lazy", "auto"])
+def test_first_neighbours(refresh):
+    weight = weights(0)
+    index = NeighbourIndex(300, WORDS, 6, 10, refresh)
+    index.start(0, weight)
+    assert torch.equal(index.neighbours(WORDS, weight), expected(weight, 6))
+
+
+def test_burst_refreshes_every_n_steps():
+    index = NeighbourIndex(300, WORDS, 6, 4, "burst")
+    for step in range(9):
+        index.start(step, weights(step))
+        assert torch.equal(index.neighbours(WORDS, weights(99)), expected(weights(step - step % 4), 6))
+
+
+def test_rolling_rows_are_at_most_n_steps_old():
+    index = NeighbourIndex(300, WORDS, 6, 5, "rolling")
+    for step in range(11):
+        index.start(step, weights(step))
+        built = index.built[WORDS]
+        assert built.max() == step and (step < 5 or built.min() == step - 4)
+        found = index.neighbours(WORDS, weights(99))
+        for age in built.unique().tolist():
+            rows = built == age
+            assert torch.equal(found[rows], expected(weights(age), 6)[rows])
+
+
+def test_lazy_builds_only_what_occurs():
+    index = NeighbourIndex(300, WORDS, 6, 4, "lazy")
+    asked = {0: [1, 4], 2: [4, 5], 3: [1], 4: [5], 6: [1, 5]}
+    built = {}
+    for step, words in asked.items():
+        assert index.start(step, weights(step)) == 0
+        found = index.neighbours(torch.tensor(words), weights(step))
+        for word, row in zip(words, found, strict=True):
+            if built.get(word, -1) < step - step % 4:
+                built[word] = step
+            right = expected(weights(built[word]), 6)[WORDS.tolist().index(word)]
+            assert torch.equal(row, right)
+    assert (index.built >= 0).sum() == 3
+
+
+def test_state_returns():
+    weight = weights(0)
+    index = NeighbourIndex(300, WORDS, 6, 10, "burst")
+    index.start(0, weight)
+    other = NeighbourIndex(300, WORDS, 6, 10, "burst")
+    other.load_state_dict({name: value.clone() for name, value in index.state_dict().items()})
+    other.start(7, weights(1))
+    assert torch.equal(other.neighbours(WORDS, weight), index.neighbours(WORDS, weight))
+    with pytest.raises(ValueError, match="another model"):
+        NeighbourIndex(300, WORDS, 5, 10).load_state_dict(index.state_dict())
+
+
+def test_more_neighbours_than_words():
+    with pytest.raises(UsageError, match="k 297 is above the 296 words"):
+        NeighbourIndex(300, WORDS, 297, 10)
+
+
+TWO = """
+import os, sys, torch
+from torch import distributed
+from tests.pretraining.test_index import WORDS, expected, weights
+from vocap.pretraining.index import NeighbourIndex
+from vocap.pretraining.losses import Target, build_loss
+
+rank = int(sys.argv[1])
+distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
+index = NeighbourIndex(300, WORDS, 6, 4, "burst")
+rolling = NeighbourIndex(300, WORDS, 6, 4, "rolling")
+for step in range(6):
+    index.start(step, weights(step))
+    rolling.start(step, weights(step))
+assert torch.equal(index.neighbours(WORDS, weights(0)), expected(weights(4), 6))
+assert torch.equal(rolling.built[WORDS].unique(), torch.tensor([2, 3, 4, 5]))
+lazy = NeighbourIndex(300, WORDS, 6, 4, "lazy")
+lazy.start(0, weights(0))
+mine = WORDS[[1, 4, 20]] if rank else WORDS[:0]
+found = lazy.neighbours(mine, weights(0))
+assert torch.equal(found, expected(weights(0), 6)[[1, 4, 20] if rank else []].reshape(-1, 6))
+target = build_loss(Target(tau=5), 300, [0, 7, 9, 299])
+first = target.candidates(torch.tensor([[4], [5, 6]][rank]), None).tolist()
+second = target.candidates(torch.tensor([[8, 10], [11]][rank]), None).tolist()
+assert first == [4, 5, 6], first
+assert len(second) == 5 and {8, 10, 11} < set(second) <= {4, 5, 6, 8, 10, 11}, second
+for state in (index, rolling, lazy, target):
+    for value in state.state_dict().values():
+        both = [torch.empty_like(value) for _ in range(2)]
+        distributed.all_gather(both, value)
+        assert torch.equal(*both)
+distributed.destroy_process_group()
+print("well")
+"""
+
+
+def test_two_processes(tmp_path):
+    command = [sys.executable, "-c", TWO]
+    root = Path(__file__).parents[2]
+    processes = [
+        subprocess.Popen(
+            [*command, str(rank), str(tmp_path / "meeting")], cwd=root, stdout=subprocess.PIPE, text=True
+        )
+        for rank in range(2)
+    ]
+    assert [process.communicate(timeout=120)[0] for process in processes] == ["well\n", "well\n"]

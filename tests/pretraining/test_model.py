@@ -1,0 +1,144 @@
+"""The model against Hugging Face's own, the paper's sizes, and the exported folder."""
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models
+from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast
+
+from vocap.errors import VocapError
+from vocap.pretraining.export import export_model
+from vocap.pretraining.model import Specials, build_model, parameter_count
+from vocap.pretraining.shapes import Shape
+
+V = 120
+SMALL = {"layers": 2, "hidden": 32, "heads": 4, "intermediate": 48, "positions": 24}
+WIDTHS = [None, 16]
+
+
+def small(width, seed=0):
+    torch.manual_seed(seed)
+    return build_model(Shape(embedding_size=width, **SMALL), V).eval()
+
+
+def batch():
+    generator = torch.Generator().manual_seed(3)
+    ids = torch.randint(4, V - 1, (3, 24), generator=generator)
+    ids[:, 0], ids[1, 20:] = 0, 1
+    return ids, ids != 1, torch.tensor([1, 5, 24 + 19, 48 + 2, 48 + 23])
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "width", "count", "paper"),
+    [
+        (250_002, None, 278_294_418, 265),
+        (500_000, None, 470_542_880, 448),
+        (500_000, 384, 278_343_584, 265),
+    ],
+)
+def test_sizes_of_the_paper(vocabulary, width, count, paper):
+    with torch.device("meta"):
+        model = build_model(Shape(embedding_size=width), vocabulary)
+    assert parameter_count(model) == count
+    assert count // 2**20 == paper
+    types = width or 768  # the row that the paper's models do not have
+    assert sum(parameter.numel() for parameter in model.transformer.parameters()) == count + types
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_rows_are_the_inputs_of_the_output_layer(width):
+    model = small(width)
+    ids, mask, positions = batch()
+    hidden = model(ids, mask, positions)
+    assert hidden.shape == (5, width or 32)
+    logits = torch.nn.functional.linear(hidden, model.decoder_weight, model.decoder_bias)
+    expected = model.transformer(input_ids=ids, attention_mask=mask).logits.flatten(0, 1)[positions]
+    torch.testing.assert_close(logits, expected)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_initial_weights(width):
+    model = build_model(Shape(layers=1, hidden=96, heads=4, intermediate=64, embedding_size=width), 3000)
+    for name, values in model.weights().items():
+        if "LayerNorm" in name or "layer_norm" in name:
+            assert (values == (0 if name.endswith("bias") else 1)).all(), name
+        elif name.endswith("bias"):
+            assert not values.any(), name
+        else:
+            assert abs(values.std().item() - 0.02) < 0.004, name
+    assert model.decoder_weight is model.transformer.get_input_embeddings().weight
+    assert not model.decoder_weight[1].any()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_weights_return(width):
+    one, other = small(width), small(width, seed=1)
+    ids, mask, positions = batch()
+    assert not torch.equal(one(ids, mask, positions), other(ids, mask, positions))
+    other.load_weights({name: values.clone() for name, values in one.weights().items()})
+    assert torch.equal(one(ids, mask, positions), other(ids, mask, positions))
+    wrong = {**one.weights(), "more": torch.zeros(1)}
+    with pytest.raises(ValueError, match="'more'"):
+        other.load_weights(wrong)
+    with pytest.raises(ValueError, match="shape"):
+        other.load_weights({name: values[:1] for name, values in one.weights().items()})
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_row_gradients(width):
+    gradients = []
+    for rows in (False, True):
+        model = small(width)
+        model.row_gradients = rows
+        ids, mask, positions = batch()
+        model(ids, mask, positions).square().sum().backward()
+        gradients.append(model.decoder_weight.grad)
+    assert gradients[1].is_sparse and not gradients[0].is_sparse
+    torch.testing.assert_close(gradients[1].to_dense(), gradients[0])
+
+
+def tokenizer(folder, ids):
+    folder.mkdir()
+    vocabulary = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -9.0)]
+    vocabulary += [(f"\u2581w{number}", -float(number)) for number in range(ids - 5)] + [("<mask>", 0.0)]
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.Unigram(vocabulary, 3)),
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+    )
+    fast.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_export_loads_with_auto_classes(tmp_path, width):
+    model = small(width)
+    folder = tokenizer(tmp_path / "huggingface", V)
+    export_model(model, folder, tmp_path / "model")
+    export_model(model, folder, tmp_path / "model")  # over an older one
+    assert not [file for file in (tmp_path / "model").iterdir() if file.suffix in (".bin", ".pt", ".pkl")]
+    loaded = AutoModelForMaskedLM.from_pretrained(tmp_path / "model").eval()
+    ids, mask, _ = batch()
+    with torch.no_grad():
+        expected = model.transformer(input_ids=ids, attention_mask=mask).logits
+        assert torch.equal(loaded(input_ids=ids, attention_mask=mask).logits, expected)
+    assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
+    assert len(AutoTokenizer.from_pretrained(tmp_path / "model")) == V
+    specials = Specials.of(V)
+    assert loaded.config.pad_token_id == specials.pad == AutoTokenizer.from_pretrained(folder).pad_token_id
+
+
+def test_export_refuses_another_tokenizer(tmp_path):
+    model = small(None)
+    with pytest.raises(VocapError, match="no tokenizer"):
+        export_model(model, tmp_path, tmp_path / "model")
+    with pytest.raises(VocapError, match="119 ids for a model of 120 rows"):
+        export_model(model, tokenizer(tmp_path / "huggingface", V - 1), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_heads_divide_hidden():
+    with pytest.raises(ValueError, match="not a multiple of heads"):
+        Shape(hidden=100, heads=12)
