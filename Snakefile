@@ -11,6 +11,8 @@ configfile: "config/config.yaml"
 
 include: "rules/common.smk"
 include: "rules/arguments.smk"
+include: "rules/resources.smk"
+include: "rules/cluster.smk"
 include: "rules/corpora.smk"
 include: "rules/vocabularies.smk"
 include: "rules/allocation.smk"

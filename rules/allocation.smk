@@ -26,7 +26,8 @@ rule allocate:
     conda:
         "../envs/allocation.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=memory(3600),
+        runtime=minutes(60),
     params:
         arguments=allocation_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,

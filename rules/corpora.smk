@@ -22,10 +22,12 @@ rule fetch_starter:
         "logs/benchmarks/corpora/starter-fetch-{package}.tsv"
     wildcard_constraints:
         package=one_of(STARTER),
+    localrule: True
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=500,
+        mem_mb=memory(200),
+        runtime=minutes(60),
     params:
         revision=REVISION["corpora"],
     message:
@@ -47,7 +49,8 @@ rule extract_starter:
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=700,
+        mem_mb=memory(400),
+        runtime=minutes(30),
     params:
         table=SETTINGS.corpora.table,
         revision=REVISION["corpora"],
@@ -67,10 +70,12 @@ rule merge_starter:
         "logs/corpora/starter/merge.log",
     benchmark:
         "logs/benchmarks/corpora/starter-merge.tsv"
+    localrule: True
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=1000,
+        mem_mb=memory(200),
+        runtime=minutes(30),
     params:
         table=SETTINGS.corpora.table,
         revision=REVISION["corpora"],
@@ -88,10 +93,12 @@ rule download:
         "logs/corpora/download/{source}-{lang}.log",
     benchmark:
         "logs/benchmarks/corpora/download-{source}-{lang}.tsv"
+    localrule: True
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=500,
+        mem_mb=memory(200),
+        runtime=minutes(600),
     params:
         url=lambda wildcards: SOURCES[wildcards.lang].url,
         limit=options(limit_bytes=SETTINGS.corpora.scan_bytes),
@@ -116,7 +123,8 @@ rule sample:
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=1000,
+        mem_mb=memory(700),
+        runtime=minutes(30, 0.02),
     params:
         arguments=sample_arguments,
         files=sampled_files,
@@ -138,10 +146,12 @@ rule weigh:
         "logs/corpora/weigh.log",
     benchmark:
         "logs/benchmarks/corpora/weigh.tsv"
+    localrule: True
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=200,
+        mem_mb=memory(50),
+        runtime=minutes(10),
     params:
         by=SETTINGS.corpora.weights,
         table=SETTINGS.corpora.table,
@@ -165,7 +175,8 @@ rule mix:
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=1500,
+        mem_mb=memory(800),
+        runtime=minutes(30, 0.02),
     params:
         sentences=SETTINGS.corpora.mix.sentences,
         alpha=SETTINGS.corpora.mix.alpha,

@@ -19,7 +19,8 @@ rule report:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=memory(1600),
+        runtime=minutes(30),
     params:
         title=lambda wildcards: SETTINGS.report.title,
         settings=settings_shown,

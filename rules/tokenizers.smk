@@ -39,7 +39,8 @@ rule fit:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=memory(3600),
+        runtime=minutes(60, 0.2),
     params:
         arguments=fit_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
@@ -69,7 +70,8 @@ rule joint:
         "../envs/tokenizers.yaml"
     threads: JOINT_THREADS
     resources:
-        mem_mb=lambda wildcards, input, attempt: int(attempt * (1000 + 45 * input.size_mb)),
+        mem_mb=memory(1000, 45),
+        runtime=minutes(60, 0.5),
     params:
         arguments=joint_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
@@ -93,10 +95,12 @@ rule mono:
         "logs/benchmarks/tokenizers/{name}/mono.tsv"
     wildcard_constraints:
         name=one_of(tokenizers_of("mono")),
+    localrule: True
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=500,
+        mem_mb=memory(200),
+        runtime=minutes(10),
     params:
         arguments=mono_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
@@ -119,7 +123,8 @@ rule export:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=memory(1600),
+        runtime=minutes(30),
     params:
         revision=REVISION["tokenizers"],
     message:
@@ -146,7 +151,8 @@ rule parity:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=memory(1600),
+        runtime=minutes(120),
     params:
         folder=lambda wildcards, output: Path(output[0]).parent,
         languages=",".join(LANGUAGES),
@@ -175,7 +181,8 @@ rule evaluate:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=memory(1600),
+        runtime=minutes(60),
     params:
         languages=",".join(LANGUAGES),
         table=SETTINGS.corpora.table,

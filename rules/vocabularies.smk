@@ -23,7 +23,8 @@ if SETTINGS.vocabularies.engine == "ladder":
         conda:
             "../envs/vocabularies.yaml"
         resources:
-            mem_mb=lambda wildcards, input, attempt: int(attempt * (250 + 30 * input.size_mb)),  # 312 MB for 8 MB of Russian
+            mem_mb=memory(150, 30),  # 312 MB for 8 MB of Russian
+            runtime=minutes(30, 2),
         params:
             folder="results/vocabularies/{lang}",
             points=lambda wildcards, output: Path(output[0]).parent,
@@ -52,7 +53,8 @@ else:
         conda:
             "../envs/vocabularies.yaml"
         resources:
-            mem_mb=lambda wildcards, input, attempt: int(attempt * (150 + 25 * input.size_mb)),  # 180 MB for 8 MB of Russian
+            mem_mb=memory(150, 25),  # 180 MB for 8 MB of Russian
+            runtime=minutes(15, 0.2),
         params:
             models="results/vocabularies/{lang}/models",
             coverage=SETTINGS.vocabularies.coverage,
@@ -76,10 +78,12 @@ rule curve:
         "logs/vocabularies/{lang}/curve.log",
     benchmark:
         "logs/benchmarks/vocabularies/{lang}/curve.tsv"
+    localrule: True
     conda:
         "../envs/vocabularies.yaml"
     resources:
-        mem_mb=1000,
+        mem_mb=memory(650),
+        runtime=minutes(60),
     params:
         models="results/vocabularies/{lang}/models",
         revision=REVISION["vocabularies"],

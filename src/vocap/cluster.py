@@ -1,0 +1,59 @@
+"""What only a cluster (SLURM) needs: to clear away the jobs of a run that was killed."""
+
+import getpass
+import logging
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from vocap.errors import VocapError
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S = 120  # for cancelled jobs to end; SLURM gives them 30 s (KillWait) before it kills
+
+
+def jobs_of(folder: Path) -> dict[str, str]:
+    """Id to comment of this user's queued and running jobs that a Snakemake in `folder` submitted.
+
+    Raises VocapError where squeue fails.
+    """
+    command = ["squeue", "--noheader", "--user", getpass.getuser(), "--format", "%i|%k|%Z"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise VocapError(f"squeue failed: {run.stderr.strip() or run.returncode}")
+    rows = [line.split("|", 2) for line in run.stdout.splitlines()]
+    return {
+        job: comment
+        for job, comment, working in rows
+        if comment.startswith("rule_") and Path(working).resolve() == folder.resolve()
+    }
+
+
+def cancel_leftovers(folder: Path) -> None:
+    """Cancel what an earlier run of `folder`, killed since, still has in the queue, and wait until it has ended.
+
+    To be called by a run that holds the folder's lock: then no other run owns these jobs, and what they write is
+    written again. Nothing happens without SLURM, or where another run has a lock beside ours. Raises VocapError
+    for jobs that do not end.
+    """
+    locks = list((folder / ".snakemake" / "locks").glob("*.output.lock"))
+    if shutil.which("squeue") is None or len(locks) != 1:
+        return
+    try:
+        left = jobs_of(folder)
+    except VocapError as error:
+        log.warning("%s; jobs of an earlier run in this folder may still be running", error)
+        return
+    if not left:
+        return
+    log.warning("cancelling %d jobs that an earlier run left: %s", len(left), ", ".join(left.values()))
+    subprocess.run(["scancel", *left], check=False)
+    end = time.monotonic() + PATIENCE_S
+    while remaining := left.keys() & jobs_of(folder).keys():
+        if time.monotonic() > end:
+            raise VocapError(
+                f"jobs {', '.join(sorted(remaining))} do not end after scancel; see squeue, then run again"
+            )
+        time.sleep(1)
