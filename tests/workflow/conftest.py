@@ -105,7 +105,7 @@ def base_config() -> dict:
 def copy_workflow(folder: Path) -> Workflow:
     """The files that a run needs, as a fresh clone would have them."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("rules", "config", "envs", "profiles"):
+    for name in ("rules", "config", "envs", "profiles", "slurm"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "Snakefile", folder / "Snakefile")
     (folder / "text").mkdir()

@@ -1,0 +1,209 @@
+"""The small SLURM of these tests, and runs of the workflow on it."""
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.workflow.conftest import BIN, Workflow
+
+SCRIPT = Path(__file__).with_name("slurm-cluster")
+
+# The real programs, delayed or failing while a file says so. A file VERB@NAME holds `vocap VERB` where NAME is a
+# folder in a path among its arguments, before it starts; VERB@NAME.after, once it has written everything.
+VOCAP = """#!/bin/sh
+hold() {
+    for file in {switches}/"$verb"@*"$1"; do
+        name=${file##*@}
+        case "$words" in */"${name%.after}"/*) while [ -e "$file" ]; do sleep 0.1; done ;; esac
+    done
+}
+verb=$1 words=$*
+case $verb in allocate|fit|mix|sample|ladder|pretrain) ;; *) exec {real} "$@" ;; esac
+hold '[!r]'
+{real} "$@" || exit
+hold .after
+"""
+SQUEUE = """#!/bin/sh
+[ ! -e {switches}/no-status ] || { echo "squeue: made to fail" >&2; exit 1; }
+exec {real} "$@"
+"""
+
+
+def command(*words: str | Path, check: bool = True) -> str:
+    """What the command prints."""
+    return subprocess.run(words, check=check, capture_output=True, text=True, timeout=60).stdout
+
+
+def wait_until(condition: Callable[[], object], seconds: float, what: str) -> object:
+    """The first true value of `condition`; fails after so many seconds."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"after {seconds} s still not so: {what}"
+        time.sleep(0.1)
+    return value
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job in the queue."""
+
+    id: str
+    state: str
+    node: str
+    comment: str  # rule_RULE_wildcards_VALUES
+    details: str  # as scontrol shows them
+
+
+class Cluster:
+    """Four nodes on this machine: cpu1, cpu2, gpu1, gpu2."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def start(self) -> None:
+        """Start what does not run: all of it, or what a test has ended."""
+        command(SCRIPT, "start", self.folder)
+
+    def stop(self) -> None:
+        command(SCRIPT, "stop", self.folder)
+
+    def jobs(self, rule: str, folder: Path, wildcards: str = "") -> list[Job]:
+        """The jobs of a rule, also those that ended within five minutes, oldest first."""
+        form = "%i|%T|%N|%k|%Z"
+        lines = command("squeue", "--states=all", "--noheader", "--format", form, check=False).splitlines()
+        found = []
+        for line in lines:
+            job, state, node, comment, working = line.split("|")
+            name, _, values = comment.removeprefix("rule_").partition("_wildcards_")
+            if name == rule and wildcards in values and Path(working) == folder:
+                found.append(Job(job, state, node, comment, command("scontrol", "show", "job", job, check=False)))
+        return sorted(found, key=lambda job: int(job.id))
+
+    def running(self, rule: str, folder: Path, wildcards: str = "", seconds: float = 120) -> Job:
+        """Wait for the rule's job to run on a node."""
+
+        def job():
+            return next((job for job in self.jobs(rule, folder, wildcards) if job.state == "RUNNING"), None)
+
+        return wait_until(job, seconds, f"{rule} {wildcards} runs")
+
+    def states(self, rule: str, folder: Path, wildcards: str = "") -> list[str]:
+        return [job.state for job in self.jobs(rule, folder, wildcards)]
+
+    def records(self, folder: Path) -> list[dict[str, str]]:
+        """The jobs of a folder that ended, from the controller's log of completed jobs."""
+        lines = (self.folder / "log" / "jobs.txt").read_text("utf-8").splitlines()
+        rows = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines]
+        return [row for row in rows if row["WorkDir"] == str(folder)]
+
+    def processes(self, job: str) -> list[int]:
+        """Every process on this machine that belongs to a job."""
+        mark = f"SLURM_JOB_ID={job}".encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if mark in path.read_bytes().split(b"\0"):
+                    found.append(int(path.parent.name))
+        return found
+
+    def cut_power(self, node: str, jobs: list[str]) -> None:
+        """End a node as a power cut does: its daemon and every process of its jobs, without a word."""
+        victims = [int((self.folder / "run" / f"slurmd-{node}.pid").read_text())]
+        for job in jobs:
+            steps = command("pgrep", "-f", rf"^slurmstepd: \[{job}\.", check=False).split()
+            victims += [*map(int, steps), *self.processes(job)]
+        for process in victims:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def kill_controller(self) -> None:
+        os.kill(int((self.folder / "run" / "slurmctld.pid").read_text()), signal.SIGKILL)
+
+
+class ClusterRuns:
+    """A copy of the workflow whose runs go through SLURM, and the switches that delay its commands."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow
+        self.folder = workflow.folder
+        self.switches = workflow.folder.parent / "switches"
+        self.programs = workflow.folder.parent / "bin"
+        self.logs = 0
+        self.switches.mkdir()
+        self.programs.mkdir()
+        for name, text, real in (("vocap", VOCAP, BIN / "vocap"), ("squeue", SQUEUE, "/usr/bin/squeue")):
+            program = self.programs / name
+            program.write_text(text.replace("{switches}", str(self.switches)).replace("{real}", str(real)))
+            program.chmod(0o755)
+
+    def hold(self, name: str) -> None:
+        (self.switches / name).touch()
+
+    def release(self, name: str) -> None:
+        (self.switches / name).unlink()
+
+    def start(self, *arguments: str) -> "Run":
+        """Start Snakemake with the profile; status is asked for sooner than at a real site."""
+        self.logs += 1
+        log = self.folder.parent / f"run-{self.logs}.log"
+        with open(log, "w") as file:
+            process = subprocess.Popen(
+                [
+                    *(BIN / "snakemake", "--profile", "slurm", "--configfile", "test.yaml"),
+                    *("--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10", *arguments),
+                ],
+                cwd=self.folder,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={"PATH": f"{self.programs}:{BIN}:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder)},
+            )
+        return Run(process, log)
+
+    def digests(self) -> dict[str, str]:
+        return digests(self.folder)
+
+
+@dataclass
+class Run:
+    """A Snakemake at work."""
+
+    process: subprocess.Popen
+    log: Path
+
+    def text(self) -> str:
+        return self.log.read_text("utf-8")
+
+    def wait(self, seconds: float) -> int:
+        """Its exit status; a run that does not end in time is killed and fails the test."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the run hangs:\n{self.text()[-3000:]}") from None
+
+    def succeed(self, seconds: float = 300) -> None:
+        assert self.wait(seconds) == 0, self.text()[-5000:]
+
+    def kill(self) -> None:
+        """As the kernel does when memory is short: nothing is cleaned up, jobs run on."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of every result, by path; hidden files are Snakemake's, or what a killed job left."""
+    results = folder / "results"
+    return {
+        str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(results.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    }

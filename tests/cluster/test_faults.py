@@ -1,0 +1,207 @@
+"""What clusters do to jobs: after each fault the run ends by itself, with the bytes of an undisturbed run."""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from tests.cluster.slurm import command, wait_until
+
+
+def has_failed(cluster, runs, *states: str):
+    """Whether a job of ladder ru has ended in one of these states."""
+    return lambda: set(states) & set(cluster.states("ladder", runs.folder, "ru"))
+
+
+@pytest.mark.cluster
+def test_a_job_cancelled(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("scancel of the running job")
+    command("scancel", job.id)
+    wait_until(has_failed(cluster, runs, "CANCELLED"), 30, "cancelled")
+    runs.release("ladder@ru")
+    fault.is_over(run, "CANCELLED, submitted again, COMPLETED")
+    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
+
+
+@pytest.mark.faults
+def test_a_job_killed_with_its_results_written(cluster, runs, fault):
+    runs.hold("ladder@ru.after")
+    run = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    points = [runs.folder / f"results/vocabularies/ru/points/{size}.tsv" for size in (50, 150, 300)]
+    wait_until(lambda: all(point.exists() for point in points), 60, "the points are written")
+    points[1].write_text("half")
+    fault.strikes("kill -9 of all processes of the running job, one of its outputs cut to half")
+    for process in cluster.processes(job.id):
+        os.kill(process, signal.SIGKILL)
+    runs.release("ladder@ru.after")
+    fault.is_over(run, "FAILED, submitted again, COMPLETED")
+    assert cluster.states("ladder", runs.folder, "ru") == ["FAILED", "COMPLETED"]
+
+
+@pytest.mark.faults
+def test_a_node_without_power(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("kill -9 of a node's daemon and of all processes of its jobs; SLURM notices by itself")
+    cluster.cut_power(job.node, [job.id])
+    wait_until(has_failed(cluster, runs, "NODE_FAIL"), 120, "SLURM misses the node")
+    runs.release("ladder@ru")
+    fault.is_over(run, "NODE_FAIL, submitted again, COMPLETED on the other node")
+    again = cluster.jobs("ladder", runs.folder, "ru")[-1]
+    assert again.state == "COMPLETED"
+    assert again.node != job.node
+
+
+@pytest.mark.faults
+def test_a_node_drained(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("scontrol update state=drain of the job's node")
+    command("scontrol", "update", f"nodename={job.node}", "state=drain", "reason=test")
+    runs.release("ladder@ru")
+    fault.is_over(run, "the job ends where it is, later jobs run elsewhere")
+    assert cluster.states("ladder", runs.folder, "ru") == ["COMPLETED"]
+    assert [later.node == job.node for later in cluster.jobs("allocate", runs.folder)] == [False]
+
+
+@pytest.mark.cluster
+def test_a_job_over_its_memory(cluster, runs, fault):
+    """The rule's own mem_mb, less than it takes: the retries ask for twice and three times that."""
+    rules = runs.folder / "rules/resources.smk"
+    rules.write_text(rules.read_text("utf-8").replace("SNAKEMAKE_MB = 350", "SNAKEMAKE_MB = -75"))
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("the job's mem_mb is too small")
+    wait_until(has_failed(cluster, runs, "FAILED", "OUT_OF_MEMORY"), 60, "over its memory")
+    runs.release("ladder@ru")
+    fault.is_over(run, "FAILED, submitted again with twice the memory")
+    jobs = cluster.jobs("ladder", runs.folder, "ru")
+    assert "exceeded memory limit" in run.text()
+    asked = [int(re.search(r"mem=(\d+)M", job.details)[1]) for job in jobs]
+    assert asked == [asked[0] * attempt for attempt in range(1, len(jobs) + 1)]
+    assert jobs[0].id == job.id
+    assert jobs[-1].state == "COMPLETED"
+
+
+@pytest.mark.faults
+def test_a_job_over_its_time(cluster, runs, fault):
+    rules = runs.folder / "rules/vocabularies.smk"
+    rules.write_text(rules.read_text("utf-8").replace("minutes(30, 2)", "minutes(1)"))
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("the job's runtime, 1 minute, is too short")
+    wait_until(has_failed(cluster, runs, "TIMEOUT"), 150, "over its time")
+    runs.release("ladder@ru")
+    fault.is_over(run, "TIMEOUT, submitted again with twice the time")
+    jobs = cluster.jobs("ladder", runs.folder, "ru")
+    assert [job.state for job in jobs] == ["TIMEOUT", "COMPLETED"]
+    assert ["TimeLimit=00:01:00" in jobs[0].details, "TimeLimit=00:02:00" in jobs[1].details] == [True, True]
+
+
+@pytest.mark.cluster
+def test_the_controller_restarted(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("kill -9 of slurmctld, started again 20 s later; the job ends meanwhile")
+    cluster.kill_controller()
+    runs.release("ladder@ru")
+    time.sleep(20)
+    cluster.start()
+    fault.is_over(run, "the job goes on, the run waits")
+    assert [later.id for later in cluster.jobs("ladder", runs.folder, "ru")] == [job.id]
+
+
+@pytest.mark.faults
+def test_no_status_for_40_seconds(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("squeue fails for 40 s, and the job ends meanwhile")
+    runs.hold("no-status")
+    runs.release("ladder@ru")
+    time.sleep(40)
+    runs.release("no-status")
+    fault.is_over(run, "the query is repeated every 5 s, the run goes on")
+    assert cluster.states("ladder", runs.folder, "ru") == ["COMPLETED"]
+
+
+@pytest.mark.cluster
+def test_snakemake_killed_and_started_again(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    first = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("kill -9 of Snakemake; --unlock; started again while its job runs on")
+    first.kill()
+    assert job.id in {left.id for left in cluster.jobs("ladder", runs.folder, "ru") if left.state == "RUNNING"}
+    assert runs.workflow.snakemake("--unlock").returncode == 0
+    second = runs.start("allocation")
+    wait_until(has_failed(cluster, runs, "CANCELLED"), 60, "the job of the killed run is cancelled")
+    runs.release("ladder@ru")
+    fault.is_over(second, "the second run cancels the job that was left, and submits it again")
+    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
+    assert "cancelling" in second.text()
+
+
+@pytest.mark.faults
+def test_two_copies_of_a_job_at_once(cluster, runs, fault):
+    """As above, where the leftovers are not cancelled: SLURM was not to be asked when the second run began."""
+    runs.hold("ladder@ru")
+    runs.hold("ladder@de.after")
+    first = runs.start("allocation")
+    cluster.running("ladder", runs.folder, "ru")
+    wait_until((runs.folder / "results/vocabularies/de/points/300.tsv").exists, 60, "the other has written")
+    fault.strikes("as above, but squeue fails as the second run begins: nothing is cancelled")
+    first.kill()
+    assert runs.workflow.snakemake("--unlock").returncode == 0
+    runs.hold("no-status")
+    second = runs.start("allocation")
+    wait_until(lambda: "may still be running" in second.text(), 60, "the run says that squeue failed")
+    runs.release("no-status")
+    wait_until(lambda: cluster.states("ladder", runs.folder).count("RUNNING") == 4, 120, "two copies of each")
+    runs.release("ladder@de.after")
+    runs.release("ladder@ru")
+    fault.is_over(second, "both copies run to their end and write the same files, each whole")
+    assert cluster.states("ladder", runs.folder) == ["COMPLETED"] * 4
+
+
+@pytest.mark.cluster
+def test_a_full_disk(cluster, runs, fault):
+    """The folder of one language is a file system of 16 KiB, until its job has failed."""
+    small = runs.folder / "results/vocabularies/ru"
+    small.mkdir(parents=True)
+    command("mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small)
+    try:
+        run = runs.start("allocation")
+        fault.strikes("the folder that a job writes to is a full file system, enlarged once the job has failed")
+        wait_until(has_failed(cluster, runs, "FAILED"), 120, "no space left")
+        assert not list(small.glob("points/*.tsv"))
+        command("mount", "-o", "remount,size=50m", small)
+        fault.is_over(run, "FAILED with 'No space left on device', submitted again, COMPLETED")
+        assert "No space left on device" in run.text()
+    finally:
+        command("umount", small)
+
+
+@pytest.mark.cluster
+def test_two_runs_in_one_folder(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    first = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("a second Snakemake is started in the folder")
+    second = runs.start("allocation")
+    assert second.wait(60) == 1
+    assert "LockException" in second.text()
+    runs.release("ladder@ru")
+    fault.is_over(first, "the second ends at once with LockException, the first goes on")
+    assert [later.id for later in cluster.jobs("ladder", runs.folder, "ru")] == [job.id]
