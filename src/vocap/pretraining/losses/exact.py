@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from vocap.errors import UsageError
 from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.kernels import block_loss, chunks, compiled_softmax_rule, softmax_rule
+from vocap.pretraining.losses.kernels import block_loss, can_compile, chunks, compiled_softmax_rule, softmax_rule
 
 HELD = 2**28  # bytes of scores that exact_loss holds at once
 
@@ -30,7 +30,7 @@ class FullSoftmax(Loss):
 
 
 def _kernel(kernel: str, device: str) -> str:
-    if kernel == "auto" and device == "cuda":
+    if kernel == "auto" and can_compile(device):
         return "compiled"
     if kernel == "auto":
         return "torch" if hasattr(F, "linear_cross_entropy") else "chunked"

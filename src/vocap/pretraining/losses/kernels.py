@@ -6,6 +6,7 @@ is some rows of h against all rows of W or some of them, and a rule turns its lo
 """
 
 import functools
+import importlib.util
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -89,6 +90,16 @@ def compiled_softmax_rule() -> Rule:
         return loss, gradient.to(logits.dtype), gradient.sum(0)
 
     return torch.compile(rule, dynamic=True)
+
+
+def fastest_softmax_rule(device: str) -> Rule:
+    """The compiled rule on a GPU whose torch can compile, else the plain one."""
+    return compiled_softmax_rule() if can_compile(device) else softmax_rule
+
+
+def can_compile(device: str) -> bool:
+    """Whether torch.compile has what it needs for this kind of device, without a compiler of the system."""
+    return device == "cuda" and importlib.util.find_spec("triton") is not None
 
 
 def block_loss(hidden: Tensor, weight: Tensor, bias: Tensor, blocks: Sequence[Block], rule: Rule) -> Tensor:

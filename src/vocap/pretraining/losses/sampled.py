@@ -8,7 +8,7 @@ from torch import Tensor
 
 from vocap.pretraining.index import NeighbourIndex
 from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.kernels import Block, block_loss, softmax_rule
+from vocap.pretraining.losses.kernels import Block, block_loss, fastest_softmax_rule
 from vocap.pretraining.ranks import gather_ids
 
 LOGITS = 2**28  # logits held at once, at most
@@ -40,7 +40,8 @@ class CandidateLoss(Loss):
             for a in range(start, stop, step):
                 b = min(stop, a + step)
                 blocks.append(Block(a, b, places[a - start : b - start], local))
-        loss = block_loss(hidden, self.gather(weight, union), bias.index_select(0, union), blocks, softmax_rule)
+        rule = fastest_softmax_rule(hidden.device.type)
+        loss = block_loss(hidden, self.gather(weight, union), bias.index_select(0, union), blocks, rule)
         return LossOutput(loss, count, sum(len(columns) for columns in chosen) / groups)
 
     def drawn_uniformly(self, count: int) -> Tensor:
