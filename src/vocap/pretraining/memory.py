@@ -20,7 +20,7 @@ def estimate_memory(
 
     `sequences` blocks of `shape.positions` tokens and `masked` targets in a micro-batch; `half`: products run in
     bfloat16. Weights, gradients and both moments of Adam are float32. The head's share is its logits and the rows
-    of W that it copies; |V'| of k-NN is taken as large as k and the targets allow. A rough figure: leave some room.
+    of W that it copies; |V'| of k-NN is taken as large as k and the targets allow. A rough figure: leave room.
     """
     parameters = count_parameters(shape, vocabulary)
     width = 2 if half else FLOAT
