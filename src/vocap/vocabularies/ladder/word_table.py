@@ -39,9 +39,9 @@ class WordTable:
         if not lines:
             return
         points = np.frombuffer(bytearray(("\n".join(lines) + "\n").encode("utf-32-le")), np.int32)
-        self._reserve(np.count_nonzero((points == _SPACE) | (points == _LINE)), len(points))
+        self.reserve(np.count_nonzero((points == _SPACE) | (points == _LINE)), len(points))
         column = -1 if text is None else TEXTS + text
-        self.known = count_words(points, cut, trained, column, self.counts, self.known, *self._table())
+        self.known = count_words(points, cut, trained, column, self.counts, self.known, *self.arrays())
 
     def character_counts(self) -> np.ndarray:
         """Occurrences of each code point in trained lines, int64 [0x110000]."""
@@ -51,17 +51,17 @@ class WordTable:
         """Put `replacement` for each code point that is not `kept` (bool [0x110000]); equal words become one."""
         words, characters = measure_replaced(self.store, self.bounds, self.known, kept)
         if words:
-            self._reserve(words, characters)
-            self.known = replace_characters(kept, replacement, self.counts, self.known, *self._table())
+            self.reserve(words, characters)
+            self.known = replace_characters(kept, replacement, self.counts, self.known, *self.arrays())
 
     def big_endian(self, word: int) -> bytes:
         """The text of a word as bytes that sort like it."""
         return self.store[self.bounds[word] : self.bounds[word + 1]].astype(">i4").tobytes()
 
-    def _table(self) -> tuple[np.ndarray, ...]:
+    def arrays(self) -> tuple[np.ndarray, ...]:
         return self.store, self.bounds, self.hashes, self.slots
 
-    def _reserve(self, words: int, characters: int) -> None:
+    def reserve(self, words: int, characters: int) -> None:
         """Room for so many more words and characters."""
         needed = int(self.bounds[self.known]) + characters
         if needed > len(self.store):
