@@ -17,6 +17,7 @@ def sample_arguments(wildcards):
     """The options of `vocap sample`, but for the files: Snakemake watches no parameter that depends on input or output."""
     limits = options(
         max_sentences=SETTINGS.corpora.max_sentences,
+        max_characters=SETTINGS.corpora.max_characters,
         scan_bytes=SETTINGS.corpora.scan_bytes,
         seed=SETTINGS.seed,
     )

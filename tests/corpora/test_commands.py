@@ -54,6 +54,16 @@ def test_from_files_to_a_mix(tmp_path, text):
     assert (tmp_path / "mix.txt").read_bytes().count(b"\n") == 2001
 
 
+def test_a_limit_in_characters_is_kept_and_said(tmp_path):
+    (tmp_path / "long.txt").write_text("".join(f"{number} {'x' * 990}\n" for number in range(1000, 1200)))
+    done = vocap(*sample_words(tmp_path, "--max-characters", 100_000, tmp_path / "long.txt"))
+    assert done.returncode == 0 and "100 lines left out: more than --max-characters" in done.stderr
+    stats = json.loads((tmp_path / "stats.json").read_text())
+    assert (stats["valid"], stats["n"], stats["left_out"], stats["kept"]) == (200, 200, 100, 100)
+    refused = vocap(*sample_words(tmp_path, "--max-characters", 99_999, tmp_path / "long.txt"))
+    assert refused.returncode == 2 and "100000" in refused.stderr
+
+
 def test_a_beginning_of_unknown_length_is_weighed_as_it_is_and_said(tmp_path, text):
     assert vocap(*sample_words(tmp_path, text)).returncode == 0
     stats = json.loads((tmp_path / "stats.json").read_text()) | {"complete": False, "total_bytes": None}

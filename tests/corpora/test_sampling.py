@@ -101,6 +101,29 @@ def test_heldout_count_is_the_contract_s():
     assert {kept: heldout_count(kept) for kept in shares} == shares
 
 
+def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
+    pick = random.Random(5)
+    lines = ["ж" * pick.randint(1, 99) + str(number) for number in range(3000)]
+    (tmp_path / "a").write_text("\n".join(lines + lines[:50]) + "\n", "utf-8")
+    corpus = Corpus([str(tmp_path / "a")], Layout.parse("text"), None)
+    everything = sum(map(len, lines))
+    for limit in (None, everything, everything // 2, everything // 7, 50):
+        sample = draw_sample(corpus, 10**6, 1, max_characters=limit)
+        kept = [line.decode() for line in sample.train + sample.heldout]
+        assert sample.counts["duplicates"] == 50 and sample.counts["valid"] == 3050
+        assert sample.counts["left_out"] == 3000 - len(kept) == 3000 - sample.counts["kept"]
+        size = sum(map(len, kept))
+        if limit is None or limit >= everything:
+            assert sorted(kept) == sorted(lines)
+            continue
+        assert limit - 110 < size <= limit
+        place = {line.encode(): number for number, line in enumerate(lines)}
+        assert [place[line] for line in sample.train] == sorted(place[line] for line in sample.train)
+        if len(kept) > 100:  # not the beginning, and neither the short lines nor the long ones
+            assert 1300 < np.mean([place[line.encode()] for line in kept]) < 1700
+            assert abs(size / len(kept) - everything / 3000) < 3
+
+
 def test_no_line_is_in_both_parts_by_content(tmp_path):
     (tmp_path / "a").write_bytes(b"".join(b"%d\n" % (number % 90) for number in range(5000)))
     for seed in range(5):

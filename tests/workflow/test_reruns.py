@@ -86,6 +86,7 @@ def test_a_changed_corpus_file_reruns_its_language_and_what_joins_it(finished):
     "edit",
     [
         {"max_sentences": 300},
+        {"max_characters": 100_000},
         {"scan_bytes": 5000},
         {"sources": {"made": {"path": "text/{lang}.txt", "format": "tsv:1"}}},
         {"sources": {"made": {"path": "text/{lang}.txt", "split_sentences": True}}},

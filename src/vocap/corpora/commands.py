@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import VocapError
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,11 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles.")
 @click.option("--escaped-newlines", is_flag=True, help="A backslash and an n stand for a line end.")
 @click.option("--max-sentences", type=click.IntRange(min=1), default=1_000_000, show_default=True)
+@click.option(
+    "--max-characters",
+    type=click.IntRange(min=MIN_CHARACTERS),
+    help="Keep as many of the sampled lines as hold no more.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option("--scan-bytes", type=click.IntRange(min=1), help="Read no more than this of the files as stored.")
 @click.option("--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json.")
@@ -58,6 +64,7 @@ def sample(
     split_sentences: bool,
     escaped_newlines: bool,
     max_sentences: int,
+    max_characters: int | None,
     seed: int,
     scan_bytes: int | None,
     allow_empty: bool,
@@ -80,7 +87,7 @@ def sample(
     try:
         check_present(language, files)
         corpus = Corpus(files, parsed, scan_bytes)
-        drawn = draw_sample(corpus, max_sentences, seed, _progress(language))
+        drawn = draw_sample(corpus, max_sentences, seed, _progress(language), max_characters)
         if not drawn.counts["kept"]:
             found = ", ".join(
                 f"{drawn.counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
@@ -104,6 +111,8 @@ def sample(
             language, f"{summary['read']:,}", about,
             *(f"{summary[name]:,}" for name in ("kept", "train", "heldout")),
         )  # fmt: skip
+        if summary["left_out"]:
+            log.info("%s: %s lines left out: more than --max-characters", language, f"{summary['left_out']:,}")
 
 
 def _is_empty(files: tuple[str, ...]) -> bool:
@@ -114,7 +123,18 @@ def _is_empty(files: tuple[str, ...]) -> bool:
 def _stats(language: str, source: str, drawn, corpus, missing: str | None) -> dict:
     """The contents of stats.json; docs/corpora.md explains each."""
     counts = drawn.counts
-    names = ("read", "kept", "train", "heldout", "empty", "overlong", "invalid_utf8", "duplicates", "no_field")
+    names = (
+        "read",
+        "kept",
+        "train",
+        "heldout",
+        "empty",
+        "overlong",
+        "invalid_utf8",
+        "duplicates",
+        "left_out",
+        "no_field",
+    )
     return {
         "language": language,
         "source": source,

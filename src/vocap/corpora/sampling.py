@@ -128,6 +128,16 @@ def heldout_count(kept: int) -> int:
     return min(10_000, max(-(-kept // 100), min(500, kept // 10)), kept // 2)
 
 
+def limit_characters(lines: list[bytes], limit: int | None, seed: int) -> list[bytes]:
+    """As many lines, drawn at random, as hold no more than `limit` characters, in their order; None: all."""
+    if limit is None or sum(map(len, lines)) <= limit:  # a character has a byte at least
+        return lines
+    characters = np.fromiter((len(line.decode()) for line in lines), np.int64, len(lines))
+    order = np.random.Generator(np.random.PCG64([seed, 2])).permutation(len(lines))
+    fitting = np.searchsorted(np.cumsum(characters[order]), limit, side="right")
+    return [lines[index] for index in np.sort(order[:fitting]).tolist()]
+
+
 @dataclass
 class Sample:
     r"""Lines (bytes without `\n`) in corpus order, and the counts of `stats.json`."""
@@ -142,13 +152,15 @@ def draw_sample(
     max_sentences: int,
     seed: int,
     progress: Callable[[TextFile, int], None] = lambda file, read: None,
+    max_characters: int | None = None,
 ) -> Sample:
     """A uniform sample of the valid lines of `files`, read once, cut into train and held-out lines by content.
 
     Memory: `max_sentences` times (line length + 200 bytes): 350 MB for a million lines of 140 bytes, never more
     than 4.5 GB for a million; the files may be of any size. Of equal lines in the sample the first stays, so no
-    line is in both parts. `progress` is told of the file and the lines read after every block. Raises VocapError
-    for a file in which more than a tenth of the lines are not UTF-8.
+    line is in both parts. Where the lines hold more than `max_characters`, a uniform sample of them does not.
+    `progress` is told of the file and the lines read after every block. Raises VocapError for a file in which more
+    than a tenth of the lines are not UTF-8.
     """
     reservoir = Reservoir(max_sentences, seed)
     lines: list[bytes] = []
@@ -192,7 +204,8 @@ def draw_sample(
 
     if reservoir.seen > max_sentences:
         lines = [lines[slot] for slot in np.argsort(np.array(order, np.int64)).tolist()]
-    kept = list(dict.fromkeys(lines))
+    distinct = list(dict.fromkeys(lines))
+    kept = limit_characters(distinct, max_characters, seed)
     generator = np.random.Generator(np.random.PCG64([seed, 1]))
     out = np.zeros(len(kept), bool)
     out[generator.choice(len(kept), heldout_count(len(kept)), replace=False)] = True
@@ -201,7 +214,8 @@ def draw_sample(
         heldout=[line for line, held in zip(kept, out, strict=True) if held],
     )
     counts["valid"] = reservoir.seen
-    counts["duplicates"] = len(lines) - len(kept)
+    counts["duplicates"] = len(lines) - len(distinct)
+    counts["left_out"] = len(distinct) - len(kept)
     counts["kept"], counts["train"], counts["heldout"] = len(kept), len(sample.train), len(sample.heldout)
     sample.counts = counts
     return sample

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from vocap.corpora import MIN_CHARACTERS
+
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
 
 
@@ -101,6 +103,11 @@ class Corpora(BaseModel):
     languages: dict[str, str] = Field({}, description="language: name of its source")
     sources: dict[str, Source | None] = Field({}, description="the sources, by name")
     max_sentences: int = Field(1_000_000, ge=20, description="valid lines sampled of each language")
+    max_characters: int | None = Field(
+        100_000_000,
+        ge=MIN_CHARACTERS,
+        description="characters that the sample of a language holds at most; null: no limit",
+    )
     scan_bytes: int | None = Field(
         None, ge=1, description="bytes of a language's files, as stored, to read; the rest is extrapolated"
     )
