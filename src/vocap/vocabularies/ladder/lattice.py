@@ -61,7 +61,11 @@ def build_lattice(
 
 def select(lattice: Lattice, renumber: np.ndarray, alive: int) -> Lattice:
     """Keep the edges of pieces whose new number is not negative; numbers from `alive` on become unknown nodes."""
-    return Lattice(*select_edges(lattice.first, lattice.piece, lattice.length, renumber, np.int32(alive)))
+    piece, length = np.empty_like(lattice.piece), np.empty_like(lattice.length)
+    first = select_edges(lattice.first, lattice.piece, lattice.length, renumber, np.int32(alive), piece, length)
+    for kept in (piece, length):  # what was not written to has taken no memory, and is given back without a copy
+        kept.resize(first[-1], refcheck=False)
+    return Lattice(first, piece, length)
 
 
 @kernel("int32[::1](int64, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1])")
@@ -125,12 +129,11 @@ def fill_edges(first, number, unknown, text, start, size_of, order, left, right,
     return piece, length, place
 
 
-@kernel("Tuple((int32[::1], int32[::1], uint8[::1]))(int32[::1], int32[::1], uint8[::1], int32[::1], int32)")
-def select_edges(first, piece, length, renumber, alive):
+@kernel("int32[::1](int32[::1], int32[::1], uint8[::1], int32[::1], int32, int32[::1], uint8[::1])")
+def select_edges(first, piece, length, renumber, alive, new_piece, new_length):
+    """Fill `new_piece` and `new_length` from their beginnings; returns where the edges of each position begin."""
     size = first.size - 1
     new_first = np.empty(size + 1, np.int32)
-    new_piece = np.empty(piece.size, np.int32)
-    new_length = np.empty(piece.size, np.uint8)
     kept = index(0)
     for place in range(size):
         begin = kept
@@ -151,4 +154,4 @@ def select_edges(first, piece, length, renumber, alive):
         if kept > begin:
             new_length[begin] |= FIRST
     new_first[size] = kept
-    return new_first, new_piece[:kept].copy(), new_length[:kept].copy()
+    return new_first
