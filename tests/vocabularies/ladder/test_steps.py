@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from vocap.vocabularies.ladder import descent
-from vocap.vocabularies.ladder.expectation import add_expected, log_sum_exp
 from vocap.vocabularies.ladder.finalisation import finalise
+from vocap.vocabularies.ladder.log_domain import add_expected, log_sum_exp, occurrences
 from vocap.vocabularies.ladder.seeds import find_seeds
 from vocap.vocabularies.ladder.sizes import train_sizes
 from vocap.vocabularies.ladder.suffixes import common_prefixes, seed_text, suffix_array
@@ -47,7 +47,8 @@ def test_add_expected_rounds_like_the_library():
     for total, marginal in zip(totals.astype(f32), marginals.astype(f32), strict=True):
         times = f32(random_.integers(1, 50_000))
         expected = f32(float(total) + float(times) * math.exp(float(marginal)))
-        assert add_expected(total, times, marginal) == expected, (total, times, marginal)
+        about = occurrences(times, marginal)
+        assert add_expected(total, times, marginal, about) == expected, (total, times, marginal)
 
 
 def test_suffixes_are_sorted_and_their_prefixes_counted():

@@ -7,7 +7,7 @@ from the rung whose next pruning would go below that, by a pruning of its own an
 branch).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,11 +95,16 @@ def log_probabilities(weights: np.ndarray) -> np.ndarray:
     return (np.log(values.astype(np.float64)) - np.float32(np.log(np.float64(total)))).astype(np.float32)
 
 
-def descend(corpus: Corpus, state: State, sizes: Sequence[int]) -> Iterator[Departure]:
-    """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first."""
+def descend(
+    corpus: Corpus, state: State, sizes: Sequence[int], expect: Callable = expected_counts
+) -> Iterator[Departure]:
+    """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first.
+
+    `expect`: `expected_counts` with its options.
+    """
     waiting = sorted(sizes)
     while waiting:
-        state = expectation_maximisation(corpus, state)
+        state = expectation_maximisation(corpus, state, expect)
         while waiting and len(state.ids) <= desired_size(waiting[-1]):
             yield Departure(waiting.pop(), state, None)
         if not waiting:
@@ -112,19 +117,22 @@ def descend(corpus: Corpus, state: State, sizes: Sequence[int]) -> Iterator[Depa
         state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]])
 
 
-def depart(corpus: Corpus, departure: Departure) -> State:
+def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_counts) -> State:
     """The last state of a size: a branch is pruned to its own size and gets its own EM."""
     state, chosen = departure.state, departure.chosen
     if chosen is None:
         return state
-    return expectation_maximisation(corpus, reduce(corpus, state, chosen, state.scores[chosen]), last=True)
+    pruned = reduce(corpus, state, chosen, state.scores[chosen])
+    return expectation_maximisation(corpus, pruned, expect, last=True)
 
 
-def expectation_maximisation(corpus: Corpus, state: State, last: bool = False) -> State:
+def expectation_maximisation(
+    corpus: Corpus, state: State, expect: Callable = expected_counts, last: bool = False
+) -> State:
     """Two rounds of E and M step; pieces hardly expected are dropped, from the lattices too unless `last`."""
     for iteration in range(1, SUB_ITERATIONS + 1):
         kept, scores = maximise(
-            expected_counts(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
+            expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
         )
         if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
             raise VocapError("every piece is expected less than 0.5 times; train on more lines")

@@ -1,7 +1,9 @@
 """Every size of a corpus: its model and its ALP, or why there is none."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -9,7 +11,8 @@ from vocap.vocabularies.alp import average_log_probability
 from vocap.vocabularies.characters import COVERAGE
 from vocap.vocabularies.curve import Point
 from vocap.vocabularies.ladder import descent
-from vocap.vocabularies.ladder.expectation import UNKNOWN_PENALTY
+from vocap.vocabularies.ladder.crew import Crew
+from vocap.vocabularies.ladder.expectation import UNKNOWN_PENALTY, expected_counts
 from vocap.vocabularies.ladder.finalisation import META_COUNT, FinalPieces, finalise
 from vocap.vocabularies.ladder.model_writer import model_bytes
 from vocap.vocabularies.ladder.segmentation import encoder_counts
@@ -29,11 +32,12 @@ def train_sizes(
     sizes: Sequence[int],
     coverage: float = COVERAGE,
     threads: int = 1,
+    arithmetic: str = "exact",
 ) -> Iterator[Rung]:
     """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
 
-    Each is what `vocap train` gives for that size, in reach and in reason. ALP is counted on the texts `train` and
-    `heldout` of `words`.
+    Each is what `vocap train` gives for that size, in reach and in reason, if `arithmetic` is exact; `fast` is
+    near it. ALP is counted on the texts `train` and `heldout` of `words`.
     """
     if not words.required:
         reason = "no text: symbols only" if words.trained else "no text"
@@ -48,44 +52,42 @@ def train_sizes(
     if not reachable:
         return
     corpus, state = descent.seed(words)
+    with ThreadPoolExecutor(threads) as pool:
+        expect = partial(expected_counts, crew=Crew(threads, pool), arithmetic=arithmetic)
+        departures = descent.descend(corpus, state, reachable, expect)
+        del state
 
-    def finish(departure: descent.Departure) -> Rung:
-        return _finish(words, corpus, departure, coverage)
+        def finish(departure: descent.Departure) -> Rung:
+            return _finish(words, corpus, departure, coverage, expect)
 
-    departures = descent.descend(corpus, state, reachable)
-    del state
-    if threads == 1:
-        yield from map(finish, departures)
-    else:
-        yield from _in_threads(finish, departures, threads)
+        yield from map(finish, departures) if threads == 1 else _in_threads(finish, departures, pool, threads)
 
 
-def _in_threads(finish: Callable, departures: Iterator, threads: int) -> Iterator[Rung]:
-    """The descent in one thread, the sizes that have left it in the others.
+def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads: int) -> Iterator[Rung]:
+    """The descent in one thread, the sizes that have left it in the others; who is free helps with an E step.
 
     The descent waits where many sizes do, as each holds the lattices of its rung.
     """
-    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-
-    with ThreadPoolExecutor(threads) as pool:
-        step = pool.submit(next, departures, None)
-        running = {step}
-        while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done - {step}:
-                yield future.result()
-            if step in done:
-                departure, step = step.result(), None
-                descending = departure is not None
-                if descending:
-                    running.add(pool.submit(finish, departure))
-            if step is None and descending and len(running) < 3 * threads:
-                step = pool.submit(next, departures, None)
-                running.add(step)
+    step = pool.submit(next, departures, None)
+    running = {step}
+    while running:
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        for future in done - {step}:
+            yield future.result()
+        if step in done:
+            departure, step = step.result(), None
+            descending = departure is not None
+            if descending:
+                running.add(pool.submit(finish, departure))
+        if step is None and descending and len(running) < 3 * threads:
+            step = pool.submit(next, departures, None)
+            running.add(step)
 
 
-def _finish(words: WordTypes, corpus: descent.Corpus, departure: descent.Departure, coverage: float) -> Rung:
-    state = descent.depart(corpus, departure)
+def _finish(
+    words: WordTypes, corpus: descent.Corpus, departure: descent.Departure, coverage: float, expect: Callable
+) -> Rung:
+    state = descent.depart(corpus, departure, expect)
     pieces = finalise(departure.size, state.ids, state.scores, corpus.required, corpus.alphabetical)
     if pieces.size < departure.size:
         return Rung(Point(departure.size, status=f"too little text: at most {pieces.size} pieces"), None)
