@@ -35,6 +35,8 @@ VERBS = {
     "evaluate": "vocap.tokenizers.output_commands:evaluate",
     # report
     "report": "vocap.report.commands:report",
+    # all stages
+    "plan": "vocap.plan.commands:plan",
 }
 
 

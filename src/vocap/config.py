@@ -1,9 +1,12 @@
 """The configuration: one typed section a stage, checked as a whole before anything runs."""
 
+import copy
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vocap.allocation.settings import Allocation
@@ -59,6 +62,37 @@ def load(config: Mapping[str, Any]) -> Settings:
     if mistakes:
         raise UsageError("the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in mistakes))
     return settings
+
+
+def read_files(paths: Iterable[str | os.PathLike]) -> dict[str, Any]:
+    """YAML files merged key by key, later ones over earlier ones, as Snakemake merges `--configfile`.
+
+    Raises UsageError for a file that is not there, or is no YAML map.
+    """
+    merged: dict[str, Any] = {}
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as file:
+                content = yaml.safe_load(file)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "not UTF-8"
+            raise UsageError(
+                f"{path}: {reason}; name a configuration file, and call from the project's root"
+            ) from None
+        except yaml.YAMLError as error:
+            raise UsageError(f"{path}: not YAML: {error}") from None
+        if not isinstance(content, Mapping):
+            raise UsageError(f"{path}: not a map of keys to values; docs/configuration.md lists the keys")
+        _merge(merged, content)
+    return merged
+
+
+def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> None:
+    for key, value in changes.items():
+        if isinstance(value, Mapping) and isinstance(base.get(key), dict):
+            _merge(base[key], value)
+        else:
+            base[key] = copy.deepcopy(value)
 
 
 def _without_nulls(value: Any) -> Any:

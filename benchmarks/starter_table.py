@@ -1,0 +1,48 @@
+"""The table of the starter corpus that `vocap plan` forecasts from, out of a finished default run.
+
+    python benchmarks/starter_table.py [RESULTS] > src/vocap/plan/starter.tsv
+
+A row for each language: `lines` and `bytes` of its merged text, `reach`, the largest vocabulary that SentencePiece
+says its text can give (the largest trained, where all were), and the lines of each package before merging.
+"""
+
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+from vocap.corpora.settings import PACKAGES
+from vocap.tsv import read_tsv, table_lines
+
+
+def reach(curve: Path) -> int:
+    """From the reason that the curve gives for its first size out of reach."""
+    best = 0
+    for row in read_tsv(curve, ("size", "status")):
+        limit = re.search(r"at most (\d+) pieces", row["status"])
+        best = max(best, int(limit[1]) if limit else int(row["size"]) * (row["status"] == "ok"))
+    return best
+
+
+def main() -> None:
+    results = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
+    lines = {
+        package: Counter(
+            row["language"] for row in read_tsv(results / f"corpora/starter/messages/{package}.tsv", ("language",))
+        )
+        for package in PACKAGES
+    }
+    rows = []
+    for path in sorted(results.glob("corpora/*/stats.json")):
+        stats = json.loads(path.read_text("utf-8"))
+        lang = stats["language"]
+        highest = reach(results / f"vocabularies/{lang}/curve.tsv")
+        rows.append(
+            [lang, stats["read"], stats["bytes"], highest, *(lines[package][lang] for package in PACKAGES)]
+        )
+    sys.stdout.writelines(table_lines(["language", "lines", "bytes", "reach", *PACKAGES], rows))
+
+
+if __name__ == "__main__":
+    main()

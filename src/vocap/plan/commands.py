@@ -1,0 +1,117 @@
+"""`vocap plan`."""
+
+import json
+import os
+from contextlib import chdir
+from pathlib import Path
+
+import click
+
+from vocap.errors import UsageError, VocapError
+
+CONFIG = ("config/sources.yaml", "config/config.yaml")  # as in the Snakefile
+
+
+@click.command()
+@click.option(
+    "--configfile",
+    "configfiles",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Merged over config/config.yaml, as by Snakemake.",
+)
+@click.option(
+    "--cores", type=click.IntRange(min=1), help="Of the machine that runs it.  [default: this machine's]"
+)
+@click.option("--profile", type=click.Choice(["slurm"]), help="Forecast a run through SLURM instead.")
+@click.option(
+    "--jobs", "places", type=click.IntRange(min=1), default=100, show_default=True, help="At once, on SLURM."
+)
+@click.option("--compare", is_flag=True, help="Hold the forecast against the finished run in this folder.")
+@click.option("--refit", type=click.Path(path_type=Path), help="Write coefficients fitted on RUNS to this file.")
+@click.option(
+    "--costs", "costs_file", type=click.Path(path_type=Path), help="Coefficients other than the package's."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
+def plan(configfiles, cores, profile, places, compare, refit, costs_file, as_json, runs):
+    """Say what a configuration will cost, before anything runs: jobs, time, memory, disk.
+
+    Call it in the project's root. Numbers come from the cost model of docs/plan.md. RUNS are for --refit: folders
+    of finished runs, each with its config/, results/ and logs/ (this folder, if none is named).
+    """
+    from vocap.plan import forecast, writing
+    from vocap.plan.costs import read_costs
+
+    if runs and not refit:
+        raise click.UsageError("folders of runs are for --refit")
+    if sum((compare, bool(refit), profile is not None)) > 1:
+        raise click.UsageError("--compare, --refit and --profile exclude each other")
+    cores = cores or len(os.sched_getaffinity(0))
+    costs = read_costs(costs_file)
+    if refit:
+        _refit(refit, runs or (Path(),), configfiles, cores, costs)
+        return
+    settings = _settings(configfiles)
+    if compare:
+        from vocap.plan.compare import compare as hold_against
+
+        expected = forecast.make_forecast(settings, costs)
+        comparison = hold_against(expected, Path())
+        clock_s = forecast.local_schedule(expected, costs, cores).wall_s
+        show = writing.comparison_json if as_json else writing.comparison_text
+        content = show(comparison, clock_s, cores)
+    else:
+        expected = forecast.make_forecast(settings, costs, Path("results"))
+        if profile:
+            schedule = forecast.cluster_schedule(expected, costs, places)
+        else:
+            schedule = forecast.local_schedule(expected, costs, cores)
+        if as_json:
+            content = forecast.as_json(expected, costs, schedule)
+        else:
+            content = writing.forecast_text(expected, costs, schedule, places if profile else cores, profile)
+    click.echo(json.dumps(content, ensure_ascii=False, indent=1) if as_json else content)
+
+
+def _settings(configfiles):
+    from vocap.config import load, read_files
+
+    return load(read_files([*CONFIG, *configfiles]))
+
+
+def _refit(output, folders, configfiles, cores, costs) -> None:
+    """Fit on finished runs; each is read in its own folder, so that the paths of its configuration hold."""
+    from vocap.files import write_text
+    from vocap.plan.costs import as_yaml
+    from vocap.plan.fitting import Run, refit
+    from vocap.plan.forecast import make_forecast
+    from vocap.plan.measured import busy_share, measure, processor_name
+
+    configfiles = [path.absolute() for path in configfiles]
+    fitted, sources = [], []
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"{folder}: no such folder; name the root of a finished run")
+        with chdir(folder):
+            expected = make_forecast(_settings(configfiles), costs, Path("results"))
+            measured = measure(expected.jobs, Path())
+        if len(measured) < len(expected.jobs):
+            missing = [job.name for job in expected.jobs if job.name not in measured]
+            raise VocapError(
+                f"{folder}/logs/benchmarks: {len(missing)} jobs have no file, the first is {missing[0]}.tsv; "
+                "let the run finish, and name the configuration that it ran with"
+            )
+        fitted.append(Run(expected.jobs, measured, expected.texts, cores))
+        busy = busy_share(expected.jobs, measured)
+        sources.append(
+            f"{len(measured)} jobs, {cores} cores of {processor_name()}, computing {busy:.0%} of their time"
+        )
+        if busy < 0.9:
+            click.echo(
+                f"{folder}: its jobs computed {busy:.0%} of their time only: other programs ran beside it, "
+                "and times by the clock will be too long",
+                err=True,
+            )
+    write_text(output, as_yaml(refit(costs, fitted, sources)))
+    click.echo(f"{output}: coefficients of {len(folders)} runs; use them with --costs {output}", err=True)

@@ -1,0 +1,94 @@
+"""The whole forecast: every job's cost, sums by stage, and the time on so many cores or cluster places."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from vocap.config import Settings
+from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
+from vocap.plan.jobs import Job, list_jobs
+from vocap.plan.schedule import Schedule, simulate
+from vocap.plan.texts import Text, estimate_texts
+
+FAR = 3.0  # times the largest job of the fit: beyond, say so
+STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning", "report")
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Jobs with their costs (by name), and what they rest on."""
+
+    jobs: Sequence[Job]
+    costs: dict[str, Cost]
+    texts: dict[str, Text]
+
+    def stages(self) -> dict[str, tuple[int, Cost]]:
+        """Number of jobs and cost of each stage that has jobs, in the workflow's order."""
+        grouped = {stage: [self.costs[job.name] for job in self.jobs if job.stage == stage] for stage in STAGES}
+        return {stage: (len(costs), total(costs)) for stage, costs in grouped.items() if costs}
+
+    def total(self) -> Cost:
+        return total(self.costs.values())
+
+
+def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
+    """The rules with jobs that lie far outside the runs of the fit: how many times its largest, by their own."""
+    found: dict[str, float] = {}
+    for job in forecast.jobs:
+        for name, most in costs.rules[job.rule].seen.items():
+            times = job.features.get(name, 0.0) / most if most else 0.0
+            if times > FAR:
+                found[job.rule] = max(found.get(job.rule, 0.0), times)
+    return found
+
+
+def make_forecast(settings: Settings, costs: Costs, results: Path | None = None) -> Forecast:
+    """The forecast of a configuration, every job counted, whether its outputs are there or not.
+
+    With `results`, text is counted as an earlier run in that folder counted it.
+    """
+    texts = estimate_texts(settings, results)
+    jobs = list_jobs(settings, texts, reach_of(texts, costs))
+    return Forecast(jobs, {job.name: cost_of(job, costs) for job in jobs}, texts)
+
+
+def local_schedule(forecast: Forecast, costs: Costs, cores: int) -> Schedule:
+    """On one machine: Snakemake's start, then the jobs on `cores` cores, each with Snakemake's time around it."""
+    return _schedule(forecast, costs, "local", cores)
+
+
+def cluster_schedule(forecast: Forecast, costs: Costs, places: int) -> Schedule:
+    """On a cluster that runs `places` jobs at once and has them waiting no longer than an idle SLURM does."""
+    return _schedule(forecast, costs, "slurm", places)
+
+
+def _schedule(forecast: Forecast, costs: Costs, engine: str, places: int) -> Schedule:
+    overhead = costs.overhead[engine]
+    schedule = simulate(
+        forecast.jobs,
+        {name: cost.wall_s + overhead.job_s for name, cost in forecast.costs.items()},
+        {name: cost.memory_mb for name, cost in forecast.costs.items()},
+        places,
+        threads=engine == "local",
+        submit_s=overhead.submit_s,
+    )
+    before = overhead.start_s + overhead.planning_s * len(forecast.jobs)
+    return Schedule(schedule.wall_s + before, schedule.longest_chain_s + before, schedule.memory_mb)
+
+
+def as_json(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict:
+    """The forecast as plain values: `stages`, `rules`, `total`, `schedule`, and the texts it rests on."""
+    rules = list(dict.fromkeys(job.rule for job in forecast.jobs))
+
+    def part(jobs: Sequence[Job]) -> dict:
+        return {"jobs": len(jobs), **asdict(total(forecast.costs[job.name] for job in jobs))}
+
+    return {
+        "stages": {stage: {"jobs": count, **asdict(cost)} for stage, (count, cost) in forecast.stages().items()},
+        "rules": {rule: part([job for job in forecast.jobs if job.rule == rule]) for rule in rules},
+        "total": part(forecast.jobs),
+        "schedule": asdict(schedule),
+        "beyond_fit": beyond_fit(forecast, costs),
+        "texts": {lang: asdict(text) for lang, text in forecast.texts.items()},
+        "fitted_on": costs.fitted_on,
+    }

@@ -1,0 +1,250 @@
+"""The jobs that a configuration leads to, one for each job of the workflow, and what decides their cost.
+
+A stage adds its jobs by a function here and its coefficients in `costs.yaml`; a test holds the counts against
+Snakemake's own dry run.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vocap.config import Settings
+from vocap.corpora.mixing import BUCKET_BYTES, quotas
+from vocap.corpora.sources import Resolved, resolve_all
+from vocap.corpora.weights import sampling_probabilities
+from vocap.plan.texts import MB, Text
+from vocap.tokenizers.settings import File, Joint, Mono, Vocap
+
+JOINT_THREADS = 2  # as in rules/arguments.smk
+UNPLANNED = ("pretraining", "finetuning")  # stages whose jobs are not counted
+PARITY_LINES = 10_000  # of a language, as in rules/tokenizers.smk
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: `name` is the path of its benchmark file under `logs/benchmarks`, without `.tsv`.
+
+    `features` multiply the coefficients of `costs.yaml`, which says what each is; `after`: names of the jobs whose
+    outputs it reads; `outputs`: what it makes, under `results`; `priority`: as in the rule, higher first.
+    """
+
+    rule: str
+    name: str
+    features: Mapping[str, float]
+    after: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    threads: int = 1
+    priority: int = 0
+
+    @property
+    def stage(self) -> str:
+        return self.name.partition("/")[0]
+
+
+def list_jobs(settings: Settings, texts: Mapping[str, Text], reach: Mapping[str, float]) -> list[Job]:
+    """Every job of the whole workflow, each after those that it waits for.
+
+    `texts`: the run's languages (`estimate_texts`); `reach`: the largest vocabulary that each one's text gives.
+    """
+    reached = {lang: [size for size in settings.vocabularies.sizes if size <= reach[lang]] for lang in texts}
+    jobs = [
+        *corpora_jobs(settings, texts),
+        *vocabularies_jobs(settings, texts, reached),
+        *allocation_jobs(settings, reached),
+        *tokenizers_jobs(settings, texts),
+    ]
+    return [*jobs, report_job(settings, jobs, texts)]
+
+
+def corpora_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
+    sources = resolve_all(settings.corpora, [lang for lang in settings.selected() if lang.code in texts])
+    if any(source.starter for source in sources.values()):
+        yield from _starter_jobs(settings.corpora.starter.packages)
+    for lang, source in sources.items():
+        yield from _text_jobs(texts[lang], source)
+    samples = tuple(f"corpora/sample-{lang}" for lang in texts)
+    yield Job("weigh", "corpora/weigh", {"languages": len(texts)}, samples, ("corpora/weights.tsv",))
+    yield Job(
+        "mix",
+        "corpora/mix",
+        {
+            "mix_mb": mix_mb(settings, texts),
+            "bucket_mb": min(mix_mb(settings, texts), BUCKET_BYTES / MB),
+            "largest_mb": max((text.train_mb for text in texts.values()), default=0.0),
+            "train_mb": sum(text.train_mb for text in texts.values()),
+        },
+        (*samples, "corpora/weigh"),
+        ("corpora/mix.txt",),
+    )
+
+
+def _starter_jobs(packages: list[str]) -> Iterator[Job]:
+    folder = "corpora/starter"
+    for package in packages:
+        archive = {f"package {package}": 1.0}
+        yield Job(
+            "fetch_starter",
+            f"corpora/starter-fetch-{package}",
+            archive,
+            outputs=(f"{folder}/archives/{package}", f"{folder}/archives/{package}.json"),
+        )
+        yield Job(
+            "extract_starter",
+            f"corpora/starter-extract-{package}",
+            archive,
+            (f"corpora/starter-fetch-{package}",),
+            (f"{folder}/messages/{package}.tsv",),
+        )
+    yield Job(
+        "merge_starter",
+        "corpora/starter-merge",
+        {f"package {package}": 1.0 for package in packages},
+        tuple(f"corpora/starter-extract-{package}" for package in packages),
+        (f"{folder}/text",),
+    )
+
+
+def _text_jobs(text: Text, source: Resolved) -> Iterator[Job]:
+    before: tuple[str, ...] = ()
+    if source.starter:
+        before = ("corpora/starter-merge",)
+    elif source.url:
+        before = (f"corpora/download-{source.name}-{text.language}",)
+        path = f"corpora/downloads/{source.name}/{text.language}"
+        yield Job("download", before[0], {"stored_mb": text.stored_mb}, outputs=(path, f"{path}.json"))
+    yield Job(
+        "sample",
+        f"corpora/sample-{text.language}",
+        {
+            "read_mb": text.read_mb,
+            "kept_mb": text.kept * text.line_bytes / MB,
+            "kept_klines": text.kept / 1000,
+        },
+        before,
+        tuple(f"corpora/{text.language}/{name}" for name in ("train.txt", "heldout.txt", "stats.json")),
+    )
+
+
+def mix_mb(settings: Settings, texts: Mapping[str, Text]) -> float:
+    """Megabytes of the multilingual sample: each language's share (Equation 3), at its lines' mean length."""
+    by = settings.corpora.weights
+    facts = {language.code: language.facts for language in settings.selected()}
+    n = [
+        text.lines if by == "lines" else text.lines * text.line_bytes if by == "bytes" else float(facts[lang][by])
+        for lang, text in texts.items()
+    ]
+    if not any(n):
+        return 0.0
+    lines = quotas(settings.corpora.mix.sentences, sampling_probabilities(n, settings.corpora.mix.alpha))
+    return float(np.dot(lines, [text.line_bytes for text in texts.values()])) / MB
+
+
+def vocabularies_jobs(
+    settings: Settings, texts: Mapping[str, Text], reached: Mapping[str, list[int]]
+) -> Iterator[Job]:
+    sizes = settings.vocabularies.sizes
+    for lang, text in texts.items():
+        folder = f"vocabularies/{lang}"
+        pieces = {"points": len(sizes), "pieces_k": sum(reached[lang]) / 1000}
+        sample = f"corpora/sample-{lang}"
+        if settings.vocabularies.engine == "ladder":
+            training = [f"{folder}/ladder"]
+            features = {**pieces, "train_mb": text.train_mb, "reached_mb": len(reached[lang]) * text.train_mb}
+            yield Job("ladder", training[0], features, (sample,), (f"{folder}/models", f"{folder}/points"))
+        else:
+            training = [f"{folder}/{size}" for size in sizes]
+            for size, name in zip(sizes, training, strict=True):
+                features = {"train_mb": text.train_mb, "size_k": size / 1000 * (size in reached[lang])}
+                outputs = (f"{folder}/models/{size}.model", f"{folder}/points/{size}.tsv")
+                yield Job("train", name, features, (sample,), outputs)
+        yield Job(
+            "curve",
+            f"{folder}/curve",
+            {**pieces, "train_mb": text.train_mb},
+            (*training, sample),
+            tuple(f"{folder}/{name}" for name in ("curve.tsv", "characters.tsv", "pieces.npz")),
+        )
+
+
+def allocation_jobs(settings: Settings, reached: Mapping[str, list[int]]) -> Iterator[Job]:
+    curves = tuple(f"vocabularies/{lang}/curve" for lang in reached)
+    for name, entry in settings.allocation.items():
+        pieces_k = sum(sum(sizes) for lang, sizes in reached.items() if lang not in entry.without) / 1000
+        yield Job(
+            "allocate",
+            f"allocation/{name}",
+            {"pieces_k": pieces_k, "total_k": entry.total / 1000},
+            (*curves, "corpora/weigh"),
+            (f"allocation/{name}",),
+        )
+
+
+def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
+    mix = mix_mb(settings, texts)
+    samples = tuple(f"corpora/sample-{lang}" for lang in texts)
+    compared = sum(min(text.kept, max(PARITY_LINES, text.heldout)) for text in texts.values())
+    for name, entry in settings.tokenizers.items():
+        folder = f"tokenizers/{name}"
+        made: tuple[str, ...] = ()
+        if isinstance(entry, File):
+            if not Path(entry.path).exists():
+                continue  # the workflow goes on without it, and says so
+            total_k = Path(entry.path).stat().st_size / 20_000  # about 20 bytes a piece in a .model
+        else:
+            total_k = _total(settings, entry) / 1000
+            made = (f"{folder}/{'fit' if entry.kind == 'vocap' else entry.kind}",)
+            yield Job(
+                made[0].rpartition("/")[2],
+                made[0],
+                {"total_k": total_k, "mix_mb": mix},
+                _tokenizer_inputs(entry),
+                tuple(f"{folder}/{file}" for file in ("sentencepiece.model", "pieces.tsv", "description.json")),
+                threads=JOINT_THREADS if entry.kind == "joint" else 1,
+                priority=int(entry.kind != "mono"),
+            )
+            exported = f"{folder}/export"
+            yield Job("export", exported, {"total_k": total_k}, made, (f"{folder}/huggingface",))
+            yield Job(
+                "parity",
+                f"{folder}/parity",
+                {"total_k": total_k, "compared_klines": compared / 1000},
+                (*made, exported, *samples),
+                (f"{folder}/parity.tsv",),
+            )
+        yield Job(
+            "evaluate",
+            f"{folder}/evaluate",
+            {"total_k": total_k, "heldout_mb": sum(text.heldout_mb for text in texts.values())},
+            (*made, *samples),
+            tuple(f"{folder}/{table}.tsv" for table in ("evaluation", "unknown", "parallel")),
+        )
+
+
+def _total(settings: Settings, entry: Vocap | Joint | Mono) -> int:
+    if isinstance(entry, Mono):
+        return entry.size + 2
+    return entry.total if isinstance(entry, Joint) else settings.allocation[entry.allocation].total
+
+
+def _tokenizer_inputs(entry: Vocap | Joint | Mono) -> tuple[str, ...]:
+    if isinstance(entry, Mono):
+        return (f"vocabularies/{entry.language}/curve",)
+    if isinstance(entry, Joint):
+        return ("corpora/mix",)
+    return (f"allocation/{entry.allocation}", "corpora/weigh", "corpora/mix")
+
+
+def report_job(settings: Settings, jobs: list[Job], texts: Mapping[str, Text]) -> Job:
+    """It reads what every stage before it made."""
+    return Job(
+        "report",
+        "report/report",
+        {
+            "points": len(texts) * len(settings.vocabularies.sizes),
+            "cells": len(texts) * (len(settings.allocation) + len(settings.tokenizers)),
+        },
+        tuple(job.name for job in jobs),
+        ("report",),
+    )

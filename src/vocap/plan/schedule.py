@@ -1,0 +1,79 @@
+"""When the jobs of a plan would run: a simulation of Snakemake's scheduler."""
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vocap.plan.jobs import Job
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`wall_s`: from the first start to the last end; `memory_mb`: the most that jobs running at once hold.
+
+    `longest_chain_s`: of jobs that wait for each other, the least on any number of cores.
+    """
+
+    wall_s: float
+    longest_chain_s: float
+    memory_mb: float
+
+
+def simulate(
+    jobs: Sequence[Job],
+    seconds: Mapping[str, float],
+    memory_mb: Mapping[str, float],
+    cores: int,
+    threads: bool = True,
+    submit_s: float = 0.0,
+) -> Schedule:
+    """Start each job as soon as what it waits for is done and cores are free: higher priority, then first listed.
+
+    `jobs` are listed after those that they wait for. A job takes its threads of the cores, at most all of them;
+    without `threads` each takes one place, as on a cluster that runs `cores` jobs at once. Two starts lie at least
+    `submit_s` apart.
+    """
+    place = {job.name: index for index, job in enumerate(jobs)}
+    waiting = [len(job.after) for job in jobs]
+    followers: list[list[int]] = [[] for _ in jobs]
+    for index, job in enumerate(jobs):
+        for name in job.after:
+            followers[place[name]].append(index)
+    ready = [(-job.priority, index) for index, job in enumerate(jobs) if not job.after]
+    heapq.heapify(ready)
+    running: list[tuple[float, int]] = []  # (end, job)
+    now = next_start = held = most = 0.0
+    free = cores
+    while ready or running:
+        deferred = []
+        while ready and free:
+            entry = heapq.heappop(ready)
+            job = jobs[entry[1]]
+            need = min(job.threads, cores) if threads else 1
+            if need > free:
+                deferred.append(entry)
+                continue
+            start = max(now, next_start)
+            next_start = start + submit_s
+            free -= need
+            held += memory_mb[job.name]
+            most = max(most, held)
+            heapq.heappush(running, (start + seconds[job.name], entry[1]))
+        for entry in deferred:
+            heapq.heappush(ready, entry)
+        now, index = heapq.heappop(running)
+        free += min(jobs[index].threads, cores) if threads else 1
+        held -= memory_mb[jobs[index].name]
+        for follower in followers[index]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                heapq.heappush(ready, (-jobs[follower].priority, follower))
+    return Schedule(now, longest_chain(jobs, seconds), most)
+
+
+def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:
+    """Seconds of the longest chain of jobs that wait for each other."""
+    ends: dict[str, float] = {}
+    for job in jobs:
+        ends[job.name] = seconds[job.name] + max((ends[name] for name in job.after), default=0.0)
+    return max(ends.values(), default=0.0)

@@ -1,0 +1,164 @@
+"""The forecast and the comparison as tables to read, and as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from vocap.plan.compare import Comparison, Row
+from vocap.plan.costs import Cost, Costs
+from vocap.plan.forecast import Forecast, beyond_fit
+from vocap.plan.jobs import UNPLANNED
+from vocap.plan.measured import span
+from vocap.plan.schedule import Schedule
+from vocap.plan.texts import bases
+
+BASES = {
+    "earlier run": "counted by an earlier run (results/corpora)",
+    "files": "from the sizes of your files, and the lines at the beginning of each",
+    "starter table": "from the table of the starter corpus that ships with vocap",
+    "guess": "guessed from the sizes that the paper gives: nothing was downloaded",
+}
+
+
+def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: int, profile: str | None) -> str:
+    """The whole forecast, for a terminal."""
+    rows = [(stage, count, cost) for stage, (count, cost) in forecast.stages().items()]
+    rows.append(("total", len(forecast.jobs), forecast.total()))
+    gpu = any(cost.gpu_s for _, _, cost in rows)
+    header = ["stage", "jobs", "CPU", *(["GPU"] if gpu else []), "largest job", "disk"]
+    lines = table(header, [[name, f"{count:,}", *_cells(cost, gpu)] for name, count, cost in rows])
+    lines.append("")
+    if profile:
+        lines += _on_cluster(forecast, costs, schedule, places)
+    else:
+        lines += [
+            f"On {places} cores: {duration(schedule.wall_s)}, {size(schedule.memory_mb)} of memory at most.",
+            f"On any number of cores: {duration(schedule.longest_chain_s)}, the longest chain of jobs.",
+        ]
+    lines += [
+        "",
+        "Text: "
+        + "; ".join(f"{count} languages {BASES[basis]}" for basis, count in bases(forecast.texts.values()).items())
+        + ".",
+    ]
+    lines.append("Cost model fitted on: " + "; ".join(costs.fitted_on) + ". How far it is off: docs/plan.md.")
+    lines.append(f"Not counted: {', '.join(UNPLANNED)}.")
+    if far := beyond_fit(forecast, costs):
+        rules = ", ".join(f"{rule} ({times:,.0f} times)" for rule, times in far.items())
+        lines.append(f"Much larger jobs than any that the model was fitted on, so rough: {rules}.")
+    return "\n".join(lines)
+
+
+def _on_cluster(forecast: Forecast, costs: Costs, schedule: Schedule, places: int) -> list[str]:
+    """What SLURM and Snakemake take, beside the jobs themselves."""
+    overhead = costs.overhead["slurm"]
+    count = len(forecast.jobs)
+    return [
+        f"With {places} jobs at once: {duration(schedule.wall_s)}, if none waits for a free node.",
+        f"{count:,} submissions: {duration(overhead.start_s + overhead.planning_s * count)} to plan them, "
+        f"{duration(overhead.submit_s * count)} to submit them, and {duration(overhead.job_cpu_s * count)} of CPU "
+        "in all for Snakemake's start in each.",
+    ]
+
+
+def comparison_text(comparison: Comparison, clock_s: float, cores: int) -> str:
+    """Forecast, measured and their ratio, by rule, by stage and in all."""
+    header = ["", "jobs", "CPU", "measured", "factor", "largest job", "measured", "factor"]
+    header += ["disk", "measured", "factor"]
+    rows = [_compared(row) for row in comparison.rules]
+    rows += [[""] * len(header)] + [_compared(row) for row in [*comparison.stages, comparison.whole]]
+    measured_s = span(comparison.measured.values())
+    lines = [
+        *table(header, rows),
+        "",
+        f"By the clock: forecast for {cores} cores {duration(clock_s)}, measured {duration(measured_s)} from the "
+        f"first job's start to the last one's end (factor {clock_s / max(measured_s, 1e-9):.2f}; it means "
+        "something only for one run without a break).",
+        "Factor: forecast over measured. Forecasts rest on what was known before the run. Memory is that of jobs "
+        "of a second and more; shorter ones end unseen.",
+    ]
+    if comparison.missing:
+        lines.append(f"{len(comparison.missing)} jobs have no benchmark: {_some(comparison.missing)}.")
+    if comparison.foreign:
+        count = len(comparison.foreign)
+        lines.append(f"{count} benchmarks are of no job of this configuration: {_some(comparison.foreign)}.")
+    return "\n".join(lines)
+
+
+def comparison_json(comparison: Comparison, clock_s: float, cores: int) -> dict:
+    """The same, as plain values."""
+
+    def plain(row: Row) -> dict:
+        factors = {name: row.factor(name) for name in ("cpu_s", "wall_s", "memory_mb", "disk_mb")}
+        return {
+            "jobs": row.jobs,
+            "forecast": asdict(row.forecast),
+            "measured": asdict(row.measured),
+            "factor": factors,
+        }
+
+    return {
+        "rules": {row.name: plain(row) for row in comparison.rules},
+        "stages": {row.name: plain(row) for row in comparison.stages},
+        "total": plain(comparison.whole),
+        "clock": {"cores": cores, "forecast_s": clock_s, "measured_s": span(comparison.measured.values())},
+        "missing": comparison.missing,
+        "foreign": comparison.foreign,
+    }
+
+
+def _compared(row: Row) -> list[str]:
+    cells = [row.name, f"{row.jobs:,}"]
+    for quantity, shown in (("cpu_s", duration), ("memory_mb", size), ("disk_mb", size)):
+        factor = row.factor(quantity)
+        measured = getattr(row.measured, quantity)
+        cells += [shown(getattr(row.forecast, quantity)), shown(measured), f"{factor:.2f}" if factor else "-"]
+    return cells
+
+
+def _cells(cost: Cost, gpu: bool) -> list[str]:
+    return [
+        duration(cost.cpu_s),
+        *([duration(cost.gpu_s)] if gpu else []),
+        size(cost.memory_mb),
+        size(cost.disk_mb),
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of aligned columns, the first to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    return [
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [header, *rows]
+    ]
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, two or three digits.
+
+    >>> duration(0.31), duration(42), duration(600), duration(36000)
+    ('0.3 s', '42 s', '10.0 min', '10.0 h')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
+
+
+def size(megabytes: float) -> str:
+    """Megabytes or gigabytes.
+
+    >>> size(0.25), size(312), size(45678)
+    ('0.2 MB', '312 MB', '45.7 GB')
+    """
+    if megabytes < 10:
+        return f"{megabytes:.1f} MB"
+    return f"{megabytes:.0f} MB" if megabytes < 10_000 else f"{megabytes / 1000:,.1f} GB"

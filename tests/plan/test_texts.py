@@ -1,0 +1,106 @@
+"""Estimated amounts of text against what `vocap sample` counts on the same files."""
+
+import gzip
+import json
+import lzma
+
+import pytest
+
+from vocap.config import Settings
+from vocap.corpora.settings import PACKAGES
+from vocap.languages import default_table
+from vocap.plan.texts import estimate_texts, read_starter
+
+LINES = [f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}" for number in range(4000)]
+TEXT = "".join(line + "\n" for line in LINES).encode()
+
+
+def settings(source, **corpora):
+    return Settings.model_validate(
+        {
+            "languages": ["de"],
+            "corpora": {"source": "mine", "sources": {"mine": source}, "table": str(default_table()), **corpora},
+            "vocabularies": {"sizes": [100]},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "content"),
+    [
+        ("de.txt", "text", TEXT),
+        ("de.txt.gz", "text", gzip.compress(TEXT)),
+        ("de.txt.xz", "text", lzma.compress(TEXT)),
+        ("de.jsonl", "jsonl:text", "".join(json.dumps({"text": line}) + "\n" for line in LINES).encode()),
+    ],
+)
+def test_files_are_measured_by_size_and_beginning(tmp_path, name, format, content):
+    (tmp_path / name).write_bytes(content)
+    text = estimate_texts(settings({"path": str(tmp_path / name), "format": format}))["de"]
+    assert text.basis == "files"
+    assert text.stored_mb == pytest.approx(len(content) / 1e6)
+    assert text.lines == pytest.approx(4000, rel=0.02)
+    assert text.read_mb == pytest.approx(len(TEXT) / 1e6, rel=0.02)
+    assert text.kept == text.lines
+    assert text.train_mb + text.heldout_mb == pytest.approx(text.read_mb, rel=1e-3)
+
+
+def test_limits_bound_what_is_read_and_kept(tmp_path):
+    path = tmp_path / "de.txt"
+    path.write_bytes(TEXT)
+    text = estimate_texts(settings({"path": str(path)}, scan_bytes=len(TEXT) // 4, max_sentences=100))["de"]
+    assert text.read_mb == pytest.approx(len(TEXT) / 4e6, rel=0.02)
+    assert text.lines == pytest.approx(4000, rel=0.02)
+    assert (text.kept, text.heldout) == (100, 10)
+
+
+def test_several_files_count_together_and_absent_ones_leave_the_language_out(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_bytes(TEXT)
+    both = {"path": [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]}
+    assert estimate_texts(settings(both))["de"].lines == pytest.approx(8000, rel=0.02)
+    (tmp_path / "b.txt").unlink()
+    assert estimate_texts(settings(both)) == {}
+
+
+def test_a_download_is_guessed_from_the_table_and_bounded():
+    whole = estimate_texts(settings({"url": "https://example.org/{lang}.txt.xz"}))["de"]
+    bounded = estimate_texts(settings({"url": "https://example.org/{lang}.txt.xz"}, scan_bytes=10**9))["de"]
+    assert whole.basis == bounded.basis == "guess"
+    assert bounded.stored_mb == 1000 < whole.stored_mb
+    assert bounded.kept == 1_000_000
+    assert bounded.lines == whole.lines
+
+
+def test_the_starter_table_and_a_part_of_its_packages():
+    whole = estimate_texts(settings({"starter": True}))["de"]
+    row = read_starter()["de"]
+    assert (whole.lines, whole.reach) == (row["lines"], row["reach"])
+    assert row["lines"] <= sum(row[package] for package in PACKAGES)
+    part = estimate_texts(settings({"starter": True}, starter={"packages": ["django"]}))["de"]
+    assert (part.lines, part.reach) == (row["django"], None)
+
+
+def test_an_earlier_run_is_believed_if_it_read_the_same_source(tmp_path):
+    path = tmp_path / "de.txt"
+    path.write_bytes(TEXT)
+    stats = {
+        "source": "mine",
+        "complete": True,
+        "read": 50,
+        "kept": 40,
+        "n": 40,
+        "bytes": 5000,
+        "scanned_bytes": 900,
+    }
+    folder = tmp_path / "results" / "corpora" / "de"
+    folder.mkdir(parents=True)
+    (folder / "stats.json").write_text(json.dumps(stats))
+    config = settings({"path": str(path)})
+    text = estimate_texts(config, tmp_path / "results")["de"]
+    assert (text.basis, text.lines, text.line_bytes, text.stored_mb) == ("earlier run", 40, 100, 900 / 1e6)
+    for change in ({"source": "other"}, {"complete": False}, {"read": 0}):
+        (folder / "stats.json").write_text(json.dumps({**stats, **change}))
+        assert estimate_texts(config, tmp_path / "results")["de"].basis == "files"
+    (folder / "stats.json").write_text("{")
+    assert estimate_texts(config, tmp_path / "results")["de"].basis == "files"

@@ -1,0 +1,123 @@
+"""`vocap plan` against Snakemake: the jobs of its dry runs, and the benchmarks of a run."""
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from tests.workflow.conftest import BIN, ROOT, parse_counts
+from vocap.config import read_files
+from vocap.plan.jobs import UNPLANNED
+
+# Rules that run nothing, and those of stages that the plan does not count.
+LEFT_OUT = {
+    "all",
+    *re.findall(r"(?m)^ *rule (\w+):", "".join((ROOT / f"rules/{stage}.smk").read_text() for stage in UNPLANNED)),
+}
+
+
+def dry_run(folder, *arguments) -> dict[str, int]:
+    """Jobs of the whole workflow by rule, by Snakemake."""
+    run = subprocess.run(
+        [BIN / "snakemake", "-n", "--cores", "2", *arguments],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-4000:]
+    return {rule: count for rule, count in parse_counts(run.stdout).items() if rule not in LEFT_OUT}
+
+
+def plan(folder, *arguments, status=0) -> subprocess.CompletedProcess:
+    run = subprocess.run(
+        [BIN / "vocap", "plan", *arguments], cwd=folder, text=True, capture_output=True, check=False
+    )
+    assert run.returncode == status, run.stderr
+    return run
+
+
+def planned_counts(folder, *arguments) -> dict[str, int]:
+    rules = json.loads(plan(folder, "--json", *arguments).stdout)["rules"]
+    return {rule: row["jobs"] for rule, row in rules.items()}
+
+
+@pytest.mark.parametrize("name", ["config", "smoke", "paper"])
+def test_jobs_are_those_of_the_dry_run(workflow, name):
+    """A rule that is missing here needs a place in src/vocap/plan/jobs.py, and coefficients in costs.yaml."""
+    chosen = [] if name == "config" else ["--configfile", f"config/{name}.yaml"]
+    assert planned_counts(workflow.folder, *chosen) == dry_run(workflow.folder, *chosen)
+
+
+def test_jobs_of_the_reference_engine_of_local_files_and_of_baselines(workflow):
+    (workflow.folder / "baseline.model").write_bytes(b"x" * 1000)
+    (
+        workflow.folder / "text/ru.txt"
+    ).unlink()  # the dry run goes on without the language, and its tokenizer must go
+    baselines = {name: {"kind": "file", "path": f"{name}.model"} for name in ("baseline", "absent")}
+    workflow.write_config(vocabularies={"engine": "sentencepiece"}, tokenizers={"mono": None, **baselines})
+    counts = planned_counts(workflow.folder, "--configfile", "test.yaml")
+    assert counts == dry_run(workflow.folder, "--configfile", "test.yaml")
+    assert counts["train"] == 2 * 3
+
+
+def test_forecast_against_a_finished_run(finished):
+    """Every benchmark belongs to a planned job, and every job has one: same names, so same jobs."""
+    arguments = ("--configfile", "test.yaml", "--cores", "2", "--compare")
+    result = json.loads(plan(finished.folder, *arguments, "--json").stdout)
+    assert (result["missing"], result["foreign"]) == ([], [])
+    files = list((finished.folder / "logs/benchmarks").rglob("*.tsv"))
+    assert result["total"]["jobs"] == len(files)
+    seconds = sum(float(path.read_text().splitlines()[1].split("\t")[0]) for path in files)
+    assert result["total"]["measured"]["wall_s"] == pytest.approx(seconds)
+    made = ("train.txt", "heldout.txt", "stats.json")
+    sampled = sum(
+        (finished.folder / f"results/corpora/{lang}/{name}").stat().st_blocks * 512 / 1e6
+        for lang in ("de", "ja", "ru")
+        for name in made
+    )
+    assert result["rules"]["sample"]["measured"]["disk_mb"] == pytest.approx(sampled)
+    table = plan(finished.folder, *arguments).stdout.splitlines()
+    assert [line for line in table if line.startswith("vocabularies")]
+
+
+def test_a_refit_forecasts_the_run_that_it_was_fitted_on(finished):
+    """By processor time: the clock of a busy machine would fit nothing."""
+    files = [finished.folder / "config/config.yaml", finished.folder / "test.yaml"]
+    files[0].write_text(
+        yaml.safe_dump(read_files(files)), "utf-8"
+    )  # the configuration that it ran with, in its place
+    plan(finished.folder, "--cores", "2", "--refit", "fitted.yaml")
+    arguments = ("--compare", "--cores", "2", "--costs", "fitted.yaml", "--json")
+    factor = json.loads(plan(finished.folder, *arguments).stdout)["total"]["factor"]
+    for quantity in ("cpu_s", "disk_mb"):
+        assert 1 / 1.5 < factor[quantity] < 1.5, quantity
+
+
+def test_wrong_calls_say_what_to_do(workflow):
+    folder = workflow.folder
+    assert "let it run first" in plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
+    assert "no such folder" in plan(folder, "--refit", "out.yaml", "nowhere", status=2).stderr
+    assert "for --refit" in plan(folder, "nowhere", status=2).stderr
+    assert "exclude each other" in plan(folder, "--compare", "--profile", "slurm", status=2).stderr
+    assert "project's root" in plan(folder / "rules", status=2).stderr
+    (folder / "wrong.yaml").write_text("vocabularies: {sises: [1000]}\n")
+    assert "vocabularies.sises" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
+    (folder / "wrong.yaml").write_text("- a list\n")
+    assert "not a map" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
+    benchmark = folder / "logs/benchmarks/corpora/mix.tsv"
+    benchmark.parent.mkdir(parents=True)
+    benchmark.write_text("s\tmax_rss\tcpu_time\n1.0\tmany\t1.0\n")
+    message = plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
+    assert "mix.tsv, line 2" in message and "run its job again" in message
+
+
+def test_slurm_counts_its_own_overhead(workflow):
+    local = json.loads(plan(workflow.folder, "--json", "--cores", "100").stdout)
+    cluster = json.loads(plan(workflow.folder, "--json", "--profile", "slurm", "--jobs", "100").stdout)
+    assert cluster["total"] == local["total"]
+    assert cluster["schedule"]["wall_s"] > local["schedule"]["wall_s"]
+    assert "submissions" in plan(workflow.folder, "--profile", "slurm").stdout
