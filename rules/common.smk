@@ -11,7 +11,7 @@ import vocap.corpora
 import vocap.report
 import vocap.tokenizers
 import vocap.vocabularies
-from vocap.cluster import cancel_leftovers
+from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.sources import resolve_all
 from vocap.errors import VocapError

@@ -34,6 +34,9 @@ VERBS = {
     "parity": "vocap.tokenizers.output_commands:parity",
     "evaluate": "vocap.tokenizers.output_commands:evaluate",
     # report
+    # pretraining
+    "launch": "vocap.pretraining.launch_command:launch",
+    # report
     "report": "vocap.report.commands:report",
     # all stages
     "plan": "vocap.plan.commands:plan",

@@ -1,7 +1,8 @@
-"""What only a cluster (SLURM) needs: to clear away the jobs of a run that was killed."""
+"""What a run on a cluster (SLURM) needs: to clear away the jobs of a run that was killed."""
 
 import getpass
 import logging
+import os
 import shutil
 import subprocess
 import time
@@ -57,3 +58,10 @@ def cancel_leftovers(folder: Path) -> None:
                 f"jobs {', '.join(sorted(remaining))} do not end after scancel; see squeue, then run again"
             )
         time.sleep(1)
+
+
+def prepend_to_path(folder: Path) -> None:
+    """Let the programs in `folder` stand before others of the same name, for this process and its jobs."""
+    first = str(folder.resolve())
+    entries = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if entry != first]
+    os.environ["PATH"] = os.pathsep.join([first, *entries])

@@ -19,16 +19,16 @@ SCRIPT = Path(__file__).with_name("slurm-cluster")
 # folder in a path among its arguments, before it starts; VERB@NAME.after, once it has written everything.
 VOCAP = """#!/bin/sh
 hold() {
-    for file in {switches}/"$verb"@*"$1"; do
+    for file in {switches}/"$verb"@*; do
         name=${file##*@}
-        case "$words" in */"${name%.after}"/*) while [ -e "$file" ]; do sleep 0.1; done ;; esac
+        [ "$1" = "$(case $name in *.after) echo after ;; *) echo before ;; esac)" ] || continue
+        case $words in */"${name%.after}"/*) while [ -e "$file" ]; do sleep 0.1; done ;; esac
     done
 }
 verb=$1 words=$*
-case $verb in allocate|fit|mix|sample|ladder|pretrain) ;; *) exec {real} "$@" ;; esac
-hold '[!r]'
+hold before
 {real} "$@" || exit
-hold .after
+hold after
 """
 SQUEUE = """#!/bin/sh
 [ ! -e {switches}/no-status ] || { echo "squeue: made to fail" >&2; exit 1; }
@@ -123,8 +123,11 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
-    def kill_controller(self) -> None:
-        os.kill(int((self.folder / "run" / "slurmctld.pid").read_text()), signal.SIGKILL)
+    def stop_controller(self) -> None:
+        """As an administrator's restart does: it saves its state, and is gone."""
+        process = int((self.folder / "run" / "slurmctld.pid").read_text())
+        os.kill(process, signal.SIGTERM)
+        wait_until(lambda: not Path(f"/proc/{process}").exists(), 30, "slurmctld has ended")
 
 
 class ClusterRuns:

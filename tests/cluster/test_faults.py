@@ -85,9 +85,10 @@ def test_a_job_over_its_memory(cluster, runs, fault):
     runs.release("ladder@ru")
     fault.is_over(run, "FAILED, submitted again with twice the memory")
     jobs = cluster.jobs("ladder", runs.folder, "ru")
-    assert "exceeded memory limit" in run.text()
+    assert "exceeded memory limit" in next((runs.folder / ".snakemake").rglob(f"{job.id}.log")).read_text()
     asked = [int(re.search(r"mem=(\d+)M", job.details)[1]) for job in jobs]
-    assert asked == [asked[0] * attempt for attempt in range(1, len(jobs) + 1)]
+    assert len(asked) > 1
+    assert asked == pytest.approx([asked[0] * attempt for attempt in range(1, len(jobs) + 1)], abs=3)
     assert jobs[0].id == job.id
     assert jobs[-1].state == "COMPLETED"
 
@@ -113,8 +114,8 @@ def test_the_controller_restarted(cluster, runs, fault):
     runs.hold("ladder@ru")
     run = runs.start("allocation")
     job = cluster.running("ladder", runs.folder, "ru")
-    fault.strikes("kill -9 of slurmctld, started again 20 s later; the job ends meanwhile")
-    cluster.kill_controller()
+    fault.strikes("slurmctld stopped, and started again 20 s later; the job ends meanwhile")
+    cluster.stop_controller()
     runs.release("ladder@ru")
     time.sleep(20)
     cluster.start()

@@ -1,0 +1,78 @@
+"""One process for every GPU of a SLURM job, on all of its nodes, started by torchrun; outside SLURM, one process."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vocap.errors import VocapError
+
+FIRST_PORT = 20_000  # of the port where the nodes of a job meet, by the job's id
+PORTS = 10_000
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """What SLURM gave to this job."""
+
+    job: str
+    nodes: tuple[str, ...]
+    head: str  # address of the first node
+    processes: int  # of each node: its GPUs, or one
+
+
+def visible_gpus(environment: Mapping[str, str]) -> int:
+    """How many GPUs SLURM lets this node's processes see (CUDA_VISIBLE_DEVICES)."""
+    entries = environment.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    return sum(bool(re.fullmatch(r"\d+|(GPU|MIG)-\S+", entry)) for entry in entries)
+
+
+def allocation(environment: Mapping[str, str]) -> Allocation | None:
+    """The SLURM job that this process is of, None outside one. Raises VocapError where SLURM does not answer.
+
+    Asks SLURM for the nodes: what Snakemake starts in a job has lost SLURM_JOB_NODELIST.
+    """
+    job = environment.get("SLURM_JOB_ID")
+    if job is None:
+        return None
+    listed = _ask("squeue", "--noheader", f"--jobs={job}", "--format=%N")
+    nodes = tuple(_ask("scontrol", "show", "hostnames", listed).split())
+    head = _ask("sinfo", "--noheader", f"--nodes={nodes[0]}", "--format=%o").split()[0]
+    return Allocation(job, nodes, head, max(1, visible_gpus(environment)))
+
+
+def launch_words(command: Sequence[str], place: Allocation | None, threads: int) -> list[str]:
+    """The command line that starts `command` in every process of `place`, `threads` CPUs each.
+
+    >>> launch_words(["vocap", "pretrain"], None, 2)
+    ['vocap', 'pretrain']
+    """
+    if place is None or len(place.nodes) * place.processes == 1:
+        return list(command)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={place.processes}"]
+    if len(place.nodes) == 1:
+        return [*torchrun, "--standalone", "--no-python", *command]
+    count = len(place.nodes)
+    port = FIRST_PORT + int(place.job) % PORTS
+    meeting = [f"--nnodes={count}", "--rdzv-backend=c10d", f"--rdzv-id={place.job}"]
+    meeting.append(f"--rdzv-endpoint={place.head}:{port}")
+    srun = ["srun", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--kill-on-bad-exit=1"]
+    return [*srun, f"--cpus-per-task={threads}", *torchrun, *meeting, "--no-python", *command]
+
+
+def launch(command: Sequence[str], threads: int) -> None:
+    """Become `command`, in as many processes as the SLURM job has GPUs. Does not return."""
+    words = launch_words(command, allocation(os.environ), threads)
+    print("launching:", *words, file=sys.stderr, flush=True)
+    os.execvp(words[0], words)
+
+
+def _ask(*words: str) -> str:
+    try:
+        run = subprocess.run(words, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", None) or error
+        raise VocapError(f"{words[0]} does not say where this SLURM job runs: {str(said).strip()}") from None
+    return run.stdout.strip()

@@ -1,0 +1,43 @@
+"""The profile for clusters, without one: what it may hold, and what every rule asks for."""
+
+import re
+import subprocess
+
+import yaml
+
+from tests.workflow.conftest import BIN, ROOT
+
+PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
+
+
+def test_the_default_profile_replaces_no_key_of_it():
+    """Snakemake adds profiles/default to every other profile and lets it replace whole keys."""
+    assert not PROFILE.keys() & yaml.safe_load((ROOT / "profiles/default/config.yaml").read_text("utf-8")).keys()
+
+
+def test_a_dry_run_takes_the_profile(workflow):
+    run = subprocess.run(
+        [BIN / "snakemake", "--profile", "slurm", "-n", "--configfile", "test.yaml"],
+        cwd=workflow.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "slurm_partition=cpu" in run.stdout
+
+
+def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
+    for path in (ROOT / "rules").glob("*.smk"):
+        for rule in re.split(r"\n(?: {4})?(?=rule )", path.read_text("utf-8"))[1:]:
+            if "shell:" in rule:
+                assert re.search(r"mem_mb=(memory\(|pretrain_mem_mb)", rule), rule.splitlines()[0]
+                assert re.search(r"runtime=minutes\(", rule), rule.splitlines()[0]
+            assert "retries:" not in rule  # the Snakemake inside a job would retry too, in the same allocation
+
+
+def test_the_profile_names_rules_that_are_there():
+    names = set()
+    for path in (ROOT / "rules").glob("*.smk"):
+        names |= set(re.findall(r"^ *rule (\w+):", path.read_text("utf-8"), re.MULTILINE))
+    assert set(PROFILE["set-resources"]) <= names | {"pretrain"}
