@@ -1,4 +1,4 @@
-"""One process for every GPU of a SLURM job, on all of its nodes, started by torchrun; outside SLURM, one process."""
+"""One process for every GPU of a SLURM job, on all its nodes, started by torchrun; one process outside SLURM."""
 
 import os
 import re
