@@ -104,7 +104,8 @@ def descend(
     """
     waiting = sorted(sizes)
     while waiting:
-        state = expectation_maximisation(corpus, state, expect)
+        for _ in range(SUB_ITERATIONS):
+            state = expectation_maximisation(corpus, state, expect)
         while waiting and len(state.ids) <= desired_size(waiting[-1]):
             yield Departure(waiting.pop(), state, None)
         if not waiting:
@@ -122,24 +123,27 @@ def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_cou
     state, chosen = departure.state, departure.chosen
     if chosen is None:
         return state
-    pruned = reduce(corpus, state, chosen, state.scores[chosen])
-    return expectation_maximisation(corpus, pruned, expect, last=True)
+    state = reduce(corpus, state, chosen, state.scores[chosen])
+    for _ in range(SUB_ITERATIONS - 1):
+        state = expectation_maximisation(corpus, state, expect)
+    return expectation_maximisation(corpus, state, expect, last=True)
 
 
 def expectation_maximisation(
     corpus: Corpus, state: State, expect: Callable = expected_counts, last: bool = False
 ) -> State:
-    """Two rounds of E and M step; pieces hardly expected are dropped, from the lattices too unless `last`."""
-    for iteration in range(1, SUB_ITERATIONS + 1):
-        kept, scores = maximise(
-            expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
-        )
-        if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
-            raise VocapError("every piece is expected less than 0.5 times; train on more lines")
-        if last and iteration == SUB_ITERATIONS:
-            return State(state.ids[kept], scores, state.nodes, state.lattice)
-        state = reduce(corpus, state, kept, scores)
-    return state
+    """E and M step; pieces hardly expected are dropped, from the lattices too unless it is the `last` time.
+
+    One round a call, so that a caller lets go of one state's lattices before the next but one are made.
+    """
+    kept, scores = maximise(
+        expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
+    )
+    if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
+        raise VocapError("every piece is expected less than 0.5 times; train on more lines")
+    if last:
+        return State(state.ids[kept], scores, state.nodes, state.lattice)
+    return reduce(corpus, state, kept, scores)
 
 
 def _lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
