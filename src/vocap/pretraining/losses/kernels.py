@@ -51,10 +51,11 @@ def softmax_rule(logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor 
     own = scores.gather(1, targets[:, None])
     if offsets is not None:
         scores = (scores + offsets).scatter_(1, targets[:, None], own)
-    normaliser = torch.logsumexp(scores, 1, keepdim=True)
-    loss = (normaliser - own).sum()
-    gradient = scores.sub_(normaliser).exp_()
-    gradient.scatter_add_(1, targets[:, None], torch.full_like(own, -1))
+    highest = scores.amax(1, keepdim=True)
+    gradient = scores.sub_(highest).exp_()  # in place, and one exp for the sum and the gradient
+    total = gradient.sum(1, keepdim=True)
+    loss = (total.log() + highest - own).sum()
+    gradient.mul_(1 / total).scatter_add_(1, targets[:, None], torch.full_like(own, -1))
     return loss, gradient.to(logits.dtype), gradient.sum(0)
 
 
