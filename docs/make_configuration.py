@@ -26,7 +26,11 @@ SECTIONS = (
     ("`vocabularies`", "One unigram model for every language and size.", Vocabularies),
     ("`allocation: NAME`", "Any number of them, each a merged vocabulary.", Allocation),
     ("`tokenizers: NAME`, `kind: vocap`", "The pieces of an allocation, scored.", Vocap),
-    ("`tokenizers: NAME`, `kind: joint`", "SentencePiece on the multilingual sample.", Joint),
+    (
+        "`tokenizers: NAME`, `kind: joint`",
+        "A unigram model of the multilingual sample, by `vocabularies.engine`; one descent gives every `total`.",
+        Joint,
+    ),
     ("`tokenizers: NAME`, `kind: mono`", "One language's model, two ids larger.", Mono),
     ("`tokenizers: NAME`, `kind: file`", "Any tokenizer, as a baseline.", File),
     ("`report`", "The page.", Report),

@@ -1,6 +1,7 @@
 """How the settings become the words of a command line, and the inputs of rules."""
 
-JOINT_THREADS = 2  # a constant: another number changes SentencePiece's sums, and so the bytes of the model
+# Of SentencePiece's training. A constant: another number changes its sums; with one the ladder gives the same model.
+JOINT_THREADS = 1
 
 
 def text_of(wildcards):
@@ -54,13 +55,47 @@ def fit_arguments(wildcards):
 
 
 def joint_arguments(wildcards):
+    """One SentencePiece training."""
     entry = SETTINGS.tokenizers[wildcards.name]
     return options(
+        engine="sentencepiece",
         total=entry.total,
         coverage=SETTINGS.vocabularies.coverage,
         threads=JOINT_THREADS,
         **extras(entry),
     )
+
+
+def joint_folder(entry):
+    """Where a descent leaves the tokenizer of an entry: a folder for all that share settings, in it one for each T."""
+    settings = json.dumps(extras(entry), sort_keys=True)
+    shared = hashlib.sha256(settings.encode()).hexdigest()[:12] if any(extras(entry).values()) else "plain"
+    return f"results/tokenizers/.joint/{shared}/{entry.total}"
+
+
+def joint_descents():
+    """The options and the folders of every descent over the multilingual sample.
+
+    All T with the same settings share one; but those on disk have one to themselves, which runs when the sample
+    changes: a T added to the configuration leaves them as they are.
+    """
+    batches = {}
+    for name in tokenizers_of("joint"):
+        entry = SETTINGS.tokenizers[name]
+        folder = Path(joint_folder(entry))
+        arguments = options(engine="ladder", coverage=SETTINGS.vocabularies.coverage, **extras(entry))
+        batches.setdefault((arguments, (folder / "description.json").exists()), set()).add(str(folder))
+    return [(arguments, sorted(folders)) for (arguments, _), folders in batches.items()]
+
+
+def joint_totals(files):
+    """The T of a descent as options, from the folders that it fills."""
+    return options(total=sorted({int(Path(file).parent.name) for file in files}))
+
+
+def joint_key(folders):
+    """A name for the log of a descent."""
+    return "-".join([Path(folders[0]).parent.name, *(Path(folder).name for folder in folders)])
 
 
 def mono_arguments(wildcards):

@@ -1,5 +1,6 @@
 """The checked configuration, and what several stages ask of it."""
 
+import hashlib
 import json
 import re
 import shlex

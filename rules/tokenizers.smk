@@ -1,6 +1,7 @@
 """The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
 
 ALL_TOKENIZERS = tokenizers_of("vocap", "joint", "mono", "file")
+TOKENIZER_FILES = ["sentencepiece.model", "pieces.tsv", "description.json"]
 
 # Line-aligned text, if the user has some: then one table more for each tokenizer.
 PARALLEL_TEXT = SETTINGS.corpora.parallel
@@ -52,34 +53,98 @@ rule fit:
         " {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
-rule joint:
-    input:
-        mix="results/corpora/mix.txt",
-    output:
-        model="results/tokenizers/{name}/sentencepiece.model",
-        pieces="results/tokenizers/{name}/pieces.tsv",
-        description="results/tokenizers/{name}/description.json",
-    log:
-        "logs/tokenizers/{name}/joint.log",
-    benchmark:
-        "logs/benchmarks/tokenizers/{name}/joint.tsv"
-    wildcard_constraints:
-        name=one_of(tokenizers_of("joint")),
-    priority: 1  # long, and ready as soon as the sample is: not to be left for the end
-    conda:
-        "../envs/tokenizers.yaml"
-    threads: JOINT_THREADS
-    resources:
-        mem_mb=memory(1000, 45),
-        runtime=minutes(60, 0.5),
-    params:
-        arguments=joint_arguments,
-        folder=lambda wildcards, output: Path(output[0]).parent,
-        revision=REVISION["tokenizers"],
-    message:
-        "Training {wildcards.name} on the multilingual sample"
-    shell:
-        "vocap joint --mix {input.mix:q} {params.arguments} -o {params.folder:q} 2> {log:q}"
+if SETTINGS.vocabularies.engine == "ladder":
+
+    for number, (arguments, folders) in enumerate(joint_descents(), start=1):
+
+        rule:
+            name:
+                f"joint_descent_{number}"
+            input:
+                mix="results/corpora/mix.txt",
+            output:
+                expand("{folder}/{file}", folder=folders, file=TOKENIZER_FILES),
+            log:
+                expand("logs/tokenizers/.joint/{key}.log", key=joint_key(folders)),
+            benchmark:
+                f"logs/benchmarks/tokenizers/.joint/{joint_key(folders)}.tsv"
+            priority: 1  # long, and ready as soon as the sample is: not to be left for the end
+            conda:
+                "../envs/tokenizers.yaml"
+            resources:
+                mem_mb=memory(300, 25),  # 691 MB for 26 MB of 86 languages
+                runtime=minutes(30, 0.2),
+            params:
+                arguments=arguments,
+                # Depends on the output, so is not watched: the same T may come from a descent for more of them.
+                totals=lambda wildcards, output: joint_totals(output),
+                folder=Path(folders[0]).parent,
+                revision=REVISION["tokenizers"],
+            message:
+                "Training the joint tokenizers: one descent over the multilingual sample"
+            shell:
+                "vocap joint --mix {input.mix:q} {params.arguments} {params.totals}"
+                " -o {params.folder:q}/{{total}} 2> {log:q}"
+
+    rule joint:
+        input:
+            lambda wildcards: expand(
+                "{folder}/{file}", folder=joint_folder(SETTINGS.tokenizers[wildcards.name]), file=TOKENIZER_FILES
+            ),
+        output:
+            model="results/tokenizers/{name}/sentencepiece.model",
+            pieces="results/tokenizers/{name}/pieces.tsv",
+            description="results/tokenizers/{name}/description.json",
+        log:
+            "logs/tokenizers/{name}/joint.log",
+        benchmark:
+            "logs/benchmarks/tokenizers/{name}/joint.tsv"
+        wildcard_constraints:
+            name=one_of(tokenizers_of("joint")),
+        localrule: True
+        conda:
+            "../envs/tokenizers.yaml"
+        resources:
+            mem_mb=memory(50),
+            runtime=minutes(10),
+        params:
+            folder=lambda wildcards, output: Path(output[0]).parent,
+            revision=REVISION["tokenizers"],
+        message:
+            "Naming {wildcards.name}"
+        shell:
+            "cp {input:q} {params.folder:q} 2> {log:q}"
+
+else:
+
+    rule joint:
+        input:
+            mix="results/corpora/mix.txt",
+        output:
+            model="results/tokenizers/{name}/sentencepiece.model",
+            pieces="results/tokenizers/{name}/pieces.tsv",
+            description="results/tokenizers/{name}/description.json",
+        log:
+            "logs/tokenizers/{name}/joint.log",
+        benchmark:
+            "logs/benchmarks/tokenizers/{name}/joint.tsv"
+        wildcard_constraints:
+            name=one_of(tokenizers_of("joint")),
+        priority: 1  # long, and ready as soon as the sample is: not to be left for the end
+        conda:
+            "../envs/tokenizers.yaml"
+        threads: JOINT_THREADS
+        resources:
+            mem_mb=memory(1000, 45),
+            runtime=minutes(60, 0.5),
+        params:
+            arguments=joint_arguments,
+            folder=lambda wildcards, output: Path(output[0]).parent,
+            revision=REVISION["tokenizers"],
+        message:
+            "Training {wildcards.name} on the multilingual sample"
+        shell:
+            "vocap joint --mix {input.mix:q} {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
 rule mono:

@@ -37,7 +37,7 @@ def test_it_is_what_sentencepiece_trains(stages, tmp_path, byte_fallback):
         model_prefix=str(tmp_path / "stock"),
         vocab_size=total - 1,
         character_coverage=0.9995,
-        num_threads=2,
+        num_threads=1,
         bos_id=0,
         pad_id=1,
         eos_id=2,
@@ -58,6 +58,38 @@ def test_it_is_what_sentencepiece_trains(stages, tmp_path, byte_fallback):
     assert processor.id_to_piece(symbol) == "<url>"
     assert symbol in processor.encode("t<url>t")
     assert (processor.unk_id() in processor.encode("\U0001f600")) != byte_fallback
+
+
+def models(folder, totals) -> list[bytes]:
+    return [(folder / str(total) / "sentencepiece.model").read_bytes() for total in totals]
+
+
+@pytest.mark.parametrize(
+    "flags", [[], ["--byte-fallback"], ["--symbol", "ta", "--symbol", "<url>", "--symbol", "tas"]]
+)
+def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
+    """Text with the names of rows in it; the largest two totals are out of reach."""
+    lines = (stages.root / "mix.txt").read_text(encoding="utf-8").split("\n")
+    lines[3] += "<pad> <mask>x<unk> <0x41>tasta <url>"
+    lines[5] = "<0x41><0x42> tastas </s><pad>"
+    mix = tmp_path / "mix.txt"
+    mix.write_text("\n".join(lines), encoding="utf-8")
+    totals = [400, 420, 600, 1500, 30_000, 40_000]
+    asked = [part for total in totals for part in ("--total", total)]
+    for engine in ("ladder", "sentencepiece"):
+        out = tmp_path / engine / "{total}"
+        assert run("joint", "--mix", mix, *asked, "--engine", engine, *flags, "-o", out) == 0
+    assert models(tmp_path / "ladder", totals) == models(tmp_path / "sentencepiece", totals)
+    short = json.loads((tmp_path / "ladder/40000/description.json").read_text(encoding="utf-8"))["short"]
+    assert short > 0
+
+
+def test_the_number_of_threads_changes_no_byte(stages, tmp_path):
+    for threads in (1, 2):
+        out = tmp_path / f"{threads}" / "{total}"
+        totals = ["--total", 300, "--total", 400, "--total", 900]
+        assert run("joint", "--mix", stages.root / "mix.txt", *totals, "--threads", threads, "-o", out) == 0
+    assert models(tmp_path / "1", (300, 400, 900)) == models(tmp_path / "2", (300, 400, 900))
 
 
 def test_dead_pieces_are_counted_and_left_as_they_are(stages, tmp_path):
@@ -136,7 +168,13 @@ def test_a_bad_sample_is_named_and_leaves_nothing(tmp_path, capsys, content, wor
 
 
 @pytest.mark.parametrize(
-    "more", [["--total", 5], ["--total", 100, "--threads", 0], ["--total", 100, "--symbol", "<s>"]]
+    "more",
+    [
+        ["--total", 5],
+        ["--total", 100, "--threads", 0],
+        ["--total", 100, "--symbol", "<s>"],
+        ["--total", 300, "--total", 400],
+    ],
 )
 def test_a_wrong_call_exits_with_2(stages, tmp_path, capsys, more):
     assert run("joint", "--mix", stages.root / "mix.txt", *more, "-o", tmp_path / "t") == 2

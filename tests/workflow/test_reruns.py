@@ -60,6 +60,41 @@ def test_with_single_trainings_a_size_added_trains_that_size(workflow, finished_
     assert workflow.planned("vocabularies") == {"vocabularies": 1, "train": 3, "curve": 3}
 
 
+def test_a_total_added_trains_only_that_one(finished):
+    """JOINT: all T of a configuration come from one descent, but those on disk stay as they are."""
+    path = finished.folder / "results/tokenizers/joint/sentencepiece.model"
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    finished.write_config(tokenizers={"larger": {"kind": "joint", "total": 340}})
+    expected = {"all": 1, "report": 1, "joint_descent_2": 1, "joint": 1, "export": 1, "parity": 1, "evaluate": 1}
+    assert finished.planned() == expected
+    run = finished.snakemake("results/tokenizers/larger/sentencepiece.model")
+    assert run.returncode == 0, run.stdout
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    again = finished.planned()
+    assert not {"joint_descent_1", "joint_descent_2", "joint"} & set(again)
+    finished.write_config(tokenizers={"larger": None})
+    assert set(finished.planned()) <= {"all", "report"}
+
+
+def test_totals_with_the_same_settings_share_a_descent(workflow):
+    more = {
+        "larger": {"kind": "joint", "total": 340},
+        "bytes": {"kind": "joint", "total": 600, "byte_fallback": True},
+    }
+    workflow.write_config(tokenizers=more)
+    planned = workflow.planned("tokenizers")
+    assert (planned["joint_descent_1"], planned["joint_descent_2"], planned["joint"]) == (1, 1, 3)
+
+
+def test_joint_is_what_one_sentencepiece_training_gives(workflow, finished_once):
+    """The other engine trains JOINT by itself: the same model, byte for byte."""
+    workflow.write_config(vocabularies={"engine": "sentencepiece"})
+    run = workflow.snakemake("results/tokenizers/joint/sentencepiece.model")
+    assert run.returncode == 0, run.stdout
+    path = "results/tokenizers/joint/sentencepiece.model"
+    assert (workflow.folder / path).read_bytes() == (finished_once.folder / path).read_bytes()
+
+
 def test_a_new_language_trains_only_that_language(finished):
     (finished.folder / "text" / "fr.txt").write_text(make_text("fr"), "utf-8")
     finished.write_config(languages=["de", "fr", "ja", "ru"])
@@ -109,7 +144,7 @@ def test_another_seed_samples_again(finished):
 def test_another_sample_for_joint_leaves_the_vocabularies_alone(finished):
     finished.write_config(corpora={"mix": {"sentences": 1000}})
     planned = finished.planned()
-    assert planned["mix"] == planned["joint"] == planned["fit"] == 1
+    assert planned["mix"] == planned["joint_descent_1"] == planned["joint"] == planned["fit"] == 1
     assert not {"sample", "ladder", "allocate"} & set(planned)
 
 
@@ -118,7 +153,7 @@ def test_another_coverage_trains_again(finished):
     planned = finished.planned()
     assert planned["ladder"] == 3
     assert planned["allocate"] == 2
-    assert planned["joint"] == 1
+    assert planned["joint_descent_1"] == planned["joint"] == 1
 
 
 def test_a_deleted_result_is_made_again(finished):

@@ -81,7 +81,14 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, sy
 
 @click.command()
 @click.option("--mix", required=True, type=PATH, help="the multilingual sample, one sentence a line")
-@click.option("--total", required=True, type=click.IntRange(SPECIALS + 1), help="T: every id counted")
+@click.option(
+    "--total",
+    "totals",
+    required=True,
+    multiple=True,
+    type=click.IntRange(SPECIALS + 1),
+    help="T: every id counted; may be repeated, then -o must hold {total}",
+)
 @click.option(
     "--coverage",
     default=COVERAGE,
@@ -90,34 +97,51 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, sy
     help="share of the sample's characters that must be pieces",
 )
 @click.option(
+    "--engine",
+    default="ladder",
+    show_default=True,
+    type=click.Choice(["ladder", "sentencepiece"]),
+    help="one descent for every T, or one SentencePiece training for each",
+)
+@click.option(
     "--threads",
-    default=2,
+    default=1,
     show_default=True,
     type=click.IntRange(1, 1024),
-    help="of SentencePiece; a setting like the others, since another number gives slightly other pieces",
+    help="with engine sentencepiece a setting like the others: another number gives slightly other pieces",
 )
 @BYTE_FALLBACK
 @SYMBOLS
 @OUT
-def joint(mix, total, coverage, threads, byte_fallback, symbols, out) -> None:
-    """Train SentencePiece on the multilingual sample: the JOINT tokenizer.
+def joint(mix, totals, coverage, engine, threads, byte_fallback, symbols, out) -> None:
+    """Train a unigram model on the multilingual sample: the JOINT tokenizer.
 
     Writes sentencepiece.model (T ids), pieces.tsv and description.json; dead pieces are reported, not repaired.
-    Where the text does not hold T pieces the tokenizer stays short, with a warning.
+    Where the text does not hold T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
     """
     symbols = _checked(symbols)
+    if len(set(totals)) > 1 and "{total}" not in str(out):
+        raise UsageError(f"-o {out}: put {{total}} where T stands in the path: it is the folder of several totals")
     from vocap.tokenizers.accounts import write_as_trained
-    from vocap.tokenizers.joint import train_joint
+    from vocap.tokenizers.joint import descend_joint, train_joint
 
-    proto = train_joint(mix, total, coverage, threads, byte_fallback, symbols)
     settings = {
-        "total": total,
         "coverage": coverage,
-        "threads": threads,
+        "engine": engine,
+        **({"threads": threads} if engine == "sentencepiece" else {}),
         "byte_fallback": byte_fallback,
         "user_defined_symbols": symbols,
     }
-    _report(out, write_as_trained(out, "joint", proto, settings, short=total - len(proto.pieces)))
+    if engine == "ladder":
+        trained = descend_joint(mix, totals, coverage, threads, byte_fallback, symbols)
+    else:
+        trained = (
+            (total, train_joint(mix, total, coverage, threads, byte_fallback, symbols)) for total in set(totals)
+        )
+    for total, proto in trained:
+        folder = Path(str(out).replace("{total}", str(total)))
+        facts = {"total": total, **settings}
+        _report(folder, write_as_trained(folder, "joint", proto, facts, short=total - len(proto.pieces)))
 
 
 @click.command()

@@ -1,13 +1,17 @@
-"""JOINT: SentencePiece trained on the multilingual sample, with the settings of the languages' own models."""
+"""JOINT: a unigram model of the multilingual sample, with the settings of the languages' own models.
+
+One SentencePiece training for each T (`train_joint`), or one descent for all of them (`descend_joint`): the ladder
+gives, bit for bit, what SentencePiece trains with one thread.
+"""
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizers.layout import Contents, build_model, read_contents
+from vocap.tokenizers.layout import BYTES, Contents, build_model, read_contents
 from vocap.tokenizers.settings import META
 from vocap.vocabularies import COVERAGE
 from vocap.vocabularies.training import Unreachable, train
@@ -31,6 +35,51 @@ def train_joint(
     VocapError for a text without any.
     """
     data, size = _train(mix, total, coverage, threads, byte_fallback, symbols)
+    return _lay_out(mix, data, size, byte_fallback, symbols)
+
+
+def descend_joint(
+    mix: str | os.PathLike,
+    totals: Sequence[int],
+    coverage: float = COVERAGE,
+    threads: int = 1,
+    byte_fallback: bool = False,
+    symbols: Sequence[str] = (),
+) -> Iterator[tuple[int, object]]:
+    """Each of `totals` with its `ModelProto`, from one descent over `mix`.
+
+    It is what `train_joint` gives with one thread, whatever the number of `threads` here. A total above what the
+    text holds takes a second, short descent. Raises as `train_joint`.
+    """
+    from vocap.vocabularies.ladder.kernels import one_compiler
+    from vocap.vocabularies.text import read_blocks
+
+    with one_compiler():
+        from vocap.vocabularies.ladder.sizes import train_sizes
+        from vocap.vocabularies.ladder.word_types import load_word_types
+
+    metas = [*META[:-1], *(BYTES if byte_fallback else ()), *symbols]
+    reserved = len(metas) - 3  # the ladder's own <unk> <s> </s>
+    words = load_word_types({"train": lambda: read_blocks(mix)}, coverage=coverage, metas=metas)
+    log.info("%s: %d lines, %d word types", mix, words.sentences["train"], words.trained)
+    waiting = {total - 1: [total] for total in sorted(set(totals))}  # size of the descent: the totals it is for
+    while waiting:
+        shorter: dict[int, list[int]] = {}
+        for rung in train_sizes(words, sorted(waiting), coverage, threads, reserved=reserved):
+            size = rung.point.size
+            if rung.most is not None and rung.most < size:
+                shorter.setdefault(rung.most, []).extend(waiting[size])
+                continue
+            if rung.model is None:
+                raise _refusal(mix, min(waiting[size]), rung.point.status, rung.least)
+            for total in waiting[size]:
+                _warn_if_short(mix, total, size)
+                yield total, _lay_out(mix, rung.model, size, byte_fallback, symbols)
+        waiting = shorter
+
+
+def _lay_out(mix, data: bytes, size: int, byte_fallback: bool, symbols: Sequence[str]):
+    """The trained pieces in the shared layout, with `<mask>`."""
     proto = sentencepiece_model_pb2.ModelProto.FromString(data)
     trained = read_contents(proto, "the joint model")
     contents = Contents(trained.pieces, trained.scores, list(symbols), byte_fallback)
@@ -64,20 +113,26 @@ def _train(mix, total: int, coverage: float, threads: int, byte_fallback: bool, 
                 log.info("%s: T = %d is out of reach; training again for %d", mix, size + 1, error.most + 1)
                 size = error.most
                 continue
-            if error.least is not None:
-                raise UsageError(
-                    f"{mix}: T = {total} does not hold the required characters; the smallest possible T is "
-                    f"{error.least + 1}: raise total, or lower the coverage"
-                ) from None
-            raise VocapError(
-                f"{mix}: {error.reason} to train T = {total} on; it must hold the multilingual sample (vocap mix)"
-            ) from None
-        if size + 1 < total:
-            log.warning(
-                "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
-                mix,
-                total,
-                size + 1,
-                total - size - 1,
-            )
+            raise _refusal(mix, total, error.reason, error.least) from None
+        _warn_if_short(mix, total, size)
         return data, size
+
+
+def _refusal(mix, total: int, reason: str, least: int | None) -> VocapError:
+    if least is not None:
+        return UsageError(
+            f"{mix}: T = {total} does not hold the required characters; the smallest possible T is {least + 1}: "
+            "raise total, or lower the coverage"
+        )
+    return VocapError(f"{mix}: {reason} to train T = {total} on; it must hold the multilingual sample (vocap mix)")
+
+
+def _warn_if_short(mix, total: int, size: int) -> None:
+    if size + 1 < total:
+        log.warning(
+            "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
+            mix,
+            total,
+            size + 1,
+            total - size - 1,
+        )

@@ -56,7 +56,7 @@ class Vocap(BaseModel):
 
 
 class Joint(BaseModel):
-    """SentencePiece trained on the multilingual sample: the baseline of the paper."""
+    """A unigram model trained on the multilingual sample, by vocabularies.engine: the baseline of the paper."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -21,10 +21,15 @@ from vocap.vocabularies.ladder.word_types import WordTypes
 
 @dataclass(frozen=True)
 class Rung:
-    """One size: the curve's row and the bytes of the model, None where the size cannot be reached."""
+    """One size: the curve's row and the bytes of the model, None where the size cannot be reached.
+
+    `least` or `most`: the size to which the text leads from below or above, where this one is out of reach.
+    """
 
     point: Point
     model: bytes | None
+    least: int | None = None
+    most: int | None = None
 
 
 def train_sizes(
@@ -33,21 +38,23 @@ def train_sizes(
     coverage: float = COVERAGE,
     threads: int = 1,
     arithmetic: str = "exact",
+    reserved: int = 0,
 ) -> Iterator[Rung]:
     """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
 
     Each is what `vocap train` gives for that size, in reach and in reason, if `arithmetic` is exact; `fast` is
-    near it. ALP is counted on the texts `train` and `heldout` of `words`.
+    near it. ALP is counted on the texts `train` and `heldout` of `words`. So many `reserved` ids of each size are
+    left free, for meta pieces other than <unk> <s> </s>: a model has that many pieces less than its size.
     """
     if not words.required:
         reason = "no text: symbols only" if words.trained else "no text"
         yield from (Rung(Point(size, status=reason), None) for size in sizes)
         return
-    smallest = len(words.required) + META_COUNT
+    smallest = len(words.required) + META_COUNT + reserved
     for size in sizes:
         if size < smallest:
             reason = f"too small: {len(words.required)} required characters need at least {smallest} pieces"
-            yield Rung(Point(size, status=reason), None)
+            yield Rung(Point(size, status=reason), None, least=smallest)
     reachable = [size for size in sizes if size >= smallest]
     if not reachable:
         return
@@ -58,7 +65,7 @@ def train_sizes(
         del state
 
         def finish(departure: descent.Departure) -> Rung:
-            return _finish(words, corpus, departure, coverage, expect)
+            return _finish(words, corpus, departure, coverage, expect, reserved)
 
         yield from map(finish, departures) if threads == 1 else _in_threads(finish, departures, pool, threads)
 
@@ -85,12 +92,19 @@ def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads:
 
 
 def _finish(
-    words: WordTypes, corpus: descent.Corpus, departure: descent.Departure, coverage: float, expect: Callable
+    words: WordTypes,
+    corpus: descent.Corpus,
+    departure: descent.Departure,
+    coverage: float,
+    expect: Callable,
+    reserved: int,
 ) -> Rung:
     state = descent.depart(corpus, departure, expect)
-    pieces = finalise(departure.size, state.ids, state.scores, corpus.required, corpus.alphabetical)
-    if pieces.size < departure.size:
-        return Rung(Point(departure.size, status=f"too little text: at most {pieces.size} pieces"), None)
+    size = departure.size - reserved
+    pieces = finalise(size, state.ids, state.scores, corpus.required, corpus.alphabetical)
+    if pieces.size < size:
+        most = pieces.size + reserved
+        return Rung(Point(departure.size, status=f"too little text: at most {most} pieces"), None, most=most)
     names = [name for name in ("train", "heldout") if words.sentences.get(name)]
     counts = token_counts(corpus, state, pieces, np.stack([words.counts[name] for name in names]))
     alps = {name: average_log_probability(counts[row], words.sentences[name]) for row, name in enumerate(names)}

@@ -6,7 +6,7 @@ and how often each occurs.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,6 @@ from vocap.vocabularies.characters import (
 from vocap.vocabularies.ladder.word_table import INSIDE, LAST, TEXTS, WordTable, lay_out, sort_words
 
 SPACE = "\u2581"
-_META = re.compile("|".join(map(re.escape, META_PIECES)))
 _MAX_CHARACTERS = 2**31 - 1  # 32-bit positions
 
 
@@ -63,29 +62,50 @@ class WordTypes:
         return (self.inside + self.last)[: self.trained]
 
 
+class Borders:
+    """The rows of a model that are no pieces of text: where one stands in a training line, a piece ends."""
+
+    def __init__(self, metas: Sequence[str]):
+        longest_first = sorted(metas, key=len, reverse=True)  # as in PrefixMatcher
+        self.pattern = re.compile("|".join(map(re.escape, longest_first)))
+        self.hint = "<" if all("<" in meta for meta in metas) else ""  # most lines are passed over by it
+
+    def in_line(self, line: str) -> bool:
+        return self.hint in line and self.pattern.search(line) is not None
+
+    def replace(self, line: str) -> str:
+        """The line with a separator for each (`PrefixMatcher::GlobalReplace`)."""
+        return self.pattern.sub(SEPARATOR, line)
+
+
 def load_word_types(
-    texts: dict[str, Callable[[], Iterable[list[str]]]], train: str = "train", coverage: float = COVERAGE
+    texts: dict[str, Callable[[], Iterable[list[str]]]],
+    train: str = "train",
+    coverage: float = COVERAGE,
+    metas: Sequence[str] = META_PIECES,
 ) -> WordTypes:
     """Count the word types of texts, each a function that gives blocks of lines; `train` names the trained one.
 
     `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`. A character that is not required is
-    replaced by U+2585 in every text, as it has no piece. Memory: about 12 bytes a character of the distinct words
-    and one block of lines. Raises VocapError for more distinct words than 32 bits can number the characters of.
+    replaced by U+2585 in every text, as it has no piece. `metas` as in `Borders`. Memory: about 12 bytes a
+    character of the distinct words and one block of lines. Raises VocapError for more distinct words than 32 bits
+    can number the characters of.
     """
-    table, sentences = _count_texts(texts, train, cut=True)
+    borders = Borders(metas)
+    table, sentences = _count_texts(texts, train, borders, cut=True)
     totals = table.character_counts()
     totals[0] = 0  # the trainer passes over NUL
     counts = {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
     required = {character: counts[character] for character in required_characters(counts, coverage)}
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
-        table, sentences = _count_texts(texts, train, cut=False)
+        table, sentences = _count_texts(texts, train, borders, cut=False)
     kept = np.zeros(len(totals), bool)
     kept[[ord(character) for character in required]] = True
     table.replace(kept, ord(RESERVED))
     return _arrange(table, list(texts), sentences, required)
 
 
-def _count_texts(texts, train: str, cut: bool) -> tuple[WordTable, dict[str, int]]:
+def _count_texts(texts, train: str, borders: Borders, cut: bool) -> tuple[WordTable, dict[str, int]]:
     """The words of every text, as encoded and as trained on, and the number of lines."""
     table = WordTable(len(texts))
     normalizer = trainer_normalizer()
@@ -96,25 +116,27 @@ def _count_texts(texts, train: str, cut: bool) -> tuple[WordTable, dict[str, int
             sentences[name] += len(lines)
             normalised = normalizer.normalize(lines)
             if name == train:
-                _add_trained(table, lines, normalised, cut, column)
+                _add_trained(table, lines, normalised, borders, cut, column)
             else:
                 table.add(normalised, cut, trained=False, text=column)
     return table, sentences
 
 
-def _add_trained(table: WordTable, raw: list[str], normalised: list[str], cut: bool, column: int) -> None:
+def _add_trained(
+    table: WordTable, raw: list[str], normalised: list[str], borders: Borders, cut: bool, column: int
+) -> None:
     """Count a block of lines of the training text: some are encoded but not trained on, or not as they are."""
     skipped, with_meta, usual = [], [], []
     for line, text in zip(raw, normalised, strict=True):
         if not is_trainable(line):
             skipped.append(text)
-        elif "<" in text and _META.search(text):
+        elif borders.in_line(text):
             with_meta.append(text)
         else:
             usual.append(text)
     table.add(usual, cut, trained=True, text=column)
     table.add(skipped + with_meta, cut, trained=False, text=column)
-    table.add([_META.sub(SEPARATOR, text) for text in with_meta], cut, trained=True, text=None)
+    table.add([borders.replace(text) for text in with_meta], cut, trained=True, text=None)
 
 
 def _arrange(table: WordTable, names: list[str], sentences: dict[str, int], required: dict[str, int]) -> WordTypes:
