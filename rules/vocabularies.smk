@@ -31,12 +31,14 @@ if SETTINGS.vocabularies.engine == "ladder":
             # A parameter that depends on the output is not watched: a size is trained again where its point is missing.
             sizes=lambda wildcards, output: ",".join(Path(point).stem for point in output),
             coverage=SETTINGS.vocabularies.coverage,
+            arithmetic=SETTINGS.vocabularies.arithmetic,
             revision=REVISION["vocabularies"],
         message:
             "Training {wildcards.lang} at all sizes"
         shell:
             "vocap ladder {input.train:q} --heldout {input.heldout:q} -o {params.folder:q}"
-            " --sizes {params.sizes} --points {params.points:q} --coverage {params.coverage} > {log:q} 2>&1"
+            " --sizes {params.sizes} --points {params.points:q} --coverage {params.coverage}"
+            " --arithmetic {params.arithmetic} > {log:q} 2>&1"
 
 else:
 

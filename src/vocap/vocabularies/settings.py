@@ -52,3 +52,6 @@ class Vocabularies(BaseModel):
         description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"'
     )
     coverage: float = Field(COVERAGE, ge=0.98, le=1, description="share of the characters that must be pieces")
+    arithmetic: Literal["exact", "fast"] = Field(
+        "exact", description="of the ladder: every bit as in SentencePiece, or near it in less time"
+    )

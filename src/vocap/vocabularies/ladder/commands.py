@@ -36,15 +36,23 @@ file = click.Path(dir_okay=False, path_type=Path)
     "--coverage", type=float, default=COVERAGE, show_default=True, help="Share of characters that must be pieces."
 )
 @click.option(
+    "--arithmetic",
+    type=click.Choice(["exact", "fast"]),
+    default="exact",
+    show_default=True,
+    help="Every bit as in SentencePiece, or near it in less time.",
+)
+@click.option(
     "--points",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that gets the curve as {size}.tsv, a table a size, in place of curve.tsv.",
 )
-def ladder(train, output, sizes, heldout, threads, coverage, points):
+def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, points):
     """Train unigram models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
-    trains for that size with one thread. A size that the text cannot reach is no error: curve.tsv says why.
+    trains for that size with one thread (with --arithmetic fast, one near it). A size that the text cannot reach
+    is no error: curve.tsv says why.
     """
     numbers = _parse_sizes(sizes)
     if not 0.98 <= coverage <= 1:
@@ -77,7 +85,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, points):
         table.unlink(missing_ok=True)  # written last: no curve, no whole result
     rows, writes = [], []
     with ThreadPoolExecutor(WRITERS) as writers:
-        for rung in train_sizes(words, numbers, coverage, threads):
+        for rung in train_sizes(words, numbers, coverage, threads, arithmetic):
             writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
             rows.append(rung.point)
             logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
