@@ -1,16 +1,21 @@
 """Every model of the ladder has the bytes of the one that SentencePiece trains; every ALP is that of `encode`."""
 
+import io
 import lzma
 import os
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
 import sentencepiece
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from vocap.vocabularies import training
 from vocap.vocabularies.alp import corpus_alp
 from vocap.vocabularies.encoders import SentencePieceEncoder
+from vocap.vocabularies.ladder import descent
+from vocap.vocabularies.ladder.seeds import find_seeds
 from vocap.vocabularies.ladder.sizes import train_sizes
 from vocap.vocabularies.ladder.word_types import load_word_types
 
@@ -116,6 +121,29 @@ def test_coverage_is_taken_into_account():
 @pytest.mark.parametrize("lines", [[], ["", "\u3000"], ["x" * 5000], ["<unk>" * 100] * 3, ["<unk>" * 9, "ab"]])
 def test_the_reason_for_no_model_is_the_same_at_a_low_coverage(lines):
     assert_same(lines, [], [5, 100], coverage=0.98)
+
+
+@pytest.mark.parametrize("limit", [201, 302, 503])
+@pytest.mark.parametrize("script", ["latin", "han and kana"])
+def test_where_there_are_more_seeds_than_are_taken_the_same_are_taken(script, limit, monkeypatch):
+    lines, model = made_text(*ALPHABETS[script]), io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        vocab_size=60,
+        seed_sentencepiece_size=limit,
+        num_threads=1,
+        minloglevel=2,
+    )
+    words = load_word_types({"train": lambda: [lines]})
+    monkeypatch.setattr(descent, "find_seeds", partial(find_seeds, limit=limit))
+    assert len(descent.seed(words)[1].ids) == limit + len(words.required)
+    [rung] = train_sizes(words, [60])
+
+    def pieces(proto: bytes) -> list[tuple[str, float]]:
+        return [(piece.piece, piece.score) for piece in ModelProto.FromString(proto).pieces]
+
+    assert pieces(rung.model) == pieces(model.getvalue())
 
 
 LANGUAGES = ["en", "ru", "ar", "hi", "th", "km", "ja", "zh", "ko", "ka", "am", "my", "he", "el", "ta"]
