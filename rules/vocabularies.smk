@@ -32,13 +32,14 @@ if SETTINGS.vocabularies.engine == "ladder":
             sizes=lambda wildcards, output: ",".join(Path(point).stem for point in output),
             coverage=SETTINGS.vocabularies.coverage,
             arithmetic=SETTINGS.vocabularies.arithmetic,
+            seeds=SETTINGS.vocabularies.seeds,
             revision=REVISION["vocabularies"],
         message:
             "Training {wildcards.lang} at all sizes"
         shell:
             "vocap ladder {input.train:q} --heldout {input.heldout:q} -o {params.folder:q}"
             " --sizes {params.sizes} --points {params.points:q} --coverage {params.coverage}"
-            " --arithmetic {params.arithmetic} > {log:q} 2>&1"
+            " --arithmetic {params.arithmetic} --seeds {params.seeds} > {log:q} 2>&1"
 
 else:
 

@@ -130,9 +130,7 @@ def _mistake(detail: Mapping[str, Any]) -> str:
     message = detail["msg"].removeprefix("Value error, ")
     if key.startswith("languages"):
         key, message = "languages", f"give a list of codes, or all; not {value!r}"
-    if key == "vocabularies.seeds" and value == "words":
-        message = "words is not built yet; write classic"
-    elif kind == "extra_forbidden":
+    if kind == "extra_forbidden":
         message = "no such key here; check its spelling and its indentation"
     elif kind == "missing":
         message = "this key is missing"

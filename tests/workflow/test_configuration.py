@@ -78,7 +78,7 @@ def test_the_default_configuration_names_all_86_languages(config):
             {"kind": "mono", "language": False, "size": 1000},
             ["tokenizers.new.language", "in quotes"],
         ),
-        ("vocabularies/seeds", "words", ["vocabularies.seeds", "not built yet"]),
+        ("vocabularies/seeds", "suffixes", ["vocabularies.seeds", "'words'"]),
         ("pretraining/models", {"base": {}}, ["pretraining", "not built yet"]),
         ("finetuning/xtreme", "data", ["finetuning", "not built yet"]),
         ("report/titel", "x", ["report.titel", "no such key"]),
@@ -90,6 +90,13 @@ def test_a_mistake_is_named_with_its_key(config, path, value, says):
         load(edit(config, path, value))
     for words in says:
         assert words in str(caught.value)
+
+
+def test_words_as_seeds_need_the_ladder(config):
+    config = edit(config, "vocabularies/seeds", "words")
+    assert load(config).vocabularies.seeds == "words"
+    with pytest.raises(UsageError, match=r"vocabularies\.seeds: .*engine: ladder"):
+        load(edit(config, "vocabularies/engine", "sentencepiece"))
 
 
 def test_all_mistakes_are_told_at_once(config):

@@ -3,7 +3,7 @@
 import itertools
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from vocap.vocabularies import COVERAGE
 
@@ -47,7 +47,11 @@ class Vocabularies(BaseModel):
     engine: Literal["ladder", "sentencepiece"] = Field(
         "ladder", description="all sizes of a language in one descent, or one SentencePiece training a size"
     )
-    seeds: Literal["classic"] = Field("classic", description="seed pieces as in SentencePiece 0.1.99 to 0.2.1")
+    seeds: Literal["classic", "words"] = Field(
+        "classic",
+        description="pieces that the ladder begins with: as SentencePiece 0.1.99 to 0.2.1 finds them, or, whole "
+        "words among them, as 0.2.2 does",
+    )
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
         description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"'
     )
@@ -55,3 +59,13 @@ class Vocabularies(BaseModel):
     arithmetic: Literal["exact", "fast"] = Field(
         "exact", description="of the ladder: every bit as in SentencePiece, or near it in less time"
     )
+
+    @field_validator("seeds")
+    @classmethod
+    def _seeds_of_the_engine(cls, seeds: str, info: ValidationInfo) -> str:
+        if seeds == "words" and info.data.get("engine") == "sentencepiece":
+            raise ValueError(
+                "engine: sentencepiece calls SentencePiece 0.2.1, which knows no other seeds than classic; "
+                "write classic or engine: ladder"
+            )
+        return seeds

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from vocap.errors import UsageError, VocapError
-from vocap.vocabularies import COVERAGE
+from vocap.vocabularies import COVERAGE, SEEDS
 
 logger = logging.getLogger(__name__)
 
@@ -43,16 +43,23 @@ file = click.Path(dir_okay=False, path_type=Path)
     help="Every bit as in SentencePiece, or near it in less time.",
 )
 @click.option(
+    "--seeds",
+    type=click.Choice(SEEDS),
+    default=SEEDS[0],
+    show_default=True,
+    help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
+)
+@click.option(
     "--points",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that gets the curve as {size}.tsv, a table a size, in place of curve.tsv.",
 )
-def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, points):
+def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, points):
     """Train unigram models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
-    trains for that size with one thread (with --arithmetic fast, one near it). A size that the text cannot reach
-    is no error: curve.tsv says why.
+    trains for that size with one thread (with --arithmetic fast, one near it); with --seeds words, its pieces and
+    scores are those of 0.2.2. A size that the text cannot reach is no error: curve.tsv says why.
     """
     numbers = _parse_sizes(sizes)
     if not 0.98 <= coverage <= 1:
@@ -71,6 +78,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, points)
 
     with one_compiler():
         from vocap.vocabularies.ladder.sizes import train_sizes
+        from vocap.vocabularies.ladder.text_end import frequencies_at_the_end
         from vocap.vocabularies.ladder.word_types import load_word_types
 
     texts = {"train": lambda: read_blocks(train)}
@@ -78,6 +86,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, points)
         texts["heldout"] = lambda: read_blocks(heldout)
     words = load_word_types(texts, coverage=coverage)
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
+    ending = frequencies_at_the_end(texts["train"](), words.required) if seeds == "words" else None
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
@@ -85,7 +94,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, points)
         table.unlink(missing_ok=True)  # written last: no curve, no whole result
     rows, writes = [], []
     with ThreadPoolExecutor(WRITERS) as writers:
-        for rung in train_sizes(words, numbers, coverage, threads, arithmetic):
+        for rung in train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending):
             writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
             rows.append(rung.point)
             logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)

@@ -7,7 +7,7 @@ from the rung whose next pruning would go below that, by a pruning of its own an
 branch).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from vocap.vocabularies.ladder.pruning import desired_size, pruned_size, rank_pi
 from vocap.vocabularies.ladder.seeds import MAX_PIECE_LENGTH, find_seeds
 from vocap.vocabularies.ladder.segmentation import trainer_counts
 from vocap.vocabularies.ladder.suffixes import character_counts, common_prefixes, seed_text, suffix_array
+from vocap.vocabularies.ladder.word_seeds import find_word_seeds, word_seed_text
 from vocap.vocabularies.ladder.word_types import WordTypes
 
 SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
@@ -31,6 +32,7 @@ class Corpus:
 
     `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of the first of them.
     `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece numbers begin with the `required` characters.
+    `by_token`: pruning divides losses by the number of tokens, not of words.
     """
 
     text: np.ndarray
@@ -41,6 +43,7 @@ class Corpus:
     piece_length: np.ndarray
     alphabetical: np.ndarray
     required: int
+    by_token: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,16 @@ class Departure:
     chosen: np.ndarray | None
 
 
-def seed(words: WordTypes) -> tuple[Corpus, State]:
-    """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`)."""
-    source = seed_text(words)
+def seed(words: WordTypes, ending: Mapping[str, int] | None = None) -> tuple[Corpus, State]:
+    """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`).
+
+    With frequencies at the `ending` of the text (`text_end`), pieces are seeded and pruned as 0.2.2 does it.
+    """
+    source = seed_text(words) if ending is None else word_seed_text(words)
     order = suffix_array(source.text)
-    seeds = find_seeds(source, order, common_prefixes(source.text, order, MAX_PIECE_LENGTH + 1))
+    shared = common_prefixes(source.text, order, MAX_PIECE_LENGTH + 1)
+    seeds = find_seeds(source, order, shared) if ending is None else find_word_seeds(source, order, shared, ending)
+    del shared
     characters = np.array([ord(character) for character in words.required], np.int32)
     lattice, place = build_lattice(source, order, seeds, characters)
     first_suffix = np.concatenate([[0], np.cumsum(character_counts(source.text))])[characters]
@@ -82,7 +90,15 @@ def seed(words: WordTypes) -> tuple[Corpus, State]:
     alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
     weights = np.concatenate([np.array(list(words.required.values()), np.int64), seeds.score])
     corpus = Corpus(
-        words.text, words.start, words.length, words.frequencies, place, length, alphabetical, len(characters)
+        words.text,
+        words.start,
+        words.length,
+        words.frequencies,
+        place,
+        length,
+        alphabetical,
+        len(characters),
+        by_token=ending is not None,
     )
     ids = np.arange(len(weights), dtype=np.int32)
     return corpus, State(ids, log_probabilities(weights), ids, lattice)
@@ -161,7 +177,10 @@ def prune_order(corpus: Corpus, state: State) -> np.ndarray:
     """The order in which pruning keeps the pieces of `state`."""
     scores = _node_scores(state)
     counts = trainer_counts(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids))
-    total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1]
+    if corpus.by_token:
+        total = counts.sum(dtype=np.float64)
+    else:
+        total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1]
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
     return rank_pieces(state.lattice, place, length, scores, counts, total)
 

@@ -29,7 +29,8 @@ def rank_pieces(
     First those that cannot be replaced, in their old order, then the others by the loss of likelihood that
     removing one would bring. Pieces that no best path uses, or that are not their own best segmentation, are
     left out. `place` and `length` int32 [n]: where each piece stands in the text; `score` float32 [n +
-    unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types.
+    unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types (0.2.2: sum of
+    `counts`).
     """
     verdict, loss = losses(
         lattice.first, lattice.piece, lattice.length, place, length, score, counts, np.float32(total)

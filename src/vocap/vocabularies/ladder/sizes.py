@@ -1,6 +1,6 @@
 """Every size of a corpus: its model and its ALP, or why there is none."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
@@ -39,11 +39,13 @@ def train_sizes(
     threads: int = 1,
     arithmetic: str = "exact",
     reserved: int = 0,
+    ending: Mapping[str, int] | None = None,
 ) -> Iterator[Rung]:
     """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
 
     Each is what `vocap train` gives for that size, in reach and in reason, if `arithmetic` is exact; `fast` is
-    near it. ALP is counted on the texts `train` and `heldout` of `words`. So many `reserved` ids of each size are
+    near it. With frequencies at the text's `ending` (`text_end`), pieces and scores are those of SentencePiece
+    0.2.2. ALP is counted on the texts `train` and `heldout` of `words`. So many `reserved` ids of each size are
     left free, for meta pieces other than <unk> <s> </s>: a model has that many pieces less than its size.
     """
     if not words.required:
@@ -58,7 +60,7 @@ def train_sizes(
     reachable = [size for size in sizes if size >= smallest]
     if not reachable:
         return
-    corpus, state = descent.seed(words)
+    corpus, state = descent.seed(words, ending)
     with ThreadPoolExecutor(threads) as pool:
         expect = partial(expected_counts, crew=Crew(threads, pool), arithmetic=arithmetic)
         departures = descent.descend(corpus, state, reachable, expect)
