@@ -152,14 +152,14 @@ class ClusterRuns:
     def release(self, name: str) -> None:
         (self.switches / name).unlink()
 
-    def start(self, *arguments: str) -> "Run":
+    def start(self, *arguments: str, config: str = "test.yaml") -> "Run":
         """Start Snakemake with the profile; status is asked for sooner than at a real site."""
         self.logs += 1
         log = self.folder.parent / f"run-{self.logs}.log"
         with open(log, "w") as file:
             process = subprocess.Popen(
                 [
-                    *(BIN / "snakemake", "--profile", "slurm", "--configfile", "test.yaml"),
+                    *(BIN / "snakemake", "--profile", "slurm", "--configfile", config),
                     *("--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10", *arguments),
                 ],
                 cwd=self.folder,

@@ -3,7 +3,7 @@
 import click
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPUs of a process.")
 @click.argument("command", nargs=-1, required=True)
 def launch(threads, command) -> None:

@@ -1,0 +1,45 @@
+"""The smoke workflow through sbatch: SLURM's records of it, and the same bytes as on one machine."""
+
+import re
+
+import pytest
+
+from tests.cluster.slurm import ClusterRuns, digests
+from tests.workflow.conftest import copy_workflow
+
+SMOKE = "config/smoke.yaml"
+HERE = {"fetch_starter", "merge_starter", "weigh", "curve", "joint", "mono", "all"}  # run where Snakemake does
+
+
+def asked(details: str) -> dict[str, str]:
+    """What a job was given, from `scontrol show job`."""
+    found = dict(re.findall(r"(Partition|NumCPUs|NumNodes|TimeLimit|TRES)=(\S+)", details))
+    return found | dict(re.findall(r"(mem|gres/gpu)=(\w+)", found.pop("TRES")))
+
+
+@pytest.mark.cluster
+def test_the_smoke_workflow_goes_through_sbatch(cluster, tmp_path):
+    alone = copy_workflow(tmp_path / "alone")
+    run = alone.snakemake("--configfile", SMOKE)
+    assert run.returncode == 0, run.stdout
+    runs = ClusterRuns(copy_workflow(tmp_path / "cluster" / "clone"))
+    planned = runs.workflow.planned("--configfile", SMOKE)
+    runs.start(config=SMOKE).succeed(600)
+    assert runs.digests() == digests(alone.folder)
+
+    folder = runs.folder
+    for rule, count in planned.items():
+        states = cluster.states(rule, folder)
+        assert states == ["COMPLETED"] * (0 if rule in HERE else count), rule
+    assert len(cluster.records(folder)) == sum(count for rule, count in planned.items() if rule not in HERE)
+
+    (fit,) = cluster.jobs("fit", folder)
+    assert asked(fit.details) == {
+        **{"Partition": "cpu", "NumNodes": "1", "NumCPUs": "1", "mem": "3950M"},
+        "TimeLimit": "01:00:00",
+    }
+    for job in cluster.jobs("ladder", folder):
+        text = folder / "results/corpora" / job.comment.rpartition("_")[2]
+        megabytes = sum((text / name).stat().st_size for name in ("train.txt", "heldout.txt")) / 1e6
+        assert asked(job.details)["mem"] == f"{int(500 + 30 * megabytes)}M"
+        assert job.node.startswith("cpu")
