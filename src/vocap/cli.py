@@ -33,6 +33,9 @@ VERBS = {
     "export": "vocap.tokenizers.output_commands:export",
     "parity": "vocap.tokenizers.output_commands:parity",
     "evaluate": "vocap.tokenizers.output_commands:evaluate",
+    # pretraining
+    "tokenize": "vocap.pretraining.commands:tokenize",
+    "pretrain": "vocap.pretraining.training_commands:pretrain",
     # report
     # pretraining
     "launch": "vocap.pretraining.launch_command:launch",

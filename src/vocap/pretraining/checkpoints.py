@@ -1,0 +1,177 @@
+"""Checkpoints that a kill at any moment cannot spoil: whole folders, renamed into place, the last two kept.
+
+`step-N/` holds what the run was before step N (counted from 0): `model.safetensors`, `optimizer.safetensors`,
+`loss.safetensors` (the k-NN index) and `state.json` (counters, settings, and the size of each file). Nothing is
+pickled. `lock` is held by the run that writes here.
+"""
+
+import fcntl
+import json
+import logging
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.optim import Optimizer
+
+from vocap.errors import VocapError
+
+log = logging.getLogger(__name__)
+
+KEPT = 2
+STATE = "state.json"
+FOLDER = re.compile(r"step-(\d+)")
+SEPARATOR = "/"  # between a parameter's number and the name of its state
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, which the system lets go of with the process. Raises VocapError where it is held."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise VocapError(
+                f"{folder}: another run writes here ({file.read().strip() or 'unknown'}); wait for its end, or "
+                "stop it"
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.uname().nodename}, process {os.getpid()}\n")
+        file.flush()
+        yield
+
+
+def save(
+    folder: Path,
+    step: int,
+    tensors: Mapping[str, Mapping[str, Tensor]],
+    state: Mapping[str, Any],
+    kept: int = KEPT,
+) -> None:
+    """Write the checkpoint of a step, then remove all but the last `kept`. `tensors`: file's name: its tensors."""
+    temporary = folder / f".writing-{step}"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    sizes = {}
+    for name, group in tensors.items():
+        path = temporary / f"{name}.safetensors"
+        save_file({key: tensor.contiguous() for key, tensor in group.items()}, path)
+        _sync(path)
+        sizes[path.name] = path.stat().st_size
+    with open(temporary / STATE, "w", encoding="utf-8") as file:
+        json.dump({**state, "step": step, "sizes": sizes}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync(temporary)
+    target = folder / f"step-{step}"
+    if target.exists():
+        shutil.rmtree(target)  # a damaged one that was passed over
+    os.replace(temporary, target)
+    _sync(folder)
+    for older in steps(folder)[:-kept]:
+        shutil.rmtree(folder / f"step-{older}")
+
+
+def _sync(path: Path) -> None:
+    """Bring a file, or the entries of a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def steps(folder: Path) -> list[int]:
+    """The steps that have a checkpoint, rising."""
+    names = (FOLDER.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
+    return sorted(int(name[1]) for name in names if name)
+
+
+def clean(folder: Path) -> None:
+    """Remove what a killed run was writing."""
+    for path in folder.glob(".writing-*"):
+        shutil.rmtree(path)
+
+
+def latest(folder: Path) -> dict[str, Any] | None:
+    """The state of the last checkpoint whose files are whole; None where there is none at all.
+
+    One that is damaged is passed over with a warning; raises VocapError where all are.
+    """
+    found = steps(folder)
+    for step in reversed(found):
+        try:
+            return _read_state(folder / f"step-{step}")
+        except VocapError as error:
+            log.warning("%s", error)
+    if found:
+        raise VocapError(f"{folder}: none of its checkpoints is whole; delete the folder to train from the start")
+    return None
+
+
+def _read_state(folder: Path) -> dict[str, Any]:
+    try:
+        state = json.loads((folder / STATE).read_bytes())
+        sizes = dict(state["sizes"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise VocapError(f"{folder / STATE}: cannot be read ({error}); passed over") from None
+    for name, size in sizes.items():
+        path = folder / name
+        found = path.stat().st_size if path.exists() else 0
+        if found != size:
+            raise VocapError(f"{path}: {found:,} bytes of {size:,}: a truncated checkpoint; passed over")
+    return state
+
+
+def load_tensors(folder: Path, step: int, name: str) -> dict[str, Tensor]:
+    """The tensors of one file of a checkpoint, on the CPU. Raises VocapError for a file that is damaged."""
+    path = folder / f"step-{step}" / f"{name}.safetensors"
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise VocapError(
+            f"{path}: a damaged checkpoint ({error}); delete {path.parent}, the one before it is used then"
+        ) from None
+
+
+def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    """The optimizer's state, tensor by tensor, by number of the parameter and name."""
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{number}{SEPARATOR}{name}": value for number, entry in state.items() for name, value in entry.items()
+    }
+
+
+def restore_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Take back what `optimizer_tensors` gave; the groups' settings stay those of the optimizer."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        number, _, name = key.partition(SEPARATOR)
+        state.setdefault(int(number), {})[name] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def check_settings(folder: Path, saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Raise VocapError unless the checkpoint is of a run with these settings, naming the keys that differ."""
+    if different := [key for key in {**saved, **own} if saved.get(key) != own.get(key)]:
+        key = different[0]
+        raise VocapError(
+            f"{folder}: its checkpoints are of another configuration: {', '.join(different)} "
+            f"({key} was {_short(saved.get(key))}, is {_short(own.get(key))}); put the settings back, give the "
+            "model "
+            "another name, or delete the folder to train from the start"
+        )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

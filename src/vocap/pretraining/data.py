@@ -1,0 +1,121 @@
+"""What a run trains on and is measured on: the blocks of every language that has text, and their shares."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vocap.corpora.weights import read_weights, sampling_probabilities
+from vocap.errors import UsageError, VocapError
+from vocap.pretraining.blocks import DESCRIPTION, Blocks, open_language
+from vocap.pretraining.tokenizing import file_sha256
+
+log = logging.getLogger(__name__)
+
+MODEL = "sentencepiece.model"  # within a tokenizer's folder
+EXPORT = "huggingface"
+COUNTED = 1 << 24  # tokens of a language that unigram frequencies are counted on, at most
+PIECES = 16  # evenly spread parts of a longer text that make them up
+
+
+@dataclass(frozen=True)
+class Data:
+    """`q` float64 [languages] are the shares of Equation 3; `identity` says what the data are, for checkpoints."""
+
+    languages: list[str]
+    train: list[Blocks]
+    heldout: list[Blocks]
+    q: np.ndarray
+    vocabulary: int  # T, rows of the model
+    longest: int  # tokens of a block, at most
+    identity: dict[str, Any]
+
+
+def load_data(
+    tokens: Path, languages: Sequence[str], tokenizer: Path, alpha: float, by: str, weights: Path | None = None
+) -> Data:
+    """Open `tokens`/{language} of each language, made with the tokenizer of the folder `tokenizer`.
+
+    `by`: n_i is the lines or the bytes of the text, or (corpora) that of the table `weights`. Languages without
+    text are left out with a warning. Raises VocapError for blocks of another tokenizer, of different lengths or
+    vocabularies, and where no language has text.
+    """
+    model = tokenizer / MODEL
+    if not model.exists():
+        raise VocapError(f"{model}: no such file; name the folder of a tokenizer, with {MODEL} and {EXPORT}/")
+    digest = file_sha256(model)
+    opened = [open_language(tokens / language, digest) for language in languages]
+    for language, found in zip(languages, opened, strict=True):
+        if found.language != language:
+            raise VocapError(
+                f"{tokens / language / DESCRIPTION}: of language {found.language!r}; run: vocap tokenize"
+            )
+    if len(lengths := {found.description["length"] for found in opened}) > 1:
+        raise VocapError(f"{tokens}: blocks of different lengths, {sorted(lengths)}; tokenize all alike")
+    if empty := [found.language for found in opened if not len(found.train)]:
+        log.warning("no text to pre-train on, left out: %s", " ".join(empty))
+    if unmeasured := [found.language for found in opened if len(found.train) and not len(found.heldout)]:
+        log.warning("no held-out text, so no exact loss: %s", " ".join(unmeasured))
+    used = [found for found in opened if len(found.train)]
+    if not used:
+        raise VocapError(f"{tokens}: no language has any text; bring some, or name other languages")
+    n = _sizes(used, by, weights)
+    first = used[0].description
+    return Data(
+        [found.language for found in used],
+        [found.train for found in used],
+        [found.heldout for found in used],
+        sampling_probabilities(n, alpha),
+        first["vocabulary"],
+        first["length"],
+        {
+            "tokenizer": digest,
+            "data": {found.language: _digest(found.description) for found in used},
+            "n": n,
+        },
+    )
+
+
+def _sizes(used: Sequence, by: str, weights: Path | None) -> list[float]:
+    if by in ("lines", "bytes"):
+        return [found.description["train"][by] for found in used]
+    if weights is None:
+        raise UsageError("weights: corpora needs the table of the corpora stage; give --weights weights.tsv")
+    table = read_weights(weights)
+    if missing := [found.language for found in used if not table.get(found.language)]:
+        raise VocapError(
+            f"{weights}: no n above 0 for {', '.join(missing)}, which have text; weigh by lines or bytes"
+        )
+    return [table[found.language] for found in used]
+
+
+def _digest(description: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def unigram_counts(data: Data) -> np.ndarray:
+    """How often each id stands in a stream of the languages' shares, int64 [V], scaled to the tokens counted.
+
+    Of a language of more than `COUNTED` tokens, evenly spread parts of as many are counted.
+    """
+    frequencies, total = np.zeros(data.vocabulary), 0
+    for share, blocks in zip(data.q, data.train, strict=True):
+        counts = np.zeros(data.vocabulary, np.int64)
+        for part in _parts(blocks.tokens):
+            counts += np.bincount(part, minlength=data.vocabulary)
+        frequencies += share * counts / counts.sum()
+        total += int(counts.sum())
+    return np.rint(frequencies * total).astype(np.int64)
+
+
+def _parts(tokens: np.ndarray) -> list[np.ndarray]:
+    if len(tokens) <= COUNTED:
+        return [tokens]
+    size = COUNTED // PIECES
+    starts = np.linspace(0, len(tokens) - size, PIECES).astype(np.int64)
+    return [tokens[start : start + size] for start in starts]

@@ -1,0 +1,124 @@
+"""One run from end to end: joining the other processes, the lock, the training, what is left at the end."""
+
+import logging
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from transformers.utils.logging import disable_progress_bar
+
+from vocap.errors import UsageError
+from vocap.pretraining import checkpoints
+from vocap.pretraining.data import EXPORT, Data, load_data
+from vocap.pretraining.distributed import choose_device, joined
+from vocap.pretraining.export import export_model
+from vocap.pretraining.masking import special_ids
+from vocap.pretraining.metrics import FILE, Events
+from vocap.pretraining.model import parameter_count
+from vocap.pretraining.ranks import rank, ranks
+from vocap.pretraining.settings import Recipe
+from vocap.pretraining.stopping import stop_requests
+from vocap.pretraining.training import Training
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where a run reads and writes; `weights` and `events` may be None."""
+
+    tokenizer: Path
+    tokens: Path
+    weights: Path | None
+    output: Path
+    events: Path | None = None
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.output / "checkpoints"
+
+
+def train(
+    recipe: Recipe, seed: int, folders: Folders, languages: Sequence[str], threads: int, keep: bool = False
+) -> None:
+    """Train one model and write `model/`, `model-{step}/` and `metrics.jsonl`.
+
+    Raises UsageError and VocapError, before anything is trained where that can be known, and Stopped.
+    """
+    torch.set_num_threads(threads)
+    disable_progress_bar()  # of transformers, in the middle of ours
+    data = load_data(folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, folders.weights)
+    check(recipe, data)
+    device = choose_device()
+    with stop_requests() as stop, joined(device):
+        check_ranks(recipe)
+        if rank() > 0:
+            _train(recipe, seed, folders, data, device, stop, keep)
+            return
+        with checkpoints.locked(folders.checkpoints):
+            checkpoints.clean(folders.checkpoints)
+            _train(recipe, seed, folders, data, device, stop, keep)
+
+
+def check(recipe: Recipe, data: Data) -> None:
+    """Raise UsageError for settings that do not fit the data."""
+    words = data.vocabulary - len(special_ids(data.vocabulary))
+    if recipe.loss.kind == "knn" and recipe.loss.k > words:
+        raise UsageError(f"loss.k is {recipe.loss.k}, the vocabulary has {words} words; take a smaller k")
+    if data.longest > recipe.shape.positions:
+        raise UsageError(
+            f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} tokens; make it "
+            "larger, "
+            "or tokenize to shorter blocks"
+        )
+
+
+def check_ranks(recipe: Recipe) -> None:
+    """Raise UsageError for a batch that the processes cannot share evenly."""
+    micro_batches = -(-recipe.batch // recipe.micro_batch)
+    if micro_batches % ranks():
+        raise UsageError(
+            f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, which {ranks()} "
+            "processes "
+            "cannot share evenly; change micro_batch"
+        )
+    if recipe.row_gradients and ranks() > 1:
+        raise UsageError("row_gradients works in one process; leave it out, or start one")
+
+
+def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool) -> None:
+    training = Training(recipe, seed, data, folders.checkpoints, device)
+    training.restore()
+    if training.progress.step == 0 and rank() == 0:
+        _remove_exports(folders.output)
+    if rank() == 0:
+        count = parameter_count(training.model)
+        log.info(
+            "%s parameters (%.0f Mi), V = %s, %s languages, on %s in %s, %s process(es)",
+            f"{count:,}", count / 2**20, f"{data.vocabulary:,}", len(data.languages),
+            device, str(training.dtype).removeprefix("torch."), ranks(),
+        )  # fmt: skip
+
+    def export(step: int) -> None:
+        export_model(training.model, folders.tokenizer / EXPORT, folders.output / f"model-{step}")
+
+    events = Events(folders.events if rank() == 0 else None)
+    metrics = training.run(stop, events, export)
+    events.close()
+    if metrics is not None:
+        export_model(training.model, folders.tokenizer / EXPORT, folders.output / "model")
+        metrics.publish(folders.output / FILE)
+        if not keep:
+            for entry in folders.checkpoints.iterdir():
+                if entry.name != "lock":
+                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def _remove_exports(output: Path) -> None:
+    """Models of an earlier run, which the workflow did not declare and so did not delete."""
+    for path in output.glob("model-*"):
+        if re.fullmatch(r"model-\d+", path.name):
+            shutil.rmtree(path)

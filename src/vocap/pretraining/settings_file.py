@@ -1,0 +1,45 @@
+"""The settings of one model, from a file or a text, checked like those of the configuration."""
+
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from vocap.errors import UsageError
+from vocap.pretraining.settings import Recipe
+
+
+def read_recipe(path: Path | None, text: str | None) -> Recipe:
+    """The keys of an entry of `pretraining: models` as YAML or JSON; a tokenizer among them is passed over.
+
+    Raises UsageError, naming the key, for settings that cannot be used.
+    """
+    if (path is None) == (text is None):
+        raise UsageError("give either --settings or --settings-json")
+    where = "--settings-json" if path is None else str(path)
+    try:
+        if path is None:
+            values = json.loads(text)
+        else:
+            import yaml
+
+            values = yaml.safe_load(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{where}: no such file") from None
+    except (ValueError, *_yaml_errors()) as error:
+        raise UsageError(f"{where}: neither JSON nor YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(values, dict):
+        raise UsageError(f"{where}: not keys and values")
+    values.pop("tokenizer", None)
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "settings"
+        raise UsageError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _yaml_errors() -> tuple[type[Exception], ...]:
+    import yaml
+
+    return (yaml.YAMLError,)

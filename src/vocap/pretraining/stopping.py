@@ -1,0 +1,38 @@
+"""Stopping in good order: a signal before the time limit, a checkpoint, an exit status of its own."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vocap.errors import VocapError
+
+# SIGURG: SLURM's `--signal=URG@300`, which every other process ignores; SIGTERM: its end; SIGINT: Ctrl-C
+SIGNALS = (signal.SIGURG, signal.SIGTERM, signal.SIGINT)
+
+
+class Stopped(VocapError):
+    """The run was told to stop and has left a checkpoint; to be called again. Status: EX_TEMPFAIL."""
+
+    exit_code = 75
+
+
+class StopRequest:
+    """Whether this process was told to stop, and by which signal."""
+
+    name = ""
+
+    def __call__(self, number: int, frame: object) -> None:
+        self.name = signal.Signals(number).name
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a second Ctrl-C ends it at once
+
+
+@contextmanager
+def stop_requests() -> Iterator[StopRequest]:
+    """Note the signals in a `StopRequest` instead of dying of them."""
+    request = StopRequest()
+    before = {number: signal.signal(number, request) for number in SIGNALS}
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

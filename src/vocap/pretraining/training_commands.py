@@ -1,0 +1,55 @@
+"""`vocap pretrain`: one model, from its tokenizer and its blocks to a Hugging Face folder."""
+
+import logging
+import os
+from pathlib import Path
+
+import click
+
+from vocap.errors import UsageError
+
+log = logging.getLogger(__name__)
+PATH = click.Path(path_type=Path)
+
+
+@click.command
+@click.option(
+    "--tokenizer", required=True, type=PATH, help="Its folder, with sentencepiece.model and huggingface/."
+)
+@click.option("--tokens", required=True, type=PATH, help="Holds {language}/ of vocap tokenize.")
+@click.option("--languages", metavar="CODES", help="Comma-separated; all that --tokens has unless given.")
+@click.option("--weights", type=PATH, help="Table with language and n, where the settings weigh by corpora.")
+@click.option("--settings", "file", type=PATH, help="YAML or JSON: the keys of pretraining: models: NAME.")
+@click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Where the settings have none."
+)
+@click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="On a CPU.")
+@click.option("--tensorboard", type=PATH, help="Folder for TensorBoard's events too.")
+@click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Gets model/, metrics.jsonl, checkpoints/.")
+def pretrain(
+    tokenizer, tokens, languages, weights, file, settings_json, seed, threads, tensorboard, keep_checkpoints, out
+) -> None:
+    """Pre-train one masked language model.
+
+    Goes on from the checkpoints of the same command where there are some. SIGTERM, SIGURG and Ctrl-C leave a
+    checkpoint and end with status 75. Start it with torchrun for several processes.
+    """
+    from vocap.pretraining.settings_file import read_recipe
+
+    recipe = read_recipe(file, settings_json)
+    codes = languages.split(",") if languages else _languages(tokens)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(threads)  # before torch starts its threads
+    from vocap.pretraining.run import Folders, train
+
+    folders = Folders(tokenizer, tokens, weights, out, tensorboard)
+    train(recipe, seed if recipe.seed is None else recipe.seed, folders, codes, threads, keep_checkpoints)
+
+
+def _languages(tokens: Path) -> list[str]:
+    found = sorted(path.parent.name for path in tokens.glob("*/description.json"))
+    if not found:
+        raise UsageError(f"{tokens}: no language's blocks there; make them with: vocap tokenize")
+    return found

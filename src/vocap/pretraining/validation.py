@@ -1,0 +1,104 @@
+"""The honest loss: the exact softmax on fixed held-out blocks, per language, whatever the training loss is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from vocap.pretraining.batches import Batch, HeldoutBlock, heldout_batch, heldout_blocks
+from vocap.pretraining.data import Data
+from vocap.pretraining.distributed import summed
+from vocap.pretraining.losses import exact_loss
+from vocap.pretraining.masking import special_ids
+from vocap.pretraining.model import MaskedLanguageModel
+from vocap.pretraining.ranks import rank, ranks
+
+SUMS = ("nats", "count", "correct", "reciprocal_ranks")  # over the masked tokens of a language
+
+
+@dataclass(frozen=True)
+class Text:
+    """The held-out text of each language that was chosen: int64 [languages]."""
+
+    tokens: np.ndarray  # that could have been masked
+    size_bytes: np.ndarray
+
+
+class Validation:
+    """The fixed held-out batch of a run; this process measures the batches `rank`, `rank + ranks`, ..."""
+
+    def __init__(self, data: Data, blocks: int, micro_batch: int) -> None:
+        chosen = heldout_blocks(data.heldout, blocks)
+        parts = [chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)]
+        self.languages, self.vocabulary = data.languages, data.vocabulary
+        self._batches = [_prepared(part, data.vocabulary) for part in parts[rank() :: ranks()]]
+        self._text = Text(*np.zeros((2, len(data.languages)), np.int64))
+        for block in chosen:
+            self._text.tokens[block.language] += block.text_tokens(data.vocabulary)
+            self._text.size_bytes[block.language] += block.size_bytes
+
+    @torch.no_grad()
+    def measure(self, model: MaskedLanguageModel, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
+        """What a line of metrics.jsonl says of the exact loss; every rank calls it, and gets the same."""
+        sums = np.zeros((len(SUMS), len(self.languages)))
+        model.eval()
+        for batch, languages in self._batches:
+            with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+                hidden = encode(model, batch, device)
+            targets = torch.from_numpy(batch.targets).to(device)
+            weight, bias = model.decoder_weight, model.decoder_bias
+            scores = exact_loss(hidden, weight, bias, targets, special_ids(self.vocabulary))
+            ranked = scores.ranks.double().cpu().numpy()
+            columns = (scores.nats.double().cpu().numpy(), np.ones(len(ranked)), ranked == 1, 1 / ranked)
+            for place, values in enumerate(columns):
+                sums[place] += np.bincount(languages, values, len(self.languages))
+        model.train()
+        total = np.array(summed(sums.ravel(), device)).reshape(sums.shape)
+        return summary(self.languages, dict(zip(SUMS, total, strict=True)), self._text)
+
+
+def _prepared(blocks: Sequence[HeldoutBlock], vocabulary: int) -> tuple[Batch, np.ndarray]:
+    batch = heldout_batch(blocks, vocabulary)
+    return batch, np.array([block.language for block in blocks])[batch.rows]
+
+
+def encode(model: MaskedLanguageModel, batch: Batch, device: torch.device) -> torch.Tensor:
+    """h [m, d] at the masked positions of a batch."""
+    ids, attention, positions = (
+        torch.from_numpy(array).to(device, non_blocking=True)
+        for array in (batch.input_ids, batch.attention, batch.positions)
+    )
+    return model(ids, None if batch.attention.all() else attention, positions)
+
+
+def summary(languages: Sequence[str], sums: dict[str, np.ndarray], text: Text) -> dict[str, Any]:
+    """Per language and over all: nats per masked token, bits per byte, accuracy, mean reciprocal rank.
+
+    Bits per byte: the mean loss of a masked token, in bits, times the tokens of the text, over its UTF-8 bytes.
+    The one over all languages is of their texts together. None where nothing was masked.
+    """
+    measured = {
+        language: _scores({name: values[place] for name, values in sums.items()})
+        | {"bits_per_byte": _bits(sums, text, np.array([place]))}
+        for place, language in enumerate(languages)
+    }
+    total = _scores({name: values.sum() for name, values in sums.items()})
+    total["bits_per_byte"] = _bits(sums, text, np.arange(len(languages)))
+    return {**total, "languages": measured}
+
+
+def _scores(sums: dict[str, float]) -> dict[str, float | None]:
+    count = sums["count"]
+    named = {"exact_loss": "nats", "accuracy": "correct", "mrr": "reciprocal_ranks"}
+    return {name: float(sums[of] / count) if count else None for name, of in named.items()}
+
+
+def _bits(sums: dict[str, np.ndarray], text: Text, places: np.ndarray) -> float | None:
+    places = places[sums["count"][places] > 0]
+    if not len(places):
+        return None
+    nats = sums["nats"][places] / sums["count"][places] * text.tokens[places]
+    return float(nats.sum() / math.log(2) / text.size_bytes[places].sum())
