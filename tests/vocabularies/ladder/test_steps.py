@@ -121,6 +121,8 @@ def test_threads_change_nothing(threads):
     words = load_word_types({"train": lambda: [lines]})
     sizes = list(range(20, 600, 20))
     one = {rung.point.size: rung for rung in train_sizes(words, sizes)}
+    blocks = [lines[begin : begin + 70] for begin in range(0, 300, 70)]
+    words = load_word_types({"train": lambda: blocks}, threads=threads)
     many = {rung.point.size: rung for rung in train_sizes(words, sizes, threads=threads)}
     assert one == many
     assert sum(rung.model is not None for rung in one.values()) > 10

@@ -84,7 +84,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     texts = {"train": lambda: read_blocks(train)}
     if heldout is not None:
         texts["heldout"] = lambda: read_blocks(heldout)
-    words = load_word_types(texts, coverage=coverage)
+    words = load_word_types(texts, coverage=coverage, threads=threads)
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     ending = frequencies_at_the_end(texts["train"](), words.required) if seeds == "words" else None
     models = output / "models"

@@ -16,7 +16,7 @@ from vocap.vocabularies.ladder.kernels import kernel
 
 UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that much less than the worst piece
 ARITHMETICS = ("exact", "fast")
-BLOCK_EDGES = 1 << 15  # a block's buffers, 16 bytes an edge, stay in a core's own cache
+BLOCK_EDGES = 1 << 16  # a block takes a millisecond, and 16 bytes an edge, which stay in a processor's cache
 
 
 def with_unknown(scores: np.ndarray, unknown: int) -> np.ndarray:

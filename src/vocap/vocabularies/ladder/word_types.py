@@ -21,6 +21,7 @@ from vocap.vocabularies.characters import (
     required_characters,
     trainer_normalizer,
 )
+from vocap.vocabularies.ladder.crew import ahead
 from vocap.vocabularies.ladder.word_table import INSIDE, LAST, TEXTS, WordTable, lay_out, sort_words
 
 SPACE = "\u2581"
@@ -83,38 +84,39 @@ def load_word_types(
     train: str = "train",
     coverage: float = COVERAGE,
     metas: Sequence[str] = META_PIECES,
+    threads: int = 1,
 ) -> WordTypes:
     """Count the word types of texts, each a function that gives blocks of lines; `train` names the trained one.
 
     `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`. A character that is not required is
-    replaced by U+2585 in every text, as it has no piece. `metas` as in `Borders`. Memory: about 12 bytes a
-    character of the distinct words and one block of lines. Raises VocapError for more distinct words than 32 bits
+    replaced by U+2585 in every text, as it has no piece. `metas` as in `Borders`. With more than one of `threads`,
+    a block is read and normalised while the one before is counted. Memory: about 12 bytes a character of the
+    distinct words and one or two blocks of lines. Raises VocapError for more distinct words than 32 bits
     can number the characters of.
     """
     borders = Borders(metas)
-    table, sentences = _count_texts(texts, train, borders, cut=True)
+    table, sentences = _count_texts(texts, train, borders, True, threads)
     totals = table.character_counts()
     totals[0] = 0  # the trainer passes over NUL
     counts = {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
     required = {character: counts[character] for character in required_characters(counts, coverage)}
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
-        table, sentences = _count_texts(texts, train, borders, cut=False)
+        table, sentences = _count_texts(texts, train, borders, False, threads)
     kept = np.zeros(len(totals), bool)
     kept[[ord(character) for character in required]] = True
     table.replace(kept, ord(RESERVED))
     return _arrange(table, list(texts), sentences, required)
 
 
-def _count_texts(texts, train: str, borders: Borders, cut: bool) -> tuple[WordTable, dict[str, int]]:
+def _count_texts(texts, train: str, borders: Borders, cut: bool, threads: int) -> tuple[WordTable, dict[str, int]]:
     """The words of every text, as encoded and as trained on, and the number of lines."""
     table = WordTable(len(texts))
     normalizer = trainer_normalizer()
     sentences = {}
     for column, (name, blocks) in enumerate(texts.items()):
         sentences[name] = 0
-        for lines in blocks():
+        for lines, normalised in ahead(((lines, normalizer.normalize(lines)) for lines in blocks()), threads):
             sentences[name] += len(lines)
-            normalised = normalizer.normalize(lines)
             if name == train:
                 _add_trained(table, lines, normalised, borders, cut, column)
             else:
