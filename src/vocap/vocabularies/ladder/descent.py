@@ -81,9 +81,10 @@ def seed(words: WordTypes, ending: Mapping[str, int] | None = None) -> tuple[Cor
     seeds = find_seeds(source, order, shared) if ending is None else find_word_seeds(source, order, shared, ending)
     del shared
     characters = np.array([ord(character) for character in words.required], np.int32)
-    lattice, place = build_lattice(source, order, seeds, characters)
     first_suffix = np.concatenate([[0], np.cumsum(character_counts(source.text))])[characters]
-    del order, source
+    del source  # lattices are large: what they do not need goes before they come
+    lattice, place = build_lattice(words, order, seeds, characters)
+    del order
     length = np.concatenate([np.ones(len(characters), np.int32), seeds.depth])
     by_text = np.lexsort((length, np.concatenate([first_suffix, seeds.left])))
     alphabetical = np.empty(len(by_text), np.int32)
@@ -116,12 +117,13 @@ def descend(
 ) -> Iterator[Departure]:
     """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first.
 
-    `expect`: `expected_counts` with its options.
+    `state` is used up. `expect`: `expected_counts` with its options.
     """
     waiting = sorted(sizes)
     while waiting:
         for _ in range(SUB_ITERATIONS):
             state = expectation_maximisation(corpus, state, expect)
+        before = len(waiting)
         while waiting and len(state.ids) <= desired_size(waiting[-1]):
             yield Departure(waiting.pop(), state, None)
         if not waiting:
@@ -131,7 +133,8 @@ def descend(
         while waiting and desired_size(waiting[-1]) > shrunk:
             size = waiting.pop()
             yield Departure(size, state, ranking[: desired_size(size)])
-        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]])
+        alone = len(waiting) == before  # no size that has left needs this state
+        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], reuse=alone)
 
 
 def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_counts) -> State:
@@ -139,7 +142,7 @@ def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_cou
     state, chosen = departure.state, departure.chosen
     if chosen is None:
         return state
-    state = reduce(corpus, state, chosen, state.scores[chosen])
+    state = reduce(corpus, state, chosen, state.scores[chosen], reuse=False)
     for _ in range(SUB_ITERATIONS - 1):
         state = expectation_maximisation(corpus, state, expect)
     return expectation_maximisation(corpus, state, expect, last=True)
@@ -150,7 +153,7 @@ def expectation_maximisation(
 ) -> State:
     """E and M step; pieces hardly expected are dropped, from the lattices too unless it is the `last` time.
 
-    One round a call, so that a caller lets go of one state's lattices before the next but one are made.
+    The lattices of `state` become those of the result.
     """
     kept, scores = maximise(
         expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
@@ -159,7 +162,7 @@ def expectation_maximisation(
         raise VocapError("every piece is expected less than 0.5 times; train on more lines")
     if last:
         return State(state.ids[kept], scores, state.nodes, state.lattice)
-    return reduce(corpus, state, kept, scores)
+    return reduce(corpus, state, kept, scores, reuse=True)
 
 
 def _lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
@@ -185,10 +188,13 @@ def prune_order(corpus: Corpus, state: State) -> np.ndarray:
     return rank_pieces(state.lattice, place, length, scores, counts, total)
 
 
-def reduce(corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray) -> State:
-    """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left."""
+def reduce(corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray, reuse: bool) -> State:
+    """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left.
+
+    With `reuse`, in the memory of the state's own lattices: nobody can need that state any more.
+    """
     alive, before = len(chosen), len(state.ids)
-    if alive == before and (chosen == np.arange(alive)).all():
+    if reuse and alive == before and (chosen == np.arange(alive)).all():
         return State(state.ids, scores, state.nodes, state.lattice)
     renumber = np.full(len(state.nodes) + 1, -1, np.int32)
     renumber[chosen] = np.arange(alive)
@@ -197,4 +203,4 @@ def reduce(corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray)
     renumber[before:] = np.arange(alive + len(dying), alive + len(dying) + len(state.nodes) - before + 1)
     ids = state.ids[chosen]
     nodes = np.concatenate([ids, state.ids[dying], state.nodes[before:]])
-    return State(ids, scores, nodes, select(state.lattice, renumber, alive))
+    return State(ids, scores, nodes, select(state.lattice, renumber, alive, reuse))

@@ -14,7 +14,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.vocabularies.ladder.kernels import index, kernel
 from vocap.vocabularies.ladder.seeds import Seeds
-from vocap.vocabularies.ladder.suffixes import SeedText
+from vocap.vocabularies.ladder.word_types import WordTypes
 
 _MAX_EDGES = 2**31 - 1  # 32-bit offsets
 _DEEPEST = 256  # intervals open at a time, one of each depth at most
@@ -37,39 +37,47 @@ class Lattice:
 
 
 def build_lattice(
-    source: SeedText, order: np.ndarray, seeds: Seeds, characters: np.ndarray
+    words: WordTypes, order: np.ndarray, seeds: Seeds, characters: np.ndarray
 ) -> tuple[Lattice, np.ndarray]:
     """The lattice of the required `characters` (code points, numbered from 0) and, after them, the seeds.
 
-    It is read off the suffix array: seed (left, right, depth) puts an edge at each position of that interval.
-    Also returns a position of each piece, int32. Raises VocapError for more than 2^31 edges.
+    It is read off the suffix array `order` of the seed text: seed (left, right, depth) puts an edge at each
+    position of that interval, second copies left out. Also returns a position of each piece, int32. Raises
+    VocapError for more than 2^31 edges.
     """
-    count = len(characters)
-    number = np.full(int(max(source.text.max(initial=0), characters.max(initial=0))) + 1, -1, np.int32)
+    count, size = len(characters), len(words.text)
+    number = np.full(int(max(words.text.max(initial=0), characters.max(initial=0))) + 1, -1, np.int32)
     number[characters] = np.arange(count)
     unknown = count + len(seeds.left)  # U+2585
     number[number < 0] = unknown
-    edges = int((seeds.right - seeds.left).sum(dtype=np.int64)) + source.size  # with those of second copies
+    edges = int((seeds.right - seeds.left).sum(dtype=np.int64)) + size  # with those of second copies
     if edges > _MAX_EDGES:
         raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
     opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)  # an interval before those inside it
-    arguments = source.text, source.start, source.length, order, seeds.left, seeds.right, opening
-    first = count_edges(source.size, *arguments)
-    piece, length, place = fill_edges(first, number, np.int32(unknown), *arguments, seeds.depth, np.int32(count))
+    arguments = words.start, words.length, order, seeds.left, seeds.right, opening
+    first = count_edges(size, *arguments)
+    piece, length = np.empty(first[size], np.int32), np.empty(first[size], np.uint8)
+    place = fill_edges(
+        first, piece, length, number, np.int32(unknown), words.text, *arguments, seeds.depth, np.int32(count)
+    )
     return Lattice(first, piece, length), place
 
 
-def select(lattice: Lattice, renumber: np.ndarray, alive: int) -> Lattice:
-    """Keep the edges of pieces whose new number is not negative; numbers from `alive` on become unknown nodes."""
-    piece, length = np.empty_like(lattice.piece), np.empty_like(lattice.length)
-    first = select_edges(lattice.first, lattice.piece, lattice.length, renumber, np.int32(alive), piece, length)
+def select(lattice: Lattice, renumber: np.ndarray, alive: int, reuse: bool = False) -> Lattice:
+    """Keep the edges of pieces whose new number is not negative; numbers from `alive` on become unknown nodes.
+
+    With `reuse`, in the arrays of `lattice`, which is spoilt.
+    """
+    old = lattice.first, lattice.piece, lattice.length
+    first, piece, length = old if reuse else map(np.empty_like, old)
+    select_edges(*old, renumber, np.int32(alive), first, piece, length)
     for kept in (piece, length):  # what was not written to has taken no memory, and is given back without a copy
         kept.resize(first[-1], refcheck=False)
     return Lattice(first, piece, length)
 
 
-@kernel("int32[::1](int64, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1])")
-def count_edges(size, text, start, length, order, left, right, opening):
+@kernel("int32[::1](int64, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1])")
+def count_edges(size, start, length, order, left, right, opening):
     first = np.zeros(size + 1, np.int32)
     for t in range(start.size):
         for position in range(start[t], start[t] + length[t]):
@@ -91,15 +99,14 @@ def count_edges(size, text, start, length, order, left, right, opening):
 
 
 @kernel(
-    "Tuple((int32[::1], uint8[::1], int32[::1]))"
-    "(int32[::1], int32[::1], int32, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
-    "int32[::1], int32[::1], int32)"
+    "int32[::1](int32[::1], int32[::1], uint8[::1], int32[::1], int32, int32[::1], int32[::1], int32[::1], "
+    "int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32)"
 )
-def fill_edges(first, number, unknown, text, start, size_of, order, left, right, opening, depths, characters):
+def fill_edges(
+    first, piece, length, number, unknown, text, start, size_of, order, left, right, opening, depths, characters
+):
     """Edges in the order of `Lattice`. A suffix begins with the seeds whose intervals are open at its rank."""
     size = first.size - 1
-    piece = np.empty(first[size], np.int32)
-    length = np.empty(first[size], np.uint8)
     place = np.zeros(unknown, np.int32)
     for t in range(start.size):
         for position in range(start[t], start[t] + size_of[t]):
@@ -126,26 +133,29 @@ def fill_edges(first, number, unknown, text, start, size_of, order, left, right,
                 piece[at + level] = characters + seed
                 length[at + level] = depths[seed]
                 place[characters + seed] = position
-    return piece, length, place
+    return place
 
 
-@kernel("int32[::1](int32[::1], int32[::1], uint8[::1], int32[::1], int32, int32[::1], uint8[::1])")
-def select_edges(first, piece, length, renumber, alive, new_piece, new_length):
-    """Fill `new_piece` and `new_length` from their beginnings; returns where the edges of each position begin."""
+@kernel("void(int32[::1], int32[::1], uint8[::1], int32[::1], int32, int32[::1], int32[::1], uint8[::1])")
+def select_edges(first, piece, length, renumber, alive, new_first, new_piece, new_length):
+    """Fill the last three, which may be the first three: an edge is read before its place is written to."""
     size = first.size - 1
-    new_first = np.empty(size + 1, np.int32)
     kept = index(0)
+    edge = index(first[0])
     for place in range(size):
         begin = kept
+        end = index(first[place + 1])
         new_first[place] = begin
         unknown = np.int32(-1)
-        for edge in range(index(first[place]), index(first[place + 1])):
+        while edge < end:
             number = renumber[index(piece[edge])]
+            bits = length[edge] & (FIRST - 1)
+            edge += index(1)
             if number >= alive:
                 unknown = number
             elif number >= 0:
                 new_piece[kept] = number
-                new_length[kept] = length[edge] & (FIRST - 1)
+                new_length[kept] = bits
                 kept += index(1)
         if unknown >= 0:
             new_piece[kept] = unknown
@@ -154,4 +164,3 @@ def select_edges(first, piece, length, renumber, alive, new_piece, new_length):
         if kept > begin:
             new_length[begin] |= FIRST
     new_first[size] = kept
-    return new_first
