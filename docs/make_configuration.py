@@ -10,6 +10,9 @@ from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Corpora, Mix, Source, Starter
+from vocap.pretraining.loss_settings import Full, Knn, Nce, Neg, Sampled, Target, Uniform
+from vocap.pretraining.settings import Model, Pretraining
+from vocap.pretraining.shapes import Shape
 from vocap.report.settings import Report
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 from vocap.vocabularies.settings import Vocabularies
@@ -33,8 +36,23 @@ SECTIONS = (
     ),
     ("`tokenizers: NAME`, `kind: mono`", "One language's model, two ids larger.", Mono),
     ("`tokenizers: NAME`, `kind: file`", "Any tokenizer, as a baseline.", File),
+    ("`pretraining`", "What models are trained on.", Pretraining),
+    ("`pretraining: models: NAME`", "Any number of them; the defaults are the paper's recipe.", Model),
+    ("`pretraining: models: NAME: shape`", "The defaults are XLM-R base.", Shape),
+    *(
+        (f"`pretraining: models: NAME: loss`, `kind: {loss.model_fields['kind'].default}`", loss.__doc__, loss)
+        for loss in (Full, Knn, Target, Uniform, Sampled, Nce, Neg)
+    ),
     ("`report`", "The page.", Report),
 )
+
+OWN_TABLES = {
+    (Corpora, "sources"),
+    (Corpora, "mix"),
+    (Corpora, "starter"),
+    (Pretraining, "models"),
+    (Model, "shape"),
+}
 
 HEAD = """# Every key of the configuration
 
@@ -43,18 +61,23 @@ Made from the settings' own descriptions by `python docs/make_configuration.py`.
 `config/sources.yaml` and `config/config.yaml` come first; files given with `--configfile` are merged over them,
 key by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above
 the sections stand `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
-`pretraining` and `finetuning` stay empty: these stages are not built yet.
+`finetuning` stays empty: the stage is not built yet.
 """
+
+
+def _shown(value: object) -> str:
+    """A default as it would be written in a configuration; of a loss, its kind."""
+    return json.dumps(value.kind if isinstance(value, BaseModel) else value)
 
 
 def table(settings: type[BaseModel]) -> str:
     """The keys of one section; those that are sections themselves have tables of their own."""
     rows = ["| key | means | default |", "|---|---|---|"]
     for name, field in settings.model_fields.items():
-        if name in ("sources", "mix", "starter") and settings is Corpora:
+        if (settings, name) in OWN_TABLES:
             continue
-        default = "required" if field.is_required() else f"`{json.dumps(field.default)}`"
-        meaning = field.description or "which of the four it is"
+        default = "required" if field.is_required() else f"`{_shown(field.default)}`"
+        meaning = field.description or "which of them it is"
         rows.append(f"| `{name}` | {meaning} | {'none' if default == '`null`' else default} |")
     return "\n".join(rows)
 

@@ -117,6 +117,69 @@ def parallel_arguments(wildcards):
     return options(parallel=PARALLEL_TEXT, parallel_output=table) if PARALLEL_TEXT else ""
 
 
+def tokenizer_folder(name):
+    """Where a tokenizer lies in the layout that models are trained with."""
+    stage = "pretraining/tokenizers" if SETTINGS.tokenizers[name].kind == "file" else "tokenizers"
+    return f"results/{stage}/{name}"
+
+
+def pretraining_text(wildcards):
+    """What a language's pre-training text comes from: a source of its own, or the vocabularies' lines."""
+    if not PRETRAINING_SOURCES:
+        return [f"results/corpora/{wildcards.lang}/train.txt"]
+    source = PRETRAINING_SOURCES[wildcards.lang]
+    if source.starter:
+        return [STARTER_TEXT]
+    if source.url:
+        return [f"results/pretraining/downloads/{source.name}/{wildcards.lang}"]
+    return source.paths
+
+
+def pretraining_files(wildcards, input):
+    """The files of a language: its own of the starter corpus, or all of them."""
+    if PRETRAINING_SOURCES and PRETRAINING_SOURCES[wildcards.lang].starter:
+        return [f"{input.text}/{wildcards.lang}.txt"]
+    return input.text if isinstance(input.text, str) else list(input.text)
+
+
+def tokenize_arguments(wildcards):
+    """The options of `vocap tokenize` that say how the text lies in its files."""
+    source = PRETRAINING_SOURCES[wildcards.lang].source if PRETRAINING_SOURCES else None
+    layout = {name: getattr(source, name) for name in ("format", "split_sentences", "escaped_newlines") if source}
+    return options(length=SETTINGS.pretraining.block, **layout)
+
+
+def model_blocks(wildcards):
+    folder = f"results/pretraining/tokens/{MODELS[wildcards.name].tokenizer}"
+    return expand("{folder}/{lang}/description.json", folder=folder, lang=LANGUAGES)
+
+
+def pretrain_settings(wildcards):
+    """An entry's settings as JSON, without what does not change the result."""
+    entry = MODELS[wildcards.name]
+    settings = entry.model_dump(mode="json", exclude={"tokenizer", "checkpoint_every"}, exclude_defaults=True)
+    loss = {"kind": entry.loss.kind, **entry.loss.model_dump(mode="json", exclude_defaults=True)}
+    return json.dumps({**settings, "loss": loss})
+
+
+def rows(name):
+    """T of a tokenizer: its embedding rows; XLM-R's where only the file knows."""
+    entry = SETTINGS.tokenizers[name]
+    if entry.kind == "vocap":
+        return SETTINGS.allocation[entry.allocation].total
+    return getattr(entry, "total", 250_002) if entry.kind != "mono" else entry.size + 2
+
+
+def pretrain_mem_mb(wildcards, attempt):
+    """Weights, gradients and moments in 32 bits, and once more for checkpoints; 2 GB for torch and a batch."""
+    entry = MODELS[wildcards.name]
+    shape = entry.shape
+    parameters = rows(entry.tokenizer) * shape.width + shape.layers * shape.hidden * (
+        4 * shape.hidden + 2 * shape.intermediate
+    )
+    return int(attempt * (2000 + 24 * parameters / 1e6))
+
+
 def settings_shown(wildcards):
     """The settings that the report shows, as JSON: of the sources, those that this run reads."""
     shown = SETTINGS.model_dump(mode="json", exclude_none=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import vocap.allocation
 import vocap.corpora
+import vocap.pretraining
 import vocap.report
 import vocap.tokenizers
 import vocap.vocabularies
@@ -28,6 +29,7 @@ def stop(message):
 try:
     SETTINGS = load(config)
     SOURCES = resolve_all(SETTINGS.corpora, SETTINGS.selected())
+    PRETRAINING_SOURCES = SETTINGS.pretraining_sources()
     TABLE = read_languages(SETTINGS.corpora.table)
 except VocapError as error:
     stop(error)
@@ -40,6 +42,7 @@ REVISION = {
         vocap.vocabularies,
         vocap.allocation,
         vocap.tokenizers,
+        vocap.pretraining,
         vocap.report,
     )
 }
@@ -86,8 +89,9 @@ def dry_run():
 
 
 def absent_text(lang):
-    """The files of a language that are not there."""
-    return [path for path in SOURCES[lang].paths if not Path(path).exists()]
+    """The files of a language that are not there, to pre-train on too."""
+    paths = SOURCES[lang].paths + (PRETRAINING_SOURCES[lang].paths if PRETRAINING_SOURCES else [])
+    return [path for path in dict.fromkeys(paths) if not Path(path).exists()]
 
 
 if absent := [lang for lang in SOURCES if absent_text(lang)]:

@@ -1,7 +1,137 @@
-"""Masked language model pre-training: an issue of its own; no model can be configured yet."""
+"""Masked language model pre-training: text to blocks of token ids, and one job for every named model."""
+
+MODELS = {
+    name: entry for name, entry in SETTINGS.pretraining.models.items() if not absent_tokenizer(entry.tokenizer)
+}
+MODEL_TOKENIZERS = sorted({entry.tokenizer for entry in MODELS.values()})
+
+for name in SETTINGS.pretraining.models:
+    if name not in MODELS:
+        left_out(f"model {name}", f"its tokenizer {SETTINGS.pretraining.models[name].tokenizer} is left out")
 
 
 rule pretraining:
-    """Every named model (none yet)"""
+    """Every named model"""
     input:
-        [],
+        expand("results/pretraining/{name}/metrics.jsonl", name=MODELS),
+
+
+rule download_pretraining:
+    output:
+        text="results/pretraining/downloads/{source}/{lang}",
+        origin="results/pretraining/downloads/{source}/{lang}.json",
+    log:
+        "logs/pretraining/download/{source}-{lang}.log",
+    benchmark:
+        "logs/benchmarks/pretraining/download-{source}-{lang}.tsv"
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=500,
+    params:
+        url=lambda wildcards: PRETRAINING_SOURCES[wildcards.lang].url,
+        revision=REVISION["corpora"],
+    message:
+        "Downloading {wildcards.lang} from {wildcards.source}, for pre-training"
+    shell:
+        "vocap fetch {params.url:q} -o {output.text:q} 2> {log:q}"
+
+
+# A tokenizer from elsewhere, in the layout of ours: models are trained with <s> 0 ... <mask> T-1.
+rule adopt:
+    input:
+        lambda wildcards: SETTINGS.tokenizers[wildcards.tokenizer].path,
+    output:
+        model="results/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
+        pieces="results/pretraining/tokenizers/{tokenizer}/pieces.tsv",
+        description="results/pretraining/tokenizers/{tokenizer}/description.json",
+        exported=directory("results/pretraining/tokenizers/{tokenizer}/huggingface"),
+    log:
+        "logs/pretraining/adopt-{tokenizer}.log",
+    benchmark:
+        "logs/benchmarks/pretraining/adopt-{tokenizer}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        revision=REVISION["tokenizers"],
+    message:
+        "Laying out {wildcards.tokenizer} for pre-training"
+    shell:
+        "(vocap mono --model {input:q} --language all -o {params.folder:q}"
+        " && vocap export {output.model:q} -o {output.exported:q}) 2> {log:q}"
+
+
+# The blocks themselves are no declared outputs: a job that was killed goes on from what it has written.
+rule tokenize:
+    input:
+        text=pretraining_text,
+        heldout="results/corpora/{lang}/heldout.txt",
+        model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/sentencepiece.model",
+    output:
+        "results/pretraining/tokens/{tokenizer}/{lang}/description.json",
+    log:
+        "logs/pretraining/tokenize-{tokenizer}-{lang}.log",
+    benchmark:
+        "logs/benchmarks/pretraining/tokenize-{tokenizer}-{lang}.tsv"
+    wildcard_constraints:
+        tokenizer=one_of(MODEL_TOKENIZERS),
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=1000,
+    params:
+        arguments=tokenize_arguments,
+        files=pretraining_files,
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        revision=REVISION["pretraining"],
+    message:
+        "Tokenizing the text of {wildcards.lang} with {wildcards.tokenizer}"
+    shell:
+        "vocap tokenize --tokenizer {input.model:q} --language {wildcards.lang} --heldout {input.heldout:q}"
+        " {params.arguments} -o {params.folder:q} {params.files:q} 2> {log:q}"
+
+
+# Checkpoints lie beside the outputs, undeclared: a job that was stopped goes on from them when it is started again.
+rule pretrain:
+    input:
+        blocks=model_blocks,
+        tokenizer=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/sentencepiece.model",
+        exported=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface",
+        weights=lambda wildcards: (
+            [] if MODELS[wildcards.name].weights != "corpora" else "results/corpora/weights.tsv"
+        ),
+    output:
+        model=directory("results/pretraining/{name}/model"),
+        metrics="results/pretraining/{name}/metrics.jsonl",
+    log:
+        "logs/pretraining/{name}.log",
+    benchmark:
+        "logs/benchmarks/pretraining/{name}.tsv"
+    wildcard_constraints:
+        name=one_of(MODELS),
+    conda:
+        "../envs/pretraining.yaml"
+    threads: SETTINGS.pretraining.threads
+    resources:
+        mem_mb=pretrain_mem_mb,
+    params:
+        settings=pretrain_settings,
+        threads=SETTINGS.pretraining.threads,
+        seed=SETTINGS.seed,
+        languages=",".join(LANGUAGES),
+        folder=lambda wildcards, output: Path(output[1]).parent,
+        tokenizer=lambda wildcards, input: Path(input.tokenizer).parent,
+        tokens=lambda wildcards: f"results/pretraining/tokens/{MODELS[wildcards.name].tokenizer}",
+        weights=lambda wildcards, input: options(weights=input.weights or None),
+        # depends on the output, so Snakemake does not watch it: another number trains nothing again
+        every=lambda wildcards, output: MODELS[wildcards.name].checkpoint_every,
+        revision=REVISION["pretraining"],
+    message:
+        "Pre-training {wildcards.name}"
+    shell:
+        "vocap pretrain --tokenizer {params.tokenizer:q} --tokens {params.tokens:q} --languages {params.languages}"
+        " {params.weights} --settings-json {params.settings:q} --seed {params.seed} --threads {params.threads}"
+        " --checkpoint-every {params.every} -o {params.folder:q} 2> {log:q}"

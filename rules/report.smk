@@ -7,6 +7,7 @@ rule report:
         rules.vocabularies.input,
         rules.allocation.input,
         rules.tokenizers.input,
+        rules.pretraining.input,
         table=SETTINGS.corpora.table,
     output:
         page="results/report/index.html",

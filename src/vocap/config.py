@@ -1,6 +1,7 @@
 """The configuration: one typed section a stage, checked as a whole before anything runs."""
 
 import copy
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,10 +10,13 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from vocap.allocation import SPECIALS
 from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Corpora
+from vocap.corpora.sources import Resolved, resolve_all
 from vocap.errors import UsageError, VocapError
 from vocap.languages import Language, read_languages, select
+from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
 from vocap.tokenizers.settings import Tokenizer
 from vocap.vocabularies.settings import Vocabularies
@@ -21,7 +25,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
-UNBUILT = ("pretraining", "finetuning")  # stages that have their place and no settings yet
+RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
+UNBUILT = ("finetuning",)  # stages that have their place and no settings yet
 
 
 class Settings(BaseModel):
@@ -35,7 +40,7 @@ class Settings(BaseModel):
     vocabularies: Vocabularies
     allocation: dict[str, Allocation] = {}
     tokenizers: dict[str, Tokenizer] = {}
-    pretraining: dict[str, Any] = Field({}, description="not built yet: stays empty")
+    pretraining: Pretraining = Pretraining()
     finetuning: dict[str, Any] = Field({}, description="not built yet: stays empty")
     report: Report = Report()
 
@@ -43,6 +48,17 @@ class Settings(BaseModel):
         """The languages of this run, in the order in which the configuration names them."""
         table = read_languages(self.corpora.table)
         return select(table, table if self.languages == "all" else self.languages)
+
+    def pretraining_sources(self) -> dict[str, Resolved]:
+        """Where each language's pre-training text comes from; empty where it is the vocabularies' own lines.
+
+        Raises UsageError as `resolve_all` does.
+        """
+        own = self.pretraining
+        if own.corpus is None or not own.models:
+            return {}
+        corpora = self.corpora.model_copy(update={"source": own.corpus, "languages": own.languages})
+        return resolve_all(corpora, self.selected())
 
 
 def load(config: Mapping[str, Any]) -> Settings:
@@ -125,6 +141,8 @@ def _mistake(detail: Mapping[str, Any]) -> str:
     path = list(detail["loc"])
     if path[0] == "tokenizers" and len(path) > 2:
         del path[2]  # pydantic's own: which kind of tokenizer it was reading
+    if path[:2] == ["pretraining", "models"] and path[3:4] == ["loss"] and len(path) > 4:
+        del path[4]  # likewise, the kind of loss
     key = ".".join(map(str, path))
     kind, value = detail["type"], detail["input"]
     message = detail["msg"].removeprefix("Value error, ")
@@ -135,7 +153,12 @@ def _mistake(detail: Mapping[str, Any]) -> str:
     elif kind == "missing":
         message = "this key is missing"
     elif kind in ("union_tag_invalid", "union_tag_not_found"):
-        message = "kind must be one of vocap, joint, mono, file"
+        known = (
+            "full, knn, target, uniform, sampled, nce, neg"
+            if path[0] == "pretraining"
+            else "vocap, joint, mono, file"
+        )
+        message = f"kind must be one of {known}"
     elif key != "languages":
         message = f"{message[:1].lower()}{message[1:]}, not {value!r}"[:400]
     if isinstance(value, bool):
@@ -175,8 +198,9 @@ def _loose_ends(settings: Settings) -> list[str]:
     mistakes += [
         f"{stage}: this stage is not built yet; leave it empty" for stage in UNBUILT if getattr(settings, stage)
     ]
-    for section in ("allocation", "tokenizers"):
-        for name in getattr(settings, section):
+    names = {"allocation": settings.allocation, "tokenizers": settings.tokenizers}
+    for section, entries in {**names, "pretraining.models": settings.pretraining.models}.items():
+        for name in entries:
             if not NAME.fullmatch(name):
                 mistakes.append(f"{section}.{name}: names become folders: use letters, digits, dots, - and _")
     for name, entry in settings.allocation.items():
@@ -193,7 +217,39 @@ def _loose_ends(settings: Settings) -> list[str]:
                 )
             if entry.size not in settings.vocabularies.sizes:
                 mistakes.append(f"tokenizers.{name}.size: {entry.size} is not among vocabularies.sizes")
+    mistakes += _models(settings, table)
     return list(dict.fromkeys(mistakes))
+
+
+def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:
+    """What the pretraining section says of other sections."""
+    own = settings.pretraining
+    for name, entry in own.models.items():
+        key = f"pretraining.models.{name}"
+        if name in RESERVED:
+            yield f"{key}: results/pretraining/{name} holds something else; give the model another name"
+        if entry.tokenizer not in settings.tokenizers:
+            yield f"{key}.tokenizer: no tokenizer is named {entry.tokenizer!r}"
+        elif entry.loss.kind == "knn" and entry.loss.k > (words := _words(settings, entry.tokenizer)):
+            yield f"{key}.loss.k: {entry.loss.k}, but {entry.tokenizer} has {words} words; take a smaller k"
+    for code, source in [("", own.corpus), *own.languages.items()]:
+        key = f"pretraining.languages.{code}" if code else "pretraining.corpus"
+        if code and code not in table:
+            yield f"{key}: unknown code; {settings.corpora.table} lists the known ones"
+        if source is not None and source not in settings.corpora.sources:
+            known = ", ".join(settings.corpora.sources)
+            yield f"{key}: no source {source!r} under corpora.sources ({known})"
+
+
+def _words(settings: Settings, name: str) -> float:
+    """The most words, special tokens left out, that a tokenizer may have; of one from elsewhere nobody knows."""
+    entry = settings.tokenizers[name]
+    if entry.kind == "vocap":
+        allocation = settings.allocation.get(entry.allocation)
+        return allocation.total - SPECIALS if allocation else math.inf
+    if entry.kind == "joint":
+        return entry.total - SPECIALS
+    return entry.size + 2 - SPECIALS if entry.kind == "mono" else math.inf
 
 
 def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> list[str]:

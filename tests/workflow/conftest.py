@@ -1,5 +1,6 @@
 """A copy of the workflow in a folder of its own, run by the real Snakemake on text made here."""
 
+import os
 import random
 import re
 import shutil
@@ -61,6 +62,7 @@ class Workflow:
                 "joint": {"kind": "joint", "total": 300},
                 "mono": {"kind": "mono", "language": "ru", "size": 150},
             },
+            "pretraining": {"block": 64, "models": dict.fromkeys(base_config()["pretraining"]["models"])},
         }
         for key, value in changes.items():
             config[key] = {**config[key], **value} if isinstance(config.get(key), dict) else value
@@ -77,7 +79,11 @@ class Workflow:
             stderr=subprocess.STDOUT,
             timeout=timeout,
             check=False,
-            env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(self.folder)},
+            env={
+                "PATH": f"{BIN}:/usr/bin:/bin",
+                "HOME": str(self.folder),
+                "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            },
         )
 
     def planned(self, *arguments: str) -> dict[str, int]:

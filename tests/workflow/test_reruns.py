@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import make_text
+from tests.workflow.conftest import base_config, make_text
 
 pytestmark = pytest.mark.xdist_group("finished")
 
@@ -25,6 +25,35 @@ def test_a_new_beta_trains_nothing(finished):
 def test_another_allocation_reruns_no_other(finished):
     finished.write_config(allocation={"c": {"total": 400, "beta": 0.0}})
     assert finished.planned() == {"all": 1, "allocate": 1, "report": 1}
+
+
+# a model of a few steps: how a run goes, not what it learns
+MODEL = {
+    "tokenizer": "joint",
+    "loss": {"kind": "knn", "k": 3},
+    "shape": {"layers": 1, "hidden": 16, "heads": 2, "intermediate": 16, "positions": 64},
+    "steps": 4, "batch": 4, "micro_batch": 4, "warmup": 1, "log_every": 2, "export_steps": [2],
+}  # fmt: skip
+
+
+def test_a_new_model_trains_only_itself(finished):
+    """And neither a changed rhythm of checkpoints nor another model trains one again."""
+
+    def planned(**models) -> dict[str, int]:
+        finished.write_config(pretraining={"models": {**removed, **models}})
+        return finished.planned()
+
+    removed = dict.fromkeys(base_config()["pretraining"]["models"])
+    assert planned(knn=MODEL) == {"all": 1, "tokenize": 3, "pretrain": 1, "report": 1}
+    run = finished.snakemake("pretraining")
+    assert run.returncode == 0, run.stdout
+    folder = finished.folder / "results/pretraining/knn"
+    assert {path.name for path in folder.iterdir()} == {"checkpoints", "metrics.jsonl", "model", "model-2"}
+    assert planned(knn={**MODEL, "checkpoint_every": 3}) == {"all": 1, "report": 1}
+    second = {"full": {**MODEL, "loss": "full"}}
+    assert planned(knn=MODEL, **second) == {"all": 1, "pretrain": 1, "report": 1}
+    assert planned(knn={**MODEL, "steps": 5}) == {"all": 1, "pretrain": 1, "report": 1}
+    assert planned(knn={**MODEL, "tokenizer": "mono"})["tokenize"] == 3
 
 
 def test_a_title_reruns_the_report(finished):

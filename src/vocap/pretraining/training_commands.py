@@ -25,11 +25,23 @@ PATH = click.Path(path_type=Path)
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Where the settings have none."
 )
 @click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="On a CPU.")
+@click.option("--checkpoint-every", type=click.IntRange(min=1), help="Instead of the settings' number of steps.")
 @click.option("--tensorboard", type=PATH, help="Folder for TensorBoard's events too.")
 @click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Gets model/, metrics.jsonl, checkpoints/.")
 def pretrain(
-    tokenizer, tokens, languages, weights, file, settings_json, seed, threads, tensorboard, keep_checkpoints, out
+    tokenizer,
+    tokens,
+    languages,
+    weights,
+    file,
+    settings_json,
+    seed,
+    threads,
+    checkpoint_every,
+    tensorboard,
+    keep_checkpoints,
+    out,
 ) -> None:
     """Pre-train one masked language model.
 
@@ -39,6 +51,8 @@ def pretrain(
     from vocap.pretraining.settings_file import read_recipe
 
     recipe = read_recipe(file, settings_json)
+    if checkpoint_every:
+        recipe = recipe.model_copy(update={"checkpoint_every": checkpoint_every})
     codes = languages.split(",") if languages else _languages(tokens)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)  # before torch starts its threads
