@@ -36,6 +36,8 @@ class GrowingArray:
     def __init__(self, path: Path, dtype: np.dtype, kept: int = 0) -> None:
         self.path, self.dtype, self.length = path, dtype, kept
         self._part = path.with_name(f"{path.name}.part")
+        if kept and not self._part.exists():
+            os.replace(path, self._part)  # the writing ended while the arrays were being closed
         self._file = open(self._part, "r+b" if kept else "w+b")  # noqa: SIM115 (closed by `close`)
         self._write_header()
         start = self._file.tell()

@@ -32,14 +32,14 @@ def permuted(positions: np.ndarray, sizes: np.ndarray, keys: np.ndarray) -> np.n
     it falls inside (Black and Rogaway 2002).
     """
     sizes = np.asarray(sizes, np.uint64)
-    half = np.array([max(1, (int(size - 1).bit_length() + 1) // 2) for size in sizes.tolist()], np.uint64)
+    half = np.array([max(4, (int(size - 1).bit_length() + 1) // 2) for size in sizes.tolist()], np.uint64)
     low = (np.uint64(1) << half) - np.uint64(1)
     values = np.asarray(positions, np.uint64).copy()
     outside = np.ones(len(values), bool)
     while outside.any():
         shift, mask, key = half[outside], low[outside], keys[outside]
         left, right = values[outside] >> shift, values[outside] & mask
-        for turn in range(4):
+        for turn in range(6):
             turned = mixed(key ^ mixed(right + np.uint64(turn << 32)))
             left, right = right, left ^ (turned & mask)
         values[outside] = left << shift | right

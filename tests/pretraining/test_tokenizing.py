@@ -1,0 +1,169 @@
+"""Text to blocks: whole sentences, the ids of SentencePiece, every token once; and going on after a kill."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.pretraining.made import make_lines, make_tokenizer, processor, write_lines
+from vocap.corpora.records import Layout
+from vocap.errors import VocapError
+from vocap.pretraining.blocks import open_language
+from vocap.pretraining.packing import Packer
+from vocap.pretraining.tokenizing import file_sha256, tokenize_language
+
+VOCAP = Path(sys.executable).parent / "vocap"
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory) -> Path:
+    return make_tokenizer(tmp_path_factory.mktemp("made") / "tokenizer")
+
+
+@given(
+    st.lists(st.lists(st.integers(4, 99), max_size=40), max_size=30),
+    st.integers(8, 32),
+    st.integers(0, 30),
+)
+def test_blocks_hold_every_sentence_once_and_none_is_cut_that_fits(sentences, length, split):
+    packer = Packer(length)
+    sizes = [3 * len(sentence) + 1 for sentence in sentences]
+    blocks = packer.add(sentences[:split], sizes[:split])
+    packer = Packer(length, packer.open)  # as a resumed run does
+    blocks += packer.add(sentences[split:], sizes[split:]) + packer.close()
+
+    assert all(ids[0] == 0 and ids[-1] == 2 and 2 < len(ids) <= length for ids, _ in blocks)
+    found = [list(group) for ids, _ in blocks for end, group in itertools.groupby(ids[1:], (2).__eq__) if not end]
+    expected = [part for sentence in sentences if sentence for part in whole_or_cut(sentence, length - 2)]
+    assert found == expected
+    assert sum(size for _, size in blocks) == sum(size for size, ids in zip(sizes, sentences, strict=True) if ids)
+
+
+def whole_or_cut(sentence: list[int], room: int) -> list[list[int]]:
+    return [sentence[start : start + room] for start in range(0, len(sentence), room)]
+
+
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=40))
+def test_no_block_is_closed_that_the_next_sentence_would_have_fitted_in(lengths):
+    packer = Packer(32)
+    blocks = packer.add([[7] * length for length in lengths], [1] * len(lengths)) + packer.close()
+    for (ids, _), (following, _) in itertools.pairwise(blocks):
+        first = following.index(2)  # the next block's first sentence has first - 1 ids
+        assert len(ids) + first > 32
+
+
+def test_the_ids_are_those_of_sentencepiece(tokenizer, tmp_path):
+    lines = make_lines("ru", 400)
+    train = write_lines(tmp_path / "train.txt", [*lines[:300], "", "  ", lines[310]])
+    heldout = write_lines(tmp_path / "heldout.txt", lines[300:])
+    model = tokenizer / "sentencepiece.model"
+    told = tokenize_language("ru", [str(train)], Layout(), heldout, model, tmp_path / "ru", 64)
+    opened = open_language(tmp_path / "ru", file_sha256(model))
+
+    ids = processor().encode(lines)
+    for part, expected in ((opened.train, ids[:300]), (opened.heldout, ids[300:])):
+        blocks = [part[index].tolist() for index in range(len(part))]
+        assert all(block[0] == 0 for block in blocks)
+        sentences = [[*sentence, 2] for sentence in expected]
+        assert [number for block in blocks for number in block[1:]] == [n for ids in sentences for n in ids]
+    assert told["train"]["lines"] == 300
+    assert told["train"]["heldout_lines"] == 1
+    assert told["train"]["empty"] == 2
+    assert told["train"]["bytes"] == sum(len(line.encode()) for line in lines[:300])
+    assert int(opened.train.size_bytes.sum()) == told["train"]["bytes"]
+    assert int(opened.heldout.size_bytes.sum()) == sum(len(line.encode()) for line in lines[300:])
+    assert opened.train.tokens.dtype == np.uint32
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(tokenizer, tmp_path, monkeypatch):
+    """kill -9 while it writes: the journal, not the length of the files, says what is there."""
+    lines = make_lines("de", 2000)
+    train = write_lines(tmp_path / "train.txt", lines[20:] * 40)
+    heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
+    small = "import vocap.pretraining.tokenizing as t; t.SAVE_BYTES = 1 << 18; from vocap.cli import main; main()"
+    words = ["tokenize", "--tokenizer", tokenizer / "sentencepiece.model", "--language", "de", "--length", "64"]
+    words += ["--heldout", heldout, train]
+
+    def start(out: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            [sys.executable, "-c", small, *words, "-o", tmp_path / out], stderr=subprocess.PIPE
+        )
+
+    undisturbed = start("whole")
+    assert undisturbed.wait() == 0, undisturbed.stderr.read()
+    kills = 0
+    while not (tmp_path / "killed/description.json").exists():
+        before = done(tmp_path / "killed")
+        process = start("killed")
+        while process.poll() is None and done(tmp_path / "killed") == before:
+            time.sleep(0.005)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        assert process.wait() in (0, -signal.SIGKILL), process.stderr.read()
+    assert kills >= 3
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def done(folder: Path) -> float:
+    journal = folder / "journal.json"
+    return journal.stat().st_mtime_ns if journal.exists() else 0
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_another_text_is_not_gone_on_with(tokenizer, tmp_path):
+    lines = make_lines("de", 300)
+    heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
+    train = write_lines(tmp_path / "train.txt", lines[20:150])
+    model = tokenizer / "sentencepiece.model"
+    tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
+    write_lines(train, lines[150:])
+    told = tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
+    fresh = tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "fresh", 64)
+    assert told == fresh
+    assert contents(tmp_path / "de") == contents(tmp_path / "fresh")
+
+
+def test_a_language_without_text_gives_no_blocks(tokenizer, tmp_path):
+    empty = write_lines(tmp_path / "train.txt", [])
+    model = tokenizer / "sentencepiece.model"
+    told = tokenize_language("de", [], Layout(), empty, model, tmp_path / "de", 64)
+    assert told["train"]["blocks"] == told["heldout"]["blocks"] == 0
+    assert len(open_language(tmp_path / "de").train) == 0
+
+
+@pytest.mark.parametrize("name", ["train.npy", "train-ends.npy", "heldout-bytes.npy"])
+def test_an_array_that_was_cut_is_named(tokenizer, tmp_path, name):
+    lines = make_lines("de", 200)
+    train, heldout = (
+        write_lines(tmp_path / "train.txt", lines[20:]),
+        write_lines(tmp_path / "heldout.txt", lines[:20]),
+    )
+    model = tokenizer / "sentencepiece.model"
+    tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
+    path = tmp_path / "de" / name
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(VocapError, match=f"{name}.*vocap tokenize"):
+        open_language(tmp_path / "de")
+
+
+def test_a_tokenizer_of_another_layout_is_refused(tmp_path):
+    import sentencepiece
+
+    lines = write_lines(tmp_path / "text.txt", make_lines("de", 300))
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(lines), model_prefix=str(tmp_path / "stock"), vocab_size=100, minloglevel=2
+    )
+    with pytest.raises(VocapError, match=r"stock\.model.*<mask> last"):
+        tokenize_language("de", [str(lines)], Layout(), lines, tmp_path / "stock.model", tmp_path / "de")
