@@ -3,6 +3,7 @@
 import numpy as np
 
 ORDER, MASKS, DROPOUT = range(3)  # streams of one seed
+SMALL = 64  # places of a range that is ranked as a whole
 _MASK64 = (1 << 64) - 1
 
 
@@ -28,13 +29,30 @@ def permuted(positions: np.ndarray, sizes: np.ndarray, keys: np.ndarray) -> np.n
     """Where each position lies in a random permutation of its own range [0, size), without making the permutation.
 
     `positions`, `sizes` int64 [n] with 0 <= position < size, `keys` uint64 [n], one a permutation; gives int64
-    [n]. A Feistel network of four rounds over the smallest even number of bits that holds the range, walked until
-    it falls inside (Black and Rogaway 2002).
+    [n].
     """
-    sizes = np.asarray(sizes, np.uint64)
-    half = np.array([max(4, (int(size - 1).bit_length() + 1) // 2) for size in sizes.tolist()], np.uint64)
+    sizes, positions = np.asarray(sizes, np.int64), np.asarray(positions, np.int64)
+    small = sizes <= SMALL
+    places = np.empty(len(positions), np.int64)
+    places[small] = _ranked(positions[small], sizes[small], keys[small])
+    places[~small] = _walked(positions[~small], sizes[~small], keys[~small])
+    return places
+
+
+def _ranked(positions: np.ndarray, sizes: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """The rank of each position's random number among those of its range."""
+    numbers = mixed(keys[:, None] ^ mixed(np.arange(1, SMALL + 1, dtype=np.uint64)))
+    own = np.take_along_axis(numbers, positions[:, None], 1)
+    return ((numbers < own) & (np.arange(SMALL) < sizes[:, None])).sum(1)
+
+
+def _walked(positions: np.ndarray, sizes: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """A Feistel network of six rounds over the fewest bits, an even number, that hold the range, walked until it
+    falls inside (Black and Rogaway 2002). Too few bits would not mix: small ranges are ranked instead.
+    """
+    half = np.array([(int(size - 1).bit_length() + 1) // 2 for size in sizes.tolist()], np.uint64)
     low = (np.uint64(1) << half) - np.uint64(1)
-    values = np.asarray(positions, np.uint64).copy()
+    values, limits = positions.astype(np.uint64), sizes.astype(np.uint64)
     outside = np.ones(len(values), bool)
     while outside.any():
         shift, mask, key = half[outside], low[outside], keys[outside]
@@ -43,5 +61,5 @@ def permuted(positions: np.ndarray, sizes: np.ndarray, keys: np.ndarray) -> np.n
             turned = mixed(key ^ mixed(right + np.uint64(turn << 32)))
             left, right = right, left ^ (turned & mask)
         values[outside] = left << shift | right
-        outside &= values >= sizes
+        outside &= values >= limits
     return values.astype(np.int64)
