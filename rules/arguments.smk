@@ -173,10 +173,7 @@ def rows(name):
 def pretrain_mem_mb(wildcards, attempt):
     """Weights, gradients and moments in 32 bits, and once more for checkpoints; 2 GB for torch and a batch."""
     entry = MODELS[wildcards.name]
-    shape = entry.shape
-    parameters = rows(entry.tokenizer) * shape.width + shape.layers * shape.hidden * (
-        4 * shape.hidden + 2 * shape.intermediate
-    )
+    parameters = count_parameters(entry.shape, rows(entry.tokenizer))
     return int(attempt * (2000 + 24 * parameters / 1e6))
 
 

@@ -18,6 +18,7 @@ from vocap.config import load
 from vocap.corpora.sources import resolve_all
 from vocap.errors import VocapError
 from vocap.languages import read_languages
+from vocap.pretraining.memory import count_parameters
 
 
 def stop(message):

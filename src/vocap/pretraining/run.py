@@ -12,6 +12,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from vocap.errors import UsageError
 from vocap.pretraining import checkpoints
+from vocap.pretraining.capacity import check_memory
 from vocap.pretraining.data import EXPORT, Data, load_data
 from vocap.pretraining.distributed import choose_device, joined
 from vocap.pretraining.export import export_model
@@ -21,7 +22,7 @@ from vocap.pretraining.model import parameter_count
 from vocap.pretraining.ranks import rank, ranks
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.stopping import stop_requests
-from vocap.pretraining.training import Training
+from vocap.pretraining.training import Training, working_precision
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,13 @@ class Folders:
 
 
 def train(
-    recipe: Recipe, seed: int, folders: Folders, languages: Sequence[str], threads: int, keep: bool = False
+    recipe: Recipe,
+    seed: int,
+    folders: Folders,
+    languages: Sequence[str],
+    threads: int,
+    keep: bool = False,
+    check_fit: bool = True,
 ) -> None:
     """Train one model and write `model/`, `model-{step}/` and `metrics.jsonl`.
 
@@ -53,6 +60,8 @@ def train(
     data = load_data(folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, folders.weights)
     check(recipe, data)
     device = choose_device()
+    if check_fit:
+        check_memory(recipe, data.vocabulary, device, working_precision(recipe.precision, device))
     with stop_requests() as stop, joined(device):
         check_ranks(recipe)
         if rank() > 0:

@@ -27,6 +27,7 @@ PATH = click.Path(path_type=Path)
 @click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="On a CPU.")
 @click.option("--checkpoint-every", type=click.IntRange(min=1), help="Instead of the settings' number of steps.")
 @click.option("--tensorboard", type=PATH, help="Folder for TensorBoard's events too.")
+@click.option("--no-memory-check", is_flag=True, help="Start even if the memory seems too small.")
 @click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Gets model/, metrics.jsonl, checkpoints/.")
 def pretrain(
@@ -40,6 +41,7 @@ def pretrain(
     threads,
     checkpoint_every,
     tensorboard,
+    no_memory_check,
     keep_checkpoints,
     out,
 ) -> None:
@@ -59,7 +61,8 @@ def pretrain(
     from vocap.pretraining.run import Folders, train
 
     folders = Folders(tokenizer, tokens, weights, out, tensorboard)
-    train(recipe, seed if recipe.seed is None else recipe.seed, folders, codes, threads, keep_checkpoints)
+    seed = seed if recipe.seed is None else recipe.seed
+    train(recipe, seed, folders, codes, threads, keep_checkpoints, check_fit=not no_memory_check)
 
 
 def _languages(tokens: Path) -> list[str]:
