@@ -66,26 +66,22 @@ def joint_arguments(wildcards):
     )
 
 
-def joint_folder(entry):
-    """Where a descent leaves the tokenizer of an entry: a folder for all that share settings, in it one for each T."""
-    settings = json.dumps(extras(entry), sort_keys=True)
-    shared = hashlib.sha256(settings.encode()).hexdigest()[:12] if any(extras(entry).values()) else "plain"
-    return f"results/tokenizers/.joint/{shared}/{entry.total}"
-
-
 def joint_descents():
-    """The options and the folders of every descent over the multilingual sample.
+    """The options, the folders and a name of every descent over the multilingual sample.
 
     All T with the same settings share one; but those on disk have one to themselves, which runs when the sample
     changes: a T added to the configuration leaves them as they are.
     """
-    batches = {}
-    for name in tokenizers_of("joint"):
-        entry = SETTINGS.tokenizers[name]
-        folder = Path(joint_folder(entry))
-        arguments = options(engine="ladder", coverage=SETTINGS.vocabularies.coverage, **extras(entry))
-        batches.setdefault((arguments, (folder / "description.json").exists()), set()).add(str(folder))
-    return [(arguments, sorted(folders)) for (arguments, _), folders in batches.items()]
+    entries = [SETTINGS.tokenizers[name] for name in tokenizers_of("joint")]
+    descents = []
+    for group in group_by_descent(entries):
+        arguments = options(engine="ladder", coverage=SETTINGS.vocabularies.coverage, **extras(group[0]))
+        on_disk = [entry for entry in group if Path("results", joint_folder(entry), FILES[-1]).exists()]
+        missing = [entry for entry in group if entry not in on_disk]
+        for batch in filter(None, (on_disk, missing)):
+            folders = [f"results/{joint_folder(entry)}" for entry in batch]
+            descents.append((arguments, folders, descent_name(batch)))
+    return descents
 
 
 def joint_totals(files):
@@ -93,9 +89,10 @@ def joint_totals(files):
     return options(total=sorted({int(Path(file).parent.name) for file in files}))
 
 
-def joint_key(folders):
-    """A name for the log of a descent."""
-    return "-".join([Path(folders[0]).parent.name, *(Path(folder).name for folder in folders)])
+def picked_files(wildcards):
+    """The files that the descent leaves for a JOINT tokenizer."""
+    folder = joint_folder(SETTINGS.tokenizers[wildcards.name])
+    return [f"results/{folder}/{file}" for file in FILES]
 
 
 def mono_arguments(wildcards):

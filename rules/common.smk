@@ -1,6 +1,5 @@
 """The checked configuration, and what several stages ask of it."""
 
-import hashlib
 import json
 import re
 import shlex
@@ -19,6 +18,7 @@ from vocap.corpora.sources import resolve_all
 from vocap.errors import VocapError
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
+from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
 
 
 def stop(message):

@@ -1,7 +1,6 @@
 """The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
 
 ALL_TOKENIZERS = tokenizers_of("vocap", "joint", "mono", "file")
-TOKENIZER_FILES = ["sentencepiece.model", "pieces.tsv", "description.json"]
 
 # Line-aligned text, if the user has some: then one table more for each tokenizer.
 PARALLEL_TEXT = SETTINGS.corpora.parallel
@@ -55,7 +54,7 @@ rule fit:
 
 if SETTINGS.vocabularies.engine == "ladder":
 
-    for number, (arguments, folders) in enumerate(joint_descents(), start=1):
+    for number, (arguments, folders, descent) in enumerate(joint_descents(), start=1):
 
         rule:
             name:
@@ -63,11 +62,11 @@ if SETTINGS.vocabularies.engine == "ladder":
             input:
                 mix="results/corpora/mix.txt",
             output:
-                expand("{folder}/{file}", folder=folders, file=TOKENIZER_FILES),
+                expand("{folder}/{file}", folder=folders, file=FILES),
             log:
-                expand("logs/tokenizers/.joint/{key}.log", key=joint_key(folders)),
+                f"logs/{descent}.log",
             benchmark:
-                f"logs/benchmarks/tokenizers/.joint/{joint_key(folders)}.tsv"
+                f"logs/benchmarks/{descent}.tsv"
             priority: 1  # long, and ready as soon as the sample is: not to be left for the end
             conda:
                 "../envs/tokenizers.yaml"
@@ -86,19 +85,17 @@ if SETTINGS.vocabularies.engine == "ladder":
                 "vocap joint --mix {input.mix:q} {params.arguments} {params.totals}"
                 " -o {params.folder:q}/{{total}} 2> {log:q}"
 
-    rule joint:
+    rule pick_joint:
         input:
-            lambda wildcards: expand(
-                "{folder}/{file}", folder=joint_folder(SETTINGS.tokenizers[wildcards.name]), file=TOKENIZER_FILES
-            ),
+            picked_files,
         output:
             model="results/tokenizers/{name}/sentencepiece.model",
             pieces="results/tokenizers/{name}/pieces.tsv",
             description="results/tokenizers/{name}/description.json",
         log:
-            "logs/tokenizers/{name}/joint.log",
+            "logs/tokenizers/{name}/pick_joint.log",
         benchmark:
-            "logs/benchmarks/tokenizers/{name}/joint.tsv"
+            "logs/benchmarks/tokenizers/{name}/pick_joint.tsv"
         wildcard_constraints:
             name=one_of(tokenizers_of("joint")),
         localrule: True
@@ -111,7 +108,7 @@ if SETTINGS.vocabularies.engine == "ladder":
             folder=lambda wildcards, output: Path(output[0]).parent,
             revision=REVISION["tokenizers"],
         message:
-            "Naming {wildcards.name}"
+            "Taking {wildcards.name} from its descent"
         shell:
             "cp {input:q} {params.folder:q} 2> {log:q}"
 

@@ -29,7 +29,12 @@ def dry_run(folder, *arguments) -> dict[str, int]:
         check=False,
     )
     assert run.returncode == 0, run.stdout[-4000:]
-    return {rule: count for rule, count in parse_counts(run.stdout).items() if rule not in LEFT_OUT}
+    counts: dict[str, int] = {}
+    for rule, count in parse_counts(run.stdout).items():
+        if rule not in LEFT_OUT:
+            kind = re.sub(r"_\d+$", "", rule)  # joint_descent_1, joint_descent_2
+            counts[kind] = counts.get(kind, 0) + count
+    return counts
 
 
 def plan(folder, *arguments, status=0) -> subprocess.CompletedProcess:

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.xdist_group("finished")
 
 # what follows an allocation and what joins the corpora of all languages
 AFTER_ALLOCATION = {"fit": 1, "export": 1, "parity": 1, "evaluate": 1}
-EVERY_TOKENIZER = {"fit": 1, "joint": 1, "export": 3, "parity": 3, "evaluate": 3}
+EVERY_TOKENIZER = {"fit": 1, "pick_joint": 1, "export": 3, "parity": 3, "evaluate": 3}
 
 
 def test_a_finished_run_has_nothing_left_to_do(finished):
@@ -66,7 +66,7 @@ def test_a_size_added_climbs_each_ladder_again_and_nothing_before_it(finished):
     planned = finished.planned()
     assert planned["ladder"] == planned["curve"] == 3
     assert planned["allocate"] == 2
-    assert not {"sample", "mix", "weigh", "joint"} & set(planned)
+    assert not {"sample", "mix", "weigh", "pick_joint"} & set(planned)
 
 
 def test_sizes_that_are_on_disk_are_not_trained_again(finished):
@@ -94,13 +94,21 @@ def test_a_total_added_trains_only_that_one(finished):
     path = finished.folder / "results/tokenizers/joint/sentencepiece.model"
     before = path.read_bytes(), path.stat().st_mtime_ns
     finished.write_config(tokenizers={"larger": {"kind": "joint", "total": 340}})
-    expected = {"all": 1, "report": 1, "joint_descent_2": 1, "joint": 1, "export": 1, "parity": 1, "evaluate": 1}
+    expected = {
+        "all": 1,
+        "report": 1,
+        "joint_descent_2": 1,
+        "pick_joint": 1,
+        "export": 1,
+        "parity": 1,
+        "evaluate": 1,
+    }
     assert finished.planned() == expected
     run = finished.snakemake("results/tokenizers/larger/sentencepiece.model")
     assert run.returncode == 0, run.stdout
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     again = finished.planned()
-    assert not {"joint_descent_1", "joint_descent_2", "joint"} & set(again)
+    assert not {"joint_descent_1", "joint_descent_2", "pick_joint"} & set(again)
     finished.write_config(tokenizers={"larger": None})
     assert set(finished.planned()) <= {"all", "report"}
 
@@ -112,7 +120,7 @@ def test_totals_with_the_same_settings_share_a_descent(workflow):
     }
     workflow.write_config(tokenizers=more)
     planned = workflow.planned("tokenizers")
-    assert (planned["joint_descent_1"], planned["joint_descent_2"], planned["joint"]) == (1, 1, 3)
+    assert (planned["joint_descent_1"], planned["joint_descent_2"], planned["pick_joint"]) == (1, 1, 3)
 
 
 def test_joint_is_what_one_sentencepiece_training_gives(workflow, finished_once):
@@ -173,7 +181,7 @@ def test_another_seed_samples_again(finished):
 def test_another_sample_for_joint_leaves_the_vocabularies_alone(finished):
     finished.write_config(corpora={"mix": {"sentences": 1000}})
     planned = finished.planned()
-    assert planned["mix"] == planned["joint_descent_1"] == planned["joint"] == planned["fit"] == 1
+    assert planned["mix"] == planned["joint_descent_1"] == planned["pick_joint"] == planned["fit"] == 1
     assert not {"sample", "ladder", "allocate"} & set(planned)
 
 
@@ -182,7 +190,7 @@ def test_another_coverage_trains_again(finished):
     planned = finished.planned()
     assert planned["ladder"] == 3
     assert planned["allocate"] == 2
-    assert planned["joint_descent_1"] == planned["joint"] == 1
+    assert planned["joint_descent_1"] == planned["pick_joint"] == 1
 
 
 def test_a_deleted_result_is_made_again(finished):

@@ -137,7 +137,7 @@ def test_the_papers_grid_dry_runs_and_names_what_is_absent(workflow):
     assert counts["ladder"] == 86
     assert counts["allocate"] == 5
     assert counts["download"] == 86
-    assert counts["joint"] == 2
+    assert counts["pick_joint"] == 2
     assert counts["pretrain"] == 19  # of 20; the one on XLM-R's tokenizer waits for it
     assert counts["tokenize"] == 7 * 86
     assert counts["download_pretraining"] == 86

@@ -15,9 +15,9 @@ from vocap.corpora.mixing import BUCKET_BYTES, quotas
 from vocap.corpora.sources import Resolved, resolve_all
 from vocap.corpora.weights import sampling_probabilities
 from vocap.plan.texts import MB, Text
+from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 
-JOINT_THREADS = 2  # as in rules/arguments.smk
 UNPLANNED = ("pretraining", "finetuning")  # stages whose jobs are not counted
 PARITY_LINES = 10_000  # of a language, as in rules/tokenizers.smk
 
@@ -185,6 +185,8 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
     mix = mix_mb(settings, texts)
     samples = tuple(f"corpora/sample-{lang}" for lang in texts)
     compared = sum(min(text.kept, max(PARITY_LINES, text.heldout)) for text in texts.values())
+    descents = _descents(settings, mix) if settings.vocabularies.engine == "ladder" else {}
+    yield from {job.name: job for job in descents.values()}.values()
     for name, entry in settings.tokenizers.items():
         folder = f"tokenizers/{name}"
         made: tuple[str, ...] = ()
@@ -194,15 +196,16 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
             total_k = Path(entry.path).stat().st_size / 20_000  # about 20 bytes a piece in a .model
         else:
             total_k = _total(settings, entry) / 1000
-            made = (f"{folder}/{'fit' if entry.kind == 'vocap' else entry.kind}",)
+            picked = isinstance(entry, Joint) and bool(descents)
+            rule = "pick_joint" if picked else "fit" if entry.kind == "vocap" else entry.kind
+            made = (f"{folder}/{rule}",)
             yield Job(
-                made[0].rpartition("/")[2],
+                rule,
                 made[0],
                 {"total_k": total_k, "mix_mb": mix},
-                _tokenizer_inputs(entry),
-                tuple(f"{folder}/{file}" for file in ("sentencepiece.model", "pieces.tsv", "description.json")),
-                threads=JOINT_THREADS if entry.kind == "joint" else 1,
-                priority=int(entry.kind != "mono"),
+                (descents[joint_folder(entry)].name,) if picked else _tokenizer_inputs(entry),
+                tuple(f"{folder}/{file}" for file in FILES),
+                priority=int(entry.kind != "mono" and not picked),
             )
             exported = f"{folder}/export"
             yield Job("export", exported, {"total_k": total_k}, made, (f"{folder}/huggingface",))
@@ -220,6 +223,17 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
             (*made, *samples),
             tuple(f"{folder}/{table}.tsv" for table in ("evaluation", "unknown", "parallel")),
         )
+
+
+def _descents(settings: Settings, mix: float) -> dict[str, Job]:
+    """JOINT by the ladder: folder of an entry to the job that fills it, and those of other T too."""
+    jobs = {}
+    for group in group_by_descent(entry for entry in settings.tokenizers.values() if isinstance(entry, Joint)):
+        features = {"total_k": sum(entry.total for entry in group) / 1000, "mix_mb": mix}
+        outputs = tuple(f"{joint_folder(entry)}/{file}" for entry in group for file in FILES)
+        job = Job("joint_descent", descent_name(group), features, ("corpora/mix",), outputs, priority=1)
+        jobs.update({joint_folder(entry): job for entry in group})
+    return jobs
 
 
 def _total(settings: Settings, entry: Vocap | Joint | Mono) -> int:
