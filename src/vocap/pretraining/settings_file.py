@@ -35,7 +35,10 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
         return Recipe.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(map(str, first["loc"])) or "settings"
+        path = list(first["loc"])
+        if path[:1] == ["loss"]:
+            del path[1:2]  # pydantic's own: which kind it was reading
+        key = ".".join(map(str, path)) or "settings"
         raise UsageError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
 
 

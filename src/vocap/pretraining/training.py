@@ -180,14 +180,28 @@ class Training:
     def _step(self, batches: list[Batch], stop: bool) -> tuple[float, bool]:
         """One update; the mean loss of its masked tokens in nats, and whether any rank was told to stop."""
         recipe, progress = self.recipe, self.progress
-        step = progress.step
         masked, tokens, stopping = summed(
             [sum(len(batch.targets) for batch in batches), sum(batch.tokens for batch in batches), stop],
             self.device,
         )
+        rate = learning_rate(progress.step, recipe.learning_rate, recipe.warmup, recipe.steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(step, recipe.learning_rate, recipe.warmup, recipe.steps)
-        refresh_s = self.loss.start(step, self.model.decoder_weight)
+            group["lr"] = rate
+        nats = self.gradients(batches, progress.step, masked)
+        norm = clip_gradients(self.model.parameters(), recipe.clip)
+        self._update(nats, norm)
+        progress.tokens += int(tokens)
+        progress.recent_tokens += int(tokens)
+        progress.masked += int(masked)
+        return nats / max(1.0, masked), bool(stopping)
+
+    def gradients(self, batches: list[Batch], step: int, masked: float) -> float:
+        """Leave in every parameter the gradient of the mean loss over the `masked` tokens of all ranks' batches.
+
+        Returns the sum of their losses in nats.
+        """
+        progress = self.progress
+        progress.refresh_s += self.loss.start(step, self.model.decoder_weight)
         nats = candidates = 0.0
         for number, batch in zip(self.batches.micro_batches, batches, strict=True):
             torch.manual_seed(int(generator(self.seed, DROPOUT, step, number).integers(1 << 63)))
@@ -200,15 +214,9 @@ class Training:
             candidates += output.candidates
         sum_gradients(self.model.parameters())
         nats, candidates, calls = summed([nats, candidates, len(batches)], self.device)
-        norm = clip_gradients(self.model.parameters(), recipe.clip)
-        self._update(nats, norm)
-        progress.tokens += int(tokens)
-        progress.recent_tokens += int(tokens)
-        progress.masked += int(masked)
         progress.candidates += candidates
         progress.calls += int(calls)
-        progress.refresh_s += refresh_s
-        return nats / max(1.0, masked), bool(stopping)
+        return nats
 
     def _update(self, nats: float, norm: torch.Tensor) -> None:
         """Move the weights, unless loss or gradient is no finite number: then the step is passed over."""

@@ -1,0 +1,90 @@
+"""Real processes that pre-train, started from one that has torch imported: a start costs no import."""
+
+import json
+import multiprocessing
+import os
+import sys
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["vocap.pretraining.run", "tests.pretraining.processes"])
+MEASURED = ("tokens_per_s", "refresh_s", "memory_mb", "seconds")  # what differs from run to run
+
+
+def _main(arguments: list[str], output: str, environment: dict[str, str]) -> None:
+    os.environ.update(environment)
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(file, 2)
+    from vocap.cli import main
+
+    sys.argv = ["vocap", "pretrain", *arguments]
+    main()
+
+
+def start(arguments: list[str], out: Path, log: Path | None = None, **environment: str) -> ForkServerProcess:
+    """`vocap pretrain ARGUMENTS -o OUT`, its standard error appended to `log` (OUT.log)."""
+    log = log or out.with_name(f"{out.name}.log")
+    process = CONTEXT.Process(target=_main, args=([*arguments, "-o", str(out)], str(log), environment))
+    process.start()
+    return process
+
+
+def finish(process: ForkServerProcess, timeout: float = 120) -> int:
+    """The exit status; -9 of a killed one."""
+    process.join(timeout)
+    if process.is_alive():
+        process.kill()
+        process.join()
+        raise AssertionError(f"still running after {timeout} s")
+    return process.exitcode
+
+
+def pretrain(arguments: list[str], out: Path, **environment: str) -> tuple[int, str]:
+    """Run to the end: exit status, and what it said."""
+    log = out.with_name(f"{out.name}.log")
+    log.unlink(missing_ok=True)
+    status = finish(start(arguments, out, log, **environment))
+    return status, log.read_text("utf-8")
+
+
+def results(out: Path) -> tuple[bytes, list[dict]]:
+    """The weights, and the lines of metrics without what is measured of the machine."""
+    lines = (out / "metrics.jsonl").read_text("utf-8").splitlines()
+    rows = [{k: v for k, v in json.loads(line).items() if k not in MEASURED} for line in lines]
+    return (out / "model" / "model.safetensors").read_bytes(), rows
+
+
+def newest(out: Path) -> int:
+    """The step of the last checkpoint; 0 where there is none."""
+    names = (path.name for path in (out / "checkpoints").glob("step-*")) if out.exists() else ()
+    return max((int(name.removeprefix("step-")) for name in names), default=0)
+
+
+def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> None:
+    os.environ.update(environment)
+    import torch
+    from safetensors.torch import save_file
+
+    from vocap.pretraining.data import load_data
+    from vocap.pretraining.distributed import joined
+    from vocap.pretraining.settings import Recipe
+    from vocap.pretraining.training import Training
+
+    torch.set_num_threads(1)
+    device = torch.device("cpu")
+    data = load_data(Path(arguments["tokens"]), ["de", "ja", "ru"], Path(arguments["tokenizer"]), 0.7, "lines")
+    recipe = Recipe.model_validate(arguments["recipe"])
+    with joined(device):
+        training = Training(recipe, 1, data, Path(output).parent, device)
+        batches = training.batches.step(3)
+        whole = [training.batches.micro(3, number) for number in range(recipe.batch // recipe.micro_batch)]
+        training.gradients(batches, 3, sum(len(batch.targets) for batch in whole))
+        save_file({name: weight.grad for name, weight in training.model.named_parameters()}, output)
+
+
+def start_gradients(arguments: dict, output: Path, **environment: str) -> ForkServerProcess:
+    """Compute the gradient of step 3 of an untrained model, as each rank has it in the end, into `output`."""
+    process = CONTEXT.Process(target=_gradients, args=(arguments, str(output), environment))
+    process.start()
+    return process

@@ -1,0 +1,139 @@
+"""Runs that are killed, stopped, doubled or bereaved: what goes on is bit for bit the undisturbed run.
+
+VOCAP_KILLS=20 pytest -n 0 tests/pretraining/test_interruptions.py -k random
+kills as many times at random moments; a few unless told.
+"""
+
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pretraining.made import make_run
+from tests.pretraining.processes import finish, newest, pretrain, results, start
+
+KILLS = int(os.environ.get("VOCAP_KILLS", 3))
+
+
+@pytest.fixture(scope="module")
+def arguments(tmp_path_factory) -> list[str]:
+    return make_run(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(arguments, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("undisturbed") / "whole"
+    status, said = pretrain(arguments, out)
+    assert status == 0, said
+    assert {path.name for path in out.iterdir()} == {"model", "metrics.jsonl", "checkpoints"}
+    assert [path.name for path in (out / "checkpoints").iterdir()] == ["lock"]
+    return out
+
+
+@pytest.fixture(scope="module")
+def seconds(arguments, tmp_path_factory) -> float:
+    """How long a run takes whose process is warm."""
+    began = time.monotonic()
+    assert pretrain(arguments, tmp_path_factory.mktemp("timed") / "whole")[0] == 0
+    return time.monotonic() - began
+
+
+def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(arguments, undisturbed, seconds, tmp_path):
+    """kill -9, a checkpoint at every step, so that many kills fall into one being written."""
+    moments = random.Random(0)
+    kills = runs = 0
+    while kills < KILLS:
+        runs += 1
+        out = tmp_path / f"run-{runs}"
+        while not (out / "metrics.jsonl").exists():
+            process = start(arguments, out)
+            process.join(moments.uniform(0.1, 0.9) * seconds if kills < KILLS else 120)
+            if process.is_alive():
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+            status = finish(process)
+            assert status in (0, -signal.SIGKILL), out.with_name(f"{out.name}.log").read_text("utf-8")
+        assert results(out) == results(undisturbed)
+        shutil.rmtree(out)
+    print(f"{kills} kills, {runs} runs")
+
+
+def test_a_run_in_two_parts_is_the_whole_run(arguments, undisturbed, tmp_path):
+    """Stopped by the signals that SLURM and Snakemake send: a checkpoint, status 75, and on from there."""
+    out = tmp_path / "run"
+    for number in (signal.SIGURG, signal.SIGTERM, signal.SIGINT):
+        process = start(arguments, out)
+        seen = newest(out)
+        while process.is_alive() and newest(out) <= seen + 1:
+            time.sleep(0.01)
+        os.kill(process.pid, number)
+        assert finish(process) == 75
+        said = out.with_name("run.log").read_text("utf-8").splitlines()[-1]
+        assert signal.Signals(number).name in said
+        assert f"step {newest(out)} is in" in said
+    assert pretrain(arguments, out)[0] == 0
+    assert results(out) == results(undisturbed)
+
+
+def test_two_runs_of_one_folder_exclude_each_other(arguments, tmp_path):
+    out = tmp_path / "run"
+    first = start(arguments, out)
+    while newest(out) < 1:
+        time.sleep(0.01)
+    os.kill(first.pid, signal.SIGSTOP)
+    try:
+        second = start(arguments, out, tmp_path / "second.log")
+        assert finish(second) == 1
+    finally:
+        os.kill(first.pid, signal.SIGCONT)
+    said = (tmp_path / "second.log").read_text("utf-8")
+    assert f"process {first.pid}" in said and "another run writes here" in said
+    assert finish(first) == 0
+
+
+def stopped(arguments: list[str], out: Path) -> None:
+    """Leave the checkpoints of a run that was stopped after two steps or more."""
+    process = start(arguments, out)
+    while newest(out) < 2:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGTERM)
+    assert finish(process) == 75
+
+
+def test_a_truncated_checkpoint_is_passed_over(arguments, undisturbed, tmp_path):
+    out = tmp_path / "run"
+    stopped(arguments, out)
+    last = out / "checkpoints" / f"step-{newest(out)}"
+    assert len(list((out / "checkpoints").glob("step-*"))) == 2
+    weights = last / "optimizer.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    status, said = pretrain(arguments, out)
+    assert status == 0
+    assert "optimizer.safetensors" in said and "truncated" in said
+    assert results(out) == results(undisturbed)
+
+
+def test_where_no_checkpoint_is_whole_it_says_so(arguments, tmp_path):
+    out = tmp_path / "run"
+    stopped(arguments, out)
+    for state in (out / "checkpoints").glob("step-*/state.json"):
+        state.write_bytes(state.read_bytes()[:50])
+    status, said = pretrain(arguments, out)
+    assert status == 1
+    assert "none of its checkpoints is whole" in said and "Traceback" not in said
+
+
+def test_a_checkpoint_of_another_configuration_is_refused(arguments, tmp_path):
+    out = tmp_path / "run"
+    stopped(arguments, out)
+    other = [word.replace('"learning_rate": 0.01', '"learning_rate": 0.02') for word in arguments]
+    assert other != arguments
+    status, said = pretrain(other, out)
+    assert status == 1
+    assert "another configuration: learning_rate (learning_rate was 0.01, is 0.02)" in said
+    other = [word.replace('"log_every": 4', '"log_every": 3') for word in arguments]
+    assert pretrain(other, out)[0] == 0  # what does not touch the weights may change

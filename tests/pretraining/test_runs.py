@@ -1,0 +1,246 @@
+"""What a run measures and leaves, against Hugging Face; and bad input, named before anything is trained."""
+
+import itertools
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from tests.pretraining.made import LENGTH, RECIPE, arguments, make_blocks, make_lines, make_run, make_tokenizer
+from tests.pretraining.processes import pretrain, results
+from vocap.pretraining.batches import heldout_batch, heldout_blocks
+from vocap.pretraining.blocks import open_language
+from vocap.pretraining.data import load_data, unigram_counts
+from vocap.pretraining.randomness import DROPOUT, MASKS, ORDER, generator
+from vocap.pretraining.run import Folders, train
+from vocap.pretraining.schedule import learning_rate
+from vocap.pretraining.settings import Recipe
+from vocap.pretraining.tokenizing import file_sha256
+
+VOCAP = Path(sys.executable).parent / "vocap"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    make_run(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(made, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("finished") / "model"
+    status, said = pretrain(own(made, export_steps=[4]), out)
+    assert status == 0, said
+    return out
+
+
+def own(made: Path, **changes) -> list[str]:
+    return arguments(made / "tokenizer", made / "tokens", **changes)
+
+
+def data_of(made: Path, languages: tuple[str, ...] = ("de", "ja", "ru")):
+    return load_data(made / "tokens", languages, made / "tokenizer", 0.7, "lines")
+
+
+@pytest.mark.parametrize(("name", "line"), [("model-4", 0), ("model", -1)])
+def test_the_exact_loss_is_that_of_the_exported_model(made, finished, name, line):
+    """Computed anew by Hugging Face's classes from the exported folder: nats, bits per byte of each language."""
+    model = AutoModelForMaskedLM.from_pretrained(finished / name).eval()
+    assert len(AutoTokenizer.from_pretrained(finished / name)) == model.config.vocab_size
+    row = results(finished)[1][line]
+    data = data_of(made)
+    chosen = heldout_blocks(data.heldout, RECIPE["heldout_blocks"])
+    nats_of_all, masked_of_all, bits, size = 0.0, 0, 0.0, 0
+    for place, language in enumerate(data.languages):
+        blocks = [block for block in chosen if block.language == place]
+        batch = heldout_batch(blocks, data.vocabulary)
+        with torch.no_grad():
+            logits = model(torch.from_numpy(batch.input_ids), torch.from_numpy(batch.attention)).logits
+        scores = logits.flatten(0, 1)[torch.from_numpy(batch.positions)].double()
+        scores[:, [0, 1, 2, 3, data.vocabulary - 1]] = -math.inf
+        losses = torch.nn.functional.cross_entropy(scores, torch.from_numpy(batch.targets), reduction="none")
+        found = row["languages"][language]
+        assert found["exact_loss"] == pytest.approx(losses.mean().item(), abs=1e-5)
+        text = sum(int(((block.ids > 3) & (block.ids < data.vocabulary - 1)).sum()) for block in blocks)
+        spent = losses.mean().item() * text / math.log(2)
+        written = sum(block.size_bytes for block in blocks)
+        assert found["bits_per_byte"] == pytest.approx(spent / written, rel=1e-5)
+        nats_of_all, masked_of_all = nats_of_all + losses.sum().item(), masked_of_all + len(losses)
+        bits, size = bits + spent, size + written
+    assert row["exact_loss"] == pytest.approx(nats_of_all / masked_of_all, abs=1e-5)
+    assert row["bits_per_byte"] == pytest.approx(bits / size, rel=1e-5)
+
+
+def test_metrics_have_what_the_contract_names(finished):
+    rows = [json.loads(line) for line in (finished / "metrics.jsonl").read_text("utf-8").splitlines()]
+    assert [row["step"] for row in rows] == [4, 8, 12]
+    for row in rows:
+        for name in (
+            "loss",
+            "exact_loss",
+            "bits_per_byte",
+            "tokens_per_s",
+            "candidates",
+            "refresh_s",
+            "memory_mb",
+        ):
+            assert isinstance(row[name], float), name
+        assert set(row["languages"]) == {"de", "ja", "ru"}
+    assert rows[-1]["exact_loss"] < rows[0]["exact_loss"]
+    assert 5 < rows[0]["candidates"] < 395
+
+
+def test_the_schedule_is_fairseqs_polynomial_decay():
+    """Of power 1 to 0, as its `PolynomialDecayLRSchedule` has it for the number of updates done."""
+    peak, warmup, total = 1e-4, 10, 50
+    for step in range(total):
+        updates = step + 1 if step < warmup else step
+        if updates <= warmup and step < warmup:
+            expected = updates / warmup * peak
+        else:
+            expected = peak * (1 - (updates - warmup) / (total - warmup))
+        assert learning_rate(step, peak, warmup, total) == pytest.approx(expected)
+
+
+def test_streams_of_random_numbers_are_apart():
+    streams = {tuple(generator(1, stream, 2, 3).integers(1 << 32, size=4)) for stream in (ORDER, MASKS, DROPOUT)}
+    assert len(streams) == 3
+    assert generator(1, MASKS, 2, 3).random() == generator(1, MASKS, 2, 3).random()
+    assert generator(1, MASKS, 2, 3).random() != generator(1, MASKS, 3, 2).random()
+
+
+def test_unigram_counts_are_those_of_the_mixture(made):
+    data = data_of(made)
+    counts = unigram_counts(data)
+    frequencies = sum(
+        share * np.bincount(blocks.tokens, minlength=data.vocabulary) / len(blocks.tokens)
+        for share, blocks in zip(data.q, data.train, strict=True)
+    )
+    assert np.allclose(counts / counts.sum(), frequencies, atol=1e-4)
+
+
+def test_a_language_without_text_is_left_out(made, tmp_path):
+    tokens = make_blocks(tmp_path, made / "tokenizer", {"de": 100, "ja": 0})
+    status, said = pretrain(arguments(made / "tokenizer", tokens), tmp_path / "run")
+    assert status == 0
+    assert "no text to pre-train on, left out: ja" in said
+    assert set(results(tmp_path / "run")[1][0]["languages"]) == {"de"}
+
+
+def refused(words: list[str], out: Path, status: int) -> str:
+    found, said = pretrain(words, out)
+    assert found == status, said
+    assert "Traceback" not in said
+    assert not (out / "model").exists() and not (out / "metrics.jsonl").exists()
+    return said
+
+
+def test_no_text_at_all(made, tmp_path):
+    tokens = make_blocks(tmp_path, made / "tokenizer", {"de": 0})
+    assert "no language has any text" in refused(arguments(made / "tokenizer", tokens), tmp_path / "run", 1)
+
+
+def test_blocks_of_another_tokenizer(made, tmp_path):
+    other = make_tokenizer(tmp_path / "other")
+    model = other / "sentencepiece.model"
+    model.write_bytes(model.read_bytes().replace("▁".encode(), "▂".encode(), 1))
+    said = refused(arguments(other, made / "tokens"), tmp_path / "run", 1)
+    assert "de/description.json" in said and "another tokenizer" in said and "vocap tokenize" in said
+
+
+def test_a_k_above_the_vocabulary(made, tmp_path):
+    said = refused(own(made, loss={"kind": "knn", "k": 396}), tmp_path / "run", 2)
+    assert "loss.k is 396, the vocabulary has 395 words" in said
+
+
+def test_memory_that_is_not_there(made, tmp_path):
+    shape = {"layers": 60, "hidden": 65536, "heads": 2, "intermediate": 4 * 65536, "positions": LENGTH}
+    said = refused(own(made, shape=shape), tmp_path / "run", 2)
+    assert "this run needs about" in said and "GB free" in said and "moments" in said
+
+
+def test_blocks_longer_than_the_model_reads(made, tmp_path):
+    said = refused(own(made, shape=RECIPE["shape"] | {"positions": 32}), tmp_path / "run", 2)
+    assert "shape.positions is 32" in said and "64 tokens" in said
+
+
+def test_a_rate_that_ends_in_no_number_stops_with_step_and_batch(made, tmp_path):
+    said = refused(own(made, learning_rate=1e30, steps=40, warmup=0), tmp_path / "run", 1)
+    assert said.count("passed over") == 10
+    last = said.splitlines()[-1]
+    assert "for 10 steps in a row; its batch: " in last and " block " in last and "step 1" in last
+
+
+def test_one_step_without_a_finite_gradient_is_passed_over(made, tmp_path):
+    """A gradient of one step made infinite where autograd gives it: that step leaves the weights alone."""
+    import vocap.pretraining.training as training
+
+    seen: list[torch.Tensor] = []
+
+    class Poisoned(training.Training):
+        def gradients(self, batches, step, masked):
+            nats = super().gradients(batches, step, masked)
+            seen.append(self.model.decoder_bias.detach().clone())
+            if step == 5:
+                self.model.decoder_bias.grad[7] = math.inf
+            return nats
+
+    import vocap.pretraining.run as run
+
+    original = run.Training
+    run.Training = Poisoned
+    try:
+        folders = Folders(made / "tokenizer", made / "tokens", None, tmp_path / "run")
+        train(Recipe.model_validate(RECIPE), 1, folders, ["de", "ja", "ru"], threads=1)
+    finally:
+        run.Training = original
+    assert [bool((one != other).any()) for one, other in itertools.pairwise(seen)].count(False) == 1
+    assert (seen[5] == seen[6]).all()
+    assert results(tmp_path / "run")[1][-1]["skipped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "neither JSON nor YAML"),
+        ("[1]", "not keys and values"),
+        ('{"steps": 0}', "steps"),
+        ('{"loss": {"kind": "knn", "k": "many"}}', "loss.k: "),
+        ('{"stps": 3}', "stps"),
+        ('{"warmup": 9, "steps": 9}', "warmup 9 leaves none of 9 steps"),
+    ],
+)
+def test_settings_that_cannot_be_used(made, tmp_path, text, says):
+    words = own(made)
+    words[words.index("--settings-json") + 1] = text
+    run = subprocess.run(
+        [VOCAP, "pretrain", *words, "-o", tmp_path / "run"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert says in run.stderr and "Traceback" not in run.stderr
+
+
+def test_tensorboard_gets_the_same_numbers(made, tmp_path):
+    event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    words = [*own(made), "--tensorboard", str(tmp_path / "events")]
+    status, said = pretrain(words, tmp_path / "run")
+    assert status == 0, said
+    events = event_accumulator.EventAccumulator(str(tmp_path / "events"))
+    events.Reload()
+    losses = [event.value for event in events.Scalars("exact_loss/ja")]
+    rows = results(tmp_path / "run")[1]
+    assert losses == pytest.approx([row["languages"]["ja"]["exact_loss"] for row in rows])
+
+
+def test_heldout_lines_are_in_no_training_block(made):
+    held = set(make_lines("de", 320, seed=1)[300:])
+    opened = open_language(made / "tokens" / "de", file_sha256(made / "tokenizer" / "sentencepiece.model"))
+    assert opened.description["heldout"]["lines"] == len(held) == 20
+    assert opened.description["train"]["lines"] == 300
