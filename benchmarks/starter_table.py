@@ -2,8 +2,9 @@
 
     python benchmarks/starter_table.py [RESULTS] > src/vocap/plan/starter.tsv
 
-A row for each language: `lines` and `bytes` of its merged text, `reach`, the largest vocabulary that SentencePiece
-says its text can give (the largest trained, where all were), and the lines of each package before merging.
+A row for each language: `lines`, `bytes` and `characters` of its merged text, line ends counted; `reach`, the
+largest vocabulary that SentencePiece says its text can give (the largest trained, where all were); and the lines
+of each package before merging.
 """
 
 import json
@@ -38,10 +39,10 @@ def main() -> None:
         stats = json.loads(path.read_text("utf-8"))
         lang = stats["language"]
         highest = reach(results / f"vocabularies/{lang}/curve.tsv")
-        rows.append(
-            [lang, stats["read"], stats["bytes"], highest, *(lines[package][lang] for package in PACKAGES)]
-        )
-    sys.stdout.writelines(table_lines(["language", "lines", "bytes", "reach", *PACKAGES], rows))
+        characters = len((results / f"corpora/starter/text/{lang}.txt").read_bytes().decode())
+        counts = [stats["read"], stats["bytes"], characters, highest]
+        rows.append([lang, *counts, *(lines[package][lang] for package in PACKAGES)])
+    sys.stdout.writelines(table_lines(["language", "lines", "bytes", "characters", "reach", *PACKAGES], rows))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from vocap.plan.jobs import Job
 from vocap.plan.schedule import longest_chain, simulate
 
 
-def job(name, *after, threads=1, priority=0):
-    return Job("rule", name, {}, after, (), threads, priority)
+def job(name, *after, threads=1, priority=0, rule="rule"):
+    return Job(rule, name, {}, after, (), threads, priority)
 
 
 def run(jobs, seconds, cores, **options):
@@ -31,14 +31,21 @@ def test_a_job_of_two_threads_waits_for_two_cores_and_one_core_runs_it_alone():
     seconds = {"a": 3, "b": 5, "c": 3}
     assert run(jobs, seconds, 2).wall_s == 3 + 5  # a and c, then b
     assert run(jobs, seconds, 1).wall_s == 11
-    assert run(jobs, seconds, 2, threads=False).wall_s == 6  # places on a cluster: c follows a
+    assert run(jobs, seconds, 1, places=2).wall_s == 6  # on a cluster: c follows a
 
 
 def test_priority_goes_first_and_submissions_lie_apart():
     jobs = [job("a"), job("b", priority=1), job("c", "b")]
     seconds = {"a": 10, "b": 1, "c": 10}
     assert run(jobs, seconds, 1).wall_s == 21
-    assert run(jobs, {"a": 2, "b": 2, "c": 0}, 9, submit_s=5).wall_s == 10  # b at 0, a at 5, c at 10
+    assert run(jobs, {"a": 2, "b": 2, "c": 0}, 1, places=9, submit_s=5).wall_s == 10  # b at 0, a at 5, c at 10
+
+
+def test_light_jobs_take_cores_while_the_others_take_places():
+    jobs = [job("a"), job("b"), job("c", rule="curve"), job("d", rule="curve")]
+    seconds = {"a": 4, "b": 4, "c": 3, "d": 3}
+    assert run(jobs, seconds, 1, places=2).wall_s == 6
+    assert run(jobs, seconds, 2, places=1).wall_s == 8
 
 
 def test_nothing_to_do():

@@ -52,6 +52,9 @@ def test_limits_bound_what_is_read_and_kept(tmp_path):
     assert text.read_mb == pytest.approx(len(TEXT) / 4e6, rel=0.02)
     assert text.lines == pytest.approx(4000, rel=0.02)
     assert (text.kept, text.heldout) == (100, 10)
+    text = estimate_texts(settings({"path": str(path)}, max_characters=100_000))["de"]
+    assert text.kept * len(TEXT.decode()) / 4000 == pytest.approx(100_000, rel=0.02)
+    assert text.train_mchars + text.heldout * text.line_characters / 1e6 == pytest.approx(0.1, rel=0.01)
 
 
 def test_several_files_count_together_and_absent_ones_leave_the_language_out(tmp_path):
@@ -68,7 +71,7 @@ def test_a_download_is_guessed_from_the_table_and_bounded():
     bounded = estimate_texts(settings({"url": "https://example.org/{lang}.txt.xz"}, scan_bytes=10**9))["de"]
     assert whole.basis == bounded.basis == "guess"
     assert bounded.stored_mb == 1000 < whole.stored_mb
-    assert bounded.kept == 1_000_000
+    assert bounded.kept * bounded.line_characters == pytest.approx(10**8)  # the default of max_characters
     assert bounded.lines == whole.lines
 
 
@@ -99,7 +102,7 @@ def test_an_earlier_run_is_believed_if_it_read_the_same_source(tmp_path):
     config = settings({"path": str(path)})
     text = estimate_texts(config, tmp_path / "results")["de"]
     assert (text.basis, text.lines, text.line_bytes, text.stored_mb) == ("earlier run", 40, 100, 900 / 1e6)
-    for change in ({"source": "other"}, {"complete": False}, {"read": 0}):
+    for change in ({"source": "other"}, {"complete": False, "n": 400}, {"read": 0}):
         (folder / "stats.json").write_text(json.dumps({**stats, **change}))
         assert estimate_texts(config, tmp_path / "results")["de"].basis == "files"
     (folder / "stats.json").write_text("{")

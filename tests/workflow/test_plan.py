@@ -9,7 +9,8 @@ import yaml
 
 from tests.workflow.conftest import BIN, ROOT, parse_counts
 from vocap.config import read_files
-from vocap.plan.jobs import UNPLANNED
+from vocap.plan.forecast import LOCAL_CORES
+from vocap.plan.jobs import LOCAL, UNPLANNED
 
 # Rules that run nothing, and those of stages that the plan does not count.
 LEFT_OUT = {
@@ -126,3 +127,12 @@ def test_slurm_counts_its_own_overhead(workflow):
     assert cluster["total"] == local["total"]
     assert cluster["schedule"]["wall_s"] > local["schedule"]["wall_s"]
     assert "submissions" in plan(workflow.folder, "--profile", "slurm").stdout
+
+
+def test_local_rules_are_those_of_the_workflow():
+    text = "".join(path.read_text("utf-8") for path in (ROOT / "rules").glob("*.smk"))
+    rules = re.split(r"(?m)^ *rule (\w+):", text)[1:]
+    local = {name for name, body in zip(rules[::2], rules[1::2], strict=True) if "localrule: True" in body}
+    assert local - LEFT_OUT == LOCAL
+    profile = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
+    assert profile["local-cores"] == LOCAL_CORES

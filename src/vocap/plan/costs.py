@@ -44,9 +44,9 @@ class Overhead(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    start_s: NonNegativeFloat
-    planning_s: NonNegativeFloat = Field(description="for each job of the plan, before the first starts")
-    job_s: NonNegativeFloat = Field(description="around each job, while its core waits")
+    start_s: NonNegativeFloat = 0
+    planning_s: NonNegativeFloat = Field(0, description="for each job of the plan, before the first starts")
+    job_s: NonNegativeFloat = Field(description="around each job, while its core or place waits")
     job_cpu_s: NonNegativeFloat = Field(0, description="of processor time for each job, beside its own")
     submit_s: NonNegativeFloat = Field(0, description="between two submissions to a cluster")
 

@@ -13,8 +13,8 @@ from vocap.plan.measured import Measured, span
 from vocap.plan.schedule import simulate
 from vocap.plan.texts import Text
 
-ROUNDS = 10
-HUBER = 1.345  # residuals beyond so many standard deviations lose weight: 95 % efficient on normal ones
+ROUNDS = 20
+FLOOR = 0.05  # of the mean: what is forecast to be less counts as if it were that much
 PRIOR = 1e-3  # pull of the older coefficients, which decide where the runs cannot
 
 
@@ -90,27 +90,22 @@ def _fit(old: Mapping[str, float], features: Sequence[Mapping[str, float]], valu
 def fit(features: np.ndarray, values: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """Coefficients c >= 0, float64 [n], for which `features` [m, n] @ c is near `values` [m].
 
-    Least squares in which a value's variance is in proportion to it, as counts have it (so sums come out right,
-    and small jobs count too), with Huber's weights against outliers. What the values leave open, such as the slope
-    of a feature that is the same in all jobs, stays near `prior` [n].
+    Least squares of errors relative to the forecast, so that jobs of all sizes count alike and none of the two
+    directions is favoured (a gamma regression with identity link), found by repeated weighted least squares. What
+    the values leave open, such as the slope of a feature that is the same in all jobs, stays near `prior` [n].
     """
-    means = np.abs(features).mean(axis=0)
     level = max(float(values.mean()), 1e-9)
-    # In units of the prior: each unknown is then about 1. A coefficient of 0 may come back.
-    scale = np.maximum(prior, 1e-3 * level / np.maximum(means, 1e-12))
-    weights = 1 / np.maximum(values, 0.05 * level)
-    robust = np.ones(len(values))
-    solution = prior / scale
+    # In units of the prior each unknown is about 1. A coefficient of 0 may come back.
+    scale = np.maximum(prior, 1e-3 * level / np.maximum(np.abs(features).mean(axis=0), 1e-12))
+    pull = np.sqrt(PRIOR) * np.eye(len(prior))
+    forecast = values
     for _ in range(ROUNDS):
-        root = np.sqrt(weights * robust)
-        pull = np.sqrt(PRIOR * level) * np.eye(len(prior))
+        weights = 1 / np.maximum(forecast, FLOOR * level)
         solution = nonnegative_least_squares(
-            np.vstack([features * scale * root[:, None], pull]),
-            np.concatenate([values * root, pull @ (prior / scale)]),
+            np.vstack([features * scale * weights[:, None], pull]),
+            np.concatenate([values * weights, pull @ (prior / scale)]),
         )
-        residuals = np.abs(values - features @ (scale * solution)) * np.sqrt(weights)
-        deviation = 1.4826 * float(np.median(residuals)) + 1e-12
-        robust = np.minimum(1.0, HUBER * deviation / np.maximum(residuals, 1e-12))
+        forecast = features @ (scale * solution)
     return scale * solution
 
 

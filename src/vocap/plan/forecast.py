@@ -6,10 +6,11 @@ from pathlib import Path
 
 from vocap.config import Settings
 from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
-from vocap.plan.jobs import Job, list_jobs
+from vocap.plan.jobs import LOCAL, Job, list_jobs
 from vocap.plan.schedule import Schedule, simulate
 from vocap.plan.texts import Text, estimate_texts
 
+LOCAL_CORES = 2  # as in slurm/config.yaml
 FAR = 3.0  # times the largest job of the fit: beyond, say so
 STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning", "report")
 
@@ -54,25 +55,37 @@ def make_forecast(settings: Settings, costs: Costs, results: Path | None = None)
 
 def local_schedule(forecast: Forecast, costs: Costs, cores: int) -> Schedule:
     """On one machine: Snakemake's start, then the jobs on `cores` cores, each with Snakemake's time around it."""
-    return _schedule(forecast, costs, "local", cores)
+    return _schedule(forecast, costs, cores, None)
 
 
 def cluster_schedule(forecast: Forecast, costs: Costs, places: int) -> Schedule:
-    """On a cluster that runs `places` jobs at once and has them waiting no longer than an idle SLURM does."""
-    return _schedule(forecast, costs, "slurm", places)
+    """On a cluster that runs `places` jobs at once and has them waiting no longer than an idle SLURM does.
+
+    Light jobs run beside Snakemake, on the `local-cores` of `slurm/config.yaml`.
+    """
+    return _schedule(forecast, costs, LOCAL_CORES, places)
 
 
-def _schedule(forecast: Forecast, costs: Costs, engine: str, places: int) -> Schedule:
-    overhead = costs.overhead[engine]
+def submitted(forecast: Forecast) -> list[Job]:
+    """The jobs that a cluster gets."""
+    return [job for job in forecast.jobs if job.rule not in LOCAL]
+
+
+def _schedule(forecast: Forecast, costs: Costs, cores: int, places: int | None) -> Schedule:
+    local, slurm = costs.overhead["local"], costs.overhead["slurm"]
+
+    def around(job: Job) -> float:
+        return local.job_s if places is None or job.rule in LOCAL else slurm.job_s
+
     schedule = simulate(
         forecast.jobs,
-        {name: cost.wall_s + overhead.job_s for name, cost in forecast.costs.items()},
+        {job.name: forecast.costs[job.name].wall_s + around(job) for job in forecast.jobs},
         {name: cost.memory_mb for name, cost in forecast.costs.items()},
+        cores,
         places,
-        threads=engine == "local",
-        submit_s=overhead.submit_s,
+        slurm.submit_s,
     )
-    before = overhead.start_s + overhead.planning_s * len(forecast.jobs)
+    before = local.start_s + local.planning_s * len(forecast.jobs)
     return Schedule(schedule.wall_s + before, schedule.longest_chain_s + before, schedule.memory_mb)
 
 

@@ -151,12 +151,13 @@ def vocabularies_jobs(
         sample = f"corpora/sample-{lang}"
         if settings.vocabularies.engine == "ladder":
             training = [f"{folder}/ladder"]
-            features = {**pieces, "train_mb": text.train_mb, "reached_mb": len(reached[lang]) * text.train_mb}
+            mchars = text.train_mchars
+            features = {**pieces, "train_mchars": mchars, "reached_mchars": len(reached[lang]) * mchars}
             yield Job("ladder", training[0], features, (sample,), (f"{folder}/models", f"{folder}/points"))
         else:
             training = [f"{folder}/{size}" for size in sizes]
             for size, name in zip(sizes, training, strict=True):
-                features = {"train_mb": text.train_mb, "size_k": size / 1000 * (size in reached[lang])}
+                features = {"train_mchars": text.train_mchars, "size_k": size / 1000 * (size in reached[lang])}
                 outputs = (f"{folder}/models/{size}.model", f"{folder}/points/{size}.tsv")
                 yield Job("train", name, features, (sample,), outputs)
         yield Job(

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vocap.plan.jobs import Job
+from vocap.plan.jobs import LOCAL, Job
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,21 @@ def simulate(
     seconds: Mapping[str, float],
     memory_mb: Mapping[str, float],
     cores: int,
-    threads: bool = True,
+    places: int | None = None,
     submit_s: float = 0.0,
 ) -> Schedule:
     """Start each job as soon as what it waits for is done and cores are free: higher priority, then first listed.
 
-    `jobs` are listed after those that they wait for. A job takes its threads of the cores, at most all of them;
-    without `threads` each takes one place, as on a cluster that runs `cores` jobs at once. Two starts lie at least
-    `submit_s` apart.
+    `jobs` are listed after those that they wait for. A job takes its threads of the cores, at most all of them.
+    With `places`, a cluster that runs so many jobs at once, each takes one of them, whatever its threads, and two
+    submissions lie at least `submit_s` apart; only the rules of `LOCAL` take cores.
     """
+
+    def need(job: Job) -> tuple[int, int]:
+        """Cores, places."""
+        submitted = places is not None and job.rule not in LOCAL
+        return (0, 1) if submitted else (min(job.threads, cores), 0)
+
     place = {job.name: index for index, job in enumerate(jobs)}
     waiting = [len(job.after) for job in jobs]
     followers: list[list[int]] = [[] for _ in jobs]
@@ -43,26 +49,31 @@ def simulate(
     heapq.heapify(ready)
     running: list[tuple[float, int]] = []  # (end, job)
     now = next_start = held = most = 0.0
-    free = cores
+    free_cores, free_places = cores, places or 0
     while ready or running:
         deferred = []
-        while ready and free:
+        while ready and (free_cores or free_places):
             entry = heapq.heappop(ready)
             job = jobs[entry[1]]
-            need = min(job.threads, cores) if threads else 1
-            if need > free:
+            cores_taken, places_taken = need(job)
+            if cores_taken > free_cores or places_taken > free_places:
                 deferred.append(entry)
                 continue
-            start = max(now, next_start)
-            next_start = start + submit_s
-            free -= need
+            start = now
+            if places_taken:
+                start = max(now, next_start)
+                next_start = start + submit_s
+            free_cores -= cores_taken
+            free_places -= places_taken
             held += memory_mb[job.name]
             most = max(most, held)
             heapq.heappush(running, (start + seconds[job.name], entry[1]))
         for entry in deferred:
             heapq.heappush(ready, entry)
         now, index = heapq.heappop(running)
-        free += min(jobs[index].threads, cores) if threads else 1
+        cores_taken, places_taken = need(jobs[index])
+        free_cores += cores_taken
+        free_places += places_taken
         held -= memory_mb[jobs[index].name]
         for follower in followers[index]:
             waiting[follower] -= 1

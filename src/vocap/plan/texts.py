@@ -21,6 +21,7 @@ COMPRESSED = (".xz", ".gz", ".bz2", ".zst")
 STORED_SHARE = 0.27  # compressed over plain: CC-100's English, 82 GB of .xz for 300.8 GB of text
 PARAGRAPH = 4  # lines of the web are so many times as long as a program's messages: a guess
 UNKNOWN_GB = 1.0  # of a language of which the table says nothing
+UNKNOWN_LINES = {"lines": 1, "bytes": 60, "characters": 40}
 
 Basis = Literal["earlier run", "files", "starter table", "guess"]
 
@@ -30,8 +31,9 @@ class Text:
     """The text of one language; megabytes are millions of bytes.
 
     `stored_mb` and `read_mb`: what of its files is read, as stored and as plain text; `lines`: how many lines the
-    whole text has, read or not; `kept`: how many of them are sampled; `line_bytes`: their mean length in UTF-8,
-    line end included; `reach`: the largest vocabulary that the text is known to reach, None where nobody knows.
+    whole text has, read or not; `kept`: how many of them are sampled; `line_bytes`, `line_characters`: their mean
+    length, line end included; `reach`: the largest vocabulary that the text is known to reach, None where nobody
+    knows.
     """
 
     language: str
@@ -42,6 +44,7 @@ class Text:
     lines: float
     kept: float
     line_bytes: float
+    line_characters: float
     reach: int | None = None
 
     @property
@@ -55,6 +58,11 @@ class Text:
     @property
     def train_mb(self) -> float:
         return (self.kept - self.heldout) * self.line_bytes / MB
+
+    @property
+    def train_mchars(self) -> float:
+        """Millions of characters."""
+        return (self.kept - self.heldout) * self.line_characters / MB
 
 
 def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, Text]:
@@ -82,18 +90,19 @@ def _estimate(settings: Settings, language: Language, source: Resolved, starter:
 
 
 def read_starter() -> dict[str, dict[str, int]]:
-    """The table of the starter corpus: language to `lines`, `bytes`, `reach`, and the lines of each package."""
-    rows = read_tsv(str(resources.files("vocap.plan") / "starter.tsv"), ("language", "lines", "bytes", "reach"))
+    """The table of the starter corpus: language to its counts, and the lines of each package."""
+    columns = ("language", "lines", "bytes", "characters", "reach")
+    rows = read_tsv(str(resources.files("vocap.plan") / "starter.tsv"), columns)
     return {row.pop("language"): {name: int(cell) for name, cell in row.items()} for row in rows}
 
 
 def _of_starter(settings: Settings, code: str, row: Mapping[str, int] | None) -> Text:
     """Lines of the chosen packages; equal lines of two packages count twice, up to what all six give together."""
     packages = settings.corpora.starter.packages
-    row = row or {"lines": 0, "bytes": 0, "reach": 0}
+    row = row or {"lines": 0, "bytes": 0, "characters": 0, "reach": 0}
     lines = min(row["lines"], sum(row.get(package, 0) for package in packages))
-    line_bytes = row["bytes"] / max(row["lines"], 1)
-    kept = min(lines, settings.corpora.max_sentences)
+    line_bytes, line_characters = (row[unit] / max(row["lines"], 1) for unit in ("bytes", "characters"))
+    kept = _kept(settings, lines, line_characters)
     return Text(
         code,
         settings.corpora.languages.get(code, settings.corpora.source),
@@ -103,8 +112,16 @@ def _of_starter(settings: Settings, code: str, row: Mapping[str, int] | None) ->
         lines=lines,
         kept=kept,
         line_bytes=line_bytes,
+        line_characters=line_characters,
         reach=row["reach"] if kept == row["lines"] else None,
     )
+
+
+def _kept(settings: Settings, lines: float, line_characters: float) -> float:
+    """How many of so many lines are sampled."""
+    limit = settings.corpora.max_characters
+    fitting = lines if limit is None else limit / max(line_characters, 1)
+    return min(lines, settings.corpora.max_sentences, fitting)
 
 
 def _of_files(settings: Settings, source: Resolved) -> Text:
@@ -112,12 +129,14 @@ def _of_files(settings: Settings, source: Resolved) -> Text:
     layout = Layout.parse(source.source.format, source.source.split_sentences, source.source.escaped_newlines)
     total = sum(os.path.getsize(path) for path in source.paths)
     probe = TextFile(source.paths[0], layout, PROBE_BYTES)
-    lines = plain = 0
+    lines = plain = characters = 0
     for block in probe:
         lines += block.count(b"\n")
         plain += len(block)
+        characters += len(block.decode(errors="replace"))
     growth = plain / max(probe.consumed, 1)
-    return _from_volume(settings, source, "files", total / MB, growth, plain / max(lines, 1))
+    means = plain / max(lines, 1), characters / max(lines, 1)
+    return _from_volume(settings, source, "files", total / MB, growth, *means)
 
 
 def _of_download(settings: Settings, language: Language, source: Resolved, row: Mapping[str, int] | None) -> Text:
@@ -128,30 +147,49 @@ def _of_download(settings: Settings, language: Language, source: Resolved, row: 
     except (KeyError, ValueError):
         gigabytes = UNKNOWN_GB
     share = STORED_SHARE if source.url.endswith(COMPRESSED) else 1.0
-    line_bytes = PARAGRAPH * (row["bytes"] / row["lines"] if row and row["lines"] else 40)
-    return _from_volume(settings, source, "guess", gigabytes * 1000 * share, 1 / share, line_bytes)
+    row = row if row and row["lines"] else UNKNOWN_LINES
+    means = (PARAGRAPH * row[unit] / row["lines"] for unit in ("bytes", "characters"))
+    return _from_volume(settings, source, "guess", gigabytes * 1000 * share, 1 / share, *means)
 
 
 def _from_volume(
-    settings: Settings, source: Resolved, basis: Basis, stored_mb: float, growth: float, line_bytes: float
+    settings: Settings,
+    source: Resolved,
+    basis: Basis,
+    stored_mb: float,
+    growth: float,
+    line_bytes: float,
+    line_characters: float,
 ) -> Text:
     """`growth`: plain bytes of text for a stored byte."""
     limit = settings.corpora.scan_bytes
     scanned = stored_mb if limit is None else min(stored_mb, limit / MB)
     lines = stored_mb * growth * MB / max(line_bytes, 1)
     valid = scanned * growth * MB / max(line_bytes, 1)
-    kept = min(valid, settings.corpora.max_sentences)
-    return Text(source.language, source.name, basis, scanned, scanned * growth, lines, kept, line_bytes)
+    return Text(
+        source.language,
+        source.name,
+        basis,
+        stored_mb=scanned,
+        read_mb=scanned * growth,
+        lines=lines,
+        kept=_kept(settings, valid, line_characters),
+        line_bytes=line_bytes,
+        line_characters=line_characters,
+    )
 
 
 def _counted(settings: Settings, guess: Text, results: Path) -> Text | None:
     """What `stats.json` of an earlier run counted, if it read this source and kept as much as is asked for."""
     try:
         stats = json.loads((results / "corpora" / guess.language / "stats.json").read_text("utf-8"))
-        whole = stats["complete"] or stats["kept"] >= settings.corpora.max_sentences
-        if stats["source"] != guess.source or not whole or not stats["read"]:
+        if stats["source"] != guess.source or not stats["read"]:
             return None
-        kept = min(stats["n"], settings.corpora.max_sentences)
+        line_bytes = stats["bytes"] / stats["read"]
+        line_characters = line_bytes * guess.line_characters / max(guess.line_bytes, 1)
+        kept = _kept(settings, stats["n"], line_characters)
+        if not stats["complete"] and stats["kept"] < kept:
+            return None  # it read less than is asked for
         return Text(
             guess.language,
             guess.source,
@@ -160,7 +198,8 @@ def _counted(settings: Settings, guess: Text, results: Path) -> Text | None:
             read_mb=stats["bytes"] / MB,
             lines=stats["n"],
             kept=kept,
-            line_bytes=stats["bytes"] / stats["read"],
+            line_bytes=line_bytes,
+            line_characters=line_characters,
             reach=guess.reach if kept == guess.kept else None,
         )
     except (OSError, ValueError, KeyError, TypeError):

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from vocap.plan.compare import Comparison, Row
 from vocap.plan.costs import Cost, Costs
-from vocap.plan.forecast import Forecast, beyond_fit
+from vocap.plan.forecast import Forecast, beyond_fit, submitted
 from vocap.plan.jobs import UNPLANNED
 from vocap.plan.measured import span
 from vocap.plan.schedule import Schedule
@@ -50,13 +50,14 @@ def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: 
 
 def _on_cluster(forecast: Forecast, costs: Costs, schedule: Schedule, places: int) -> list[str]:
     """What SLURM and Snakemake take, beside the jobs themselves."""
-    overhead = costs.overhead["slurm"]
-    count = len(forecast.jobs)
+    local, slurm = costs.overhead["local"], costs.overhead["slurm"]
+    jobs, count = len(forecast.jobs), len(submitted(forecast))
+    times = [local.start_s + local.planning_s * jobs, slurm.submit_s * count, slurm.job_cpu_s * count]
+    planning, submitting, starting = map(duration, times)
     return [
         f"With {places} jobs at once: {duration(schedule.wall_s)}, if none waits for a free node.",
-        f"{count:,} submissions: {duration(overhead.start_s + overhead.planning_s * count)} to plan them, "
-        f"{duration(overhead.submit_s * count)} to submit them, and {duration(overhead.job_cpu_s * count)} of CPU "
-        "in all for Snakemake's start in each.",
+        f"{count:,} submissions; the other {jobs - count:,} jobs run beside Snakemake, which takes {planning} to "
+        f"plan all, {submitting} to submit, and {starting} of CPU on the nodes to start itself in each.",
     ]
 
 
