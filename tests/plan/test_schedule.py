@@ -9,8 +9,8 @@ from vocap.plan.jobs import Job
 from vocap.plan.schedule import longest_chain, simulate
 
 
-def job(name, *after, threads=1, priority=0, rule="rule"):
-    return Job(rule, name, {}, after, (), threads, priority)
+def job(name, *after, threads=1, priority=0, local=False):
+    return Job("rule", name, {}, after, (), threads, priority, local)
 
 
 def run(jobs, seconds, cores, **options):
@@ -42,7 +42,7 @@ def test_priority_goes_first_and_submissions_lie_apart():
 
 
 def test_light_jobs_take_cores_while_the_others_take_places():
-    jobs = [job("a"), job("b"), job("c", rule="curve"), job("d", rule="curve")]
+    jobs = [job("a"), job("b"), job("c", local=True), job("d", local=True)]
     seconds = {"a": 4, "b": 4, "c": 3, "d": 3}
     assert run(jobs, seconds, 1, places=2).wall_s == 6
     assert run(jobs, seconds, 2, places=1).wall_s == 8

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vocap.config import Settings
 from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
-from vocap.plan.jobs import LOCAL, Job, list_jobs
+from vocap.plan.jobs import Job, list_jobs
 from vocap.plan.schedule import Schedule, simulate
 from vocap.plan.texts import Text, estimate_texts
 
@@ -68,14 +68,14 @@ def cluster_schedule(forecast: Forecast, costs: Costs, places: int) -> Schedule:
 
 def submitted(forecast: Forecast) -> list[Job]:
     """The jobs that a cluster gets."""
-    return [job for job in forecast.jobs if job.rule not in LOCAL]
+    return [job for job in forecast.jobs if not job.local]
 
 
 def _schedule(forecast: Forecast, costs: Costs, cores: int, places: int | None) -> Schedule:
     local, slurm = costs.overhead["local"], costs.overhead["slurm"]
 
     def around(job: Job) -> float:
-        return local.job_s if places is None or job.rule in LOCAL else slurm.job_s
+        return local.job_s if places is None or job.local else slurm.job_s
 
     schedule = simulate(
         forecast.jobs,

@@ -27,7 +27,8 @@ class Job:
     """One job: `name` is the path of its benchmark file under `logs/benchmarks`, without `.tsv`.
 
     `features` multiply the coefficients of `costs.yaml`, which says what each is; `after`: names of the jobs whose
-    outputs it reads; `outputs`: what it makes, under `results`; `priority`: as in the rule, higher first.
+    outputs it reads; `outputs`: what it makes, under `results`; `priority`: as in the rule, higher first; `local`:
+    it runs where Snakemake does, on a cluster too.
     """
 
     rule: str
@@ -37,6 +38,7 @@ class Job:
     outputs: tuple[str, ...] = ()
     threads: int = 1
     priority: int = 0
+    local: bool = False
 
     @property
     def stage(self) -> str:
@@ -65,7 +67,7 @@ def corpora_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]
     for lang, source in sources.items():
         yield from _text_jobs(texts[lang], source)
     samples = tuple(f"corpora/sample-{lang}" for lang in texts)
-    yield Job("weigh", "corpora/weigh", {"languages": len(texts)}, samples, ("corpora/weights.tsv",))
+    yield Job("weigh", "corpora/weigh", {"languages": len(texts)}, samples, ("corpora/weights.tsv",), local=True)
     yield Job(
         "mix",
         "corpora/mix",
@@ -89,6 +91,7 @@ def _starter_jobs(packages: list[str]) -> Iterator[Job]:
             f"corpora/starter-fetch-{package}",
             archive,
             outputs=(f"{folder}/archives/{package}", f"{folder}/archives/{package}.json"),
+            local=True,
         )
         yield Job(
             "extract_starter",
@@ -103,6 +106,7 @@ def _starter_jobs(packages: list[str]) -> Iterator[Job]:
         {f"package {package}": 1.0 for package in packages},
         tuple(f"corpora/starter-extract-{package}" for package in packages),
         (f"{folder}/text",),
+        local=True,
     )
 
 
@@ -113,7 +117,7 @@ def _text_jobs(text: Text, source: Resolved) -> Iterator[Job]:
     elif source.url:
         before = (f"corpora/download-{source.name}-{text.language}",)
         path = f"corpora/downloads/{source.name}/{text.language}"
-        yield Job("download", before[0], {"stored_mb": text.stored_mb}, outputs=(path, f"{path}.json"))
+        yield Job("download", before[0], {"stored_mb": text.stored_mb}, outputs=(path, f"{path}.json"), local=True)
     yield Job(
         "sample",
         f"corpora/sample-{text.language}",
@@ -166,6 +170,7 @@ def vocabularies_jobs(
             {**pieces, "train_mb": text.train_mb},
             (*training, sample),
             tuple(f"{folder}/{name}" for name in ("curve.tsv", "characters.tsv", "pieces.npz")),
+            local=True,
         )
 
 
@@ -207,6 +212,7 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
                 (descents[joint_folder(entry)].name,) if picked else _tokenizer_inputs(entry),
                 tuple(f"{folder}/{file}" for file in FILES),
                 priority=int(entry.kind != "mono" and not picked),
+                local=picked or entry.kind == "mono",
             )
             exported = f"{folder}/export"
             yield Job("export", exported, {"total_k": total_k}, made, (f"{folder}/huggingface",))

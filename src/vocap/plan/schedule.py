@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vocap.plan.jobs import LOCAL, Job
+from vocap.plan.jobs import Job
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ def simulate(
 
     `jobs` are listed after those that they wait for. A job takes its threads of the cores, at most all of them.
     With `places`, a cluster that runs so many jobs at once, each takes one of them, whatever its threads, and two
-    submissions lie at least `submit_s` apart; only the rules of `LOCAL` take cores.
+    submissions lie at least `submit_s` apart; only local jobs take cores.
     """
 
     def need(job: Job) -> tuple[int, int]:
         """Cores, places."""
-        submitted = places is not None and job.rule not in LOCAL
+        submitted = places is not None and not job.local
         return (0, 1) if submitted else (min(job.threads, cores), 0)
 
     place = {job.name: index for index, job in enumerate(jobs)}
