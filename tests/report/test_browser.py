@@ -38,7 +38,7 @@ addEventListener('load', async () => {
   const found = [...document.querySelectorAll('.chips button')].filter((button) => !button.hidden);
   said.push('found ' + found.map((button) => button.textContent));
   const table = document.querySelector('[aria-describedby=table-curve-summary-caption]');
-  const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === 'ALP there');
+  const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === 'ALP there, train');
   const button = table.tHead.rows[0].cells[column].querySelector('button');
   const numbers = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[column].dataset.k));
   button.click(); said.push('down ' + numbers().every((n, i, all) => !i || all[i - 1] >= n));

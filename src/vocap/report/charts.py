@@ -13,8 +13,10 @@ from vocap.report.comparing import Group, Pair
 from vocap.report.figures import WIDTH, token
 from vocap.report.results import Allocation, Results
 from vocap.tokenizers.evaluation import RESOURCES
+from vocap.vocabularies.knee import outline
 
 SHAPES = {"low": "circle", "mid": "square", "high": "triangle-up"}  # groups are told apart without colour too
+KNEE = {"shape": "diamond", "size": 110, "filled": True, "opacity": 1}
 CODES_SIZE = alt.ExprRef("width < 450 ? 0 : 10")  # no codes beside the dots on a phone: they would overlap
 SIZE_AXIS = alt.Axis(labelExpr="datum.value ? format(datum.value / 1000, ',') + 'K' : '0'", grid=True, tickCount=8)
 
@@ -36,10 +38,11 @@ def _group_shape(groups: Sequence[str]) -> alt.Shape:
 
 
 def curve_rows(results: Results) -> list[dict[str, Any]]:
-    """Points of the ALP curves; thousands, so short keys: l(anguage), s(ize), a(lp), h(eld-out)."""
+    """Points of the ALP curves; thousands, so short keys: l(anguage), s(ize), a(lp), h(eld-out), k(nee)."""
     rows = []
     for code in results.curves:
         points = results.trained(code)
+        found = outline(points)
         for point in points:
             row = {"l": code, "s": point.size, "a": round(point.alp, 2), "a0": round(points[0].alp, 2)}
             row |= {"n": results.name(code), "group": results.resource(code)}
@@ -48,12 +51,14 @@ def curve_rows(results: Results) -> list[dict[str, Any]]:
                 row["h0"] = round(points[0].alp_heldout or point.alp_heldout, 2)
             if point.tokens_per_sentence is not None:
                 row["t"] = round(point.tokens_per_sentence, 2)
+            if point == found.knee:
+                row["k"] = 1
             rows.append(row)
     return rows
 
 
 def curves(results: Results, chosen: Sequence[str]) -> alt.LayerChart:
-    """Figure 1 at rest: all languages faint, the chosen ones in full with their held-out curve dashed."""
+    """Figure 1 at rest: all languages faint, the chosen ones in full, held-out dashed, knees as diamonds."""
     groups = results.groups()
     rows = curve_rows(results)
     few = [row for row in rows if row["l"] in set(chosen)]
@@ -81,7 +86,12 @@ def curves(results: Results, chosen: Sequence[str]) -> alt.LayerChart:
         .mark_text(align="left", dx=6, fontSize=12)
         .encode(x=x, y=y, text="l:N", color=_group_color(groups, legend=False))
     )
-    layers = alt.layer(faint, bold, held, labels).resolve_scale(color="independent")
+    knees = (
+        alt.Chart(alt.Data(values=[row for row in few if "k" in row]))
+        .mark_point(**KNEE)
+        .encode(x=x, y=y, color=_group_color(groups, legend=False))
+    )
+    layers = alt.layer(faint, bold, held, knees, labels).resolve_scale(color="independent")
     return layers.properties(width=WIDTH, height=400)
 
 
@@ -120,6 +130,7 @@ def live_curves(results: Results, chosen: Sequence[str]) -> alt.LayerChart:
         .mark_line(strokeDash=[4, 3], strokeWidth=1.5, interpolate="monotone")
         .encode(x=x, y="z:Q", detail="l:N", color=color)
     )
+    knees = base.transform_filter("datum.on && datum.k").mark_point(**KNEE).encode(x=x, y=y, color=color)
     # a view name of our own: altair would count one up over the life of the process
     points = (
         alt.Chart(data, name="points")
@@ -149,7 +160,7 @@ def live_curves(results: Results, chosen: Sequence[str]) -> alt.LayerChart:
         .mark_text(align="left", dx=6, fontSize=12)
         .encode(x=x, y=y, text="l:N", color=color)
     )
-    return alt.layer(lines, held, points, labels).add_params(*controls).properties(height=420)
+    return alt.layer(lines, held, knees, points, labels).add_params(*controls).properties(height=420)
 
 
 def group_means(groups: Sequence[Group]) -> alt.LayerChart:

@@ -49,7 +49,12 @@ def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
     ]
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["size", "ALP", "held-out", "tokens/line", "status"]
-    assert len(lines) == 5 and "too little text" in lines[4]
+    assert "too little text" in lines[4]
+    assert lines[5] == "" and len(lines) == 9  # two sizes have no knee
+    start, end = (line.split() for line in lines[7:])
+    assert (start[:2], end[:2]) == (["start", "50"], ["end", "100"])
+    assert float(start[2]) == round(points[1].alp, 3) and "too small" in lines[7]
+    assert float(end[3]) == round(points[2].alp_heldout, 3) and "too little text" in lines[8]
 
 
 def test_points_are_those_of_single_trainings(text, tmp_path):

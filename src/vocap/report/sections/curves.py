@@ -5,6 +5,7 @@ from vocap.report.blocks import Block, Section, Text, not_run
 from vocap.report.figures import Figure
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
+from vocap.vocabularies.knee import outline
 
 PAPER_FIGURE = ("hi", "fa", "it", "ru")  # the four languages of the paper's Figure 1
 
@@ -20,7 +21,9 @@ def section(results: Results) -> Section:
             Text(
                 "One unigram vocabulary for each language and size. A larger vocabulary segments a language into "
                 "fewer pieces and its ALP rises, steeply at first: where the curve flattens, further pieces are "
-                "better spent on another language."
+                "better spent on another language. The knee of a curve is the point that lies farthest above the "
+                "straight line between its ends. To choose a size by eye, look at the knee, and at how far the "
+                "held-out curve still rises beyond it."
             )
         )
         blocks.append(
@@ -28,9 +31,9 @@ def section(results: Results) -> Section:
                 "alp-curves",
                 "ALP against vocabulary size",
                 "ALP in nats per line on each language’s training lines; for the chosen languages also on their "
-                "held-out lines (dashed). Lines of different corpora differ in length, so compare the shapes of "
-                "curves, not their heights; “gain” shows each curve from its smallest size on. The paper’s "
-                "Figure 1.",
+                "held-out lines (dashed), and a diamond at the knee. Lines of different corpora differ in length, "
+                "so compare the shapes of curves, not their heights; “gain” shows each curve from its smallest "
+                "size on. The paper’s Figure 1.",
                 f"Line chart of {len(results.curves)} languages: ALP rises with vocabulary size for all and "
                 "flattens. The numbers are in the table that follows.",
                 lambda: charts.curves(results, chosen),
@@ -68,44 +71,43 @@ def _first_choice(results: Results) -> list[str]:
 def _summary(results: Results) -> Table:
     rows = []
     for code in results.languages:
-        points = results.trained(code)
-        if points:
-            first, last = points[0], points[-1]
-            out = len(results.curves[code]) - len(points)
-            rows.append(
-                (
-                    code,
-                    results.name(code),
-                    results.resource(code),
-                    len(points),
-                    out,
-                    first.size,
-                    first.alp,
-                    last.size,
-                    last.alp,
-                    last.alp_heldout,
-                    last.tokens_per_sentence,
-                )
-            )
+        found = outline(results.curves.get(code, ()))
+        if found:
+            trained = len(results.trained(code))
+            row = [code, results.name(code), results.resource(code), trained, len(results.curves[code]) - trained]
+            for point in (found.start, found.knee, found.end):
+                row += [point.size, point.alp, point.alp_heldout] if point else [None, None, None]
+            best = found.best_heldout.size if found.best_heldout else None
+            rows.append((*row, best, found.end.tokens_per_sentence, found.start_reason, found.end_reason))
     columns = [
         Column("language", "Code"),
         Column("name", "Language"),
         Column("resource", "Group"),
         Column("trained", "Sizes trained", "number"),
         Column("unreachable", "Out of reach", "number"),
-        Column("smallest", "Smallest", "number"),
-        Column("alp_smallest", "ALP there", "number", 1),
-        Column("largest", "Largest", "number"),
+        Column("smallest", "Start", "number"),
+        Column("alp_smallest", "ALP there, train", "number", 1),
+        Column("alp_heldout_smallest", "held out", "number", 1),
+        Column("knee", "Knee", "number"),
+        Column("alp_knee", "ALP there, train", "number", 1),
+        Column("alp_heldout_knee", "held out", "number", 1),
+        Column("largest", "End", "number"),
         Column("alp_largest", "ALP there, train", "number", 1),
         Column("alp_heldout_largest", "held out", "number", 1),
-        Column("tokens_per_sentence_largest", "Tokens per line", "number", 1),
+        Column("best_heldout", "Highest held out at", "number"),
+        Column("tokens_per_sentence_largest", "Tokens per line at the end", "number", 1),
+        Column("start_reason", "Starts there because"),
+        Column("end_reason", "Ends there because"),
     ]
     caption = (
-        "For each language the smallest and largest size that its text could fill (ids, the three of "
-        "SentencePiece included), and the ALP there in nats per line, on all training lines and on all held-out "
-        "lines; tokens per training line at the largest size. From results/vocabularies/{language}/curve.tsv."
+        "For each language where its curve starts, bends and ends (ids, the three of SentencePiece included), and "
+        "the ALP there in nats per line, on all training lines and on all held-out lines; the size with the "
+        "highest held-out ALP; why smaller and larger sizes have no model. The knee is the point farthest above "
+        "the straight line from start to end, so it depends on where the curve ends: compare knees of curves that "
+        "end alike. From results/vocabularies/{language}/curve.tsv."
     )
-    return Table("curve-summary", "Each curve’s ends", caption, columns, rows, folded=len(rows) > 20)
+    title = "Where each curve starts, bends and ends"
+    return Table("curve-summary", title, caption, columns, rows, folded=len(rows) > 20)
 
 
 def _points(results: Results) -> Table:

@@ -12,6 +12,8 @@ logger = logging.getLogger(__name__)
 
 WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
 
+_NUMBERS = ("ALP", "held-out", "tokens/line")
+
 file = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -103,7 +105,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     rows.sort(key=lambda point: point.size)
     for table, lines in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
         write_points(table, lines)
-    click.echo(_table(rows))
+    click.echo("\n\n".join(filter(None, (_curve(rows), _outline(rows)))))
 
 
 def _write_model(path: Path, model: bytes | None) -> None:
@@ -126,12 +128,35 @@ def _parse_sizes(text: str) -> list[int]:
         raise UsageError(f"--sizes {text}: {error}; write 1000:50000:1000 or 1000,2000") from None
 
 
-def _table(points) -> str:
-    """The curve for the eye."""
-    rows = [("size", "ALP", "held-out", "tokens/line", "status")]
-    for point in points:
-        numbers = (point.alp, point.alp_heldout, point.tokens_per_sentence)
-        rows.append((str(point.size), *("" if x is None else f"{x:.3f}" for x in numbers), point.status))
+def _curve(points) -> str:
+    """All sizes, for the eye."""
+    return _table([("size", *_NUMBERS, "status"), *((*_cells(point), point.status) for point in points)])
+
+
+def _outline(points) -> str:
+    """Where the curve starts, bends and ends."""
+    from vocap.vocabularies.knee import outline
+
+    found = outline(points)
+    if found is None:
+        return ""
+    rows = [
+        ("start", found.start, found.start_reason),
+        ("knee", found.knee, "farthest above the line from start to end"),
+        ("end", found.end, found.end_reason),
+    ]
+    return _table(
+        [("", "size", *_NUMBERS, "why"), *((name, *_cells(point), why) for name, point, why in rows if point)]
+    )
+
+
+def _cells(point) -> tuple[str, ...]:
+    numbers = (point.alp, point.alp_heldout, point.tokens_per_sentence)
+    return str(point.size), *("" if x is None else f"{x:.3f}" for x in numbers)
+
+
+def _table(rows) -> str:
+    """Columns side by side, the last one to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]])
