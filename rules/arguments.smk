@@ -171,7 +171,7 @@ def pretrain_mem_mb(wildcards, attempt):
     """Weights, gradients and moments in 32 bits, and once more for checkpoints; 2 GB for torch and a batch."""
     entry = MODELS[wildcards.name]
     parameters = count_parameters(entry.shape, rows(entry.tokenizer))
-    return int(attempt * (2000 + 24 * parameters / 1e6))
+    return int(min(attempt, HIGHEST_ATTEMPT) * (SNAKEMAKE_MB + 2000 + 24 * parameters / 1e6))
 
 
 def settings_shown(wildcards):

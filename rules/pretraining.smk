@@ -24,10 +24,12 @@ rule download_pretraining:
         "logs/pretraining/download/{source}-{lang}.log",
     benchmark:
         "logs/benchmarks/pretraining/download-{source}-{lang}.tsv"
+    localrule: True
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=500,
+        mem_mb=memory(200),
+        runtime=minutes(600),
     params:
         url=lambda wildcards: PRETRAINING_SOURCES[wildcards.lang].url,
         revision=REVISION["corpora"],
@@ -50,10 +52,12 @@ rule adopt:
         "logs/pretraining/adopt-{tokenizer}.log",
     benchmark:
         "logs/benchmarks/pretraining/adopt-{tokenizer}.tsv"
+    localrule: True
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=memory(1600),
+        runtime=minutes(30),
     params:
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
@@ -81,7 +85,8 @@ rule tokenize:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=1000,
+        mem_mb=memory(700),
+        runtime=minutes(60, 1),
     params:
         arguments=tokenize_arguments,
         files=pretraining_files,
@@ -117,6 +122,7 @@ rule pretrain:
     threads: SETTINGS.pretraining.threads
     resources:
         mem_mb=pretrain_mem_mb,
+        runtime=minutes(1440),
     params:
         settings=pretrain_settings,
         threads=SETTINGS.pretraining.threads,
@@ -132,6 +138,7 @@ rule pretrain:
     message:
         "Pre-training {wildcards.name}"
     shell:
-        "vocap pretrain --tokenizer {params.tokenizer:q} --tokens {params.tokens:q} --languages {params.languages}"
-        " {params.weights} --settings-json {params.settings:q} --seed {params.seed} --threads {params.threads}"
+        "vocap launch --threads {threads} vocap pretrain --tokenizer {params.tokenizer:q}"
+        " --tokens {params.tokens:q} --languages {params.languages} {params.weights}"
+        " --settings-json {params.settings:q} --seed {params.seed} --threads {params.threads}"
         " --checkpoint-every {params.every} -o {params.folder:q} 2> {log:q}"

@@ -8,7 +8,8 @@ from tests.cluster.slurm import ClusterRuns, digests
 from tests.workflow.conftest import copy_workflow
 
 SMOKE = "config/smoke.yaml"
-HERE = {"fetch_starter", "merge_starter", "weigh", "curve", "joint", "mono", "all"}  # run where Snakemake does
+# Run where Snakemake does:
+HERE = {"fetch_starter", "merge_starter", "weigh", "curve", "joint", "mono", "all"}
 
 
 def asked(details: str) -> dict[str, str]:
@@ -43,3 +44,8 @@ def test_the_smoke_workflow_goes_through_sbatch(cluster, tmp_path):
         megabytes = sum((text / name).stat().st_size for name in ("train.txt", "heldout.txt")) / 1e6
         assert asked(job.details)["mem"] == f"{int(500 + 30 * megabytes)}M"
         assert job.node.startswith("cpu")
+    for job in cluster.jobs("pretrain", folder):
+        found = asked(job.details)
+        assert [found[key] for key in ("Partition", "gres/gpu", "NumCPUs")] == ["gpu", "1", "2"]
+        assert found["TimeLimit"] == "1-00:00:00"
+        assert job.node.startswith("gpu")

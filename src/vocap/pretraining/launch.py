@@ -1,5 +1,6 @@
 """One process for every GPU of a SLURM job, on all its nodes, started by torchrun; one process outside SLURM."""
 
+import logging
 import os
 import re
 import subprocess
@@ -8,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vocap.errors import VocapError
+
+log = logging.getLogger(__name__)
 
 FIRST_PORT = 20_000  # of the port where the nodes of a job meet, by the job's id
 PORTS = 10_000
@@ -65,7 +68,8 @@ def launch_words(command: Sequence[str], place: Allocation | None, threads: int)
 def launch(command: Sequence[str], threads: int) -> None:
     """Become `command`, in as many processes as the SLURM job has GPUs. Does not return."""
     words = launch_words(command, allocation(os.environ), threads)
-    print("launching:", *words, file=sys.stderr, flush=True)
+    if len(words) > len(command):
+        log.info("launching %s", " ".join(words[: len(words) - len(command)]))
     os.execvp(words[0], words)
 
 

@@ -1,0 +1,148 @@
+"""Models trained by several processes, on one node and on two: signals, preemption, resumed to the same bytes."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cluster.conftest import CONFIG
+from tests.cluster.slurm import ClusterRuns, command, wait_until
+from tests.workflow.conftest import copy_workflow
+
+MODEL = {
+    **{"tokenizer": "vocap", "steps": 150, "batch": 8, "micro_batch": 4, "warmup": 10},
+    **{"log_every": 25, "checkpoint_every": 25, "heldout_blocks": 1},
+    "shape": {"layers": 1, "hidden": 32, "heads": 2, "intermediate": 64, "positions": 64},
+}
+ONE_NODE = {"slurm_partition": "gpu", "nodes": 1, "gpu": 2}
+TWO_NODES = {"slurm_partition": "gpu", "nodes": 2, "gres": "gpu:1", "mpi": "srun", "tasks": 2, "tasks_per_gpu": 0}
+
+
+def models(names: list[str]) -> dict:
+    listed = dict.fromkeys(["knn-100k", "full-100k"])  # of config/config.yaml
+    listed |= {name: {**MODEL, "loss": {"kind": "knn", "k": 10}} for name in names}
+    return {**CONFIG, "allocation": {"b": None}, "pretraining": {"block": 64, "threads": 1, "models": listed}}
+
+
+def place(runs: ClusterRuns, resources: dict) -> None:
+    """Write into the profile where the models train."""
+    path = runs.folder / "slurm/config.yaml"
+    profile = yaml.safe_load(path.read_text("utf-8"))
+    pretrain = profile["set-resources"]["pretrain"]
+    for key in ("slurm_partition", "nodes", "gpu"):
+        del pretrain[key]
+    pretrain |= resources
+    path.write_text(yaml.safe_dump(profile), "utf-8")
+
+
+@pytest.fixture(scope="module")
+def tokenized(tmp_path_factory):
+    """A copy of the workflow, run up to the blocks of token ids."""
+    workflow = copy_workflow(tmp_path_factory.mktemp("tokenized") / "clone")
+    workflow.write_config(**models(["m"]))
+    blocks = [f"results/pretraining/tokens/vocap/{language}/description.json" for language in CONFIG["languages"]]
+    run = workflow.snakemake(*blocks)
+    assert run.returncode == 0, run.stdout
+    return workflow
+
+
+@pytest.fixture(scope="module")
+def undisturbed(cluster, tokenized, tmp_path_factory):
+    """What two processes on one node train, bytes by file; another number of processes sums otherwise."""
+    runs = clone(tokenized, tmp_path_factory.mktemp("undisturbed"))
+    place(runs, ONE_NODE)
+    runs.start("pretraining").succeed(300)
+    (job,) = cluster.jobs("pretrain", runs.folder)
+    assert "gres/gpu=2" in job.details
+    assert "--signal" not in job.details
+    assert job.node.startswith("gpu")
+    log = (runs.folder / "logs/pretraining/m.log").read_text("utf-8")
+    assert "--nproc-per-node=2 --standalone" in log
+    return trained(runs)
+
+
+def clone(tokenized, folder) -> ClusterRuns:
+    command("cp", "-a", tokenized.folder, folder / "clone")
+    return ClusterRuns(type(tokenized)(folder / "clone"))
+
+
+@pytest.fixture
+def runs(cluster, tokenized, tmp_path) -> ClusterRuns:
+    return clone(tokenized, tmp_path)
+
+
+def trained(runs: ClusterRuns) -> dict[str, bytes | list]:
+    """The model's files, and the losses of every logged step."""
+    folder = runs.folder / "results/pretraining/m"
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
+    files = {path.name: path.read_bytes() for path in sorted((folder / "model").iterdir()) if path.name[0] != "."}
+    return {"losses": [(row["step"], row["loss"]) for row in rows], **files}
+
+
+def checkpointed(runs: ClusterRuns, seconds: float = 120) -> None:
+    wait_until(lambda: list(runs.folder.glob("results/pretraining/m/checkpoints/step-*")), seconds, "a checkpoint")
+
+
+@pytest.mark.cluster
+def test_two_nodes_train_what_two_processes_on_one_node_train(cluster, runs, undisturbed):
+    place(runs, TWO_NODES)
+    runs.start("pretraining").succeed()
+    (job,) = cluster.jobs("pretrain", runs.folder)
+    assert job.node == "gpu[1-2]"
+    assert "gres/gpu=2" in job.details
+    assert "--nnodes=2" in (runs.folder / "logs/pretraining/m.log").read_text("utf-8")
+    assert trained(runs) == undisturbed
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("resources", [ONE_NODE, TWO_NODES], ids=["one node", "two nodes"])
+def test_the_signal_before_the_time_limit_leaves_a_checkpoint(cluster, runs, undisturbed, resources):
+    place(runs, resources)
+    run = runs.start("pretraining")
+    job = cluster.running("pretrain", runs.folder)
+    checkpointed(runs)
+    command("scancel", "--signal=URG", job.id)  # what --signal=URG@300 makes SLURM do by itself
+    run.succeed()
+    assert cluster.states("pretrain", runs.folder) == ["FAILED", "COMPLETED"]
+    assert trained(runs) == undisturbed
+
+
+@pytest.mark.faults
+def test_a_job_preempted_goes_back_to_the_queue(cluster, runs, undisturbed):
+    place(runs, {**ONE_NODE, "slurm_partition": "preemptible"})
+    run = runs.start("pretraining")
+    job = cluster.running("pretrain", runs.folder)
+    checkpointed(runs)
+    urgent = command("sbatch", "--parsable", "-p", "gpu", "-N2", "--gres=gpu:4", "--wrap", "sleep 5").strip()
+    wait_until(lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 60, "back in the queue")
+    wait_until(
+        lambda: not command("squeue", "-h", "-j", urgent, "-t", "R,PD", check=False), 60, "the urgent job ends"
+    )
+    command("scontrol", "update", f"jobid={job.id}", "starttime=now")  # SLURM itself would wait two minutes
+    run.succeed()
+    assert cluster.states("pretrain", runs.folder) == ["COMPLETED"]
+    assert "Restarts=1" in cluster.jobs("pretrain", runs.folder)[0].details
+    assert trained(runs) == undisturbed
+
+
+@pytest.mark.faults
+def test_one_process_of_a_two_node_job_killed(cluster, runs, undisturbed):
+    place(runs, TWO_NODES)
+    run = runs.start("pretraining")
+    job = cluster.running("pretrain", runs.folder)
+    checkpointed(runs)
+    (victim,) = [process for process in cluster.processes(job.id) if is_rank_1(process)]
+    os.kill(victim, signal.SIGKILL)
+    run.succeed()
+    assert cluster.states("pretrain", runs.folder) == ["FAILED", "COMPLETED"]
+    assert trained(runs) == undisturbed
+
+
+def is_rank_1(process: int) -> bool:
+    folder = Path("/proc", str(process))
+    return b"RANK=1" in (folder / "environ").read_bytes().split(b"\0") and (
+        b"--settings-json" in (folder / "cmdline").read_bytes().split(b"\0")
+    )
