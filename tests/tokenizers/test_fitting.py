@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 import sys
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from sentencepiece import SentencePieceProcessor
 from tests.tokenizers.made import NUMBERS, SIZES, TOKENS, Made, made_lines, make_stages
 from vocap import cli
 from vocap.tokenizers import fitting
+from vocap.tokenizers.layout import Contents, build_model, round_scores
 from vocap.tsv import read_tsv, write_tsv
+from vocap.vocabularies.model_file import read_model
 from vocap.vocabularies.training import train
 
 
@@ -53,7 +56,7 @@ def vocabulary(made: Made) -> dict[str, str]:
     return {row["piece"]: row["languages"] for row in read_tsv(made.root / "allocation" / "vocabulary.tsv")}
 
 
-@pytest.mark.parametrize("scores", ["mixture", "max", "viterbi"])
+@pytest.mark.parametrize("scores", ["mixture", "max", "viterbi", "em"])
 def test_every_allocated_piece_has_an_id_and_is_alive(stages, tmp_path, scores):
     processor, account, description = fit(stages, tmp_path / "t", "--scores", scores)
     owners = vocabulary(stages)
@@ -116,14 +119,53 @@ def test_viterbi_rounds_count_and_floor():
     counts = {"a": np.array([8, 0, 2]), "b": np.array([0, 0, 0])}
     asked = []
 
-    def count(pieces, scores):
+    def count(scores):
         asked.append(scores.tolist())
         return counts["a" if len(asked) == 1 else "b"]
 
-    scores = fitting.viterbi(["x", "y", "z"], np.array([-1.0, -2.0, -3.0]), count, rounds=2)
+    scores = fitting.viterbi(np.array([-1.0, -2.0, -3.0]), count, rounds=2)
     assert asked[0] == [-1.0, -2.0, -3.0]
     assert asked[1] == [math.log(8 / 10.5), math.log(0.5 / 10.5), math.log(2 / 10.5)]
     assert scores.tolist() == [math.log(1 / 3)] * 3
+
+
+def test_viterbi_scores_are_those_of_sentencepieces_own_counts(stages, tmp_path):
+    """Two rounds by `encode` over all lines, with a model of the scores of each."""
+    _, account, _ = fit(stages, tmp_path / "viterbi", "--scores", "viterbi")
+    _, start, _ = fit(stages, tmp_path / "max", "--scores", "max")
+    proto = read_model(tmp_path / "max" / "sentencepiece.model")
+    models = [read_model(stages.model(code)) for code in SIZES]
+    best: dict[str, float] = {}
+    for entry in (entry for model in models for entry in model.pieces):
+        best[entry.piece] = max(best.get(entry.piece, -math.inf), entry.score)
+    pieces = [row["piece"] for row in start]
+    scores = np.array([best[piece] for piece in pieces])
+    lines = (stages.root / "mix.txt").read_text(encoding="utf-8").split("\n")
+    for _ in range(2):
+        model = build_model(Contents(pieces, scores), proto.normalizer_spec)
+        processor = SentencePieceProcessor(model_proto=model.SerializeToString())
+        counts = Counter(token for ids in processor.encode(lines) for token in processor.id_to_piece(ids))
+        floored = [max(counts[piece], 0.5) for piece in pieces]
+        scores = np.log(np.array(floored) / sum(floored))
+    expected = dict(zip(pieces, round_scores(scores).tolist(), strict=True))
+    kept = [row for row in account if row["status"] == "ok"]
+    assert len(kept) > 300
+    for row in kept:
+        assert float(row["score"]) == expected[row["piece"]]
+
+
+def test_em_keeps_to_its_prior_where_the_sample_says_nothing():
+    start = np.log([0.7, 0.2, 0.1])
+    unmoved = fitting.expectation_maximisation(start, lambda scores: np.zeros(3), prior=0.5, rounds=3)
+    assert np.allclose(unmoved, start)
+    seen = []
+
+    def expected(scores):
+        seen.append(np.exp(scores).sum())
+        return np.array([1.0, 0.0, 3.0])
+
+    moved = fitting.expectation_maximisation(start, expected, prior=2.0, rounds=2)
+    assert np.allclose(np.exp(moved), np.array([1 + 4.2, 1.2, 3 + 0.6]) / 10) and np.allclose(seen, 1)
 
 
 def test_byte_fallback_and_symbols_take_rows_from_the_lowest_scores(stages, tmp_path):

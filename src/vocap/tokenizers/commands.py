@@ -45,7 +45,7 @@ def _checked(symbols: tuple[str, ...]) -> list[str]:
     "--scores",
     default="mixture",
     show_default=True,
-    type=click.Choice(["mixture", "max", "viterbi"]),
+    type=click.Choice(["mixture", "max", "viterbi", "em"]),
     help="how pieces are scored (docs/tokenizers.md compares them)",
 )
 @BYTE_FALLBACK
@@ -59,11 +59,12 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, sy
     symbols = _checked(symbols)
     from vocap.tokenizers.accounts import write_tokenizer
     from vocap.tokenizers.allocated import read_allocation, read_models, sentence_shares, token_shares
+    from vocap.tokenizers.multilingual import MIXED
     from vocap.tokenizers.multilingual import fit as fit_vocap
 
     chosen = read_allocation(allocation)
     shares = sentence_shares(weights, chosen.sizes, alpha)
-    if scores == "mixture":
+    if scores in MIXED:
         shares = token_shares(vocabularies, chosen.sizes, shares)
     models, normalizer = read_models(vocabularies, chosen)
     fitted = fit_vocap(chosen.owners, models, shares, normalizer, mix, scores, byte_fallback, symbols)

@@ -11,9 +11,11 @@ import numpy as np
 
 FLOOR = 0.5  # of an expected or Viterbi count, as in the authors' trainer (kExpectedFrequencyThreshold)
 ROUNDS = 2  # of Viterbi counts
+EM_ROUNDS = 3  # of expected counts; a fourth changes the fourth digit of held-out ALP
+PRIOR = 0.3  # prior counts of a piece in EM, on average; less lets the sample speak more, and held-out ALP falls
 UNLISTED = 10.0  # a piece that no model scores lies this far (nats) below the lowest one that is scored
 
-Count = Callable[[Sequence[str], np.ndarray], np.ndarray]
+Count = Callable[[np.ndarray], np.ndarray]  # scores [n] to the pieces' counts in a sample [n]
 
 
 def mixture(
@@ -45,16 +47,32 @@ def fill_unlisted(scores: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(scores), lowest - UNLISTED, scores)
 
 
-def viterbi(pieces: Sequence[str], scores: np.ndarray, count: Count, rounds: int = ROUNDS) -> np.ndarray:
-    """Re-estimated scores [n]: `rounds` times log(max(c, 0.5) / sum), c the Viterbi counts of a sample.
-
-    `count(pieces, scores)` segments the sample with a model of these scores and counts the pieces, [n].
-    """
+def viterbi(scores: np.ndarray, best: Count, rounds: int = ROUNDS) -> np.ndarray:
+    """Re-estimated scores [n]: `rounds` times log(max(c, 0.5) / sum), c the Viterbi counts of a sample."""
     for _ in range(rounds):
-        counts = np.maximum(count(pieces, scores), FLOOR)
-        total = float(counts.sum())
-        scores = np.array([math.log(number / total) for number in counts.tolist()])
+        scores = _log_shares(np.maximum(best(scores), FLOOR))
     return scores
+
+
+def expectation_maximisation(
+    scores: np.ndarray, expected: Count, prior: float = PRIOR, rounds: int = EM_ROUNDS
+) -> np.ndarray:
+    """Re-estimated scores [n]: `rounds` times log((e + prior n p0) / sum), e the expected counts in a sample.
+
+    p0 is the distribution of the scores given. No piece is dropped, and none that p0 knows is lost: the maximum a
+    posteriori under a Dirichlet prior of prior x n counts, spread as p0.
+    """
+    start = np.array([math.exp(score) for score in scores.tolist()])
+    counts = prior * len(start) * (start / math.fsum(start.tolist()))
+    for _ in range(rounds):
+        scores = _log_shares(expected(scores) + counts)
+    return scores
+
+
+def _log_shares(counts: np.ndarray) -> np.ndarray:
+    """log(c / sum) for each count, [n]; the same bits on every processor."""
+    total = math.fsum(counts.tolist())
+    return np.array([math.log(count / total) for count in counts.tolist()])
 
 
 def make_room(

@@ -14,8 +14,10 @@ from vocap.tokenizers.accounts import account, describe
 from vocap.tokenizers.layout import Contents, build_model, round_scores, serialize
 from vocap.tokenizers.settings import META, SPECIALS
 from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
-from vocap.vocabularies.alp import average_log_probability, count_tokens
+from vocap.vocabularies.alp import average_log_probability
+from vocap.vocabularies.encoders import SentencePieceEncoder
 from vocap.vocabularies.text import read_blocks
+from vocap.vocabularies.word_counts import count_by_words
 
 ALP_LINES = 50_000  # of the sample, for what raising costs: twice 1 s, and ALP is stable to 0.1 % from 10,000 on
 HOW = {
@@ -25,7 +27,10 @@ HOW = {
     "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
     "viterbi": "max_l log p_l(x), then 2 rounds of log(max(Viterbi count, 0.5) / sum) on all lines of the "
     "multilingual sample",
+    "em": f"the mixture p0, then {fitting.EM_ROUNDS} rounds of log((expected count + {fitting.PRIOR} x pieces x "
+    "p0) / sum) on all lines of the multilingual sample",
 }
+MIXED = ("mixture", "em")  # scores that begin from the mixture, and so need the languages' weights
 log = logging.getLogger(__name__)
 
 
@@ -50,11 +55,10 @@ def fit(
 ) -> Fitted:
     """Fit the allocated pieces (the keys of `owners`) and lay them out; T = pieces + 5.
 
-    `models` are the chosen models (language to {piece: log probability}), `weights` w_l (sum 1; only a mixture
-    uses them), `normalizer` the `NormalizerSpec` of the models, `mix` the multilingual sample, whose lines tell
-    what raising costs and are counted for `viterbi`, whatever their language. The pieces are those of `owners` and
-    no others; only byte fallback and symbols take the rows of some. Raises UsageError where T is too small for
-    these.
+    `models` are the chosen models (language to {piece: log probability}), `weights` w_l (sum 1, for `MIXED` ones),
+    `normalizer` the `NormalizerSpec` of the models, `mix` the multilingual sample, whose lines tell what raising
+    costs and are counted for `viterbi` and `em`, whatever their language. The pieces are those of `owners` and no
+    others; only byte fallback and symbols take the rows of some. Raises UsageError where T is too small for these.
     """
     total = len(owners) + SPECIALS
     clash = [piece for piece in owners if piece in META]
@@ -65,7 +69,7 @@ def fit(
     list(sample_blocks(mix, 1))  # what is wrong with the sample is better said before the work
     pieces = list(owners)
     added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
-    mixed = scores == "mixture"
+    mixed = scores in MIXED
     fitted = fitting.mixture(pieces, models, weights) if mixed else fitting.maximum(pieces, models)
     fitted = fitting.fill_unlisted(fitted)
     excess = 256 * byte_fallback + sum(symbol not in owners for symbol in symbols)
@@ -79,8 +83,8 @@ def fit(
         ) from None
     lost = [(pieces[index], float(fitted[index])) for index in dropped]
     names, values = [pieces[index] for index in kept], fitted[kept]
-    if scores == "viterbi":
-        values = fitting.viterbi(names, values, _counter(mix, normalizer))
+    if scores in ("viterbi", "em"):
+        values = _count_and_fit(names, values, scores, mix, normalizer)
     contents = Contents(names, round_scores(values), list(symbols), byte_fallback)
     log.info("raising shadowed pieces among %d", len(names))
     raised_scores, raised = raise_shadowed(contents)
@@ -139,15 +143,26 @@ def _processor(proto) -> SentencePieceProcessor:
 def _count(processor, mix: str | os.PathLike, limit: int | None = None) -> tuple[np.ndarray, int]:
     """Token counts by id, int64 [V], and lines of the sample segmented by `processor` (Viterbi)."""
 
-    def encode(lines: list[str]) -> list[list[int]]:
-        return processor.encode(lines, out_type=int, num_threads=1)
-
-    return count_tokens(encode, processor.get_piece_size(), sample_blocks(mix, limit))
+    return count_by_words(SentencePieceEncoder(processor), sample_blocks(mix, limit))
 
 
-def _counter(mix: str | os.PathLike, normalizer) -> fitting.Count:
-    def count(pieces: Sequence[str], scores: np.ndarray) -> np.ndarray:
-        processor = _processor(build_model(Contents(list(pieces), scores), normalizer))
-        return _count(processor, mix)[0][processor.piece_to_id(list(pieces))]
+def _count_and_fit(pieces: Sequence[str], values: np.ndarray, scores: str, mix, normalizer) -> np.ndarray:
+    """Scores from counts of the pieces in the sample, by its word types: the ladder's engine on given pieces."""
+    from vocap.vocabularies.ladder.kernels import one_compiler
 
-    return count
+    with one_compiler():
+        from vocap.vocabularies.ladder.fixed import FixedPieces
+        from vocap.vocabularies.ladder.word_table import WordTable
+
+    try:
+        fixed = FixedPieces(pieces)
+    except ValueError as error:
+        raise VocapError(f"{error}; use scores mixture or max, which do not count pieces in text") from None
+    words = WordTable(1)
+    normalize = _processor(build_model(Contents(list(pieces), values), normalizer)).normalize
+    for lines in sample_blocks(mix):
+        words.add(normalize(lines), cut=True, trained=False, text=0)
+    log.info("%s: %d word types", mix, words.known)
+    if scores == "viterbi":
+        return fitting.viterbi(values, lambda now: fixed.best(words, round_scores(now)))
+    return fitting.expectation_maximisation(values, lambda now: fixed.expected(words, now))

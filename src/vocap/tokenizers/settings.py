@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from vocap.allocation import META, SPECIALS
 
-Scores = Literal["mixture", "max", "viterbi"]
+Scores = Literal["mixture", "max", "viterbi", "em"]
 
 
 def check_symbols(symbols: list[str]) -> list[str]:
@@ -49,7 +49,8 @@ class Vocap(BaseModel):
     scores: Scores = Field(
         "mixture",
         description="how pieces are scored: the mixture of the languages' own probabilities by their share of the "
-        "sample, their maximum, or the maximum and then two rounds of Viterbi counts on the multilingual sample",
+        "sample, their maximum, the maximum and then two rounds of Viterbi counts on the multilingual sample, or "
+        "the mixture and then three rounds of EM on it",
     )
     byte_fallback: ByteFallback = False
     user_defined_symbols: Symbols = []

@@ -63,10 +63,16 @@ def count_tokens(
 def corpus_alp(encoder, blocks: Iterable[list[str]]) -> CorpusAlp | None:
     """ALP of a text, given in blocks of lines; None where it has no line.
 
-    `encoder` has `encode_batch` and `size`, as `vocap.vocabularies.encoders` gives them. The counts of p_uni come
-    from the same lines, and every line counts in |D|.
+    `encoder` as `vocap.vocabularies.encoders` gives them. The counts of p_uni come from the same lines, and every
+    line counts in |D|. A SentencePiece model's are counted word by word where that gives the same (`word_counts`).
     """
-    counts, sentences = count_tokens(encoder.encode_batch, encoder.size, blocks)
+    from vocap.vocabularies.encoders import SentencePieceEncoder
+    from vocap.vocabularies.word_counts import count_by_words
+
+    if isinstance(encoder, SentencePieceEncoder):
+        counts, sentences = count_by_words(encoder, blocks)
+    else:
+        counts, sentences = count_tokens(encoder.encode_batch, encoder.size, blocks)
     if not sentences:
         return None
     return CorpusAlp(average_log_probability(counts, sentences), int(counts.sum()), sentences, counts)

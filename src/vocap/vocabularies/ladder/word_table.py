@@ -43,6 +43,18 @@ class WordTable:
         column = -1 if text is None else TEXTS + text
         self.known = count_words(points, cut, trained, column, self.counts, self.known, *self.arrays())
 
+    def number(self, lines: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """The words of normalised lines by number, int32, and where each line ends among them, int64.
+
+        Words are cut before each U+2581, stored, and not counted.
+        """
+        points = np.frombuffer(bytearray(("\n".join(lines) + "\n").encode("utf-32-le")), np.int32)
+        words = np.count_nonzero((points == _SPACE) | (points == _LINE))
+        self.reserve(words, len(points))
+        numbers, ends = np.empty(words, np.int32), np.empty(np.count_nonzero(points == _LINE), np.int64)
+        self.known = number_words(points, numbers, ends, self.known, *self.arrays())
+        return numbers[: ends[-1]], ends
+
     def character_counts(self) -> np.ndarray:
         """Occurrences of each code point in trained lines, int64 [0x110000]."""
         return count_characters(self.store, self.bounds, self.counts, self.known)
@@ -132,6 +144,25 @@ def count_words(points, cut, trained, column, counts, known, store, bounds, hash
                 if column >= 0:
                     counts[word, column] += 1
             begin = at + 1 if is_last else at
+    return known
+
+
+@kernel(f"int64(int32[::1], int32[::1], int64[::1], int64, {_TABLE})")
+def number_words(points, numbers, ends, known, store, bounds, hashes, slots):
+    """Fill `numbers` and `ends` for lines that each end in a line feed; returns how many words are known now."""
+    begin = count = line = 0
+    for at in range(points.size):
+        character = points[at]
+        is_last = character == _LINE
+        if is_last or character == _SPACE:
+            if at > begin:
+                numbers[count] = find_word(points, begin, at, known, store, bounds, hashes, slots)
+                known = max(known, numbers[count] + 1)
+                count += 1
+            begin = at + 1 if is_last else at
+            if is_last:
+                ends[line] = count
+                line += 1
     return known
 
 
