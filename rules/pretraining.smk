@@ -111,6 +111,7 @@ rule pretrain:
     output:
         model=directory("results/pretraining/{name}/model"),
         metrics="results/pretraining/{name}/metrics.jsonl",
+        description="results/pretraining/{name}/description.json",
     log:
         "logs/pretraining/{name}.log",
     benchmark:

@@ -29,7 +29,7 @@ def undisturbed(arguments, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("undisturbed") / "whole"
     status, said = pretrain(arguments, out)
     assert status == 0, said
-    assert {path.name for path in out.iterdir()} == {"model", "metrics.jsonl", "checkpoints"}
+    assert {path.name for path in out.iterdir()} == {"model", "metrics.jsonl", "description.json", "checkpoints"}
     assert [path.name for path in (out / "checkpoints").iterdir()] == ["lock"]
     return out
 

@@ -174,6 +174,25 @@ def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
     )
 
 
+def make_model(
+    folder: Path, name: str, loss: dict, codes: list[str], described: bool = True, seed: int = 9
+) -> None:
+    """metrics.jsonl and description.json of one model, its exact loss falling."""
+    rng = random.Random(f"{name} {seed}")
+    out = folder / "pretraining" / name
+    out.mkdir(parents=True)
+    with open(out / "metrics.jsonl", "w", encoding="utf-8") as file:
+        for step in range(100, 600, 100):
+            bits = 2 + 100 / step + rng.random() / 10
+            scores = {"exact_loss": 3 * bits, "bits_per_byte": bits, "accuracy": 0.25, "mrr": 0.375}
+            row = {"step": step, "loss": 4.5, **scores, "tokens_per_s": 1234.5, "candidates": 321.5}
+            row |= {"refresh_s": 0.0, "memory_mb": 456.7, "seconds": step * 0.6, "skipped": 0}
+            file.write(json.dumps(row | {"languages": dict.fromkeys(codes, scores)}) + "\n")
+    if described:
+        facts = {"tokenizer": "vocap100k", "parameters": 2**20 * 13, "settings": {"loss": loss}, "device": "CPU"}
+        (out / "description.json").write_text(json.dumps(facts))
+
+
 def make_results(folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)) -> Path:
     """All four stages: two allocations, VOCAP and JOINT at two sizes, a language without text."""
     codes = codes or ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"]

@@ -48,7 +48,8 @@ def test_a_new_model_trains_only_itself(finished):
     run = finished.snakemake("pretraining")
     assert run.returncode == 0, run.stdout
     folder = finished.folder / "results/pretraining/knn"
-    assert {path.name for path in folder.iterdir()} == {"checkpoints", "metrics.jsonl", "model", "model-2"}
+    made = {"checkpoints", "description.json", "metrics.jsonl", "model", "model-2"}
+    assert {path.name for path in folder.iterdir()} == made
     assert planned(knn={**MODEL, "checkpoint_every": 3}) == {"all": 1, "report": 1}
     second = {"full": {**MODEL, "loss": "full"}}
     assert planned(knn=MODEL, **second) == {"all": 1, "pretrain": 1, "report": 1}

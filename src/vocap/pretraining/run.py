@@ -1,16 +1,21 @@
 """One run from end to end: joining the other processes, the lock, the training, what is left at the end."""
 
+import json
 import logging
 import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+import transformers
 from transformers.utils.logging import disable_progress_bar
 
+from vocap import __version__
 from vocap.errors import UsageError
+from vocap.files import write_text
 from vocap.pretraining import checkpoints
 from vocap.pretraining.capacity import check_memory
 from vocap.pretraining.data import EXPORT, Data, load_data
@@ -25,6 +30,8 @@ from vocap.pretraining.stopping import stop_requests
 from vocap.pretraining.training import Training, working_precision
 
 log = logging.getLogger(__name__)
+
+DESCRIPTION = "description.json"
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ def train(
     keep: bool = False,
     check_fit: bool = True,
 ) -> None:
-    """Train one model and write `model/`, `model-{step}/` and `metrics.jsonl`.
+    """Train one model and write `model/`, `model-{step}/`, `metrics.jsonl` and `description.json`.
 
     Raises UsageError and VocapError, before anything is trained where that can be known, and Stopped.
     """
@@ -120,10 +127,32 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
     if metrics is not None:
         export_model(training.model, folders.tokenizer / EXPORT, folders.output / "model")
         metrics.publish(folders.output / FILE)
+        facts = json.dumps(description(training, folders.tokenizer), indent=2, ensure_ascii=False)
+        write_text(folders.output / DESCRIPTION, facts + "\n")
         if not keep:
             for entry in folders.checkpoints.iterdir():
                 if entry.name != "lock":
                     shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def description(training: Training, tokenizer: Path) -> dict[str, Any]:
+    """What a run was: its settings, its size and what it ran on."""
+    parameters = parameter_count(training.model)
+    device = training.device
+    return {
+        "tokenizer": tokenizer.name,
+        "tokenizer_sha256": training.data.identity["tokenizer"],
+        "vocabulary": training.data.vocabulary,
+        "languages": training.data.languages,
+        "parameters": parameters,
+        "parameters_mi": round(parameters / 2**20, 2),
+        "settings": training.recipe.model_dump(mode="json", exclude={"tokenizer", "seed"}),
+        "seed": training.seed,
+        "precision": str(training.dtype).removeprefix("torch."),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
+        "processes": ranks(),
+        "versions": {"vocap": __version__, "torch": torch.__version__, "transformers": transformers.__version__},
+    }
 
 
 def _remove_exports(output: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
+from vocap.report.models import load_models
 from vocap.report.results import Allocation, Language, Pieces, Results, Share, Tokenizer
 from vocap.tokenizers.evaluation import COLUMNS
 from vocap.tsv import read_tsv
@@ -35,7 +36,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
     known = read_languages(table)
     asked = settings.get("languages")
     codes = list(known) if asked == "all" else [str(code) for code in asked] if isinstance(asked, list) else None
-    left: dict[str, set[str]] = {"allocations": set(), "tokenizers": set(), "languages": set()}
+    left: dict[str, set[str]] = {kind: set() for kind in ("allocations", "tokenizers", "languages", "models")}
 
     def mine(kind: str, name: str, wanted: Collection[str] | None) -> bool:
         """Whether the configuration names it, which an earlier one may have left; without one, all is shown."""
@@ -85,6 +86,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
             for entry in tokenizers
         ]
     languages = {code: _language(code, known) for code in codes}
+    wanted = _named(settings.get("pretraining") or {}, "models")
     return Results(
         title=title,
         languages=languages,
@@ -95,9 +97,8 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         curves=curves,
         allocations={entry.name: entry for entry in allocations},
         tokenizers={entry.name: entry for entry in tokenizers},
-        later={
-            stage: [path.name for path in _folders(folder / stage, "*")] for stage in ("pretraining", "finetuning")
-        },
+        models=load_models(folder / "pretraining", lambda name: mine("models", name, wanted), _json),
+        later={"finetuning": [path.name for path in _folders(folder / "finetuning", "*")]},
         settings=settings,
         versions=_versions(),
         left={kind: sorted(names) for kind, names in left.items() if names},

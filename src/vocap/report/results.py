@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from vocap.report.models import Model
 from vocap.tokenizers.evaluation import RESOURCES
 from vocap.vocabularies.curve import Point
 
@@ -85,7 +86,8 @@ class Results:
     curves: dict[str, list[Point]]
     allocations: dict[str, Allocation]
     tokenizers: dict[str, Tokenizer]
-    later: dict[str, list[str]]  # entries that later stages left: pretraining, finetuning
+    models: dict[str, Model]
+    later: dict[str, list[str]]  # entries that later stages left: finetuning
     settings: dict[str, Any]
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
@@ -128,6 +130,8 @@ class Results:
     def absent(self, section: str, present: Iterable[str]) -> list[str]:
         """Names of a configuration section that have no results."""
         named = self.settings.get(section)
+        if section == "models":
+            named = (self.settings.get("pretraining") or {}).get("models")
         return [str(name) for name in named if name not in set(present)] if isinstance(named, dict) else []
 
     def groups(self) -> list[str]:

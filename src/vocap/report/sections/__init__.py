@@ -13,11 +13,12 @@ from vocap.report.sections import (
     gaps,
     later,
     overview,
+    pretraining,
     provenance,
     tokenizers,
 )
 
-ORDER = (overview, curves, comparison, allocation, tokenizers, gaps, corpora, later, provenance)
+ORDER = (overview, curves, comparison, allocation, tokenizers, gaps, corpora, pretraining, later, provenance)
 
 
 def build(results: Results) -> list[Section]:

@@ -1,16 +1,15 @@
-"""The stages after the tokenizers: what is there, or how to make it."""
+"""The last stage: what is there, or how to make it."""
 
 from vocap.report.blocks import Block, Section, Text, not_run
 from vocap.report.results import Results
 
 STAGES = {
-    "pretraining": "No model has been pre-trained with these tokenizers.",
     "finetuning": "No model has been fine-tuned; the tasks need the user’s own XTREME folder.",
 }
 
 
 def section(results: Results) -> Section:
-    """Pre-training and fine-tuning."""
+    """Fine-tuning."""
     blocks: list[Block] = []
     for stage, absent in STAGES.items():
         names = results.later.get(stage, [])
@@ -18,4 +17,4 @@ def section(results: Results) -> Section:
             blocks.append(Text(f"{stage.capitalize()} left results for {', '.join(names)} in results/{stage}."))
         else:
             blocks.append(not_run(stage, f"{stage.capitalize()}: {absent}"))
-    return Section("models", "Pre-training and fine-tuning", "Models", blocks)
+    return Section("finetuning", "Fine-tuning", "Fine-tuning", blocks)

@@ -1,0 +1,77 @@
+"""The part on pre-training: the numbers of the metrics, several losses told apart, files that are not there."""
+
+import json
+
+import pytest
+
+from tests.report.made import make_corpora, make_model
+from tests.report.test_page import Page, one_row, write
+from vocap.errors import VocapError
+from vocap.report.models import Model
+
+CODES = ["en", "de", "ru"]
+
+
+@pytest.fixture
+def results(tmp_path):
+    folder = tmp_path / "results"
+    make_corpora(folder, CODES)
+    make_model(folder, "knn", {"kind": "knn", "k": 50}, CODES)
+    make_model(folder, "full", {"kind": "full"}, CODES, described=False)
+    return folder
+
+
+def test_tables_hold_the_last_lines_numbers(results, tmp_path):
+    page = Page(write(results, tmp_path / "out"))
+    last = json.loads((results / "pretraining/knn/metrics.jsonl").read_text("utf-8").splitlines()[-1])
+    row = one_row(tmp_path / "out/tables/models.tsv", model="knn")
+    assert row["loss"] == "knn (k = 50)" and row["tokenizer"] == "vocap100k" and row["device"] == "CPU"
+    assert float(row["parameters_mi"]) == 13 and int(row["steps"]) == 500
+    for column, key in (
+        ("bits_per_byte", "bits_per_byte"),
+        ("training_loss", "loss"),
+        ("candidates", "candidates"),
+    ):
+        assert float(row[column]) == last[key]
+    assert float(row["minutes"]) == pytest.approx(5)
+    assert one_row(tmp_path / "out/tables/models.tsv", model="full")["loss"] == ""
+    language = one_row(tmp_path / "out/tables/models-languages.tsv", language="ru")
+    assert float(language["bits_per_byte_knn"]) == last["languages"]["ru"]["bits_per_byte"]
+    words = " ".join(" ".join(page.text).split())
+    assert "snakemake --cores all pretraining" not in words
+
+
+def test_the_curves_are_figures_with_every_point(results, tmp_path):
+    text = write(results, tmp_path / "out")
+    for name in ("exact-loss-steps", "exact-loss-time"):
+        for ending in ("svg", "pdf"):
+            assert (tmp_path / f"out/figures/{name}.{ending}").stat().st_size > 1000
+    for line in (results / "pretraining/full/metrics.jsonl").read_text("utf-8").splitlines():
+        assert f"{round(json.loads(line)['bits_per_byte'], 5)}" in text
+
+
+def test_models_of_another_configuration_are_named_and_not_shown(results, tmp_path):
+    settings = {"pretraining": {"models": {"knn": {}, "later": {}}}}
+    page = Page(write(results, tmp_path / "out", "--settings-json", json.dumps(settings)))
+    words = " ".join(" ".join(page.text).split())
+    assert "without results here: later" in words
+    assert "models full" in words
+    with pytest.raises(AssertionError):
+        one_row(tmp_path / "out/tables/models.tsv", model="full")
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"step": 1}', '{"step": "x", "exact_loss": 1, "bits_per_byte": 1}'])
+def test_a_malformed_line_is_named(results, tmp_path, line):
+    path = results / "pretraining/knn/metrics.jsonl"
+    path.write_text(path.read_text("utf-8") + line + "\n", "utf-8")
+    with pytest.raises(VocapError, match=r"knn/metrics\.jsonl, line 6"):
+        write(results, tmp_path / "out")
+
+
+def test_two_of_a_kind_are_told_apart():
+    def loss(**settings) -> str:
+        return Model("m", {"settings": {"loss": settings}}, []).loss
+
+    assert loss(kind="full") == "full"
+    assert loss(kind="knn", k=5, uniform=1000, finish=0.05) == "knn (k = 5, 1,000 uniform, last 5 % full)"
+    assert loss(kind="nce", negatives=50_000) == "nce (50,000 negatives)"
