@@ -47,7 +47,7 @@ def test_the_shipped_coefficients_name_each_feature_and_survive_writing(tmp_path
         for name in part
     }
     described = set(costs.features)
-    assert {name for name in used if not name.startswith("package ")} <= described
+    assert {name.removeprefix("gpu_") for name in used if not name.startswith("package ")} <= described
     assert {"local", "slurm"} <= set(costs.overhead)
     path = tmp_path / "costs.yaml"
     path.write_text(as_yaml(costs), "utf-8")

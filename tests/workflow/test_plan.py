@@ -123,7 +123,7 @@ def test_wrong_calls_say_what_to_do(workflow):
 
 
 def test_slurm_counts_its_own_overhead(workflow):
-    local = json.loads(plan(workflow.folder, "--json", "--cores", "100").stdout)
+    local = json.loads(plan(workflow.folder, "--json", "--cores", "100", "--gpu").stdout)
     cluster = json.loads(plan(workflow.folder, "--json", "--profile", "slurm", "--jobs", "100").stdout)
     assert cluster["total"] == local["total"]
     assert cluster["schedule"]["wall_s"] > local["schedule"]["wall_s"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from contextlib import chdir
 from pathlib import Path
 
@@ -27,6 +28,11 @@ CONFIG = ("config/sources.yaml", "config/config.yaml")  # as in the Snakefile
 @click.option(
     "--jobs", "places", type=click.IntRange(min=1), default=100, show_default=True, help="At once, on SLURM."
 )
+@click.option(
+    "--gpu/--no-gpu",
+    default=None,
+    help="Train models on a GPU.  [default: on SLURM, and where this machine has one]",
+)
 @click.option("--compare", is_flag=True, help="Hold the forecast against the finished run in this folder.")
 @click.option("--refit", type=click.Path(path_type=Path), help="Write coefficients fitted on RUNS to this file.")
 @click.option(
@@ -34,7 +40,7 @@ CONFIG = ("config/sources.yaml", "config/config.yaml")  # as in the Snakefile
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
-def plan(configfiles, cores, profile, places, compare, refit, costs_file, as_json, runs):
+def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, as_json, runs):
     """Say what a configuration will cost, before anything runs: jobs, time, memory, disk.
 
     Call it in the project's root. Numbers come from the cost model of docs/plan.md. RUNS are for --refit: folders
@@ -48,21 +54,22 @@ def plan(configfiles, cores, profile, places, compare, refit, costs_file, as_jso
     if sum((compare, bool(refit), profile is not None)) > 1:
         raise click.UsageError("--compare, --refit and --profile exclude each other")
     cores = cores or len(os.sched_getaffinity(0))
+    gpu = gpu if gpu is not None else profile is not None or shutil.which("nvidia-smi") is not None
     costs = read_costs(costs_file)
     if refit:
-        _refit(refit, runs or (Path(),), configfiles, cores, costs)
+        _refit(refit, runs or (Path(),), configfiles, cores, gpu, costs)
         return
     settings = _settings(configfiles)
     if compare:
         from vocap.plan.compare import compare as hold_against
 
-        expected = forecast.make_forecast(settings, costs)
+        expected = forecast.make_forecast(settings, costs, gpu=gpu)
         comparison = hold_against(expected, Path())
         clock_s = forecast.local_schedule(expected, costs, cores).wall_s
         show = writing.comparison_json if as_json else writing.comparison_text
         content = show(comparison, clock_s, cores)
     else:
-        expected = forecast.make_forecast(settings, costs, Path("results"))
+        expected = forecast.make_forecast(settings, costs, Path("results"), gpu)
         if profile:
             schedule = forecast.cluster_schedule(expected, costs, places)
         else:
@@ -80,7 +87,7 @@ def _settings(configfiles):
     return load(read_files([*CONFIG, *configfiles]))
 
 
-def _refit(output, folders, configfiles, cores, costs) -> None:
+def _refit(output, folders, configfiles, cores, gpu, costs) -> None:
     """Fit on finished runs; each is read in its own folder, so that the paths of its configuration hold."""
     from vocap.files import write_text
     from vocap.plan.costs import as_yaml
@@ -94,7 +101,7 @@ def _refit(output, folders, configfiles, cores, costs) -> None:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder; name the root of a finished run")
         with chdir(folder):
-            expected = make_forecast(_settings(configfiles), costs, Path("results"))
+            expected = make_forecast(_settings(configfiles), costs, Path("results"), gpu)
             measured = measure(expected.jobs, Path())
         if len(measured) < len(expected.jobs):
             missing = [job.name for job in expected.jobs if job.name not in measured]

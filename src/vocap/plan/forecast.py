@@ -8,7 +8,8 @@ from vocap.config import Settings
 from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
 from vocap.plan.jobs import Job, list_jobs
 from vocap.plan.schedule import Schedule, simulate
-from vocap.plan.texts import Text, estimate_texts
+from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
+from vocap.plan.training import pretraining_jobs
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 FAR = 3.0  # times the largest job of the fit: beyond, say so
@@ -43,13 +44,16 @@ def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
     return found
 
 
-def make_forecast(settings: Settings, costs: Costs, results: Path | None = None) -> Forecast:
+def make_forecast(settings: Settings, costs: Costs, results: Path | None = None, gpu: bool = False) -> Forecast:
     """The forecast of a configuration, every job counted, whether its outputs are there or not.
 
-    With `results`, text is counted as an earlier run in that folder counted it.
+    With `results`, text is counted as an earlier run in that folder counted it; with `gpu`, models are trained on
+    GPUs.
     """
     texts = estimate_texts(settings, results)
+    read = estimate_pretraining_texts(settings, texts)
     jobs = list_jobs(settings, texts, reach_of(texts, costs))
+    jobs[-1:-1] = pretraining_jobs(settings, texts, read, gpu)  # before the report
     return Forecast(jobs, {job.name: cost_of(job, costs) for job in jobs}, texts)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -74,11 +75,22 @@ def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str,
     languages = {language.code: language for language in settings.selected()}
     starter = read_starter()
     texts = {}
+    further = settings.pretraining_sources()
     for code, source in resolve_all(settings.corpora, languages.values()).items():
-        if all(Path(path).exists() for path in source.paths):
+        paths = source.paths + (further[code].paths if further else [])
+        if all(Path(path).exists() for path in paths):
             text = _estimate(settings, languages[code], source, starter)
             texts[code] = (_counted(settings, text, results) if results else None) or text
     return texts
+
+
+def estimate_pretraining_texts(settings: Settings, languages: Iterable[str]) -> dict[str, Text]:
+    """The text that models read, where it is not the vocabularies' own: all of it, `read_mb`."""
+    unlimited = {"max_sentences": sys.maxsize, "max_characters": None, "scan_bytes": None}
+    whole = settings.model_copy(update={"corpora": settings.corpora.model_copy(update=unlimited)})
+    table, starter = {language.code: language for language in settings.selected()}, read_starter()
+    sources = settings.pretraining_sources()
+    return {lang: _estimate(whole, table[lang], sources[lang], starter) for lang in languages if lang in sources}
 
 
 def _estimate(settings: Settings, language: Language, source: Resolved, starter: Mapping[str, dict]) -> Text:

@@ -1,0 +1,176 @@
+"""The jobs of pre-training, and the floating-point operations that decide their time."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from vocap.config import Settings
+from vocap.plan.jobs import Job
+from vocap.plan.texts import MB, Text
+from vocap.pretraining.loss_settings import Full, Knn, Target
+from vocap.pretraining.masking import SHARE
+from vocap.pretraining.memory import count_parameters, estimate_memory
+from vocap.pretraining.settings import Model
+from vocap.pretraining.shapes import Shape
+from vocap.tokenizers.settings import File
+
+PFLOP = 1e15
+XLMR_ROWS = 250_002  # of a tokenizer whose size only its file knows, as rules/arguments.smk has it
+
+
+def pretraining_jobs(
+    settings: Settings, texts: Mapping[str, Text], pretraining_texts: Mapping[str, Text], gpu: bool
+) -> Iterator[Job]:
+    """Downloads, adopted tokenizers, blocks of ids, and one job a model.
+
+    `pretraining_texts`: the text of each language that models read, where it is not that of `texts`; `gpu`: models
+    are trained on one GPU.
+    """
+    models = {
+        name: model
+        for name, model in settings.pretraining.models.items()
+        if not _absent(settings, model.tokenizer)
+    }
+    if not models:
+        return
+    sources = settings.pretraining_sources()
+    text_jobs: dict[str, tuple[str, ...]] = {}
+    for lang in texts:
+        source = sources.get(lang)
+        text_jobs[lang] = ("corpora/starter-merge",) if source and source.starter else ()
+        if source and source.url:
+            name = f"pretraining/download-{source.name}-{lang}"
+            path = f"pretraining/downloads/{source.name}/{lang}"
+            text_jobs[lang] = (name,)
+            features = {"stored_mb": pretraining_texts[lang].stored_mb}
+            yield Job("download_pretraining", name, features, outputs=(path, f"{path}.json"))
+    for tokenizer in sorted({model.tokenizer for model in models.values()}):
+        yield from _tokenizer_jobs(settings, tokenizer, texts, pretraining_texts, text_jobs)
+    for name, model in models.items():
+        yield _model_job(settings, name, model, list(texts), gpu)
+
+
+def _absent(settings: Settings, tokenizer: str) -> bool:
+    entry = settings.tokenizers[tokenizer]
+    return isinstance(entry, File) and not Path(entry.path).exists()
+
+
+def _tokenizer_jobs(
+    settings: Settings,
+    tokenizer: str,
+    texts: Mapping[str, Text],
+    pretraining_texts: Mapping[str, Text],
+    text_jobs: Mapping[str, tuple[str, ...]],
+) -> Iterator[Job]:
+    """One tokenizer's blocks of every language; a tokenizer from elsewhere is laid out first."""
+    made = _made(settings, tokenizer)
+    if isinstance(settings.tokenizers[tokenizer], File):
+        features = {"total_k": rows(settings, tokenizer) / 1000}
+        yield Job("adopt", made[0], features, outputs=(f"pretraining/tokenizers/{tokenizer}",))
+    for lang, text in texts.items():
+        read_mb = pretraining_texts[lang].read_mb if lang in pretraining_texts else text.train_mb
+        yield Job(
+            "tokenize",
+            f"pretraining/tokenize-{tokenizer}-{lang}",
+            {"read_mb": read_mb + text.heldout_mb, "total_k": rows(settings, tokenizer) / 1000},
+            (*made[:1], f"corpora/sample-{lang}", *text_jobs[lang]),
+            (f"pretraining/tokens/{tokenizer}/{lang}",),
+        )
+
+
+def _made(settings: Settings, tokenizer: str) -> tuple[str, ...]:
+    """The jobs that write the tokenizer: the model first, then its export."""
+    entry = settings.tokenizers[tokenizer]
+    if isinstance(entry, File):
+        return (f"pretraining/adopt-{tokenizer}",)
+    rule = "fit" if entry.kind == "vocap" else entry.kind
+    if entry.kind == "joint" and settings.vocabularies.engine == "ladder":
+        rule = "pick_joint"
+    return f"tokenizers/{tokenizer}/{rule}", f"tokenizers/{tokenizer}/export"
+
+
+def rows(settings: Settings, tokenizer: str) -> int:
+    """T of a tokenizer: rows of the embedding table."""
+    entry = settings.tokenizers[tokenizer]
+    if entry.kind == "vocap":
+        return settings.allocation[entry.allocation].total
+    return getattr(entry, "total", XLMR_ROWS) if entry.kind != "mono" else entry.size + 2
+
+
+def _model_job(settings: Settings, name: str, model: Model, languages: list[str], gpu: bool) -> Job:
+    vocabulary, block = rows(settings, model.tokenizer), settings.pretraining.block
+    work = operations(model, vocabulary, block, len(languages))
+    prefix = "gpu_" if gpu else ""
+    parameters = count_parameters(model.shape, vocabulary)
+    masked = round(SHARE * model.micro_batch * block)
+    shape = model.shape.model_copy(update={"positions": block})
+    held = estimate_memory(shape, vocabulary, model.loss, sequences=model.micro_batch, masked=masked, half=gpu)
+    blocks = tuple(f"pretraining/tokenize-{model.tokenizer}-{lang}" for lang in languages)
+    return Job(
+        "pretrain",
+        f"pretraining/{name}",
+        {
+            **{f"{prefix}{part}": value for part, value in work.items()},
+            "gpu": float(gpu),
+            # On a GPU the host holds the weights once more, for checkpoints.
+            "held_mb": (held["weights"] if gpu else sum(held.values())) / MB,
+            "exported_mparameters": parameters * (1 + len(model.export_steps)) / 1e6,
+            "mparameters": parameters / 1e6,
+        },
+        (*_made(settings, model.tokenizer), *blocks, "corpora/weigh"),
+        (f"pretraining/{name}",),
+        threads=1 if gpu else settings.pretraining.threads,
+    )
+
+
+def operations(model: Model, vocabulary: int, block: int, languages: int) -> dict[str, float]:
+    """Work of a whole training: 10^15 floating-point operations by part, and 10^9 parameters updated.
+
+    Forward and backward take 6 for each weight and token, and 12 x layers x length x width for attention
+    (Kaplan et al. 2020, 2.1); the head takes 6 for each masked token and word that takes part; an index of
+    neighbours 2 V^2 d. Validation is forward only: a third, with the whole vocabulary.
+    """
+    shape = model.shape
+    tokens = model.steps * model.batch * block
+    encoder = encoder_operations(shape, block)
+    head = 6 * SHARE * shape.width * candidates(model, vocabulary, block)
+    logs = model.steps // model.log_every
+    checked = logs * languages * model.heldout_blocks * block
+    parts = {
+        "encoder_pflop": tokens * encoder / PFLOP,
+        "head_pflop": tokens * head / PFLOP,
+        "validation_pflop": checked * (encoder / 3 + 2 * SHARE * shape.width * vocabulary) / PFLOP,
+        "index_pflop": 0.0,
+        "updated_gparameters": model.steps * count_parameters(shape, vocabulary) / 1e9,
+    }
+    if isinstance(model.loss, Knn):
+        refreshes = -(-model.steps // model.loss.every)
+        parts["index_pflop"] = refreshes * 2 * vocabulary**2 * shape.width / PFLOP
+    return parts
+
+
+def encoder_operations(shape: Shape, block: int) -> float:
+    """Of one token, forward and backward, without embeddings and head.
+
+    >>> round(encoder_operations(Shape(), 512) / 1e6)  # XLM-R base: 510 for its weights, 57 for attention
+    567
+    """
+    layer = 4 * shape.hidden**2 + 2 * shape.hidden * shape.intermediate
+    return 6 * shape.layers * layer + 12 * shape.layers * block * shape.hidden
+
+
+def candidates(model: Model, vocabulary: int, block: int) -> float:
+    """Words that take part in the loss of a micro-batch.
+
+    |V'| of k-NN: about 2 D k^0.75 for D distinct targets, as the paper's table over k reads (10K at k = 5, 88K at
+    100, if 1,543 of 2,458 are distinct); D is taken as 0.63 of the targets.
+    """
+    loss, targets = model.loss, SHARE * model.micro_batch * block
+    if isinstance(loss, Full):
+        return vocabulary
+    if isinstance(loss, Knn):
+        taken = 2 * 0.63 * targets * loss.k**0.75 + loss.uniform
+    elif isinstance(loss, Target):
+        taken = max(loss.tau, targets)
+    else:
+        taken = loss.negatives + targets
+    return min(float(vocabulary), taken)

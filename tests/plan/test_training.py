@@ -1,0 +1,73 @@
+"""Operations of a training against torch's own count, and against the paper's numbers."""
+
+import pytest
+
+from vocap.config import Settings
+from vocap.languages import default_table
+from vocap.plan.training import candidates, encoder_operations, operations
+from vocap.pretraining.loss_settings import Full, Knn
+from vocap.pretraining.settings import Model
+from vocap.pretraining.shapes import Shape
+
+torch = pytest.importorskip("torch")
+
+SMALL = Shape(layers=2, hidden=64, heads=4, intermediate=256, positions=32)
+
+
+def model(**changes):
+    return Model(
+        tokenizer="t", **{"shape": SMALL, "steps": 10, "batch": 4, "micro_batch": 2, "warmup": 1, **changes}
+    )
+
+
+def test_operations_are_those_that_torch_counts():
+    """One update of two blocks of 32, forward and backward, and a full softmax over their masked tokens."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from vocap.pretraining.model import build_model
+
+    network = build_model(SMALL, 500)
+    ids = torch.randint(4, 499, (2, 32))
+    positions = torch.arange(0, 64, 6)
+    with FlopCounterMode(display=False) as counter:
+        hidden = network.encode(ids, None, positions)
+        (hidden @ network.decoder_weight.T).sum().backward()
+    work = 64 * encoder_operations(SMALL, 32) + 6 * len(positions) * 64 * 500
+    assert work == pytest.approx(counter.get_total_flops(), rel=0.1)
+
+
+def test_parts_grow_with_what_they_are_of():
+    whole = operations(model(loss=Full()), 1000, 32, 3)
+    assert whole["encoder_pflop"] * 1e15 == pytest.approx(10 * 4 * 32 * encoder_operations(SMALL, 32))
+    assert whole["head_pflop"] * 1e15 == pytest.approx(10 * 4 * 32 * 0.15 * 6 * 1000 * 64)
+    assert whole["index_pflop"] == 0
+    twice = operations(model(loss=Full(), steps=20), 1000, 32, 3)
+    assert twice["updated_gparameters"] == pytest.approx(2 * whole["updated_gparameters"])
+    refreshed = operations(model(loss=Knn(every=4)), 1000, 32, 3)
+    assert refreshed["index_pflop"] * 1e15 == pytest.approx(3 * 2 * 1000**2 * 64)
+    assert refreshed["head_pflop"] <= whole["head_pflop"]
+
+
+@pytest.mark.parametrize(("k", "words"), [(5, 10_000), (10, 17_000), (25, 37_000), (50, 57_000), (100, 88_000)])
+def test_candidates_are_near_the_papers_table(k, words):
+    recipe = Model(tokenizer="t", loss=Knn(k=k))
+    assert candidates(recipe, 500_000, 512) == pytest.approx(words, rel=0.15)
+
+
+def test_models_follow_their_tokenizer_and_go_with_it(tmp_path):
+    from vocap.plan.costs import read_costs
+    from vocap.plan.forecast import make_forecast
+
+    config = {
+        "languages": ["de", "ru"],
+        "corpora": {"sources": {"starter": {"starter": True}}, "table": str(default_table())},
+        "vocabularies": {"sizes": [1000]},
+        "tokenizers": {"j": {"kind": "joint", "total": 1000}, "f": {"kind": "file", "path": "nowhere"}},
+        "pretraining": {"models": {"a": {"tokenizer": "j"}, "b": {"tokenizer": "f"}}},
+    }
+    forecast = make_forecast(Settings.model_validate(config), read_costs(), gpu=True)
+    jobs = {job.name: job for job in forecast.jobs if job.stage == "pretraining"}
+    assert sorted(jobs) == ["pretraining/a", "pretraining/tokenize-j-de", "pretraining/tokenize-j-ru"]
+    assert {"tokenizers/j/export", "pretraining/tokenize-j-de"} <= set(jobs["pretraining/a"].after)
+    assert forecast.costs["pretraining/a"].gpu_s > 3600
+    assert forecast.costs["pretraining/tokenize-j-de"].gpu_s == 0
