@@ -42,7 +42,7 @@ def pretraining_jobs(
             path = f"pretraining/downloads/{source.name}/{lang}"
             text_jobs[lang] = (name,)
             features = {"stored_mb": pretraining_texts[lang].stored_mb}
-            yield Job("download_pretraining", name, features, outputs=(path, f"{path}.json"))
+            yield Job("download_pretraining", name, features, outputs=(path, f"{path}.json"), local=True)
     for tokenizer in sorted({model.tokenizer for model in models.values()}):
         yield from _tokenizer_jobs(settings, tokenizer, texts, pretraining_texts, text_jobs)
     for name, model in models.items():
@@ -65,7 +65,7 @@ def _tokenizer_jobs(
     made = _made(settings, tokenizer)
     if isinstance(settings.tokenizers[tokenizer], File):
         features = {"total_k": rows(settings, tokenizer) / 1000}
-        yield Job("adopt", made[0], features, outputs=(f"pretraining/tokenizers/{tokenizer}",))
+        yield Job("adopt", made[0], features, outputs=(f"pretraining/tokenizers/{tokenizer}",), local=True)
     for lang, text in texts.items():
         read_mb = pretraining_texts[lang].read_mb if lang in pretraining_texts else text.train_mb
         yield Job(
