@@ -104,7 +104,7 @@ class Corpora(BaseModel):
     sources: dict[str, Source | None] = Field({}, description="the sources, by name")
     max_sentences: int = Field(1_000_000, ge=20, description="valid lines sampled of each language")
     max_characters: int | None = Field(
-        100_000_000,
+        75_000_000,
         ge=MIN_CHARACTERS,
         description="characters that the sample of a language holds at most; null: no limit",
     )
