@@ -130,15 +130,22 @@ def test_slurm_counts_its_own_overhead(workflow):
     assert "submissions" in plan(workflow.folder, "--profile", "slurm").stdout
 
 
-def test_local_rules_are_those_of_the_workflow(monkeypatch):
+def test_local_rules_are_those_of_the_workflow(monkeypatch, tmp_path):
     text = "".join(path.read_text("utf-8") for path in (ROOT / "rules").glob("*.smk"))
     rules = re.split(r"(?m)^ *rule (\w+):", text)[1:]
     local = {name for name, body in zip(rules[::2], rules[1::2], strict=True) if "localrule: True" in body}
+    baseline = tmp_path / "baseline.model"
+    baseline.write_bytes(b"x" * 1000)
+    further = tmp_path / "further.yaml"  # what neither of the two has: a model with a tokenizer from elsewhere
+    theirs = {"theirs": {"kind": "file", "path": str(baseline)}}
+    further.write_text(
+        yaml.safe_dump({"tokenizers": theirs, "pretraining": {"models": {"m": {"tokenizer": "theirs"}}}})
+    )
     monkeypatch.chdir(ROOT)
     planned = set()
     for name in ("smoke", "paper"):
-        settings = load(read_files(["config/sources.yaml", "config/config.yaml", f"config/{name}.yaml"]))
-        planned |= {job.rule for job in make_forecast(settings, read_costs()).jobs if job.local}
+        files = ["config/sources.yaml", "config/config.yaml", f"config/{name}.yaml", further]
+        planned |= {job.rule for job in make_forecast(load(read_files(files)), read_costs()).jobs if job.local}
     assert planned == local - LEFT_OUT
     profile = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
     assert profile["local-cores"] == LOCAL_CORES
