@@ -1,12 +1,13 @@
 """The ladder against SentencePiece, in one run on the same cores.
 
-    python benchmarks/ladder.py TEXT [TEXT ...] [--sizes 1000:50000:1000] [--threads 2] [--samples 6]
+    python benchmarks/ladder.py TEXT [TEXT ...] [--sizes 1000:50000:1000] [--threads 2] [--samples 6] [--repeat 1]
 
 For each text: `vocap train` (one SentencePiece training and its ALP) at a few of the reachable sizes, in between
 interpolated, so that all sizes add up to what they would take; the bare training at the smallest size; and `vocap
-ladder` for all sizes with one thread and with more. Every figure is a process of its own, from start to files on
-disk; compiled kernels are cached, as after a first run. Prints a table: seconds by the clock (on an idle machine,
-these count) and of the processors, and the ratios.
+ladder` for all sizes with exact and fast arithmetic, all with one thread and with more. Every figure is a process
+of its own, from start to files on disk, the fastest of `--repeat`; compiled kernels are cached, as after a first
+run. Prints a table: seconds by the clock (on an idle machine, these count) and of the processors, and the ratios;
+then the share of each stage of the ladder in the time of one thread.
 """
 
 import argparse
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +27,19 @@ from vocap.vocabularies.settings import parse_sizes
 
 VOCAP = ["-c", "from vocap.cli import main; main()"]
 TRAIN = "import sys, vocap.vocabularies.training as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
+
+# Stages by the functions that they are, each where its caller looks it up.
+STAGES = {
+    "words": ("word_types.load_word_types",),
+    "seeds, lattices": ("descent.seed",),
+    "E steps": ("sizes.expected_counts",),
+    "M steps": ("descent.maximise",),
+    "order of pruning": ("descent.prune_order",),
+    "lattices of fewer pieces": ("descent.select",),
+    "final pieces": ("sizes.finalise",),
+    "ALP": ("sizes.token_counts", "sizes.average_log_probability"),
+    "model files": ("sizes.model_bytes",),
+}
 
 
 def run(*arguments: str) -> np.ndarray:
@@ -35,55 +51,96 @@ def run(*arguments: str) -> np.ndarray:
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
-        sys.exit(f"failed: {' '.join(arguments)}")
+        sys.exit(f"failed: {' '.join(map(str, arguments))}")
     wall = time.perf_counter() - begin
     return np.array([wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024])
 
 
-def measure(text: Path, sizes: str, threads: int, samples: int, folder: Path) -> list[tuple[str, float, float]]:
+def run_ladder(text: Path, folder: Path, sizes: str, threads: int, arithmetic: str = "exact") -> np.ndarray:
+    """`vocap ladder`, to `folder`."""
+    options = ["-o", folder, "--sizes", sizes, "--threads", str(threads), "--arithmetic", arithmetic]
+    return run(*VOCAP, "ladder", text, *options)
+
+
+def run_training(text: Path, folder: Path, size: int) -> np.ndarray:
+    """`vocap train`, to `folder`."""
+    (folder / "empty.txt").write_text("")
+    files = ["--models", folder / "models", "--point", folder / "point.tsv", "--heldout", folder / "empty.txt"]
+    return run(*VOCAP, "train", "--size", str(size), "--train", text, *files)
+
+
+def measure(options: argparse.Namespace, text: Path, folder: Path) -> list[tuple[str, float, float]]:
     """Rows of the table: what, by the clock, by the processors."""
-    empty = folder / "empty.txt"
-    empty.write_text("")
-
-    def ladder(number: int) -> np.ndarray:
-        return run(*VOCAP, "ladder", text, "-o", folder / "ladder", "--sizes", sizes, "--threads", str(number))
-
-    def single(size: int) -> np.ndarray:
-        files = [
-            "--train",
-            text,
-            "--heldout",
-            empty,
-            "--models",
-            folder / "models",
-            "--point",
-            folder / "point.tsv",
-        ]
-        return run(*VOCAP, "train", "--size", str(size), *files)
-
-    ladder(1)  # compiles kernels, if need be, and finds what can be reached
+    sizes, threads = options.sizes, options.threads
+    best = partial(fastest, options.repeat)
+    run_ladder(text, folder / "ladder", sizes, 1)  # compiles kernels, if need be, and finds what can be reached
     reached = [point.size for point in read_points(folder / "ladder" / "curve.tsv") if point.ok]
-    chosen = sorted({reached[round(index)] for index in np.linspace(0, len(reached) - 1, samples)})
-    singles = np.array([single(size) for size in chosen])
+    chosen = sorted({reached[round(index)] for index in np.linspace(0, len(reached) - 1, options.samples)})
+    singles = np.array([run_training(text, folder, size) for size in chosen])
     for size in chosen:  # equal bytes, or the comparison is worth nothing
         same = (folder / "models" / f"{size}.model").read_bytes()
         assert same == (folder / "ladder" / "models" / f"{size}.model").read_bytes(), size
     trainings = np.array([np.interp(reached, chosen, column).sum() for column in singles.T])
-    one, more = ladder(1), ladder(threads)
-    bare = {n: run("-c", TRAIN.format(n), text, str(reached[0])) for n in (1, threads)}
+    exact, fast = (
+        {n: best(run_ladder, text, folder / arithmetic, sizes, n, arithmetic) for n in (1, threads)}
+        for arithmetic in ("exact", "fast")
+    )
+    bare = {n: best(run, "-c", TRAIN.format(n), text, str(reached[0])) for n in (1, threads)}
     rows = {
         f"{len(reached)} trainings with ALP, s": trainings,
-        "ladder, s": one,
-        f"ladder with {threads} threads, s": more,
+        "ladder, s": exact[1],
+        f"ladder with {threads} threads, s": exact[threads],
+        "fast ladder, s": fast[1],
+        f"fast ladder with {threads} threads, s": fast[threads],
         f"training of {reached[0]}, no ALP, s": bare[1],
         f"training of {reached[0]} with {threads} threads, s": bare[threads],
-        "trainings : ladder": trainings / one,
-        "ladder : one training": one / bare[1],
-        f"ladder : one training, {threads} threads": more / bare[threads],
-        f"ladder, 1 : {threads} threads": one / more,
-        "peak MB of ladder; of training": np.array([one[2], bare[1][2]]),
+        "trainings : ladder": trainings / exact[1],
+        f"trainings : ladder with {threads} threads": trainings / exact[threads],
+        "trainings : fast ladder": trainings / fast[1],
+        "ladder : one training": exact[1] / bare[1],
+        f"ladder : one training, {threads} threads": exact[threads] / bare[threads],
+        f"ladder, 1 : {threads} threads": exact[1] / exact[threads],
+        f"fast ladder, 1 : {threads} threads": fast[1] / fast[threads],
+        "peak MB of ladder; of training": np.array([exact[1][2], bare[1][2]]),
+        f"peak MB of ladder with {threads} threads": np.array([exact[threads][2], np.nan]),
     }
     return [(name, row[0], row[1]) for name, row in rows.items()]
+
+
+def fastest(repeat: int, function, *arguments) -> np.ndarray:
+    """The run with the fewest seconds by the clock."""
+    return min((function(*arguments) for _ in range(repeat)), key=lambda figures: figures[0])
+
+
+def stages(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, float]]:
+    """Processor seconds of each stage of a ladder in this process, with one thread."""
+    begin = time.process_time()
+    from vocap.vocabularies.ladder import descent, word_types
+    from vocap.vocabularies.ladder import sizes as all_sizes
+    from vocap.vocabularies.text import read_blocks
+
+    modules = {"descent": descent, "sizes": all_sizes, "word_types": word_types}
+    spent = Counter({"imports": time.process_time() - begin})
+
+    def timed(stage: str, function):
+        def call(*arguments, **options):
+            begin = time.process_time()
+            try:
+                return function(*arguments, **options)
+            finally:
+                spent[stage] += time.process_time() - begin
+
+        return call
+
+    for stage, names in STAGES.items():
+        for name in names:
+            module, function = modules[name.split(".")[0]], name.split(".")[1]
+            setattr(module, function, timed(stage, getattr(module, function)))
+    words = word_types.load_word_types({"train": lambda: read_blocks(text)})
+    for _ in all_sizes.train_sizes(words, sizes, arithmetic=arithmetic):
+        pass
+    spent["the rest"] = time.process_time() - begin - sum(spent.values())
+    return [(stage, spent[stage]) for stage in ("imports", *STAGES, "the rest")]
 
 
 def main() -> None:
@@ -92,13 +149,30 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000:50000:1000")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--samples", type=int, default=6)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--stages-only", action="store_true", help="no trainings")
     options = parser.parse_args()
-    parse_sizes(options.sizes)
+    sizes = parse_sizes(options.sizes)
     for text in options.texts:
-        with tempfile.TemporaryDirectory() as folder:
-            figures = measure(text, options.sizes, options.threads, options.samples, Path(folder))
-        print(f"{text.name}, {text.stat().st_size / 1e6:.2f} MB{'clock':>26}{'processors':>12}")
-        print(*(f"  {name:<36}{wall:9.2f}{cpu:12.2f}" for name, wall, cpu in figures), sep="\n", flush=True)
+        print(f"{text.name}, {text.stat().st_size / 1e6:.2f} MB")
+        if not options.stages_only:
+            with tempfile.TemporaryDirectory() as folder:
+                figures = measure(options, text, Path(folder))
+            print(f"{'clock':>48}{'processors':>12}")
+            print(*(f"  {name:<36}{wall:10.2f}{cpu:12.2f}" for name, wall, cpu in figures), sep="\n", flush=True)
+        both = zip(*(in_child(text, sizes, arithmetic) for arithmetic in ("exact", "fast")), strict=True)
+        print(f"{'exact, s':>48}{'fast, s':>12}")
+        print(
+            *(f"  {name:<36}{exact:10.2f}{fast:12.2f}" for (name, exact), (_, fast) in both), sep="\n", flush=True
+        )
+
+
+def in_child(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, float]]:
+    """`stages` in a fresh process, which has imported nothing and changed nothing."""
+    from multiprocessing import get_context
+
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(stages, (text, sizes, arithmetic))
 
 
 if __name__ == "__main__":
