@@ -89,6 +89,11 @@ def test_fit_keeps_the_prior_where_the_runs_say_nothing():
     assert found[0] / found[1] == pytest.approx(10, rel=0.35)  # as in the prior
 
 
+def test_fit_leaves_a_feature_that_no_job_has_as_it_was():
+    features = np.array([[1.0, 0.0], [1.0, 0.0]])
+    assert fit(features, np.array([3.0, 3.0]), np.array([1.0, 7.0])) == pytest.approx([3.0, 7.0], rel=0.01)
+
+
 @settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_nonnegative_least_squares_meets_its_optimality_conditions(seed):

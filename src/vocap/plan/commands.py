@@ -103,12 +103,13 @@ def _refit(output, folders, configfiles, cores, gpu, costs) -> None:
         with chdir(folder):
             expected = make_forecast(_settings(configfiles), costs, Path("results"), gpu)
             measured = measure(expected.jobs, Path())
-        if len(measured) < len(expected.jobs):
-            missing = [job.name for job in expected.jobs if job.name not in measured]
+        if not measured:
             raise VocapError(
-                f"{folder}/logs/benchmarks: {len(missing)} jobs have no file, the first is {missing[0]}.tsv; "
-                "let the run finish, and name the configuration that it ran with"
+                f"{folder}/logs/benchmarks: no benchmark of this configuration's jobs; let the run finish, and "
+                "have the configuration that it ran with in its config/config.yaml"
             )
+        if missing := [job.name for job in expected.jobs if job.name not in measured]:
+            click.echo(f"{folder}: {len(missing)} jobs have no benchmark, as {missing[0]}; left out", err=True)
         fitted.append(Run(expected.jobs, measured, expected.texts, cores))
         busy = busy_share(expected.jobs, measured)
         sources.append(

@@ -7,7 +7,7 @@ from statistics import median
 
 import numpy as np
 
-from vocap.plan.costs import Costs, Overhead, Reach, Rule
+from vocap.plan.costs import Costs, Reach, Rule
 from vocap.plan.jobs import Job
 from vocap.plan.measured import Measured, span
 from vocap.plan.schedule import simulate
@@ -32,8 +32,9 @@ def refit(costs: Costs, runs: Sequence[Run], fitted_on: list[str]) -> Costs:
     """`costs` with the coefficients of every rule that ran; the features of each stay as they are."""
     rules = {name: _refit_rule(name, rule, runs) for name, rule in costs.rules.items()}
     local = costs.overhead["local"]
-    gaps = [_job_gap(run, local) for run in runs]
-    overhead = {**costs.overhead, "local": local.model_copy(update={"job_s": _rounded(median(gaps))})}
+    gaps = [_job_gap(run) for run in runs if len(run.measured) == len(run.jobs)]  # of whole runs
+    gap_s = _rounded(median(gaps)) if gaps else local.job_s
+    overhead = {**costs.overhead, "local": local.model_copy(update={"job_s": gap_s})}
     return costs.model_copy(
         update={
             "fitted_on": fitted_on,
@@ -92,11 +93,17 @@ def fit(features: np.ndarray, values: np.ndarray, prior: np.ndarray) -> np.ndarr
 
     Least squares of errors relative to the forecast, so that jobs of all sizes count alike and none of the two
     directions is favoured (a gamma regression with identity link), found by repeated weighted least squares. What
-    the values leave open, such as the slope of a feature that is the same in all jobs, stays near `prior` [n].
+    the values leave open, such as the slope of a feature that is the same in all jobs, stays near `prior` [n]; of
+    a feature that no job has, it is the prior's.
     """
+    if not (told := features.any(axis=0)).all():
+        found = prior.astype(np.float64)
+        if told.any():
+            found[told] = fit(features[:, told], values, prior[told])
+        return found
     level = max(float(values.mean()), 1e-9)
     # In units of the prior each unknown is about 1. A coefficient of 0 may come back.
-    scale = np.maximum(prior, 1e-3 * level / np.maximum(np.abs(features).mean(axis=0), 1e-12))
+    scale = np.maximum(prior, 1e-3 * level / np.abs(features).mean(axis=0))
     pull = np.sqrt(PRIOR) * np.eye(len(prior))
     forecast = values
     for _ in range(ROUNDS):
@@ -141,7 +148,7 @@ def _refit_reach(reach: Reach, runs: Sequence[Run]) -> Reach:
     return Reach(scale=_rounded(float(np.exp(offset))), power=_rounded(float(power)))
 
 
-def _job_gap(run: Run, local: Overhead) -> float:
+def _job_gap(run: Run) -> float:
     """Seconds around each job for which the simulation of the measured times lasts as long as the run did."""
     jobs = [
         Job(job.rule, job.name, {}, tuple(name for name in job.after if name in run.measured), (), job.threads)

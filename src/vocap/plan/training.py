@@ -123,7 +123,7 @@ def _model_job(settings: Settings, name: str, model: Model, languages: list[str]
 
 
 def operations(model: Model, vocabulary: int, block: int, languages: int) -> dict[str, float]:
-    """Work of a whole training: 10^15 floating-point operations by part, and 10^9 parameters updated.
+    """Work of a whole training: 10^15 floating-point operations by part, 10^9 parameters updated, 10^3 passes.
 
     Forward and backward take 6 for each weight and token, and 12 x layers x length x width for attention
     (Kaplan et al. 2020, 2.1); the head takes 6 for each masked token and word that takes part; an index of
@@ -140,6 +140,7 @@ def operations(model: Model, vocabulary: int, block: int, languages: int) -> dic
         "head_pflop": tokens * head / PFLOP,
         "validation_pflop": checked * (encoder / 3 + 2 * SHARE * shape.width * vocabulary) / PFLOP,
         "index_pflop": 0.0,
+        "kpasses": model.steps * -(-model.batch // model.micro_batch) / 1000,
         "updated_gparameters": model.steps * count_parameters(shape, vocabulary) / 1e9,
     }
     if isinstance(model.loss, Knn):
