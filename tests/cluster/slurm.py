@@ -60,6 +60,13 @@ class Job:
     comment: str  # rule_RULE_wildcards_VALUES
     details: str  # as scontrol shows them
 
+    @property
+    def gpus(self) -> int:
+        """GPUs asked for, on all nodes together."""
+        asked = re.search(r"TresPer(Job|Node)=gres:gpu:(\d+)", self.details)
+        nodes = int(re.search(r"NumNodes=(\d+)", self.details)[1])
+        return 0 if asked is None else int(asked[2]) * (nodes if asked[1] == "Node" else 1)
+
 
 class Cluster:
     """Four nodes on this machine: cpu1, cpu2, gpu1, gpu2."""

@@ -56,8 +56,7 @@ def undisturbed(cluster, tokenized, tmp_path_factory):
     place(runs, ONE_NODE)
     runs.start("pretraining").succeed(300)
     (job,) = cluster.jobs("pretrain", runs.folder)
-    assert "gres/gpu=2" in job.details
-    assert "--signal" not in job.details
+    assert job.gpus == 2
     assert job.node.startswith("gpu")
     log = (runs.folder / "logs/pretraining/m.log").read_text("utf-8")
     assert "--nproc-per-node=2 --standalone" in log
@@ -92,7 +91,7 @@ def test_two_nodes_train_what_two_processes_on_one_node_train(cluster, runs, und
     runs.start("pretraining").succeed()
     (job,) = cluster.jobs("pretrain", runs.folder)
     assert job.node == "gpu[1-2]"
-    assert "gres/gpu=2" in job.details
+    assert job.gpus == 2
     assert "--nnodes=2" in (runs.folder / "logs/pretraining/m.log").read_text("utf-8")
     assert trained(runs) == undisturbed
 
