@@ -1,4 +1,4 @@
-"""Which scores for a vocabulary that is already chosen? Candidates compared by held-out ALP.
+"""Which scores for a vocabulary that is already chosen, by held-out ALP; and what counting them costs.
 
     VOCAP_DATA=DATA python benchmarks/fitting.py [--alpha 0.7] [--seed 1] [--out FOLDER]
 
@@ -6,6 +6,9 @@ DATA/text/mono holds {language}.txt.xz, a sentence a line. Each language's lines
 several sizes are trained on one half, the vocabulary is the union of the chosen models' pieces, the multilingual
 sample is drawn from the same half by Equation 3, and every candidate segments the other half. ALP is Equation 1 on
 the held-out half of each language; the q-weighted mean over languages decides.
+
+Last, in the same run, the engine's counts of the sample against the naive ways: SentencePiece encoding every line,
+and a forward-backward in Python over the same words.
 """
 
 import argparse
@@ -25,6 +28,8 @@ from vocap.tokenizers.layout import Contents, build_model, read_contents, round_
 from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
 from vocap.tsv import write_tsv
 from vocap.vocabularies.alp import average_log_probability, count_tokens
+from vocap.vocabularies.ladder.fixed import FixedPieces
+from vocap.vocabularies.ladder.word_table import WordTable
 from vocap.vocabularies.model_file import read_model
 from vocap.vocabularies.training import train
 
@@ -33,7 +38,8 @@ SIZES = {
     "am": 8000, "ar": 12000, "de": 16000, "en": 14000, "fi": 16000, "hi": 3000, "ja": 12000, "ka": 4000,
     "km": 8000, "ko": 20000, "la": 12000, "my": 5000, "ru": 20000, "th": 10000, "zh": 16000,
 }  # fmt: skip
-TAUS = (0.01, 0.3)  # prior counts of a piece in EM, per piece
+PRIORS = (0.01, 0.3, 3.0, 30.0)  # prior counts of a piece in EM, on average
+NAIVE_LINES = 3000  # for the loop in Python
 
 
 def read_halves(data: Path, seed: int) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -94,17 +100,22 @@ def expectations(pieces: list[str], texts: list[str], scores: np.ndarray) -> np.
     return np.array([expected[piece] for piece in pieces])
 
 
+def clocked(work) -> tuple[np.ndarray, float]:
+    """What `work` gives, and its seconds."""
+    begin = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - begin
+
+
 def split_words(text: str) -> list[str]:
-    """Cut before each U+2581, and cut what is very long, so that no product underflows."""
-    words = ["\u2581" + word for word in text.split("\u2581") if word]
-    return [word[begin : begin + 100] for word in words for begin in range(0, len(word), 100)]
+    """Cut before each U+2581."""
+    return ["\u2581" + word for word in text.split("\u2581") if word]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=12000, help="of the multilingual sample")
     parser.add_argument("--heldout", type=int, default=4000, help="lines of each language")
-    parser.add_argument("--em-lines", type=int, default=12000, help="of the sample that EM reads")
     parser.add_argument(
         "--alpha", type=float, default=0.7, help="of Equation 3; 2 or 3 makes some languages very small"
     )
@@ -143,9 +154,14 @@ def main() -> None:
     def count(processor, lines: list[str]) -> np.ndarray:
         return count_tokens(processor.encode, processor.get_piece_size(), [lines])[0]
 
-    def viterbi_counts(names: list[str], scores: np.ndarray) -> np.ndarray:
-        model = processor(scores)
-        return count(model, sample)[model.piece_to_id(list(names))]
+    begin = time.perf_counter()
+    fixed = FixedPieces(pieces)
+    words = WordTable(1)
+    words.add(own["en"].normalize(sample), cut=True, trained=False, text=0)
+    reading = time.perf_counter() - begin
+
+    def best(scores: np.ndarray) -> np.ndarray:
+        return fixed.best(words, round_scores(scores))
 
     tokens = {
         language: count(own[language], lines[:2000]).sum() / min(2000, len(lines))
@@ -159,22 +175,17 @@ def main() -> None:
     p_token = fitting.mixture(pieces, models, by_token)
     candidates = {
         "maximum of the models": p_max,
-        "maximum, 1 Viterbi round": fitting.viterbi(pieces, p_max, viterbi_counts, 1),
-        "maximum, 2 Viterbi rounds": fitting.viterbi(pieces, p_max, viterbi_counts, 2),
+        "maximum, 1 Viterbi round": fitting.viterbi(p_max, best, 1),
+        "maximum, 2 Viterbi rounds": fitting.viterbi(p_max, best, 2),
         "mixture, weights q by sentence": p_mix,
         "mixture, weights q by token": p_token,
-        "mixture by token, 2 Viterbi rounds": fitting.viterbi(pieces, p_token, viterbi_counts, 2),
+        "mixture by token, 2 Viterbi rounds": fitting.viterbi(p_token, best, 2),
     }
-    if options.em_lines:
-        normalized = processor(p_max).normalize(sample[: options.em_lines])
-        prior = np.exp(p_token)
-        prior /= prior.sum()
-        for tau in TAUS:
-            scores = p_token
-            for _ in range(3):
-                posterior = expectations(pieces, normalized, scores) + tau * len(pieces) * prior
-                scores = np.log(posterior / posterior.sum())
-            candidates[f"EM with the mixture as prior, tau {tau} x pieces, 3 rounds"] = scores
+    for prior in PRIORS:
+        for rounds in (1, 3):
+            candidates[f"EM, prior {prior} x pieces, rounds {rounds}"] = fitting.expectation_maximisation(
+                p_token, lambda scores: fixed.expected(words, scores), prior, rounds
+            )
 
     def measure(encoders: dict) -> dict[str, float]:
         return {
@@ -205,6 +216,24 @@ def main() -> None:
     print(f"{len(pieces)} pieces, {len(sample)} lines in the sample; {options.out / 'fitting.tsv'}")
     for row in table:
         print(f"{row[1]:9.3f} {row[2]:9.3f}  {row[0]}")
+
+    scores = round_scores(p_token)
+    model = processor(scores)
+    ids = np.array(model.piece_to_id(pieces))
+    by_engine, engine = clocked(lambda: fixed.best(words, scores))
+    by_encoding, encoding = clocked(lambda: count(model, sample)[ids])
+    print(f"best paths of {len(sample)} lines, {words.known} word types (read once, {reading:.2f} s):")
+    print(f"  engine {engine:.2f} s a round, encoding {encoding:.2f} s: {encoding / engine:.1f} times;", end=" ")
+    print(f"equal: {(by_engine == by_encoding).all()}")
+    normalized = model.normalize(sample[:NAIVE_LINES])
+    few = WordTable(1)
+    few.add(normalized, cut=True, trained=False, text=0)
+    by_engine, engine = clocked(lambda: fixed.expected(few, scores))
+    by_loop, loop = clocked(lambda: expectations(pieces, normalized, scores))
+    apart = np.abs(by_engine - by_loop).max() / by_loop.max()
+    print(f"expected counts of {NAIVE_LINES} lines, {few.known} word types:")
+    print(f"  engine {engine:.3f} s a round, Python {loop:.2f} s: {loop / engine:.0f} times;", end=" ")
+    print(f"apart by at most {apart:.1e} of the largest")
 
 
 if __name__ == "__main__":

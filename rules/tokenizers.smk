@@ -39,7 +39,7 @@ rule fit:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(3600),
+        mem_mb=memory(3600, 1),  # the sample's word types, where scores are counted: 67 MB for 26 MB
         runtime=minutes(60, 0.2),
     params:
         arguments=fit_arguments,

@@ -3,5 +3,5 @@
 Read in this order: `word_types` (corpus to weighted word types, counted in a `word_table`), `suffixes` and `seeds`
 (suffix array to seed pieces), `lattice`, `expectation` (E step), `maximisation` (M step), `pruning`,
 `finalisation`, `segmentation` (Viterbi), `descent` (the ladder itself), `model_writer`, `sizes` (models and ALPs,
-one size after the other).
+one size after the other). `trie` and `fixed`: the same engine on pieces that are given.
 """
