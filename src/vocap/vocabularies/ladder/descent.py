@@ -113,11 +113,15 @@ def log_probabilities(weights: np.ndarray) -> np.ndarray:
 
 
 def descend(
-    corpus: Corpus, state: State, sizes: Sequence[int], expect: Callable = expected_counts
+    corpus: Corpus,
+    state: State,
+    sizes: Sequence[int],
+    expect: Callable = expected_counts,
+    count: Callable = trainer_counts,
 ) -> Iterator[Departure]:
     """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first.
 
-    `state` is used up. `expect`: `expected_counts` with its options.
+    `state` is used up. `expect` and `count`: `expected_counts` and `trainer_counts` with their options.
     """
     waiting = sorted(sizes)
     while waiting:
@@ -128,7 +132,7 @@ def descend(
             yield Departure(waiting.pop(), state, None)
         if not waiting:
             return
-        ranking = prune_order(corpus, state)
+        ranking = prune_order(corpus, state, count)
         shrunk = pruned_size(len(state.ids))
         while waiting and desired_size(waiting[-1]) > shrunk:
             size = waiting.pop()
@@ -176,10 +180,10 @@ def _node_scores(state: State) -> np.ndarray:
     return with_unknown(state.scores, len(state.nodes) - len(state.ids) + 1)
 
 
-def prune_order(corpus: Corpus, state: State) -> np.ndarray:
+def prune_order(corpus: Corpus, state: State, count: Callable = trainer_counts) -> np.ndarray:
     """The order in which pruning keeps the pieces of `state`."""
     scores = _node_scores(state)
-    counts = trainer_counts(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids))
+    counts = count(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids))
     if corpus.by_token:
         total = counts.sum(dtype=np.float64)
     else:

@@ -2,34 +2,71 @@
 
 import numpy as np
 
+from vocap.vocabularies.ladder.crew import ALONE, Crew
+from vocap.vocabularies.ladder.expectation import BLOCK_EDGES, blocks
 from vocap.vocabularies.ladder.kernels import LATTICES, index, kernel
 
 
-@kernel(f"float32[::1]({LATTICES}, int64[::1], float32[::1], int64)")
-def trainer_counts(first, piece, length, start, size, frequency, score, alive):
+def trainer_counts(
+    first: np.ndarray,
+    piece: np.ndarray,
+    length: np.ndarray,
+    start: np.ndarray,
+    size: np.ndarray,
+    frequency: np.ndarray,
+    score: np.ndarray,
+    alive: int,
+    crew: Crew = ALONE,
+) -> np.ndarray:
     """How often each piece stands in the best paths of the types, float32 [alive] (`Lattice::Viterbi`).
 
-    The trainer compares the nodes that end at a position once for every node that begins there, after adding its
-    score: where rounding makes two sums equal, the node that begins first wins. Unknown nodes count for piece 0.
+    Arguments as of `expected_counts`. Counts are float32, so they are added up in the order of the types. Unknown
+    nodes count for piece 0.
     """
+    lattices = (first, piece, length, start, size)
+    bounds, edges = blocks(first, start, size, len(frequency), BLOCK_EDGES)
     counts = np.zeros(alive, np.float32)
-    longest, most = 0, 0
+
+    def work_on():
+        path, path_end = np.empty(edges, np.int32), np.empty(int(np.diff(bounds).max()), np.int32)
+
+        def compute(block: int) -> None:
+            best_paths(*lattices, score, *bounds[block : block + 2], edges, path, path_end)
+
+        def add(block: int) -> None:
+            count_paths(frequency, *bounds[block : block + 2], path, path_end, counts)
+
+        return compute, add
+
+    crew.in_turns(len(bounds) - 1, work_on)
+    return counts
+
+
+@kernel(f"void({LATTICES}, float32[::1], int64, int64, int64, int32[::1], int32[::1])")
+def best_paths(first, piece, length, start, size, score, begin, stop, most, path, path_end):
+    """The best paths of the types from `begin` to `stop`, which have no more than `most` edges.
+
+    The pieces of the first type, from its last to its first, are in `path` up to `path_end[0]`; then the others'.
+    The trainer compares the nodes that end at a position once for every node that begins there, after adding its
+    score: where rounding makes two sums equal, the node that begins first wins.
+    """
     end = first.size - 1
-    for t in range(frequency.size):
+    longest = 0
+    for t in range(begin, stop):
         longest = max(longest, size[t])
-        most = max(most, first[end - start[t]] - first[end - start[t] - size[t]])
     total = np.empty(most, np.float32)  # backtrace_score of each edge of the type
     previous = np.empty(most, np.int32)
     after = np.empty(most, np.int32)  # the next edge that ends at the same position
     head = np.empty(longest + 1, np.int32)
     tail = np.empty(longest + 1, np.int32)
-    for t in range(frequency.size):
+    written = 0
+    for t in range(begin, stop):
         n = size[t]
-        begin = end - 1 - start[t]  # of the type's first position
-        base = first[begin - n + 1]
+        place = end - 1 - start[t]  # of the type's first position
+        base = first[place - n + 1]
         head[: n + 1] = -1
         for i in range(n):
-            for edge in range(first[begin - i], first[begin - i + 1]):
+            for edge in range(first[place - i], first[place - i + 1]):
                 e = edge - base
                 s = score[piece[edge]]
                 best = np.int32(-1)
@@ -58,12 +95,21 @@ def trainer_counts(first, piece, length, start, size, frequency, score, alive):
                 best = left
             left = after[left]
         while best >= 0:
-            number = piece[base + best]
-            if number >= alive:
-                number = 0
-            counts[number] = np.float32(counts[number] + np.float32(frequency[t]))
+            path[written] = piece[base + best]
+            written += 1
             best = previous[best]
-    return counts
+        path_end[t - begin] = written
+
+
+@kernel("void(int64[::1], int64, int64, int32[::1], int32[::1], float32[::1])")
+def count_paths(frequency, begin, stop, path, path_end, counts):
+    """Add the frequency of each type from `begin` to `stop` to the `counts` of the pieces in its best path."""
+    at = 0
+    for t in range(begin, stop):
+        while at < path_end[t - begin]:
+            number = path[at] if path[at] < counts.size else 0
+            counts[number] = np.float32(counts[number] + np.float32(frequency[t]))
+            at += 1
 
 
 @kernel(f"void({LATTICES}, int64[:, ::1], float32[::1], int64, int64[:, ::1])")

@@ -15,7 +15,7 @@ from vocap.vocabularies.ladder.crew import Crew
 from vocap.vocabularies.ladder.expectation import UNKNOWN_PENALTY, expected_counts
 from vocap.vocabularies.ladder.finalisation import META_COUNT, FinalPieces, finalise
 from vocap.vocabularies.ladder.model_writer import model_bytes
-from vocap.vocabularies.ladder.segmentation import encoder_counts
+from vocap.vocabularies.ladder.segmentation import encoder_counts, trainer_counts
 from vocap.vocabularies.ladder.word_types import WordTypes
 
 
@@ -62,8 +62,9 @@ def train_sizes(
         return
     corpus, state = descent.seed(words, ending)
     with ThreadPoolExecutor(threads) as pool:
-        expect = partial(expected_counts, crew=Crew(threads, pool), arithmetic=arithmetic)
-        departures = descent.descend(corpus, state, reachable, expect)
+        crew = Crew(threads, pool)
+        expect = partial(expected_counts, crew=crew, arithmetic=arithmetic)
+        departures = descent.descend(corpus, state, reachable, expect, partial(trainer_counts, crew=crew))
         del state
 
         def finish(departure: descent.Departure) -> Rung:
