@@ -96,8 +96,13 @@ def test_two_nodes_train_what_two_processes_on_one_node_train(cluster, runs, und
     assert trained(runs) == undisturbed
 
 
-@pytest.mark.cluster
-@pytest.mark.parametrize("resources", [ONE_NODE, TWO_NODES], ids=["one node", "two nodes"])
+@pytest.mark.parametrize(
+    "resources",
+    [
+        pytest.param(ONE_NODE, marks=pytest.mark.cluster, id="one node"),
+        pytest.param(TWO_NODES, marks=pytest.mark.faults, id="two nodes"),
+    ],
+)
 def test_the_signal_before_the_time_limit_leaves_a_checkpoint(cluster, runs, undisturbed, resources):
     place(runs, resources)
     run = runs.start("pretraining")
