@@ -40,7 +40,7 @@ def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: 
         + "; ".join(f"{count} languages {BASES[basis]}" for basis, count in bases(forecast.texts.values()).items())
         + ".",
     ]
-    lines.append("Cost model fitted on: " + "; ".join(costs.fitted_on) + ". How far it is off: docs/plan.md.")
+    lines.append(f"Cost model: fitted on {len(costs.fitted_on)} runs; which, and how far it is off: docs/plan.md.")
     lines.append(f"Not counted: {', '.join(UNPLANNED)}.")
     if far := beyond_fit(forecast, costs):
         rules = ", ".join(f"{rule} ({times:,.0f} times)" for rule, times in far.items())
