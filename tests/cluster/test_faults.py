@@ -15,6 +15,15 @@ def has_failed(cluster, runs, *states: str):
     return lambda: set(states) & set(cluster.states("ladder", runs.folder, "ru"))
 
 
+def ask_of_ladder(runs, resource: str) -> None:
+    """Change what the rule asks for: `resource` is NAME=VALUE as in the rule."""
+    rules = runs.folder / "rules/vocabularies.smk"
+    pattern = rf"(rule ladder:.*?){resource.partition('=')[0]}=\w+\([^)]*\)"
+    text, count = re.subn(pattern, rf"\g<1>{resource}", rules.read_text("utf-8"), count=1, flags=re.DOTALL)
+    assert count == 1
+    rules.write_text(text, "utf-8")
+
+
 @pytest.mark.cluster
 def test_a_job_cancelled(cluster, runs, fault):
     runs.hold("ladder@ru")
@@ -74,9 +83,8 @@ def test_a_node_drained(cluster, runs, fault):
 
 @pytest.mark.cluster
 def test_a_job_over_its_memory(cluster, runs, fault):
-    """The rule's own mem_mb, less than it takes: the retries ask for twice and three times that."""
-    rules = runs.folder / "rules/resources.smk"
-    rules.write_text(rules.read_text("utf-8").replace("SNAKEMAKE_MB = 350", "SNAKEMAKE_MB = -75"))
+    """The two Snakemakes alone take more than the 80 MB; the retries ask for twice and three times that."""
+    ask_of_ladder(runs, "mem_mb=memory(80 - SNAKEMAKE_MB)")
     runs.hold("ladder@ru")
     run = runs.start("allocation")
     job = cluster.running("ladder", runs.folder, "ru")
@@ -95,8 +103,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_a_job_over_its_time(cluster, runs, fault):
-    rules = runs.folder / "rules/vocabularies.smk"
-    rules.write_text(rules.read_text("utf-8").replace("minutes(30, 2)", "minutes(1)"))
+    ask_of_ladder(runs, "runtime=minutes(1)")
     runs.hold("ladder@ru")
     run = runs.start("allocation")
     cluster.running("ladder", runs.folder, "ru")
