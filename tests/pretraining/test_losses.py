@@ -243,6 +243,20 @@ def test_nce_and_negative_sampling(kind):
     assert built(kind).initial_bias == (-np.log(len(C)) if nce else 0)
 
 
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("kind", [Full(kernel="chunked", chunk=3), *SAMPLED], ids=repr)
+def test_the_last_backward_pass_gives_the_gradients_of_a_kept_graph(kind, rows):
+    """gradcheck keeps the graph; without it memory is used again, which may change neither result nor weights."""
+    hidden, weight, bias, targets = case()
+    before = weight.detach().clone()
+    loss = built(kind, row_gradients=rows)(hidden, weight, bias, targets).loss * 0.5
+    kept = torch.autograd.grad(loss, (hidden, weight, bias), retain_graph=True)
+    once = torch.autograd.grad(loss, (hidden, weight, bias))
+    for expected, gradient in zip(kept, once, strict=True):
+        assert torch.equal(expected.to_dense(), gradient.to_dense())
+    assert torch.equal(weight.detach(), before)
+
+
 @pytest.mark.parametrize("kind", [*(Full(kernel=kernel) for kernel in KERNELS), *SAMPLED], ids=repr)
 def test_no_targets(kind):
     hidden, weight, bias, targets = case(dtype=torch.float32)

@@ -29,7 +29,8 @@ class Block:
     columns: Tensor | None = None
 
 
-# (logits [c, U] without bias, bias [U], targets [c]) -> (summed loss, gradients of the logits and of the bias)
+# (logits [c, U] without bias, bias [U], targets [c]) -> (summed loss, gradients of the logits and of the bias);
+# a rule may write over the logits
 Rule = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
@@ -47,10 +48,10 @@ def softmax_rule(logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor 
     `offsets` [U] are added to every score but the target's own (logQ: -log of the chance to be drawn; -inf: not
     drawn).
     """
-    scores = logits.to(bias.dtype) + bias
+    scores = _add(logits, bias)
     own = scores.gather(1, targets[:, None])
     if offsets is not None:
-        scores = (scores + offsets).scatter_(1, targets[:, None], own)
+        scores = scores.add_(offsets).scatter_(1, targets[:, None], own)
     highest = scores.amax(1, keepdim=True)
     gradient = scores.sub_(highest).exp_()  # in place, and one exp for the sum and the gradient
     total = gradient.sum(1, keepdim=True)
@@ -66,7 +67,7 @@ def logistic_rule(
 
     `counts` [U] says how often a word was drawn; `hits`: whether it counts as noise for its own target.
     """
-    scores = logits.to(bias.dtype) + (bias + offsets)
+    scores = _add(logits, bias + offsets)
     own = scores.gather(1, targets[:, None])
     drawn = counts[targets][:, None] if hits else torch.zeros_like(own)
     noise = F.softplus(scores)
@@ -103,22 +104,25 @@ def can_compile(device: str) -> bool:
     return device == "cuda" and importlib.util.find_spec("triton") is not None
 
 
-def block_loss(hidden: Tensor, weight: Tensor, bias: Tensor, blocks: Sequence[Block], rule: Rule) -> Tensor:
+def block_loss(
+    hidden: Tensor, weight: Tensor, bias: Tensor, blocks: Sequence[Block], rule: Rule, copied: bool = False
+) -> Tensor:
     """The sum of the blocks' losses, float32 (float64 for float64 input), differentiable once.
 
     `hidden` [N, d], `weight` [U, d], `bias` [U]. Products run in autocast's dtype where it is on, else in that of
     `hidden`; scores, sums over blocks and the gradient of `weight` are float32 (float64). Rows of `hidden` outside
-    every block give no loss and no gradient.
+    every block give no loss and no gradient. `copied`: `weight` is a copy made for this call; its memory may take
+    the gradient (on a CPU the first touch of fresh memory costs more than the copy itself).
     """
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
     with torch.autocast(kind, enabled=False):
-        return _BlockLoss.apply(hidden, weight, bias, blocks, rule, dtype)
+        return _BlockLoss.apply(hidden, weight, bias, blocks, rule, dtype, copied)
 
 
 class _BlockLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, hidden, weight, bias, blocks, rule, dtype):
+    def forward(ctx, hidden, weight, bias, blocks, rule, dtype, copied):
         wide = torch.float64 if dtype == torch.float64 else torch.float32
         h, w, b = hidden.to(dtype), weight.to(dtype), bias.to(wide)
         loss = torch.zeros((), dtype=wide, device=hidden.device)
@@ -126,6 +130,7 @@ class _BlockLoss(torch.autograd.Function):
         grad_hidden = torch.zeros_like(h) if for_hidden else None
         grad_weight = None
         grad_bias = torch.zeros_like(b) if for_bias else None
+        reuse = copied and len(blocks) == 1 and w.dtype == wide  # the last product but one is the last to read W
         for block in blocks:
             if block.start == block.stop:
                 continue
@@ -137,7 +142,9 @@ class _BlockLoss(torch.autograd.Function):
             loss += part
             if for_hidden:
                 torch.mm(gradient, table, out=grad_hidden[block.start : block.stop])
-            if for_weight and columns is None:
+            if for_weight and columns is None and reuse:
+                grad_weight = torch.mm(gradient.T, rows, out=w)
+            elif for_weight and columns is None:
                 grad_weight = _product(gradient.T, rows, grad_weight, wide)
             elif for_weight:
                 grad_weight = torch.zeros_like(w, dtype=wide) if grad_weight is None else grad_weight
@@ -146,18 +153,30 @@ class _BlockLoss(torch.autograd.Function):
                 grad_bias += sums if columns is None else torch.zeros_like(b).index_copy_(0, columns, sums)
         if for_weight and grad_weight is None:
             grad_weight = torch.zeros_like(w, dtype=wide)
-        ctx.save_for_backward(
-            *(
-                gradient if gradient is None else gradient.to(given.dtype)
-                for gradient, given in ((grad_hidden, hidden), (grad_weight, weight), (grad_bias, bias))
-            )
-        )
+        ctx.gradients = [
+            gradient if gradient is None else gradient.to(given.dtype)
+            for gradient, given in ((grad_hidden, hidden), (grad_weight, weight), (grad_bias, bias))
+        ]
         return loss
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, scale):
-        return *(None if saved is None else saved * scale for saved in ctx.saved_tensors), None, None, None
+        if _graph_is_kept():  # another backward pass may follow
+            return *(None if gradient is None else gradient * scale for gradient in ctx.gradients), *(None,) * 4
+        gradients, ctx.gradients = ctx.gradients, None
+        return *(None if gradient is None else gradient.mul_(scale) for gradient in gradients), *(None,) * 4
+
+
+def _graph_is_kept() -> bool:
+    """Whether this backward pass was asked to `retain_graph`; True where torch does not tell."""
+    tell = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", None)
+    return True if tell is None else tell()
+
+
+def _add(logits: Tensor, bias: Tensor) -> Tensor:
+    """logits + bias in the dtype of `bias`, in the memory of the logits where that fits."""
+    return logits.add_(bias) if logits.dtype == bias.dtype else logits.to(bias.dtype).add_(bias)
 
 
 def _product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -> Tensor:

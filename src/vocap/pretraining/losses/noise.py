@@ -59,7 +59,8 @@ class NoiseLoss(Loss):
         ]
         wide = torch.float64 if hidden.dtype == torch.float64 else torch.float32
         rule = self.rule(union, counts, wide)
-        loss = block_loss(hidden, self.gather(weight, union), bias.index_select(0, union), blocks, rule)
+        rows = self.gather(weight, union)
+        loss = block_loss(hidden, rows, bias.index_select(0, union), blocks, rule, copied=True)
         return LossOutput(loss, len(targets), float(len(union)))
 
 

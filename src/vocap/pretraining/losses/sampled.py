@@ -41,7 +41,8 @@ class CandidateLoss(Loss):
                 b = min(stop, a + step)
                 blocks.append(Block(a, b, places[a - start : b - start], local))
         rule = fastest_softmax_rule(hidden.device.type)
-        loss = block_loss(hidden, self.gather(weight, union), bias.index_select(0, union), blocks, rule)
+        rows = self.gather(weight, union)
+        loss = block_loss(hidden, rows, bias.index_select(0, union), blocks, rule, copied=True)
         return LossOutput(loss, count, sum(len(columns) for columns in chosen) / groups)
 
     def drawn_uniformly(self, count: int) -> Tensor:

@@ -1,0 +1,230 @@
+"""Whether each loss learns: one small model by every loss, judged by the exact loss and ranks on held-out text.
+
+    python benchmarks/learning.py prepare --text FOLDER --out FOLDER [--vocabulary 50000]   tokenizer and blocks
+    python benchmarks/learning.py train --out FOLDER [--seeds 3] [--steps 300] [...]        models, one by one
+    python benchmarks/learning.py table --out FOLDER                                        what they reached
+
+FOLDER of --text holds {language}.txt, plain or packed. `train` makes every loss with equal steps, seed by seed,
+then with equal time: as many steps as take as long as the full softmax took for that seed, with their own
+schedule. It can be stopped at any time (--limit): runs that are there are not made again. Time is CPU time of one
+thread, validation apart, so that a busy machine does not count; refreshing the index does. Losses that draw words
+draw as many as make k-NN's mean |V'|.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from vocap.corpora.commands import sample
+from vocap.pretraining.commands import tokenize
+from vocap.pretraining.data import Data, load_data
+from vocap.pretraining.settings import Recipe
+from vocap.pretraining.stopping import StopRequest
+from vocap.pretraining.training import Training
+from vocap.tokenizers.commands import joint
+
+CHARACTERS = 1_000_000  # of a language, to train on
+MIXED = 300_000  # of them for the tokenizer
+LENGTH = 128
+
+
+def prepare(text: Path, out: Path, vocabulary: int) -> None:
+    """Write `out`/text, `out`/tokenizer (JOINT, T = `vocabulary`) and `out`/tokens/{language}."""
+    files = {path.name.split(".")[0]: path for path in sorted(text.glob("*.txt*"))}
+    mix = out / "mix.txt"
+    for language, path in files.items():
+        folder = out / "text" / language
+        folder.mkdir(parents=True, exist_ok=True)
+        names = [f"--{name}={folder / name}" for name in ("train", "heldout", "stats")]
+        limit = f"--max-characters={CHARACTERS}"
+        sample.main([str(path), f"--language={language}", limit, *names], standalone_mode=False)
+    with open(mix, "w", encoding="utf-8") as file:
+        for language in files:
+            lines, held = (out / "text" / language / "train").read_text("utf-8").splitlines(keepends=True), 0
+            for line in lines:
+                file.write(line)
+                held += len(line)
+                if held > MIXED:
+                    break
+    tokenizer = out / "tokenizer"
+    words = [f"--mix={mix}", f"--total={vocabulary}", "--engine=sentencepiece", f"--output={tokenizer}"]
+    joint.main(words, standalone_mode=False)
+    for language in files:
+        folder = out / "text" / language
+        tokenize.main(
+            [
+                str(folder / "train"),
+                f"--tokenizer={tokenizer / 'sentencepiece.model'}",
+                f"--language={language}",
+                f"--heldout={folder / 'heldout'}",
+                f"--length={LENGTH}",
+                f"--output={out / 'tokens' / language}",
+            ],
+            standalone_mode=False,
+        )
+
+
+class Watch:
+    """Stands between a training and its validation: keeps the lines of metrics, with the CPU time to each."""
+
+    def __init__(self, training: Training) -> None:
+        self.validation, training.validation = training.validation, self
+        self.rows: list[dict] = []
+        self.began, self.validating = time.process_time(), 0.0
+
+    def measure(self, *arguments) -> dict:
+        began = time.process_time()
+        scores = self.validation.measure(*arguments)
+        self.validating += time.process_time() - began
+        return scores
+
+    def add(self, row: dict) -> None:
+        cpu_s = time.process_time() - self.began - self.validating
+        self.rows.append({name: row[name] for name in row if name != "languages"} | {"cpu_s": cpu_s})
+
+
+def train(arguments) -> None:
+    """Every loss for every seed: first with equal steps, then with equal time."""
+    out, began = arguments.out, time.perf_counter()
+    torch.set_num_threads(1)
+    languages = sorted(path.parent.name for path in (out / "tokens").glob("*/description.json"))
+    data = load_data(out / "tokens", languages, out / "tokenizer", 0.7, "lines")
+    (out / "runs").mkdir(exist_ok=True)
+    for budget in ("steps", "time"):
+        for seed in range(1, arguments.seeds + 1):
+            for name in names():
+                if budget == "time" and name == "full":
+                    continue
+                if time.perf_counter() - began > arguments.limit:
+                    return
+                path = out / "runs" / f"{seed} {budget} {name}.json"
+                if path.exists():
+                    continue
+                run = train_one(data, name, budget, seed, arguments)
+                path.write_text(json.dumps(run) + "\n", encoding="utf-8")
+                last = run["rows"][-1]
+                print(
+                    f"seed {seed}, equal {budget:5}  {name:22} {last['step']:5} steps {last['cpu_s']:6.1f} CPU s"
+                    f"  |V'| {last['candidates']:6.0f}  {last['exact_loss']:.3f} nats"
+                    f"  {last['bits_per_byte']:.4f} bits per byte  accuracy {last['accuracy']:.4f}"
+                    f"  MRR {last['mrr']:.4f}",
+                    flush=True,
+                )
+
+
+def losses(words: int = 0) -> dict[str, dict]:
+    """The settings of every loss by name; `words` is k-NN's mean |V'|, which the others get too."""
+    knn = {"kind": "knn", "k": 50, "every": 50, "refresh": "lazy"}
+    return {
+        "full": {"kind": "full"},
+        "k-NN": knn,
+        "target sampling": {"kind": "target", "tau": words},
+        "NCE": {"kind": "nce", "negatives": words},
+        "NEG": {"kind": "neg", "negatives": words},
+        "uniform": {"kind": "uniform", "negatives": words},
+        "k-NN + uniform": {**knn, "k": 25, "uniform": words // 2},
+        "k-NN, full finish": {**knn, "finish": 0.1},
+    }
+
+
+def names() -> Sequence[str]:
+    return losses().keys()
+
+
+def train_one(data: Data, name: str, budget: str, seed: int, arguments) -> dict:
+    runs = arguments.out / "runs"
+    steps = arguments.steps
+    if budget == "time":
+        full, own = (last_row(runs / f"{seed} steps {which}.json") for which in ("full", name))
+        steps = max(1, round(steps * full["cpu_s"] / own["cpu_s"]))
+    knn = runs / f"{seed} steps k-NN.json"
+    words = round(last_row(knn)["candidates"]) if knn.exists() else 0
+    recipe = Recipe(
+        loss=losses(words)[name],
+        shape={
+            "layers": 2,
+            "hidden": arguments.hidden,
+            "heads": arguments.hidden // 32,
+            "intermediate": 4 * arguments.hidden,
+            "positions": LENGTH,
+        },
+        steps=steps,
+        batch=arguments.batch,
+        micro_batch=arguments.batch,
+        learning_rate=arguments.learning_rate,
+        warmup=steps // 10,
+        log_every=math.ceil(steps / 2),
+        checkpoint_every=steps,
+        heldout_blocks=arguments.heldout_blocks,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        training = Training(recipe, seed, data, Path(folder), torch.device("cpu"))
+        watch = Watch(training)
+        training.run(StopRequest(), watch, export=lambda step: None)
+    return {"settings": recipe.model_dump(mode="json"), "rows": watch.rows}
+
+
+def last_row(path: Path) -> dict:
+    return json.loads(path.read_text("utf-8"))["rows"][-1]
+
+
+def table(out: Path) -> None:
+    """Two Markdown tables: after equal steps, after equal time; mean and standard deviation over the seeds."""
+    runs = [(*path.stem.split(" ", 2), last_row(path)) for path in sorted((out / "runs").glob("*.json"))]
+    for budget in ("steps", "time"):
+        print(
+            f"\nequal {budget}\n\n| loss | seeds | |V'| | steps | CPU s | nats | bits per byte | accuracy | MRR |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|")
+        for name in names():
+            wanted = (budget, name) if name != "full" else ("steps", name)
+            rows = [row for _, kind, loss, row in runs if (kind, loss) == wanted]
+            if rows:
+                print(f"| {name} | {len(rows)} | " + " | ".join(cells(rows)) + " |")
+
+
+def cells(rows: Sequence[dict]) -> list[str]:
+    def cell(key: str, digits: int, spread: bool = True) -> str:
+        values = [row[key] for row in rows]
+        mean = f"{statistics.mean(values):,.{digits}f}"
+        return f"{mean} ± {statistics.stdev(values):.{digits}f}" if spread and len(values) > 1 else mean
+
+    return [
+        *(cell(key, 0, spread=False) for key in ("candidates", "step", "cpu_s")),
+        *(cell("exact_loss", 2), cell("bits_per_byte", 3), cell("accuracy", 4), cell("mrr", 4)),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["prepare", "train", "table"])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--text", type=Path)
+    parser.add_argument("--vocabulary", type=int, default=50_000)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--batch", type=int, default=8, help=f"blocks of {LENGTH} tokens in a step")
+    parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--learning-rate", type=float, default=2e-3)
+    parser.add_argument("--heldout-blocks", type=int, default=8, help="of each language")
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds after which no other run begins")
+    arguments = parser.parse_args()
+    if arguments.what == "prepare":
+        if arguments.text is None:
+            parser.error("prepare needs --text")
+        prepare(arguments.text, arguments.out, arguments.vocabulary)
+    elif arguments.what == "train":
+        train(arguments)
+    else:
+        table(arguments.out)
+
+
+if __name__ == "__main__":
+    main()
