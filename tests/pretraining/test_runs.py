@@ -93,6 +93,8 @@ def test_metrics_have_what_the_contract_names(finished):
         ):
             assert isinstance(row[name], float), name
         assert set(row["languages"]) == {"de", "ja", "ru"}
+    modes = {path.stat().st_mode for path in (finished / "model").iterdir()}
+    assert modes == {(finished / "metrics.jsonl").stat().st_mode}
     assert rows[-1]["exact_loss"] < rows[0]["exact_loss"]
     assert 5 < rows[0]["candidates"] < 395
 

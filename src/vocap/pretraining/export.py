@@ -1,5 +1,6 @@
 """A trained model with its tokenizer, as a folder that Hugging Face's Auto classes load."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -29,3 +30,7 @@ def export_model(model: MaskedLanguageModel, tokenizer: Path, output: Path) -> N
         for file in sorted(tokenizer.iterdir()):
             if file.is_file():
                 shutil.copyfile(file, directory / file.name)
+        mask = os.umask(0)
+        os.umask(mask)
+        for file in directory.iterdir():
+            file.chmod(0o666 & ~mask)  # safetensors writes files that only their owner may read
