@@ -152,6 +152,16 @@ def test_a_model_with_rules_of_its_own(tmp_path):
     )
 
 
+def test_a_model_whose_rules_put_in_line_feeds(tmp_path):
+    rules = tmp_path / "rules.tsv"
+    rules.write_text("7C\tA\n")
+    encoder = encoder_of(train_model(normalization_rule_tsv=str(rules)))
+    assert encoder.processor.normalize("ab|cd") == "\u2581ab\ncd"
+    lines = made_text("latin", 90, seed=3)
+    lines[40] = "qz|zq known | words"
+    assert_counts(encoder, lines, block=30)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(alphabet="abei \u2581\u3000\t\0é漢ωx\u0301", max_size=40), max_size=12))
 def test_any_text(lines):

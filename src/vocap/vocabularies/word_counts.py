@@ -102,11 +102,12 @@ class WordCounter:
         """Count the words of lines, and encode those lines whose words are not enough."""
         from vocap.vocabularies.ladder.trie import count_lines, segment_words
 
-        table, before = self.words, self.words.known
-        words, ends = table.number(self.encoder.processor.normalize(lines))
-        if len(ends) != len(lines):  # a normaliser that puts in line feeds
+        normalised = self.encoder.processor.normalize(lines)
+        if any("\n" in line for line in normalised):  # a normaliser that puts in line feeds, which end lines below
             _add_encoded(self.encoder, lines, self.counts)
             return
+        table, before = self.words, self.words.known
+        words, ends = table.number(normalised)
         first, tokens, cost, reach = segment_words(
             table.store,
             table.bounds,
