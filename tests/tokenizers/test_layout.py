@@ -98,6 +98,7 @@ def test_a_model_of_another_type_is_refused():
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["x y"]}, "holds a space"),
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["x", "x"]}, "stands 2 times"),
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["<s>"]}, "special token"),
+        ({"kind": "joint", "total": 100, "user_defined_symbols": ["x" * n for n in range(1, 66)]}, "begin each"),
         ({"kind": "joint", "total": 100, "byte_fallback": "yes"}, "byte_fallback"),
         ({"kind": "mono", "language": "ka"}, "size"),
         ({"kind": "file"}, "path"),

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from vocap.allocation import META, SPECIALS
+from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
 
 Scores = Literal["mixture", "max", "viterbi", "em"]
 
@@ -26,6 +27,8 @@ def check_symbols(symbols: list[str]) -> list[str]:
             raise ValueError(f"{symbol!r} is a special token of every tokenizer already; remove it here")
         if symbols.count(symbol) > 1:
             raise ValueError(f"the symbol {symbol!r} stands {symbols.count(symbol)} times; keep one")
+    if nested(symbols) > MAX_NESTED_SYMBOLS:
+        raise ValueError(f"more than {MAX_NESTED_SYMBOLS} of the symbols begin each other; leave some out")
     return symbols
 
 
