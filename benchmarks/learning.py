@@ -1,7 +1,7 @@
 """Whether each loss learns: one small model by every loss, judged by the exact loss and ranks on held-out text.
 
     python benchmarks/learning.py prepare --text FOLDER --out FOLDER [--vocabulary 50000]   tokenizer and blocks
-    python benchmarks/learning.py train --out FOLDER [--seeds 3] [--steps 300] [...]        models, one by one
+    python benchmarks/learning.py train --out FOLDER [--seeds 3] [--steps 1000] [...]        models, one by one
     python benchmarks/learning.py table --out FOLDER                                        what they reached
 
 FOLDER of --text holds {language}.txt, plain or packed. `train` makes every loss with equal steps, seed by seed,
@@ -121,7 +121,7 @@ def train(arguments) -> None:
 
 def losses(words: int = 0) -> dict[str, dict]:
     """The settings of every loss by name; `words` is k-NN's mean |V'|, which the others get too."""
-    knn = {"kind": "knn", "k": 50, "every": 50, "refresh": "lazy"}
+    knn = {"kind": "knn", "k": 50, "every": 200, "refresh": "lazy"}
     return {
         "full": {"kind": "full"},
         "k-NN": knn,
@@ -160,7 +160,7 @@ def train_one(data: Data, name: str, budget: str, seed: int, arguments) -> dict:
         micro_batch=arguments.batch,
         learning_rate=arguments.learning_rate,
         warmup=steps // 10,
-        log_every=math.ceil(steps / 2),
+        log_every=steps,
         checkpoint_every=steps,
         heldout_blocks=arguments.heldout_blocks,
     )
@@ -209,10 +209,10 @@ def main() -> None:
     parser.add_argument("--text", type=Path)
     parser.add_argument("--vocabulary", type=int, default=50_000)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--batch", type=int, default=8, help=f"blocks of {LENGTH} tokens in a step")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--batch", type=int, default=4, help=f"blocks of {LENGTH} tokens in a step")
     parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--learning-rate", type=float, default=2e-3)
+    parser.add_argument("--learning-rate", type=float, default=3e-3)
     parser.add_argument("--heldout-blocks", type=int, default=8, help="of each language")
     parser.add_argument("--limit", type=float, default=math.inf, help="seconds after which no other run begins")
     arguments = parser.parse_args()

@@ -71,7 +71,7 @@ def _cut_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Te
         from cut_cross_entropy import linear_cross_entropy as cut
     except ImportError:
         raise UsageError(
-            "kernel cce: the package cut_cross_entropy is not installed; see docs/pretraining.md, or take auto"
+            "kernel cce: cut_cross_entropy is not installed; take auto, or see docs/pretraining-losses.md"
         ) from None
     return cut(hidden, weight, targets, bias=bias, reduction="sum", impl="cce_kahan_full_c").float()
 
