@@ -136,7 +136,7 @@ import os, sys, torch
 from torch import distributed
 from tests.pretraining.test_index import WORDS, expected, weights
 from vocap.pretraining.index import NeighbourIndex
-from vocap.pretraining.losses import Target, build_loss
+from vocap.pretraining.losses import Knn, Target, build_loss
 
 rank = int(sys.argv[1])
 distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
@@ -152,12 +152,19 @@ lazy.start(0, weights(0))
 mine = WORDS[[1, 4, 20]] if rank else WORDS[:0]
 found = lazy.neighbours(mine, weights(0))
 assert torch.equal(found, expected(weights(0), 6)[[1, 4, 20] if rank else []].reshape(-1, 6))
+grouped = build_loss(Knn(k=6, refresh="lazy", group=2), 300, [0, 7, 9, 299])  # two groups here, four there
+grouped.start(0, weights(0))
+mine = WORDS[3:7] if rank else WORDS[10:17]
+table = weights(0).requires_grad_()
+grouped(torch.ones(len(mine), table.shape[1]), table, torch.zeros(300), mine)
+both = WORDS[[3, 4, 5, 6, 10, 11, 12, 13, 14, 15, 16]]
+assert torch.equal(grouped.index.table[both].long(), expected(weights(0), 6)[[3, 4, 5, 6, *range(10, 17)]])
 target = build_loss(Target(tau=5), 300, [0, 7, 9, 299])
 first = target.candidates(torch.tensor([[4], [5, 6]][rank]), None).tolist()
 second = target.candidates(torch.tensor([[8, 10], [11]][rank]), None).tolist()
 assert first == [4, 5, 6], first
 assert len(second) == 5 and {8, 10, 11} < set(second) <= {4, 5, 6, 8, 10, 11}, second
-for state in (index, rolling, lazy, target):
+for state in (index, rolling, lazy, grouped, target):
     for value in state.state_dict().values():
         both = [torch.empty_like(value) for _ in range(2)]
         distributed.all_gather(both, value)

@@ -109,13 +109,21 @@ class NeighbourIndex:
     def neighbours(self, targets: Tensor, weight: Tensor) -> Tensor:
         """I_k(w), int64 [n, k], ordered by (score descending, id ascending), of distinct `targets` [n] in C.
 
-        In lazy mode a collective call: stale words of all ranks are built together.
+        In lazy mode a collective call, as `prepare` is.
         """
+        self.prepare(targets, weight)
+        return self.known(targets)
+
+    def prepare(self, targets: Tensor, weight: Tensor) -> None:
+        """Build what is stale of distinct `targets` [n] of all ranks together: in lazy mode a collective call."""
         if self.refresh == "lazy":
             since = self.step - self.step % self.every
             stale = torch.unique(gather_ids(targets[self.built[targets] < since]))
             if len(stale):
                 self._build(stale, weight)
+
+    def known(self, targets: Tensor) -> Tensor:
+        """As `neighbours`, of targets that `prepare` was given."""
         return self.table[targets].long()
 
     def _build(self, rows: Tensor, weight: Tensor) -> None:

@@ -77,8 +77,14 @@ class KnnSampling(CandidateLoss):
         super().start(step, weight)
         return self.index.start(step, weight.detach())
 
+    def __call__(self, hidden, weight, bias, targets):
+        if self.group:  # ranks may have different numbers of groups, yet must ask for neighbours equally often
+            self.index.prepare(torch.unique(targets), weight.detach())
+        return super().__call__(hidden, weight, bias, targets)
+
     def candidates(self, targets, weight):
-        words = [targets, self.index.neighbours(targets, weight).flatten()]
+        near = self.index.known(targets) if self.group else self.index.neighbours(targets, weight)
+        words = [targets, near.flatten()]
         if self.uniform:
             words.append(self.drawn_uniformly(self.uniform))
         return distinct(torch.cat(words), self.vocabulary)
