@@ -3,7 +3,9 @@
 import json
 import multiprocessing
 import os
+import socket
 import sys
+import time
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -30,7 +32,7 @@ def start(arguments: list[str], out: Path, log: Path | None = None, **environmen
     return process
 
 
-def finish(process: ForkServerProcess, timeout: float = 120) -> int:
+def finish(process: ForkServerProcess, timeout: float = 300) -> int:
     """The exit status; -9 of a killed one."""
     process.join(timeout)
     if process.is_alive():
@@ -59,6 +61,22 @@ def newest(out: Path) -> int:
     """The step of the last checkpoint; 0 where there is none."""
     names = (path.name for path in (out / "checkpoints").glob("step-*")) if out.exists() else ()
     return max((int(name.removeprefix("step-")) for name in names), default=0)
+
+
+def wait_for_step(process: ForkServerProcess, out: Path, step: int, seconds: float = 300) -> None:
+    """Until a checkpoint of this step or a later one is there; fails if the process ends before that."""
+    end = time.monotonic() + seconds
+    while newest(out) < step:
+        assert process.is_alive(), f"ended with status {process.exitcode} before step {step}"
+        assert time.monotonic() < end, f"no step {step} within {seconds} s"
+        time.sleep(0.01)
+
+
+def free_port() -> int:
+    """A port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> None:

@@ -2,14 +2,13 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
 
 from tests.pretraining.made import RECIPE, make_run
-from tests.pretraining.processes import finish, newest, pretrain, results, start, start_gradients
+from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +21,8 @@ def variables(rank: int, port: int) -> dict[str, str]:
     return {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
-def start_ranks(arguments: list[str], out: Path, port: int) -> list:
+def start_ranks(arguments: list[str], out: Path) -> list:
+    port = free_port()
     logs = [out.with_name(f"rank-{rank}.log") for rank in range(2)]
     return [start(arguments, out, log, **variables(rank, port)) for rank, log in enumerate(logs)]
 
@@ -37,7 +37,7 @@ def test_two_processes_have_the_gradients_of_one(arguments, tmp_path, loss):
     options = dict(zip(arguments[::2], arguments[1::2], strict=True))
     made = {"tokens": options["--tokens"], "tokenizer": options["--tokenizer"]}
     made["recipe"] = {**RECIPE, "loss": loss, "batch": 8, "micro_batch": 2}
-    port = 29400 + len(str(loss))
+    port = free_port()
     processes = [start_gradients(made, tmp_path / "alone")]
     processes += [start_gradients(made, tmp_path / f"rank-{rank}", **variables(rank, port)) for rank in range(2)]
     assert [finish(process) for process in processes] == [0, 0, 0]
@@ -53,7 +53,7 @@ def test_two_processes_train_what_one_does(arguments, tmp_path):
     """Exact losses within 1e-4 nats after twelve steps."""
     alone, out = tmp_path / "alone", tmp_path / "run"
     assert pretrain(arguments, alone)[0] == 0
-    ranks = start_ranks(arguments, out, 29517)
+    ranks = start_ranks(arguments, out)
     assert [finish(process) for process in ranks] == [0, 0], (tmp_path / "rank-1.log").read_text("utf-8")
     for one, other in zip(results(out)[1], results(alone)[1], strict=True):
         assert one["tokens"] == other["tokens"]
@@ -62,7 +62,7 @@ def test_two_processes_train_what_one_does(arguments, tmp_path):
 
 def test_a_batch_that_cannot_be_shared_evenly_is_refused(arguments, tmp_path):
     uneven = [word.replace('"micro_batch": 4', '"micro_batch": 8') for word in arguments]
-    ranks = start_ranks(uneven, tmp_path / "run", 29518)
+    ranks = start_ranks(uneven, tmp_path / "run")
     assert [finish(process) for process in ranks] == [2, 2]
     assert "1 micro-batches of 8, which 2 processes cannot share" in (tmp_path / "rank-0.log").read_text("utf-8")
 
@@ -70,20 +70,17 @@ def test_a_batch_that_cannot_be_shared_evenly_is_refused(arguments, tmp_path):
 @pytest.mark.parametrize("dying", [0, 1])
 def test_a_rank_that_dies_ends_the_run(arguments, tmp_path, dying):
     out = tmp_path / "run"
-    ranks = start_ranks(arguments, out, 29530 + dying)
-    while newest(out) < 1:
-        time.sleep(0.01)
-        assert all(process.is_alive() for process in ranks)
+    ranks = start_ranks(arguments, out)
+    wait_for_step(ranks[0], out, 1)
     os.kill(ranks[dying].pid, signal.SIGKILL)
-    assert finish(ranks[1 - dying], timeout=60) == 1
+    assert finish(ranks[1 - dying]) == 1
     said = (tmp_path / f"rank-{1 - dying}.log").read_text("utf-8")
     assert "another process of this run is gone" in said and "Traceback" not in said
 
 
 def test_a_stop_request_to_one_rank_stops_all(arguments, tmp_path):
     out = tmp_path / "run"
-    ranks = start_ranks(arguments, out, 29541)
-    while newest(out) < 1:
-        time.sleep(0.01)
+    ranks = start_ranks(arguments, out)
+    wait_for_step(ranks[0], out, 1)
     os.kill(ranks[1].pid, signal.SIGURG)
     assert [finish(process) for process in ranks] == [75, 75]
