@@ -86,7 +86,7 @@ rule tokenize:
         "../envs/tokenizers.yaml"
     resources:
         mem_mb=memory(700),
-        runtime=minutes(60, 1),
+        runtime=minutes(60, 0.05),
     params:
         arguments=tokenize_arguments,
         files=pretraining_files,
