@@ -4,6 +4,9 @@ VOCAP_KILLS=20 pytest -n 0 tests/pretraining/test_interruptions.py -k random
 kills as many times at random moments; a few unless told.
 """
 
+import contextlib
+import itertools
+import json
 import os
 import random
 import shutil
@@ -12,9 +15,11 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.pretraining.made import make_run
-from tests.pretraining.processes import finish, newest, pretrain, results, start
+from tests.pretraining.processes import finish, newest, pretrain, results, start, wait_for_step
+from vocap.pretraining import checkpoints
 
 KILLS = int(os.environ.get("VOCAP_KILLS", 3))
 
@@ -51,7 +56,7 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(arguments, 
         out = tmp_path / f"run-{runs}"
         while not (out / "metrics.jsonl").exists():
             process = start(arguments, out)
-            process.join(moments.uniform(0.1, 0.9) * seconds if kills < KILLS else 120)
+            process.join(moments.uniform(0.1, 0.9) * seconds if kills < KILLS else 300)
             if process.is_alive():
                 os.kill(process.pid, signal.SIGKILL)
                 kills += 1
@@ -68,8 +73,7 @@ def test_a_run_in_two_parts_is_the_whole_run(arguments, undisturbed, tmp_path):
     for number in (signal.SIGURG, signal.SIGTERM, signal.SIGINT):
         process = start(arguments, out)
         seen = newest(out)
-        while process.is_alive() and newest(out) <= seen + 1:
-            time.sleep(0.01)
+        wait_for_step(process, out, seen + 2)
         os.kill(process.pid, number)
         assert finish(process) == 75
         said = out.with_name("run.log").read_text("utf-8").splitlines()[-1]
@@ -82,8 +86,7 @@ def test_a_run_in_two_parts_is_the_whole_run(arguments, undisturbed, tmp_path):
 def test_two_runs_of_one_folder_exclude_each_other(arguments, tmp_path):
     out = tmp_path / "run"
     first = start(arguments, out)
-    while newest(out) < 1:
-        time.sleep(0.01)
+    wait_for_step(first, out, 1)
     os.kill(first.pid, signal.SIGSTOP)
     try:
         second = start(arguments, out, tmp_path / "second.log")
@@ -95,11 +98,47 @@ def test_two_runs_of_one_folder_exclude_each_other(arguments, tmp_path):
     assert finish(first) == 0
 
 
+def test_a_model_is_exported_before_the_checkpoint_that_passes_its_step(arguments, tmp_path):
+    """Else a kill between the two would lose it: what goes on from a checkpoint exports later steps only."""
+    out = tmp_path / "run"
+    settings = arguments.index("--settings-json") + 1
+    words = list(arguments)
+    words[settings] = json.dumps(json.loads(words[settings]) | {"export_steps": list(range(1, 13))})
+    process = start(words, out)
+    while process.is_alive():
+        for step in range(1, newest(out) + 1):
+            assert (out / f"model-{step}" / "model.safetensors").exists(), step
+        time.sleep(0.005)
+    assert finish(process) == 0
+
+
+@pytest.mark.parametrize("last", range(5))
+def test_a_kill_while_checkpoints_are_removed_leaves_the_last_or_none(tmp_path, monkeypatch, last):
+    """Ended at each removal of a folder, with a file of it gone; or at none of them."""
+    for step in (3, 4):
+        checkpoints.save(tmp_path, step, {"model": {"weight": torch.zeros(2)}}, {})
+    removals = itertools.count()
+
+    def remove(folder, **options):
+        if next(removals) == last:
+            (folder / "state.json").unlink(missing_ok=True)
+            raise KeyboardInterrupt
+        rmtree(folder, **options)
+
+    rmtree = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", remove)
+    with contextlib.suppress(KeyboardInterrupt):
+        checkpoints.remove_all(tmp_path)
+    monkeypatch.undo()
+    checkpoints.clean(tmp_path)
+    found = checkpoints.latest(tmp_path)
+    assert found is None if last >= 3 else found["step"] == 4
+
+
 def stopped(arguments: list[str], out: Path) -> None:
     """Leave the checkpoints of a run that was stopped after two steps or more."""
     process = start(arguments, out)
-    while newest(out) < 2:
-        time.sleep(0.01)
+    wait_for_step(process, out, 2)
     os.kill(process.pid, signal.SIGTERM)
     assert finish(process) == 75
 

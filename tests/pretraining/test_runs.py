@@ -185,11 +185,13 @@ def test_one_step_without_a_finite_gradient_is_passed_over(made, tmp_path):
     import vocap.pretraining.training as training
 
     seen: list[torch.Tensor] = []
+    losses: list[tuple[float, float]] = []
 
     class Poisoned(training.Training):
         def gradients(self, batches, step, masked):
             nats = super().gradients(batches, step, masked)
             seen.append(self.model.decoder_bias.detach().clone())
+            losses.append((nats, masked))
             if step == 5:
                 self.model.decoder_bias.grad[7] = math.inf
             return nats
@@ -205,7 +207,10 @@ def test_one_step_without_a_finite_gradient_is_passed_over(made, tmp_path):
         run.Training = original
     assert [bool((one != other).any()) for one, other in itertools.pairwise(seen)].count(False) == 1
     assert (seen[5] == seen[6]).all()
-    assert results(tmp_path / "run")[1][-1]["skipped"] == 1
+    rows = results(tmp_path / "run")[1]
+    assert [row["skipped"] for row in rows] == [0, 1, 1]
+    nats, masked = (sum(values) for values in zip(*(losses[step] for step in (4, 6, 7)), strict=True))
+    assert rows[1]["loss"] == pytest.approx(nats / masked)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +222,7 @@ def test_one_step_without_a_finite_gradient_is_passed_over(made, tmp_path):
         ('{"loss": {"kind": "knn", "k": "many"}}', "loss.k: "),
         ('{"stps": 3}', "stps"),
         ('{"warmup": 9, "steps": 9}', "warmup 9 leaves none of 9 steps"),
+        ('{"lazy": true, "row_gradients": true, "loss": {"kind": "knn", "finish": 0.1}}', "lazy has no finish"),
     ],
 )
 def test_settings_that_cannot_be_used(made, tmp_path, text, says):

@@ -17,6 +17,7 @@ from tests.pretraining.made import make_lines, make_tokenizer, processor, write_
 from vocap.corpora.records import Layout
 from vocap.errors import VocapError
 from vocap.pretraining.blocks import open_language
+from vocap.pretraining.locking import locked
 from vocap.pretraining.packing import Packer
 from vocap.pretraining.tokenizing import file_sha256, tokenize_language
 
@@ -133,6 +134,30 @@ def test_another_text_is_not_gone_on_with(tokenizer, tmp_path):
     fresh = tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "fresh", 64)
     assert told == fresh
     assert contents(tmp_path / "de") == contents(tmp_path / "fresh")
+
+
+def test_two_writers_of_one_folder_exclude_each_other(tokenizer, tmp_path):
+    train = write_lines(tmp_path / "train.txt", make_lines("de", 30))
+    heldout = write_lines(tmp_path / "heldout.txt", [])
+    model = tokenizer / "sentencepiece.model"
+    with locked(tmp_path / "de" / ".lock"), pytest.raises(VocapError, match="another run writes here"):
+        tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
+    assert {path.name for path in (tmp_path / "de").iterdir()} == {".lock"}
+    tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
+
+
+def test_heldout_lines_of_the_user(tokenizer, tmp_path):
+    lines = make_lines("de", 40)
+    train = write_lines(tmp_path / "train.txt", lines[3:])
+    heldout = tmp_path / "heldout.txt"
+    heldout.write_text("\n".join(lines[:3]), "utf-8")  # without an end of the last line
+    model = tokenizer / "sentencepiece.model"
+    told = tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
+    assert told["heldout"]["lines"] == 3
+    assert told["heldout"]["bytes"] == sum(len(line.encode()) for line in lines[:3])
+    heldout.write_bytes(b"gut\nschlecht \xff\n")
+    with pytest.raises(VocapError, match=r"heldout\.txt:2: not UTF-8"):
+        tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
 
 
 def test_a_language_without_text_gives_no_blocks(tokenizer, tmp_path):

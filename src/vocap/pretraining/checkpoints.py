@@ -5,14 +5,12 @@
 pickled. `lock` is held by the run that writes here.
 """
 
-import fcntl
 import json
 import logging
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +27,6 @@ KEPT = 2
 STATE = "state.json"
 FOLDER = re.compile(r"step-(\d+)")
 SEPARATOR = "/"  # between a parameter's number and the name of its state
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, which the system lets go of with the process. Raises VocapError where it is held."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            raise VocapError(
-                f"{folder}: another run writes here ({file.read().strip() or 'unknown'}); wait for its end, or "
-                "stop it"
-            ) from None
-        file.truncate(0)
-        file.write(f"{os.uname().nodename}, process {os.getpid()}\n")
-        file.flush()
-        yield
 
 
 def save(
@@ -81,6 +60,15 @@ def save(
         shutil.rmtree(folder / f"step-{older}")
 
 
+def remove_all(folder: Path) -> None:
+    """Remove every checkpoint, the last one last: a kill at any moment leaves it whole, or none at all."""
+    for step in steps(folder):
+        removed = folder / f".writing-{step}"
+        shutil.rmtree(removed, ignore_errors=True)
+        os.replace(folder / f"step-{step}", removed)
+        shutil.rmtree(removed)
+
+
 def _sync(path: Path) -> None:
     """Bring a file, or the entries of a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
@@ -97,7 +85,7 @@ def steps(folder: Path) -> list[int]:
 
 
 def clean(folder: Path) -> None:
-    """Remove what a killed run was writing."""
+    """Remove what a killed run was writing or removing."""
     for path in folder.glob(".writing-*"):
         shutil.rmtree(path)
 

@@ -21,6 +21,7 @@ from vocap.pretraining.capacity import check_memory
 from vocap.pretraining.data import EXPORT, Data, load_data
 from vocap.pretraining.distributed import choose_device, joined
 from vocap.pretraining.export import export_model
+from vocap.pretraining.locking import locked
 from vocap.pretraining.masking import special_ids
 from vocap.pretraining.metrics import FILE, Events
 from vocap.pretraining.model import parameter_count
@@ -74,7 +75,7 @@ def train(
         if rank() > 0:
             _train(recipe, seed, folders, data, device, stop, keep)
             return
-        with checkpoints.locked(folders.checkpoints):
+        with locked(folders.checkpoints / "lock"):
             checkpoints.clean(folders.checkpoints)
             _train(recipe, seed, folders, data, device, stop, keep)
 
@@ -130,9 +131,8 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
         facts = json.dumps(description(training, folders.tokenizer), indent=2, ensure_ascii=False)
         write_text(folders.output / DESCRIPTION, facts + "\n")
         if not keep:
-            for entry in folders.checkpoints.iterdir():
-                if entry.name != "lock":
-                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            checkpoints.remove_all(folders.checkpoints)
+            metrics.path.unlink()
 
 
 def description(training: Training, tokenizer: Path) -> dict[str, Any]:

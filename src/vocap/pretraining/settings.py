@@ -70,6 +70,8 @@ class Recipe(BaseModel):
             raise ValueError(f"export_steps has {late[0]}, but steps is {self.steps}")
         if self.lazy and not self.row_gradients:
             raise ValueError("lazy needs row_gradients: true")
+        if self.lazy and getattr(self.loss, "finish", 0):
+            raise ValueError("lazy has no finish: the full softmax moves every row; leave one of them out")
         if self.row_gradients and self.loss.kind == "full":
             raise ValueError("row_gradients needs a sampled loss; the full softmax has a gradient for every row")
         return self

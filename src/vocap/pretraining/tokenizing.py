@@ -13,6 +13,7 @@ from vocap.corpora.sampling import survey
 from vocap.errors import VocapError
 from vocap.files import replacing, write_text
 from vocap.pretraining.blocks import DESCRIPTION, FORMAT, BlockWriter
+from vocap.pretraining.locking import locked
 from vocap.pretraining.packing import UNK, Packer
 
 JOURNAL = "journal.json"
@@ -43,7 +44,7 @@ def tokenize_language(
     `model` is a SentencePiece model in the layout of `vocap.tokenizers`. Lines of `files` that are equal to a
     held-out line are left out and counted. Memory: one MiB of text and the held-out lines. A folder that an
     earlier call left unfinished, with the same files and settings, is gone on with, to the same bytes. Raises
-    VocapError for unusable input.
+    VocapError for unusable input, and where another call writes to `folder`.
     """
     from vocap.vocabularies.encoders import load_encoder
 
@@ -57,7 +58,7 @@ def tokenize_language(
             "joint or "
             "mono (mono takes any SentencePiece model)"
         )
-    held = Path(heldout).read_bytes().split(b"\n")[:-1] if os.path.getsize(heldout) else []
+    held = _heldout_lines(Path(heldout))
     made_of = {
         "format": FORMAT,
         "language": language,
@@ -66,13 +67,25 @@ def tokenize_language(
         "length": length,
         "heldout_sha256": file_sha256(heldout),
     }
-    (folder / DESCRIPTION).unlink(missing_ok=True)
-    run = _Run(folder, encoder, length, frozenset(held), made_of, files, layout)
-    train = run.encode(Corpus(files, layout), progress)
-    description = {**made_of, "train": train, "heldout": _write_heldout(folder, encoder, length, held)}
-    write_text(folder / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
-    (folder / JOURNAL).unlink(missing_ok=True)
-    return description
+    with locked(folder / ".lock"):
+        (folder / DESCRIPTION).unlink(missing_ok=True)
+        run = _Run(folder, encoder, length, frozenset(held), made_of, files, layout)
+        train = run.encode(Corpus(files, layout), progress)
+        description = {**made_of, "train": train, "heldout": _write_heldout(folder, encoder, length, held)}
+        write_text(folder / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+        (folder / JOURNAL).unlink(missing_ok=True)
+        return description
+
+
+def _heldout_lines(path: Path) -> list[bytes]:
+    """The lines of a text in UTF-8, the last with or without a line end."""
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, 1):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise VocapError(f"{path}:{number}: not UTF-8 ({error.reason}); make it with: vocap sample") from None
+    return lines if lines[-1] else lines[:-1]
 
 
 def _write_heldout(folder: Path, encoder, length: int, lines: Sequence[bytes]) -> dict[str, int]:

@@ -162,11 +162,11 @@ class Training:
                     if metrics is not None:
                         metrics.add(row)
                         events.add(row)
+                if progress.step in recipe.export_steps and rank() == 0:
+                    export(progress.step)  # before the checkpoint: what goes on from it exports later steps only
                 if stopping or last or progress.step % recipe.checkpoint_every == 0:
                     self.save()
                     saved = progress.step
-                if progress.step in recipe.export_steps and rank() == 0:
-                    export(progress.step)
                 if stopping and not last:
                     raise Stopped(
                         f"told to stop ({stop.name or 'another process was'}); a checkpoint of step {saved} is in "
@@ -189,10 +189,9 @@ class Training:
             group["lr"] = rate
         nats = self.gradients(batches, progress.step, masked)
         norm = clip_gradients(self.model.parameters(), recipe.clip)
-        self._update(nats, norm)
+        self._update(nats, masked, norm)
         progress.tokens += int(tokens)
         progress.recent_tokens += int(tokens)
-        progress.masked += int(masked)
         return nats / max(1.0, masked), bool(stopping)
 
     def gradients(self, batches: list[Batch], step: int, masked: float) -> float:
@@ -218,7 +217,7 @@ class Training:
         progress.calls += int(calls)
         return nats
 
-    def _update(self, nats: float, norm: torch.Tensor) -> None:
+    def _update(self, nats: float, masked: float, norm: torch.Tensor) -> None:
         """Move the weights, unless loss or gradient is no finite number: then the step is passed over."""
         progress = self.progress
         norm_value = norm.item()
@@ -226,6 +225,7 @@ class Training:
         if torch.isfinite(total).all():
             self.optimizer.step()
             progress.nats += nats
+            progress.masked += int(masked)
             progress.skipped_in_row = 0
         else:
             progress.skipped += 1
