@@ -43,6 +43,7 @@ def cluster(tmp_path_factory):
         except subprocess.CalledProcessError as error:
             if "another SLURM" in error.stderr:
                 pytest.skip(error.stderr.strip())
+            cluster.stop()
             raise AssertionError(error.stderr) from None
         yield cluster
         cluster.stop()
@@ -80,7 +81,7 @@ class Fault:
         """Start the clock; `done` says what was done to the cluster."""
         self.done, self.start = done, time.monotonic()
 
-    def is_over(self, run: Run, seen: str, seconds: float = 300) -> None:
+    def is_over(self, run: Run, seen: str, seconds: float = 600) -> None:
         """The run ends well and in time, with the results of the undisturbed run, byte for byte."""
         run.succeed(seconds)
         elapsed = time.monotonic() - self.start

@@ -36,9 +36,9 @@ exec {real} "$@"
 """
 
 
-def command(*words: str | Path, check: bool = True) -> str:
+def command(*words: str | Path, check: bool = True, seconds: float = 60) -> str:
     """What the command prints."""
-    return subprocess.run(words, check=check, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(words, check=check, capture_output=True, text=True, timeout=seconds).stdout
 
 
 def wait_until(condition: Callable[[], object], seconds: float, what: str) -> object:
@@ -76,13 +76,13 @@ class Cluster:
 
     def start(self) -> None:
         """Start what does not run: all of it, or what a test has ended."""
-        command(SCRIPT, "start", self.folder)
+        command(SCRIPT, "start", self.folder, seconds=300)
 
     def stop(self) -> None:
-        command(SCRIPT, "stop", self.folder)
+        command(SCRIPT, "stop", self.folder, seconds=120)
 
     def jobs(self, rule: str, folder: Path, wildcards: str = "") -> list[Job]:
-        """The jobs of a rule, also those that ended within five minutes, oldest first."""
+        """The jobs of a rule, also those that ended within the hour (MinJobAge), oldest first."""
         form = "%i|%T|%N|%k|%Z"
         lines = command("squeue", "--states=all", "--noheader", "--format", form, check=False).splitlines()
         found = []
@@ -93,7 +93,7 @@ class Cluster:
                 found.append(Job(job, state, node, comment, command("scontrol", "show", "job", job, check=False)))
         return sorted(found, key=lambda job: int(job.id))
 
-    def running(self, rule: str, folder: Path, wildcards: str = "", seconds: float = 120) -> Job:
+    def running(self, rule: str, folder: Path, wildcards: str = "", seconds: float = 300) -> Job:
         """Wait for the rule's job to run on a node."""
 
         def job():
@@ -199,7 +199,7 @@ class Run:
             self.kill()
             raise AssertionError(f"the run hangs:\n{self.text()[-3000:]}") from None
 
-    def succeed(self, seconds: float = 300) -> None:
+    def succeed(self, seconds: float = 600) -> None:
         assert self.wait(seconds) == 0, self.text()[-5000:]
 
     def kill(self) -> None:

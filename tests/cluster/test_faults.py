@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
@@ -31,7 +32,7 @@ def test_a_job_cancelled(cluster, runs, fault):
     job = cluster.running("ladder", runs.folder, "ru")
     fault.strikes("scancel of the running job")
     command("scancel", job.id)
-    wait_until(has_failed(cluster, runs, "CANCELLED"), 30, "cancelled")
+    wait_until(has_failed(cluster, runs, "CANCELLED"), 300, "cancelled")
     runs.release("ladder@ru")
     fault.is_over(run, "CANCELLED, submitted again, COMPLETED")
     assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
@@ -43,7 +44,7 @@ def test_a_job_killed_with_its_results_written(cluster, runs, fault):
     run = runs.start("allocation")
     job = cluster.running("ladder", runs.folder, "ru")
     points = [runs.folder / f"results/vocabularies/ru/points/{size}.tsv" for size in (50, 150, 300)]
-    wait_until(lambda: all(point.exists() for point in points), 60, "the points are written")
+    wait_until(lambda: all(point.exists() for point in points), 300, "the points are written")
     points[1].write_text("half")
     fault.strikes("kill -9 of all processes of the running job, one of its outputs cut to half")
     for process in cluster.processes(job.id):
@@ -60,7 +61,7 @@ def test_a_node_without_power(cluster, runs, fault):
     job = cluster.running("ladder", runs.folder, "ru")
     fault.strikes("kill -9 of a node's daemon and of all processes of its jobs; SLURM notices by itself")
     cluster.cut_power(job.node, [job.id])
-    wait_until(has_failed(cluster, runs, "NODE_FAIL"), 120, "SLURM misses the node")
+    wait_until(has_failed(cluster, runs, "NODE_FAIL"), 300, "SLURM misses the node")
     runs.release("ladder@ru")
     fault.is_over(run, "NODE_FAIL, submitted again, COMPLETED on the other node")
     again = cluster.jobs("ladder", runs.folder, "ru")[-1]
@@ -89,7 +90,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
     run = runs.start("allocation")
     job = cluster.running("ladder", runs.folder, "ru")
     fault.strikes("the job's mem_mb is too small")
-    wait_until(has_failed(cluster, runs, "FAILED", "OUT_OF_MEMORY"), 60, "over its memory")
+    wait_until(has_failed(cluster, runs, "FAILED", "OUT_OF_MEMORY"), 300, "over its memory")
     runs.release("ladder@ru")
     fault.is_over(run, "FAILED, submitted again with twice the memory")
     jobs = cluster.jobs("ladder", runs.folder, "ru")
@@ -108,7 +109,7 @@ def test_a_job_over_its_time(cluster, runs, fault):
     run = runs.start("allocation")
     cluster.running("ladder", runs.folder, "ru")
     fault.strikes("the job's runtime, 1 minute, is too short")
-    wait_until(has_failed(cluster, runs, "TIMEOUT"), 150, "over its time")
+    wait_until(has_failed(cluster, runs, "TIMEOUT"), 300, "over its time")
     runs.release("ladder@ru")
     fault.is_over(run, "TIMEOUT, submitted again with twice the time")
     jobs = cluster.jobs("ladder", runs.folder, "ru")
@@ -154,7 +155,7 @@ def test_snakemake_killed_and_started_again(cluster, runs, fault):
     assert job.id in {left.id for left in cluster.jobs("ladder", runs.folder, "ru") if left.state == "RUNNING"}
     assert runs.workflow.snakemake("--unlock").returncode == 0
     second = runs.start("allocation")
-    wait_until(has_failed(cluster, runs, "CANCELLED"), 60, "the job of the killed run is cancelled")
+    wait_until(has_failed(cluster, runs, "CANCELLED"), 300, "the job of the killed run is cancelled")
     runs.release("ladder@ru")
     fault.is_over(second, "the second run cancels the job that was left, and submits it again")
     assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
@@ -168,15 +169,15 @@ def test_two_copies_of_a_job_at_once(cluster, runs, fault):
     runs.hold("ladder@de.after")
     first = runs.start("allocation")
     cluster.running("ladder", runs.folder, "ru")
-    wait_until((runs.folder / "results/vocabularies/de/points/300.tsv").exists, 60, "the other has written")
+    wait_until((runs.folder / "results/vocabularies/de/points/300.tsv").exists, 300, "the other has written")
     fault.strikes("as above, but squeue fails as the second run begins: nothing is cancelled")
     first.kill()
     assert runs.workflow.snakemake("--unlock").returncode == 0
     runs.hold("no-status")
     second = runs.start("allocation")
-    wait_until(lambda: "may still be running" in second.text(), 60, "the run says that squeue failed")
+    wait_until(lambda: "may still be running" in second.text(), 300, "the run says that squeue failed")
     runs.release("no-status")
-    wait_until(lambda: cluster.states("ladder", runs.folder).count("RUNNING") == 4, 120, "two copies of each")
+    wait_until(lambda: cluster.states("ladder", runs.folder).count("RUNNING") == 4, 300, "two copies of each")
     runs.release("ladder@de.after")
     runs.release("ladder@ru")
     fault.is_over(second, "both copies run to their end and write the same files, each whole")
@@ -188,11 +189,14 @@ def test_a_full_disk(cluster, runs, fault):
     """The folder of one language is a file system of 16 KiB, until its job has failed."""
     small = runs.folder / "results/vocabularies/ru"
     small.mkdir(parents=True)
-    command("mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small)
+    try:
+        command("mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no file system may be mounted here: {error.stderr.strip()}")
     try:
         run = runs.start("allocation")
         fault.strikes("the folder that a job writes to is a full file system, enlarged once the job has failed")
-        wait_until(has_failed(cluster, runs, "FAILED"), 120, "no space left")
+        wait_until(has_failed(cluster, runs, "FAILED"), 300, "no space left")
         assert not list(small.glob("points/*.tsv"))
         command("mount", "-o", "remount,size=50m", small)
         fault.is_over(run, "FAILED with 'No space left on device', submitted again, COMPLETED")
@@ -208,7 +212,7 @@ def test_two_runs_in_one_folder(cluster, runs, fault):
     job = cluster.running("ladder", runs.folder, "ru")
     fault.strikes("a second Snakemake is started in the folder")
     second = runs.start("allocation")
-    assert second.wait(60) == 1
+    assert second.wait(180) == 1
     assert "LockException" in second.text()
     runs.release("ladder@ru")
     fault.is_over(first, "the second ends at once with LockException, the first goes on")

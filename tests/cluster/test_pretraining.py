@@ -54,7 +54,7 @@ def undisturbed(cluster, tokenized, tmp_path_factory):
     """What two processes on one node train, bytes by file; another number of processes sums otherwise."""
     runs = clone(tokenized, tmp_path_factory.mktemp("undisturbed"))
     place(runs, ONE_NODE)
-    runs.start("pretraining").succeed(300)
+    runs.start("pretraining").succeed()
     (job,) = cluster.jobs("pretrain", runs.folder)
     assert job.gpus == 2
     assert job.node.startswith("gpu")
@@ -81,7 +81,7 @@ def trained(runs: ClusterRuns) -> dict[str, bytes | list]:
     return {"losses": [(row["step"], row["loss"]) for row in rows], **files}
 
 
-def checkpointed(runs: ClusterRuns, seconds: float = 120) -> None:
+def checkpointed(runs: ClusterRuns, seconds: float = 300) -> None:
     wait_until(lambda: list(runs.folder.glob("results/pretraining/m/checkpoints/step-*")), seconds, "a checkpoint")
 
 
@@ -121,9 +121,9 @@ def test_a_job_preempted_goes_back_to_the_queue(cluster, runs, undisturbed):
     job = cluster.running("pretrain", runs.folder)
     checkpointed(runs)
     urgent = command("sbatch", "--parsable", "-p", "gpu", "-N2", "--gres=gpu:4", "--wrap", "sleep 5").strip()
-    wait_until(lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 60, "back in the queue")
+    wait_until(lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 180, "back in the queue")
     wait_until(
-        lambda: not command("squeue", "-h", "-j", urgent, "-t", "R,PD", check=False), 60, "the urgent job ends"
+        lambda: not command("squeue", "-h", "-j", urgent, "-t", "R,PD", check=False), 180, "the urgent job ends"
     )
     command("scontrol", "update", f"jobid={job.id}", "starttime=now")  # SLURM itself would wait two minutes
     run.succeed()
