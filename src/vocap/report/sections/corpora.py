@@ -6,7 +6,18 @@ from vocap.report.blocks import Block, Section, Text, not_run
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
 
-COUNTS = ("read", "kept", "train", "heldout", "empty", "overlong", "invalid_utf8", "duplicates", "bytes")
+COUNTS = (
+    "read",
+    "kept",
+    "train",
+    "heldout",
+    "empty",
+    "overlong",
+    "invalid_utf8",
+    "duplicates",
+    "left_out",
+    "bytes",
+)
 
 
 def section(results: Results) -> Section:
@@ -58,6 +69,7 @@ def _table(results: Results) -> Table:
         Column("overlong", "Overlong", "number"),
         Column("invalid_utf8", "Not UTF-8", "number"),
         Column("duplicates", "Duplicates", "number"),
+        Column("left_out", "No room", "number"),
         Column("bytes", "Bytes", "number"),
         Column("n", "n", "number"),
         Column("n_source", "n from"),
@@ -65,8 +77,9 @@ def _table(results: Results) -> Table:
     ]
     caption = (
         "Counts of lines, and bytes of text, by language. Kept lines are those in the sample, training and held "
-        "out together; empty, overlong, invalid and duplicate lines are left out; n is the number of lines (or "
-        "what the configuration takes for it) that weighs the language in Equation 3. From "
+        "out together; empty, overlong, invalid and duplicate lines are left out, and sampled lines that the "
+        "limit in characters has no room for; n is the number of lines (or what the configuration takes for it) "
+        "that weighs the language in Equation 3. From "
         "results/corpora/{language}/stats.json and weights.tsv."
     )
     return Table("corpora", "Lines by language", caption, columns, rows, folded=len(rows) > 20)
