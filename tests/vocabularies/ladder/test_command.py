@@ -15,7 +15,7 @@ def vocap(*arguments):
         [sys.executable, "-c", "from vocap.cli import main; main()", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 
