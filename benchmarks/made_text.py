@@ -11,7 +11,7 @@ new word is spelled by the character model below, learnt from the words that TEX
 spells whole lines.
 
 The character model goes on, after each character, as TEXT does at a random place where the same 2 or (in 9 of 10
-cases, or as --long says) 5 characters have gone before. Equal seeds give equal bytes. 100 MB take about a minute.
+cases, or as --long says) 5 characters have gone before. Equal seeds give equal bytes. 100 MB take 10 to 20 s.
 """
 
 import argparse

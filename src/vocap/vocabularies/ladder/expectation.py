@@ -15,7 +15,6 @@ from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.kernels import kernel
 
 UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that much less than the worst piece
-ARITHMETICS = ("exact", "fast")
 BLOCK_EDGES = 1 << 16  # a block takes a millisecond, and 16 bytes an edge, which stay in a processor's cache
 
 
