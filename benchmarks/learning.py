@@ -20,11 +20,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from vocap.corpora.commands import sample
+from vocap.pretraining.batches import heldout_batch, heldout_blocks
 from vocap.pretraining.commands import tokenize
-from vocap.pretraining.data import Data, load_data
+from vocap.pretraining.data import Data, load_data, unigram_counts
+from vocap.pretraining.masking import special_ids
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.stopping import StopRequest
 from vocap.pretraining.training import Training
@@ -97,6 +100,7 @@ def train(arguments) -> None:
     languages = sorted(path.parent.name for path in (out / "tokens").glob("*/description.json"))
     data = load_data(out / "tokens", languages, out / "tokenizer", 0.7, "lines")
     (out / "runs").mkdir(exist_ok=True)
+    (out / "unigram.json").write_text(json.dumps(unigram(data, arguments.heldout_blocks)) + "\n", encoding="utf-8")
     for budget in ("steps", "time"):
         for seed in range(1, arguments.seeds + 1):
             for name in names():
@@ -117,6 +121,16 @@ def train(arguments) -> None:
                     f"  MRR {last['mrr']:.4f}",
                     flush=True,
                 )
+
+
+def unigram(data: Data, blocks: int) -> dict[str, float]:
+    """What the words' frequencies alone reach on the masked held-out tokens: the least to be learnt."""
+    counts = unigram_counts(data) + 1.0
+    counts[special_ids(data.vocabulary)] = 0
+    targets = heldout_batch(heldout_blocks(data.heldout, blocks), data.vocabulary).targets
+    ranks = (counts >= counts[targets][:, None]).sum(1)
+    nats = -np.log(counts[targets] / counts.sum())
+    return {"exact_loss": nats.mean(), "accuracy": (ranks == 1).mean(), "mrr": (1 / ranks).mean()}
 
 
 def losses(words: int = 0) -> dict[str, dict]:
@@ -177,12 +191,15 @@ def last_row(path: Path) -> dict:
 
 def table(out: Path) -> None:
     """Two Markdown tables: after equal steps, after equal time; mean and standard deviation over the seeds."""
+    base = json.loads((out / "unigram.json").read_text("utf-8"))
     runs = [(*path.stem.split(" ", 2), last_row(path)) for path in sorted((out / "runs").glob("*.json"))]
     for budget in ("steps", "time"):
         print(
-            f"\nequal {budget}\n\n| loss | seeds | |V'| | steps | CPU s | nats | bits per byte | accuracy | MRR |"
+            f"\nequal {budget}\n\n| loss | seeds | words | steps | CPU s | nats | bits per byte | accuracy | MRR |"
         )
         print("|---|---|---|---|---|---|---|---|---|")
+        scores = f"{base['exact_loss']:.2f} | | {base['accuracy']:.4f} | {base['mrr']:.4f}"
+        print(f"| word frequencies | | | | | {scores} |")
         for name in names():
             wanted = (budget, name) if name != "full" else ("steps", name)
             rows = [row for _, kind, loss, row in runs if (kind, loss) == wanted]
