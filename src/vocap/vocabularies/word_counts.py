@@ -119,7 +119,10 @@ class WordCounter:
             *self.trie.arrays,
         )
         self.parts.append((tokens, np.diff(first)))
-        self.cost, self.reach = np.append(self.cost, cost), np.append(self.reach, reach)
+        if table.known > len(self.cost):  # with room to spare: not copied at every block
+            room = max(table.known, len(self.cost) * 5 // 4)
+            self.cost, self.reach = np.resize(self.cost, room), np.resize(self.reach, room)
+        self.cost[before : table.known], self.reach[before : table.known] = cost, reach
         rest = count_lines(words, ends, self.cost, self.reach, table.counts)
         _add_encoded(self.encoder, [lines[number] for number in rest.tolist()], self.counts)
         if table.bounds[table.known] > TABLE_CHARACTERS:
