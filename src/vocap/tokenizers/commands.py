@@ -137,7 +137,8 @@ def joint(mix, totals, coverage, engine, threads, byte_fallback, symbols, out) -
         trained = descend_joint(mix, totals, coverage, threads, byte_fallback, symbols)
     else:
         trained = (
-            (total, train_joint(mix, total, coverage, threads, byte_fallback, symbols)) for total in set(totals)
+            (total, train_joint(mix, total, coverage, threads, byte_fallback, symbols))
+            for total in sorted(set(totals))
         )
     for total, proto in trained:
         folder = Path(str(out).replace("{total}", str(total)))
