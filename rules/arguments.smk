@@ -120,11 +120,16 @@ def tokenizer_folder(name):
     return f"results/{stage}/{name}"
 
 
+def pretraining_source(lang):
+    """Where a language's pre-training text comes from: a source of its own, or that of the vocabularies."""
+    return PRETRAINING_SOURCES[lang] if PRETRAINING_SOURCES else SOURCES[lang]
+
+
 def pretraining_text(wildcards):
-    """What a language's pre-training text comes from: a source of its own, or the vocabularies' lines."""
+    """The whole text of a language, of which vocabularies are learnt on a sample."""
     if not PRETRAINING_SOURCES:
-        return [f"results/corpora/{wildcards.lang}/train.txt"]
-    source = PRETRAINING_SOURCES[wildcards.lang]
+        return text_of(wildcards)
+    source = pretraining_source(wildcards.lang)
     if source.starter:
         return [STARTER_TEXT]
     if source.url:
@@ -134,15 +139,15 @@ def pretraining_text(wildcards):
 
 def pretraining_files(wildcards, input):
     """The files of a language: its own of the starter corpus, or all of them."""
-    if PRETRAINING_SOURCES and PRETRAINING_SOURCES[wildcards.lang].starter:
+    if pretraining_source(wildcards.lang).starter:
         return [f"{input.text}/{wildcards.lang}.txt"]
     return input.text if isinstance(input.text, str) else list(input.text)
 
 
 def tokenize_arguments(wildcards):
     """The options of `vocap tokenize` that say how the text lies in its files."""
-    source = PRETRAINING_SOURCES[wildcards.lang].source if PRETRAINING_SOURCES else None
-    layout = {name: getattr(source, name) for name in ("format", "split_sentences", "escaped_newlines") if source}
+    source = pretraining_source(wildcards.lang).source
+    layout = {name: getattr(source, name) for name in ("format", "split_sentences", "escaped_newlines")}
     return options(length=SETTINGS.pretraining.block, **layout)
 
 

@@ -50,7 +50,7 @@ class Settings(BaseModel):
         return select(table, table if self.languages == "all" else self.languages)
 
     def pretraining_sources(self) -> dict[str, Resolved]:
-        """Where each language's pre-training text comes from; empty where it is the vocabularies' own lines.
+        """Where each language's pre-training text comes from; empty where it is the vocabularies' own text.
 
         Raises UsageError as `resolve_all` does.
         """

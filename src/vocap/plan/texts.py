@@ -85,11 +85,11 @@ def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str,
 
 
 def estimate_pretraining_texts(settings: Settings, languages: Iterable[str]) -> dict[str, Text]:
-    """The text that models read, where it is not the vocabularies' own: all of it, `read_mb`."""
+    """The text that models read, all of it: `read_mb`."""
     unlimited = {"max_sentences": sys.maxsize, "max_characters": None, "scan_bytes": None}
     whole = settings.model_copy(update={"corpora": settings.corpora.model_copy(update=unlimited)})
     table, starter = {language.code: language for language in settings.selected()}, read_starter()
-    sources = settings.pretraining_sources()
+    sources = settings.pretraining_sources() or resolve_all(settings.corpora, table.values())
     return {lang: _estimate(whole, table[lang], sources[lang], starter) for lang in languages if lang in sources}
 
 

@@ -22,8 +22,7 @@ def pretraining_jobs(
 ) -> Iterator[Job]:
     """Downloads, adopted tokenizers, blocks of ids, and one job a model.
 
-    `pretraining_texts`: the text of each language that models read, where it is not that of `texts`; `gpu`: models
-    are trained on one GPU.
+    `pretraining_texts`: the text of each language that models read; `gpu`: models are trained on one GPU.
     """
     models = {
         name: model
@@ -67,7 +66,7 @@ def _tokenizer_jobs(
         features = {"total_k": rows(settings, tokenizer) / 1000}
         yield Job("adopt", made[0], features, outputs=(f"pretraining/tokenizers/{tokenizer}",), local=True)
     for lang, text in texts.items():
-        read_mb = pretraining_texts[lang].read_mb if lang in pretraining_texts else text.train_mb
+        read_mb = pretraining_texts[lang].read_mb
         yield Job(
             "tokenize",
             f"pretraining/tokenize-{tokenizer}-{lang}",

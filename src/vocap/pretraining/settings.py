@@ -90,8 +90,8 @@ class Pretraining(BaseModel):
 
     corpus: str | None = Field(
         None,
-        description="name of the source of the pre-training text, all of which is read; null: the sampled lines "
-        "that the vocabularies were learnt on",
+        description="name of the source of the pre-training text, all of which is read; null: the files that the "
+        "vocabularies are learnt on a sample of",
     )
     languages: dict[str, str] = Field({}, description="language: name of its source, where corpus is another")
     block: int = Field(512, ge=SHORTEST, le=1 << 16, description="tokens of a block, at most")
