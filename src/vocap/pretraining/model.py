@@ -60,8 +60,6 @@ class MaskedLanguageModel(nn.Module):
         head = self.transformer.lm_head
         return head.layer_norm(nn.functional.gelu(head.dense(rows)))
 
-    encode = forward
-
     @property
     def decoder_weight(self) -> nn.Parameter:
         """W [V, d], the tied table."""
