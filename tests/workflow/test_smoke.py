@@ -2,8 +2,8 @@
 
 import csv
 import json
+import resource
 import subprocess
-import time
 
 from tests.workflow.conftest import BIN
 
@@ -15,7 +15,7 @@ def table(path):
 
 def test_smoke_runs_in_four_minutes(workflow):
     """Two from corpora to tokenizers and the report, two for two models."""
-    start = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = subprocess.run(
         [BIN / "snakemake", "--cores", "2", "--configfile", "config/smoke.yaml"],
         cwd=workflow.folder,
@@ -24,8 +24,10 @@ def test_smoke_runs_in_four_minutes(workflow):
         stderr=subprocess.STDOUT,
         check=False,
     )
-    seconds = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert run.returncode == 0, run.stdout[-4000:]
+    # of the processors: other tests run at the same time; on one core alone, this is the clock
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert seconds < 240, f"{seconds:.0f} s"
 
     results = workflow.folder / "results"
