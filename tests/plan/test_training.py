@@ -30,7 +30,7 @@ def test_operations_are_those_that_torch_counts():
     ids = torch.randint(4, 499, (2, 32))
     positions = torch.arange(0, 64, 6)
     with FlopCounterMode(display=False) as counter:
-        hidden = network.encode(ids, None, positions)
+        hidden = network(ids, None, positions)
         (hidden @ network.decoder_weight.T).sum().backward()
     work = 64 * encoder_operations(SMALL, 32) + 6 * len(positions) * 64 * 500
     assert work == pytest.approx(counter.get_total_flops(), rel=0.1)
