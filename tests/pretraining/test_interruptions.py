@@ -67,11 +67,25 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(arguments, 
     print(f"{kills} kills, {runs} runs")
 
 
-def test_a_run_in_two_parts_is_the_whole_run(arguments, undisturbed, tmp_path):
+@pytest.fixture(scope="module")
+def longer(tmp_path_factory) -> list[str]:
+    """So many steps that none of them is the last before a test has acted on one that it saw."""
+    return make_run(tmp_path_factory.mktemp("longer"), steps=150, log_every=50)
+
+
+@pytest.fixture(scope="module")
+def whole(longer, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("longer") / "whole"
+    status, said = pretrain(longer, out)
+    assert status == 0, said
+    return out
+
+
+def test_a_run_in_parts_is_the_whole_run(longer, whole, tmp_path):
     """Stopped by the signals that SLURM and Snakemake send: a checkpoint, status 75, and on from there."""
     out = tmp_path / "run"
     for number in (signal.SIGURG, signal.SIGTERM, signal.SIGINT):
-        process = start(arguments, out)
+        process = start(longer, out)
         seen = newest(out)
         wait_for_step(process, out, seen + 2)
         os.kill(process.pid, number)
@@ -79,17 +93,17 @@ def test_a_run_in_two_parts_is_the_whole_run(arguments, undisturbed, tmp_path):
         said = out.with_name("run.log").read_text("utf-8").splitlines()[-1]
         assert signal.Signals(number).name in said
         assert f"step {newest(out)} is in" in said
-    assert pretrain(arguments, out)[0] == 0
-    assert results(out) == results(undisturbed)
+    assert pretrain(longer, out)[0] == 0
+    assert results(out) == results(whole)
 
 
-def test_two_runs_of_one_folder_exclude_each_other(arguments, tmp_path):
+def test_two_runs_of_one_folder_exclude_each_other(longer, tmp_path):
     out = tmp_path / "run"
-    first = start(arguments, out)
+    first = start(longer, out)
     wait_for_step(first, out, 1)
     os.kill(first.pid, signal.SIGSTOP)
     try:
-        second = start(arguments, out, tmp_path / "second.log")
+        second = start(longer, out, tmp_path / "second.log")
         assert finish(second) == 1
     finally:
         os.kill(first.pid, signal.SIGCONT)
@@ -143,36 +157,36 @@ def stopped(arguments: list[str], out: Path) -> None:
     assert finish(process) == 75
 
 
-def test_a_truncated_checkpoint_is_passed_over(arguments, undisturbed, tmp_path):
+def test_a_truncated_checkpoint_is_passed_over(longer, whole, tmp_path):
     out = tmp_path / "run"
-    stopped(arguments, out)
+    stopped(longer, out)
     last = out / "checkpoints" / f"step-{newest(out)}"
     assert len(list((out / "checkpoints").glob("step-*"))) == 2
     weights = last / "optimizer.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    status, said = pretrain(arguments, out)
+    status, said = pretrain(longer, out)
     assert status == 0
     assert "optimizer.safetensors" in said and "truncated" in said
-    assert results(out) == results(undisturbed)
+    assert results(out) == results(whole)
 
 
-def test_where_no_checkpoint_is_whole_it_says_so(arguments, tmp_path):
+def test_where_no_checkpoint_is_whole_it_says_so(longer, tmp_path):
     out = tmp_path / "run"
-    stopped(arguments, out)
+    stopped(longer, out)
     for state in (out / "checkpoints").glob("step-*/state.json"):
         state.write_bytes(state.read_bytes()[:50])
-    status, said = pretrain(arguments, out)
+    status, said = pretrain(longer, out)
     assert status == 1
     assert "none of its checkpoints is whole" in said and "Traceback" not in said
 
 
-def test_a_checkpoint_of_another_configuration_is_refused(arguments, tmp_path):
+def test_a_checkpoint_of_another_configuration_is_refused(longer, tmp_path):
     out = tmp_path / "run"
-    stopped(arguments, out)
-    other = [word.replace('"learning_rate": 0.01', '"learning_rate": 0.02') for word in arguments]
-    assert other != arguments
+    stopped(longer, out)
+    other = [word.replace('"learning_rate": 0.01', '"learning_rate": 0.02') for word in longer]
+    assert other != longer
     status, said = pretrain(other, out)
     assert status == 1
     assert "another configuration: learning_rate (learning_rate was 0.01, is 0.02)" in said
-    other = [word.replace('"log_every": 4', '"log_every": 3') for word in arguments]
+    other = [word.replace('"log_every": 50', '"log_every": 30') for word in longer]
     assert pretrain(other, out)[0] == 0  # what does not touch the weights may change
