@@ -1,5 +1,6 @@
 """What every loss is: called with h, W, b and the targets, it gives a sum in nats."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ class LossOutput:
     candidates: float
 
 
-class Loss:
+class Loss(ABC):
     """One way to train an output layer.
 
     `vocabulary` = V rows of W; `excluded`: ids that are neither target nor candidate (special tokens), so that
@@ -55,15 +56,15 @@ class Loss:
         self.step, self.calls = step, 0
         return 0.0
 
+    @abstractmethod
     def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
         """The loss of h [N, d] against W [V, d], b [V]; `targets` int64 [N], none of them excluded."""
-        raise NotImplementedError
 
     def state_dict(self) -> dict[str, Tensor]:
         """What a checkpoint must hold, as tensors; the same on every rank."""
         return {}
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027 (most losses keep nothing)
         """Take back what `state_dict` gave."""
 
     def uniforms(self, count: int) -> Tensor:

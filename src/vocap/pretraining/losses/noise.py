@@ -1,6 +1,7 @@
 """Losses with shared negatives from the words' frequencies: sampled softmax, NCE, NEG."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,9 +45,9 @@ class NoiseLoss(Loss):
         drawn = self.words[places.clamp_(max=len(self.words) - 1)]
         return torch.unique(drawn, return_counts=True)
 
+    @abstractmethod
     def rule(self, union: Tensor, counts: Tensor, wide: torch.dtype) -> Rule:
         """The rule for logits of the words `union` [U], drawn `counts` [U] times."""
-        raise NotImplementedError
 
     def __call__(self, hidden, weight, bias, targets):
         drawn, times = self.draw()

@@ -1,6 +1,7 @@
 """The softmax over V', a subset of the vocabulary that holds every target: k-NN, target sampling, uniform."""
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -19,9 +20,9 @@ class CandidateLoss(Loss):
 
     group: int | None = None
 
+    @abstractmethod
     def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
         """V' int64 [n], ascending, for the distinct `targets` [m]: a subset of C that holds them all."""
-        raise NotImplementedError
 
     def __call__(self, hidden, weight, bias, targets):
         """As in `Loss`; h and the gradient of W touch the rows of V' only."""
