@@ -16,19 +16,31 @@ from tests.workflow.conftest import BIN, Workflow
 SCRIPT = Path(__file__).with_name("slurm-cluster")
 
 # The real programs, delayed or failing while a file says so. A file VERB@NAME holds `vocap VERB` where NAME is a
-# folder in a path among its arguments, before it starts; VERB@NAME.after, once it has written everything.
+# folder in a path among its arguments, before it starts; VERB@NAME.after, once it has written everything. A number
+# in the file is the memory in MB that the held process takes; took.VERB@NAME is there when it has.
 VOCAP = """#!/bin/sh
 hold() {
     for file in {switches}/"$verb"@*; do
         name=${file##*@}
         [ "$1" = "$(case $name in *.after) echo after ;; *) echo before ;; esac)" ] || continue
-        case $words in */"${name%.after}"/*) while [ -e "$file" ]; do sleep 0.1; done ;; esac
+        case $words in */"${name%.after}"/*)
+            [ ! -s "$file" ] || python3 -c '{take}' "$file"
+            while [ -e "$file" ]; do sleep 0.1; done
+        esac
     done
 }
 verb=$1 words=$*
 hold before
 {real} "$@" || exit
 hold after
+"""
+TAKE = """
+import os, pathlib, sys, time
+file = pathlib.Path(sys.argv[1])
+room = b"x" * (int(file.read_text()) << 20)
+file.with_name("took." + file.name).touch()
+while file.exists():
+    time.sleep(0.1)
 """
 SQUEUE = """#!/bin/sh
 [ ! -e {switches}/no-status ] || { echo "squeue: made to fail" >&2; exit 1; }
@@ -150,11 +162,20 @@ class ClusterRuns:
         self.programs.mkdir()
         for name, text, real in (("vocap", VOCAP, BIN / "vocap"), ("squeue", SQUEUE, "/usr/bin/squeue")):
             program = self.programs / name
-            program.write_text(text.replace("{switches}", str(self.switches)).replace("{real}", str(real)))
+            filled = text.replace("{switches}", str(self.switches)).replace("{real}", str(real))
+            program.write_text(filled.replace("{take}", TAKE))
             program.chmod(0o755)
 
-    def hold(self, name: str) -> None:
-        (self.switches / name).touch()
+    def hold(self, name: str, takes_mb: int | None = None) -> None:
+        (self.switches / name).write_text("" if takes_mb is None else str(takes_mb))
+
+    def took(self, name: str) -> bool:
+        """Whether a held process has taken its memory; asked again, whether the next one has."""
+        mark = self.switches / f"took.{name}"
+        with suppress(FileNotFoundError):
+            mark.unlink()
+            return True
+        return False
 
     def release(self, name: str) -> None:
         (self.switches / name).unlink()
