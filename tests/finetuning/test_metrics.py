@@ -1,0 +1,272 @@
+"""The measures against the official scripts' own numbers, the definitions, and cases worked by hand."""
+
+import json
+import re
+import string
+import unicodedata
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vocap.errors import VocapError
+from vocap.finetuning import metrics
+
+OFFICIAL = json.loads(Path(__file__).with_name("official_scores.json").read_text(encoding="utf-8"))
+UPOS = ["ADJ", "CCONJ", "INTJ", "NOUN", "SCONJ", "SYM", "X"]
+IOB = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+
+
+# --- the official scripts' numbers
+
+
+def test_tags_as_seqeval_scores_them():
+    for case in OFFICIAL["tags"]:
+        expected = {name: case[name] for name in ("precision", "recall", "f1")}
+        assert metrics.chunk_f1(case["gold"], case["pred"]) == expected, case
+
+
+def test_answers_as_the_script_of_squad_scores_them():
+    for case in OFFICIAL["squad"]:
+        expected = {name: case[name] for name in ("exact_match", "f1")}
+        assert metrics.squad_score(case["predictions"], case["references"]) == expected, case
+
+
+def test_answers_as_the_script_of_mlqa_scores_them():
+    for case in OFFICIAL["mlqa"]:
+        expected = {name: case[name] for name in ("exact_match", "f1")}
+        assert metrics.mlqa_score(case["predictions"], case["references"], case["language"]) == expected, case
+
+
+# --- tags
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "f1"),
+    [
+        ("B-PER I-PER O", "I-PER I-PER O", 100),
+        ("B-PER I-LOC", "B-PER B-LOC", 100),
+        ("B-LOC O I-LOC", "B-LOC I-LOC I-LOC", 0),
+        ("NOUN NOUN VERB", "NOUN VERB VERB", 0),
+        ("SCONJ SCONJ", "SCONJ SCONJ", 100),
+        ("CCONJ", "SCONJ", 0),
+        ("O O", "O O", 0),
+        ("NOUN NOUN", "NOUN O", 0),
+        ("S-PER E-PER", "S-PER S-PER", 100),
+        ("S-PER B-PER E-PER", "S-PER S-PER E-PER", 40),
+    ],
+)
+def test_tags_worked_by_hand(gold, pred, f1):
+    assert metrics.chunk_f1([gold.split()], [pred.split()])["f1"] == pytest.approx(f1)
+
+
+def test_equal_neighbours_that_begin_with_s_are_chunks_of_their_own():
+    assert metrics.chunk_counts([["SCONJ", "SCONJ"]], [["NOUN", "NOUN"]]).tolist() == [[0, 1, 2]]
+
+
+def test_a_chunk_ends_with_its_sentence():
+    gold, pred = [["B-PER"], ["I-PER"]], [["B-PER"], ["I-PER"]]
+    assert metrics.chunk_counts(gold, pred).tolist() == [[1, 1, 1], [1, 1, 1]]
+
+
+def test_nothing_to_find_scores_nothing():
+    zero = {"precision": 0, "recall": 0, "f1": 0}
+    assert metrics.chunk_f1([], []) == metrics.chunk_f1([[]], [[]]) == metrics.chunk_f1([["O"]], [["O"]]) == zero
+
+
+def test_a_single_sentence_stands_for_a_list_of_one():
+    gold, pred = ["B-PER", "O", "B-LOC"], ["B-PER", "O", "O"]
+    assert metrics.chunk_f1(gold, pred) == metrics.chunk_f1([gold], [pred])
+
+
+def bounds_of_iob(tags):
+    """Chunks where every I follows a neighbour of its type: read off the text with a pattern."""
+    text = "".join("O " if tag == "O" else tag[0] + tag[2] for tag in tags)
+    return {(match[1], match.start() // 2, match.end() // 2) for match in re.finditer(r"B(\w)(?:I\1)*", text)}
+
+
+def runs(tags):
+    """Chunks of tags without prefix: equal neighbours, and every tag of S alone."""
+    place, found = 0, set()
+    for tag, group in groupby(tags):
+        length = len(list(group))
+        step = 1 if tag.startswith("S") else length
+        found |= {(tag, place + start, place + start + step) for start in range(0, length, step)}
+        place += length
+    return found
+
+
+def repaired(tags):
+    """I without a left neighbour of its type becomes O, so that the sentence keeps to IOB2."""
+    before, kept = "O", []
+    for tag in tags:
+        before = "O" if tag.startswith("I") and before[1:] != tag[1:] else tag
+        kept.append(before)
+    return kept
+
+
+def sentences(tags):
+    pair = st.integers(0, 6).flatmap(
+        lambda words: st.tuples(*2 * [st.lists(st.sampled_from(tags), min_size=words, max_size=words)])
+    )
+    return st.lists(pair, max_size=5)
+
+
+@pytest.mark.parametrize(("tags", "chunks"), [(IOB, bounds_of_iob), (UPOS, runs)])
+def test_chunks_by_their_definition(tags, chunks):
+    @given(sentences(tags))
+    def check(pairs):
+        if tags is IOB:
+            pairs = [tuple(map(repaired, pair)) for pair in pairs]
+        gold, pred = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        expected = [
+            [len(chunks(one) & chunks(other)), len(chunks(other)), len(chunks(one))] for one, other in pairs
+        ]
+        assert metrics.chunk_counts(gold, pred).tolist() == expected
+        correct, predicted, true = np.sum(expected, axis=0, initial=0) if expected else (0, 0, 0)
+        f1 = 200 * correct / (predicted + true) if correct else 0
+        assert metrics.chunk_f1(gold, pred)["f1"] == pytest.approx(f1)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [([["O"]], []), ([["O", "O"]], [["O"]]), ([["O"], ["O"]], [["O", "O"], []]), ([["O"]], [[""]])],
+)
+def test_tags_that_do_not_fit_are_refused(gold, pred):
+    with pytest.raises(VocapError):
+        metrics.chunk_f1(gold, pred)
+    with pytest.raises(ValueError):
+        metrics.chunk_f1(gold, pred)
+
+
+# --- labels
+
+
+def test_accuracy():
+    assert metrics.accuracy(["a", "b", "c"], ["a", "x", "c"]) == pytest.approx(66.66667)
+    assert metrics.accuracy([0, 1], [0, 1]) == 100
+
+
+@pytest.mark.parametrize(("gold", "pred"), [(["a"], []), (["a"], ["a", "b"]), ([], [])])
+def test_labels_that_do_not_fit_are_refused(gold, pred):
+    with pytest.raises(VocapError):
+        metrics.accuracy(gold, pred)
+
+
+# --- answers
+
+
+@pytest.mark.parametrize(
+    ("pred", "answer", "exact_match", "f1"),
+    [
+        ("The U.S.", "US", 100, 100),
+        ("the", "a", 100, 0),
+        ("", "", 100, 0),
+        ("“cat”", "cat", 0, 0),
+        ("北京市", "北京", 0, 0),
+        ("cat cat", "cat", 0, 200 / 3),
+        ("", "cat", 0, 0),
+    ],
+)
+def test_answers_of_squad_worked_by_hand(pred, answer, exact_match, f1):
+    score = metrics.squad_score({"1": pred}, {"1": [answer]})
+    assert score == pytest.approx({"exact_match": exact_match, "f1": f1})
+
+
+@pytest.mark.parametrize(
+    ("language", "pred", "answer", "exact_match", "f1"),
+    [
+        ("zh", "1998年北京", "1998 年 北京", 100, 100),
+        ("zh", "北京市", "北京", 0, 80),
+        ("ar", "قال", "ق", 100, 100),
+        ("hi", "पुणे।", "पुणे", 100, 100),
+        ("en", "cat—dog", "cat dog", 0, 0),
+        ("en", "“cat”", "cat", 100, 100),
+        ("vi", "cái mũ", "mũ", 100, 100),
+        ("vi", unicodedata.normalize("NFD", "cái mũ"), unicodedata.normalize("NFD", "mũ"), 0, 200 / 3),
+        ("hi", "the", "", 0, 0),
+    ],
+)
+def test_answers_of_mlqa_worked_by_hand(language, pred, answer, exact_match, f1):
+    score = metrics.mlqa_score({"1": pred}, {"1": [answer]}, language)
+    assert score == pytest.approx({"exact_match": exact_match, "f1": f1})
+
+
+def test_the_best_reference_counts_and_ids_without_prediction_are_wrong():
+    references = {"1": ["red fox", "the fox"], "2": ["hen"], "3": []}
+    score = metrics.squad_score({"1": "fox", "other": "hen"}, references)
+    assert score == pytest.approx({"exact_match": 100 / 3, "f1": 100 / 3})
+
+
+WORDS = st.lists(st.sampled_from(["The", "a", "red", "Red", "fox.", "(fox)", "cat's", "--", "ox"]), max_size=5)
+
+
+@given(st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=1, max_size=4))
+def test_squad_by_its_definition(questions):
+    def plain(words):
+        letters = ("".join(set(string.punctuation).symmetric_difference([*word]) & {*word}) for word in words)
+        kept = [
+            "".join(one for one in word if one in allowed) for word, allowed in zip(words, letters, strict=True)
+        ]
+        return [word.lower() for word in kept if word.lower() not in ("", "the", "a", "an")]
+
+    def f1(one, other):
+        rest, shared = list(other), 0
+        for word in one:
+            if word in rest:
+                rest.remove(word)
+                shared += 1
+        return 2 * shared / (len(one) + len(other)) if shared else 0
+
+    predictions = {str(place): " ".join(words) for place, (words, _) in enumerate(questions)}
+    references = {str(place): list(map(" ".join, answers)) for place, (_, answers) in enumerate(questions)}
+    pairs = [(plain(words), list(map(plain, answers))) for words, answers in questions]
+    expected = {
+        "exact_match": 100 * np.mean([words in answers for words, answers in pairs]),
+        "f1": 100 * np.mean([max(f1(words, answer) for answer in answers) for words, answers in pairs]),
+    }
+    assert metrics.squad_score(predictions, references) == pytest.approx(expected)
+
+
+def test_questions_that_cannot_be_scored_are_refused():
+    with pytest.raises(VocapError, match="no reference answers"):
+        metrics.squad_score({"1": "cat"}, {})
+    with pytest.raises(VocapError, match="question 1"):
+        metrics.squad_score({"1": "cat"}, {"1": []})
+    with pytest.raises(VocapError, match="fr: MLQA has no such language"):
+        metrics.mlqa_score({"1": "cat"}, {"1": ["cat"]}, "fr")
+
+
+# --- the average of Table 1
+
+# as printed: XNLI, PAWS-X, POS, NER, then F1 and exact match of XQuAD, MLQA, TyDiQA; last the average
+TABLE_1 = [
+    ("68.7 82.6 72.1 60.6 63.4 47.4 57.2 39.6 45.2 29.6", 60.7),
+    ("69.2 83.3 72.4 59.7 63.9 47.9 58.9 40.7 45.4 29.6", 61.1),
+    ("69.4 82.2 72.1 60.5 64.7 48.0 58.2 40.3 48.0 32.6", 61.4),
+    ("69.3 82.0 71.4 60.0 66.2 50.3 60.1 42.6 45.6 30.6", 61.5),
+    ("70.5 83.0 72.9 62.7 66.8 50.6 60.9 42.9 50.0 34.5", 63.1),
+    ("70.8 82.6 72.5 61.8 67.1 49.8 61.4 42.5 56.3 39.3", 63.7),
+    ("70.3 83.0 72.0 61.7 65.8 49.0 61.0 42.3 49.3 33.0", 62.5),
+    ("69.8 83.4 72.1 60.1 66.6 49.5 60.8 42.7 50.2 33.9", 62.5),
+]
+
+
+@pytest.mark.parametrize(("cells", "average"), TABLE_1)
+def test_the_average_of_the_paper(cells, average):
+    numbers = iter(map(float, cells.split()))
+    scores = {task: {"acc": next(numbers)} for task in ("xnli", "pawsx")}
+    scores |= {task: {"f1": next(numbers), "precision": 0.0} for task in ("udpos", "panx")}
+    scores |= {task: {"f1": next(numbers), "exact_match": next(numbers)} for task in ("xquad", "mlqa", "tydiqa")}
+    assert metrics.paper_average(scores) == pytest.approx(average, abs=0.05)
+
+
+@pytest.mark.parametrize("scores", [{}, {"squad": {"f1": 1.0}}, {"mlqa": {"f1": 1.0}}, {"xnli": {"f1": 1.0}}])
+def test_an_average_without_its_numbers_is_refused(scores):
+    with pytest.raises(VocapError):
+        metrics.paper_average(scores)
