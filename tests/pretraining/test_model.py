@@ -6,6 +6,7 @@ from tokenizers import Tokenizer, models
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from vocap.errors import VocapError
+from vocap.pretraining.checkpoints import module_tensors, restore_module
 from vocap.pretraining.export import export_model
 from vocap.pretraining.model import Specials, build_model, parameter_count
 from vocap.pretraining.shapes import Shape
@@ -58,7 +59,7 @@ def test_rows_are_the_inputs_of_the_output_layer(width):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_initial_weights(width):
     model = build_model(Shape(layers=1, hidden=96, heads=4, intermediate=64, embedding_size=width), 3000)
-    for name, values in model.weights().items():
+    for name, values in module_tensors(model).items():
         if "LayerNorm" in name or "layer_norm" in name:
             assert (values == (0 if name.endswith("bias") else 1)).all(), name
         elif name.endswith("bias"):
@@ -74,13 +75,13 @@ def test_weights_return(width):
     one, other = small(width), small(width, seed=1)
     ids, mask, positions = batch()
     assert not torch.equal(one(ids, mask, positions), other(ids, mask, positions))
-    other.load_weights({name: values.clone() for name, values in one.weights().items()})
+    restore_module(other, {name: values.clone() for name, values in module_tensors(one).items()})
     assert torch.equal(one(ids, mask, positions), other(ids, mask, positions))
-    wrong = {**one.weights(), "more": torch.zeros(1)}
+    wrong = {**module_tensors(one), "more": torch.zeros(1)}
     with pytest.raises(ValueError, match="'more'"):
-        other.load_weights(wrong)
+        restore_module(other, wrong)
     with pytest.raises(ValueError, match="shape"):
-        other.load_weights({name: values[:1] for name, values in one.weights().items()})
+        restore_module(other, {name: values[:1] for name, values in module_tensors(one).items()})
 
 
 @pytest.mark.parametrize("width", WIDTHS)

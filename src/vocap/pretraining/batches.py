@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -98,10 +99,16 @@ class TrainingBatches:
         return [self.micro(step, number) for number in self.micro_batches]
 
 
+class Steps(Protocol):
+    """What is trained on: whatever one step takes, as a function of its number."""
+
+    def step(self, step: int) -> Any: ...
+
+
 class Prefetch:
     """Makes the next steps' batches in threads while a step is trained; threads change the speed alone."""
 
-    def __init__(self, batches: TrainingBatches, first: int, last: int, threads: int = 1, ahead: int = 2) -> None:
+    def __init__(self, batches: Steps, first: int, last: int, threads: int = 1, ahead: int = 2) -> None:
         self._batches, self._last, self._next = batches, last, first
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="batches")
         self._waiting: list[Future] = []

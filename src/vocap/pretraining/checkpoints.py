@@ -1,8 +1,8 @@
 """Checkpoints that a kill at any moment cannot spoil: whole folders, renamed into place, the last two kept.
 
 `step-N/` holds what the run was before step N (counted from 0): `model.safetensors`, `optimizer.safetensors`,
-`loss.safetensors` (the k-NN index) and `state.json` (counters, settings, and the size of each file). Nothing is
-pickled. `lock` is held by the run that writes here.
+what else the training keeps (as k-NN's index in `loss.safetensors`) and `state.json` (counters, settings, and the
+size of each file). Nothing is pickled. `lock` is held by the run that writes here.
 """
 
 import json
@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vocap.errors import VocapError
@@ -146,6 +147,25 @@ def restore_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> No
         number, _, name = key.partition(SEPARATOR)
         state.setdefault(int(number), {})[name] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def module_tensors(module: nn.Module) -> dict[str, Tensor]:
+    """Every parameter once (tied ones under one name), detached, for a file of tensors."""
+    return {name: parameter.detach() for name, parameter in module.named_parameters()}
+
+
+@torch.no_grad()
+def restore_module(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Copy in what `module_tensors` gave. Raises ValueError for other names or shapes."""
+    parameters = dict(module.named_parameters())
+    if parameters.keys() != tensors.keys():
+        wrong = sorted(parameters.keys() ^ tensors.keys())
+        raise ValueError(f"weights of another model: {wrong[0]!r} is in one of the two only")
+    for name, parameter in parameters.items():
+        if parameter.shape != tensors[name].shape:
+            shapes = f"{tuple(tensors[name].shape)}, not {tuple(parameter.shape)}"
+            raise ValueError(f"weights of another model: {name!r} has the shape {shapes}")
+        parameter.copy_(tensors[name])
 
 
 def check_settings(folder: Path, saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:

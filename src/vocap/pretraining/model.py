@@ -5,10 +5,8 @@ At full width it is `XLMRobertaForMaskedLM`. With an embedding table of another 
 and one out of them. Both tie the table W [V, d] to the output layer, and are saved in the layout they train in.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 
@@ -82,23 +80,6 @@ class MaskedLanguageModel(nn.Module):
     @row_gradients.setter
     def row_gradients(self, value: bool) -> None:
         self.transformer.get_input_embeddings().sparse = value
-
-    def weights(self) -> dict[str, Tensor]:
-        """Every parameter once (tied ones under one name), detached, for a file of tensors."""
-        return {name: parameter.detach() for name, parameter in self.named_parameters()}
-
-    @torch.no_grad()
-    def load_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Copy in what `weights()` gave. Raises ValueError for other names or shapes."""
-        parameters = dict(self.named_parameters())
-        if parameters.keys() != weights.keys():
-            wrong = sorted(parameters.keys() ^ weights.keys())
-            raise ValueError(f"weights of another model: {wrong[0]!r} is in one of the two only")
-        for name, parameter in parameters.items():
-            if parameter.shape != weights[name].shape:
-                shapes = f"{tuple(weights[name].shape)}, not {tuple(parameter.shape)}"
-                raise ValueError(f"weights of another model: {name!r} has the shape {shapes}")
-            parameter.copy_(weights[name])
 
 
 def build_model(shape: Shape, vocabulary: int, specials: Specials | None = None) -> MaskedLanguageModel:

@@ -22,13 +22,14 @@ from vocap.pretraining.data import EXPORT, Data, load_data
 from vocap.pretraining.distributed import choose_device, joined
 from vocap.pretraining.export import export_model
 from vocap.pretraining.locking import locked
+from vocap.pretraining.loop import working_precision
 from vocap.pretraining.masking import special_ids
 from vocap.pretraining.metrics import FILE, Events
 from vocap.pretraining.model import parameter_count
 from vocap.pretraining.ranks import rank, ranks
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.stopping import stop_requests
-from vocap.pretraining.training import Training, working_precision
+from vocap.pretraining.training import Training
 
 log = logging.getLogger(__name__)
 

@@ -1,21 +1,16 @@
-"""The training loop: plain torch, one process or several; a step depends on what a checkpoint holds alone."""
+"""Pre-training: what a step is, and what a line of metrics says."""
 
-import logging
-import sys
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
-from vocap.errors import VocapError
-from vocap.pretraining import checkpoints
-from vocap.pretraining.batches import Batch, Prefetch, TrainingBatches
+from vocap.pretraining.batches import Batch, TrainingBatches
 from vocap.pretraining.data import Data, unigram_counts
 from vocap.pretraining.distributed import agree, sum_gradients, summed
+from vocap.pretraining.loop import Loop, Progress, working_precision
 from vocap.pretraining.losses import build_loss
 from vocap.pretraining.masking import special_ids
 from vocap.pretraining.metrics import Events, Metrics, peak_memory_mb
@@ -25,31 +20,23 @@ from vocap.pretraining.randomness import DROPOUT, generator
 from vocap.pretraining.ranks import rank, ranks
 from vocap.pretraining.schedule import learning_rate
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.stopping import Stopped, StopRequest
+from vocap.pretraining.stopping import StopRequest
 from vocap.pretraining.validation import Validation, encode
 
-log = logging.getLogger(__name__)
-
-BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
 NOISE = ("sampled", "nce", "neg")  # losses that draw words by their frequency
 
 
 @dataclass
-class Progress:
-    """Where a run stands; what stands below `skipped_in_row` is of the steps since the last line of metrics."""
+class PretrainingProgress(Progress):
+    """What stands below `tokens` is of the steps since the last line of metrics."""
 
-    step: int = 0
     tokens: int = 0
-    seconds: float = 0.0  # of training: without validation, checkpoints and exports
-    skipped: int = 0
-    skipped_in_row: int = 0
     nats: float = 0.0
     masked: int = 0
     candidates: float = 0.0
     calls: int = 0
     refresh_s: float = 0.0
     recent_tokens: int = 0
-    recent_seconds: float = 0.0
 
     def turn_over(self) -> None:
         """Begin the next line."""
@@ -57,11 +44,14 @@ class Progress:
         self.masked = self.calls = self.recent_tokens = 0
 
 
-class Training:
+class Training(Loop):
     """One run: model, loss, optimizer and data, from a checkpoint of `folder` or from the start."""
 
+    progress: PretrainingProgress
+
     def __init__(self, recipe: Recipe, seed: int, data: Data, folder: Path, device: torch.device) -> None:
-        self.recipe, self.seed, self.data, self.folder, self.device = recipe, seed, data, folder, device
+        super().__init__(folder, recipe.steps, recipe.checkpoint_every)
+        self.recipe, self.seed, self.data, self.device = recipe, seed, data, device
         self.dtype = working_precision(recipe.precision, device)
         torch.manual_seed(seed)
         self.model = build_model(recipe.shape, data.vocabulary).to(device)
@@ -91,7 +81,7 @@ class Training:
             data.train, data.q, data.vocabulary, seed, recipe.batch, recipe.micro_batch, rank(), ranks()
         )
         self.validation = Validation(data, recipe.heldout_blocks, recipe.micro_batch)
-        self.progress = Progress()
+        self.progress = PretrainingProgress()
 
     def identity(self) -> dict[str, Any]:
         """What must be the same for a checkpoint to be gone on with."""
@@ -101,84 +91,34 @@ class Training:
         )
         return {**settings, **self.data.identity, "seed": self.seed, "precision": str(self.dtype)}
 
-    def restore(self) -> None:
-        """Go on from the last whole checkpoint, if there is one."""
-        state = checkpoints.latest(self.folder)
-        if state is None:
-            return
-        checkpoints.check_settings(self.folder, state["identity"], self.identity())
-        if state["ranks"] != ranks():
-            log.warning("the checkpoint is of %d processes, this run has %d", state["ranks"], ranks())
-        step = state["step"]
-        self.model.load_weights(checkpoints.load_tensors(self.folder, step, "model"))
-        checkpoints.restore_optimizer(self.optimizer, checkpoints.load_tensors(self.folder, step, "optimizer"))
-        self.loss.load_state_dict(checkpoints.load_tensors(self.folder, step, "loss"))
-        self.progress = Progress(**state["progress"])
-        if rank() == 0:
-            log.info("going on from step %d of %s", step, self.folder)
+    def further_tensors(self):
+        return {"loss": self.loss.state_dict()}
 
-    def save(self) -> None:
-        """Write a checkpoint of the present state; the first rank does, for all have the same."""
-        if rank() == 0:
-            tensors = {
-                "model": self.model.weights(),
-                "optimizer": checkpoints.optimizer_tensors(self.optimizer),
-                "loss": self.loss.state_dict(),
-            }
-            state = {"identity": self.identity(), "ranks": ranks(), "progress": asdict(self.progress)}
-            checkpoints.save(self.folder, self.progress.step, tensors, state)
+    def load_further(self, load):
+        self.loss.load_state_dict(load("loss"))
 
     def run(self, stop: StopRequest, events: Events, export: Callable[[int], None]) -> Metrics | None:
         """Train to the end; the lines of metrics, on the first rank.
 
-        `export` is called on the first rank after each of `export_steps`. Raises Stopped after a stop request,
-        when a checkpoint is there, and VocapError where the loss stays without a finite value.
+        `export` is called on the first rank after each of `export_steps`. Raises as `Loop.train`.
         """
         recipe, progress = self.recipe, self.progress
         metrics = Metrics(self.folder, progress.step) if rank() == 0 else None
-        self.model.train()
-        prefetch = Prefetch(self.batches, progress.step, recipe.steps)
-        bar = tqdm(
-            total=recipe.steps,
-            initial=progress.step,
-            unit="step",
-            mininterval=0.5 if sys.stderr.isatty() else 30,
-            disable=rank() > 0,
-        )
-        saved = progress.step
-        try:
-            for batches in prefetch:
-                began = time.perf_counter()
-                loss, stopping = self._step(batches, bool(stop.name))
-                took = time.perf_counter() - began
-                progress.seconds += took
-                progress.recent_seconds += took
-                progress.step += 1
-                bar.update()
-                bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
-                last = progress.step == recipe.steps
-                if progress.step % recipe.log_every == 0 or last:
-                    row = self._row()
-                    if metrics is not None:
-                        metrics.add(row)
-                        events.add(row)
-                if progress.step in recipe.export_steps and rank() == 0:
-                    export(progress.step)  # before the checkpoint: what goes on from it exports later steps only
-                if stopping or last or progress.step % recipe.checkpoint_every == 0:
-                    self.save()
-                    saved = progress.step
-                if stopping and not last:
-                    raise Stopped(
-                        f"told to stop ({stop.name or 'another process was'}); a checkpoint of step {saved} is in "
-                        f"{self.folder}: the same command goes on from it"
-                    )
-        finally:
-            bar.close()
-            prefetch.close()
+
+        def after_step(last: bool) -> None:
+            if progress.step % recipe.log_every == 0 or last:
+                row = self._row()
+                if metrics is not None:
+                    metrics.add(row)
+                    events.add(row)
+            if progress.step in recipe.export_steps and rank() == 0:
+                export(progress.step)  # before the checkpoint: what goes on from it exports later steps only
+
+        self.train(stop, after_step)
         return metrics
 
-    def _step(self, batches: list[Batch], stop: bool) -> tuple[float, bool]:
-        """One update; the mean loss of its masked tokens in nats, and whether any rank was told to stop."""
+    def take_step(self, batches: list[Batch], stop: bool) -> tuple[float, bool]:
+        """The loss is that of the masked tokens, in nats."""
         recipe, progress = self.recipe, self.progress
         masked, tokens, stopping = summed(
             [sum(len(batch.targets) for batch in batches), sum(batch.tokens for batch in batches), stop],
@@ -189,7 +129,9 @@ class Training:
             group["lr"] = rate
         nats = self.gradients(batches, progress.step, masked)
         norm = clip_gradients(self.model.parameters(), recipe.clip)
-        self._update(nats, masked, norm)
+        if self.update(nats, norm):
+            progress.nats += nats
+            progress.masked += int(masked)
         progress.tokens += int(tokens)
         progress.recent_tokens += int(tokens)
         return nats / max(1.0, masked), bool(stopping)
@@ -217,34 +159,7 @@ class Training:
         progress.calls += int(calls)
         return nats
 
-    def _update(self, nats: float, masked: float, norm: torch.Tensor) -> None:
-        """Move the weights, unless loss or gradient is no finite number: then the step is passed over."""
-        progress = self.progress
-        norm_value = norm.item()
-        total = torch.tensor([nats, norm_value], dtype=torch.float64)
-        if torch.isfinite(total).all():
-            self.optimizer.step()
-            progress.nats += nats
-            progress.masked += int(masked)
-            progress.skipped_in_row = 0
-        else:
-            progress.skipped += 1
-            progress.skipped_in_row += 1
-            if rank() == 0:
-                log.warning(
-                    "step %d passed over: loss %s, norm of the gradient %s", progress.step, nats, norm_value
-                )
-        self.optimizer.zero_grad(set_to_none=True)
-        if progress.skipped_in_row >= BAD_STEPS:
-            raise VocapError(
-                f"step {progress.step}: loss or gradient no finite number for {BAD_STEPS} steps in a row; its "
-                "batch: "
-                f"{self._batch_named(progress.step)}; lower the learning rate, or look at these blocks. "
-                "Checkpoints of "
-                f"earlier steps are in {self.folder}"
-            )
-
-    def _batch_named(self, step: int) -> str:
+    def batch_named(self, step: int) -> str:
         languages, blocks = self.batches.members(step)
         named = [
             f"{self.data.languages[language]} block {block}"
@@ -273,11 +188,3 @@ class Training:
         }
         progress.turn_over()
         return row
-
-
-def working_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """The type that the layers' products are made in."""
-    able = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    if wanted == "bf16" and device.type == "cuda" and not able:
-        raise VocapError("precision bf16: this GPU has none; write auto or fp32")
-    return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and able) else torch.float32
