@@ -42,8 +42,8 @@ class Case:
         indexes = [
             build(sizes, [sorted(s) for s in sets]) for sizes, sets in zip(self.sizes, self.sets, strict=True)
         ]
-        alps = [np.array(values) for values in self.alp]
-        return merge(self.languages, indexes, alps, self.weights, list(required), capacity, curve)
+        values = [np.array(alp) for alp in self.alp]
+        return merge(self.languages, indexes, values, self.weights, list(required), capacity, curve)
 
     def union(self, ranks, required=()):
         return set(required).union(*(sets[rank] for sets, rank in zip(self.sets, ranks, strict=True)))

@@ -40,7 +40,7 @@ class _Contest:
         self.slots = width + 1
         self.values = np.full((len(ladders), width), -np.inf)
         for which, ladder in enumerate(ladders):
-            self.values[which, : len(ladder.sizes)] = ladder.weight * ladder.alp
+            self.values[which, : len(ladder.sizes)] = ladder.weight * ladder.value
         always = np.zeros(problem.number, bool)
         always[problem.required] = True
         for ladder in ladders:

@@ -30,6 +30,13 @@ from vocap.vocabularies import COVERAGE
     "--beta", type=float, default=0.7, show_default=True, help="Weight of a language: q_i^beta (Equation 2)."
 )
 @click.option(
+    "--fairness",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="A nat counts (ALP / best ALP of the language)^FAIRNESS as much: 0 is Equation 2, 50 nearly max-min.",
+)
+@click.option(
     "--rule",
     type=click.Choice(["paper", "cost-aware"]),
     default="paper",
@@ -66,7 +73,7 @@ from vocap.vocabularies import COVERAGE
     metavar="OUT",
     help="Folder to write.",
 )
-def allocate(vocabularies, weights, total, alpha, beta, rule, search, curve, coverage, without, output):
+def allocate(vocabularies, weights, total, alpha, beta, fairness, rule, search, curve, coverage, without, output):
     """Share out a vocabulary of T among languages by their curves (Algorithm 1).
 
     Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the T - 5 merged pieces) and
@@ -88,7 +95,14 @@ def allocate(vocabularies, weights, total, alpha, beta, rule, search, curve, cov
     codes = [code.strip() for code in without.split(",") if code.strip()]
     try:
         settings = Allocation(
-            total=total, alpha=alpha, beta=beta, rule=rule, search=search, curve=curve, without=codes
+            total=total,
+            alpha=alpha,
+            beta=beta,
+            fairness=fairness,
+            rule=rule,
+            search=search,
+            curve=curve,
+            without=codes,
         )
     except ValidationError as error:
         detail = error.errors()[0]

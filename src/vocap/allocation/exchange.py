@@ -42,7 +42,7 @@ def _knapsack(problem: Problem, ranks: tuple[int, ...]) -> list[tuple[int, ...]]
         present = ranks[language]
         near = np.arange(max(0, present - REACH), min(len(ladder.sizes), present + REACH + 1))
         _, added = union.costs(language)
-        gain = ladder.weight * (ladder.alp[near] - ladder.alp[present])
+        gain = ladder.weight * (ladder.value[near] - ladder.value[present])
         options.append((near, added[near] - added[present], gain))
     reach = max(int(np.abs(cost).max()) for _, cost, _ in options)
     unit = max(1, -(-8 * reach // SLOTS))

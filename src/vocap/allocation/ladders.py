@@ -11,7 +11,7 @@ from vocap.vocabularies.index import PieceIndex, hash_pieces
 
 @dataclass(frozen=True)
 class Ladder:
-    """One language: S sizes, its ALP and weighted gains, and the intervals of sizes in which it holds a piece.
+    """One language: S sizes, their value and weighted gains, and the intervals of sizes in which it holds a piece.
 
     `ids` [P] is the shared number of each of its pieces; `entry`, `start`, `stop` [I] say that piece
     `ids[entry[k]]` is in the vocabularies of rank `start[k]` to `stop[k] - 1`; `piece` is `ids[entry]`.
@@ -20,8 +20,8 @@ class Ladder:
     language: str
     weight: float
     sizes: np.ndarray  # int64 [S]
-    alp: np.ndarray  # float64 [S], nats a line
-    gains: np.ndarray  # float64 [S - 1]: weight x ALP gain per 1K of the step to the next size
+    value: np.ndarray  # float64 [S]: what each size is worth, in nats a line: ALP, or with fairness `fair_values`
+    gains: np.ndarray  # float64 [S - 1]: weight x gain in value per 1K of the step to the next size
     ids: np.ndarray
     entry: np.ndarray
     start: np.ndarray
@@ -45,8 +45,8 @@ class Problem:
     capacity: int  # T - 5
 
     def objective(self, ranks: Sequence[int]) -> float:
-        """F = sum of w_i ALP_i (Equation 2), on the curves as measured."""
-        return float(sum(lad.weight * lad.alp[rank] for lad, rank in zip(self.ladders, ranks, strict=True)))
+        """F = sum of w_i ALP_i (Equation 2), or of its fair values, on the curves as measured."""
+        return float(sum(lad.weight * lad.value[rank] for lad, rank in zip(self.ladders, ranks, strict=True)))
 
     def start(self) -> "Union":
         """Every language at its smallest size: Algorithm 1 reads a_{i,0} as minus infinity."""
@@ -98,7 +98,7 @@ class Union:
 def merge(
     languages: Sequence[str],
     indexes: Sequence[PieceIndex],
-    alps: Sequence[np.ndarray],
+    values: Sequence[np.ndarray],
     weights: Sequence[float],
     required: Sequence[str],
     capacity: int,
@@ -106,14 +106,15 @@ def merge(
 ) -> Problem:
     """Number the pieces of all languages alike (by their hashes) and sort them into steps.
 
-    `alps[k]` [S] is the curve at `indexes[k].sizes`. `required` are the characters that must be in.
+    `values[k]` [S] is the curve at `indexes[k].sizes`. `required` are the characters that must be in.
     """
     hashes = [index.hashes for index in indexes] + [hash_pieces(required)]
     _, numbers = np.unique(np.concatenate(hashes), return_inverse=True)
     numbers = numbers.astype(np.int32)
     bounds = np.concatenate([[0], np.cumsum([len(part) for part in hashes])])
     ladders = []
-    for which, (language, index, alp, weight) in enumerate(zip(languages, indexes, alps, weights, strict=True)):
+    rows = zip(languages, indexes, values, weights, strict=True)
+    for which, (language, index, value, weight) in enumerate(rows):
         ids = numbers[bounds[which] : bounds[which + 1]]
         piece = ids[index.piece]
         ladders.append(
@@ -121,8 +122,8 @@ def merge(
                 language=language,
                 weight=weight,
                 sizes=index.sizes.astype(np.int64),
-                alp=np.asarray(alp, np.float64),
-                gains=weight * step_gains(index.sizes, alp, curve),
+                value=np.asarray(value, np.float64),
+                gains=weight * step_gains(index.sizes, value, curve),
                 ids=ids,
                 entry=index.piece,
                 start=index.start,

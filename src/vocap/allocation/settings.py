@@ -19,6 +19,13 @@ class Allocation(BaseModel):
     beta: float = Field(
         0.7, ge=0, le=10, allow_inf_nan=False, description="weight of a language: q_i^beta (Equation 2)"
     )
+    fairness: float = Field(
+        0.0,
+        ge=0,
+        le=50,
+        allow_inf_nan=False,
+        description="how much more a nat counts in a language far from its best ALP: (ALP / best) to this power",
+    )
     rule: Literal["paper", "cost-aware"] = Field(
         "paper",
         description="price of a step: the language's own size (paper), or the growth of the union (cost-aware)",

@@ -11,6 +11,7 @@ from vocap.allocation.bound import upper_bound
 from vocap.allocation.characters import required_characters
 from vocap.allocation.clipping import clip
 from vocap.allocation.cost_aware import allocate_cost_aware
+from vocap.allocation.fairness import fair_values
 from vocap.allocation.greedy import Choice, allocate_greedy, next_gain
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.ladders import Problem, Union, merge
@@ -89,7 +90,7 @@ def solve(
     problem = merge(
         [entry.language for entry in languages],
         [entry.index for entry in languages],
-        [entry.alp for entry in languages],
+        [fair_values(entry.alp, settings.fairness) for entry in languages],
         weights.tolist(),
         required,
         settings.total - SPECIALS,
