@@ -33,6 +33,7 @@ VERBS = {
     "export": "vocap.tokenizers.output_commands:export",
     "parity": "vocap.tokenizers.output_commands:parity",
     "evaluate": "vocap.tokenizers.output_commands:evaluate",
+    "diff": "vocap.tokenizers.diff.commands:diff",
     # pretraining
     "tokenize": "vocap.pretraining.commands:tokenize",
     "pretrain": "vocap.pretraining.training_commands:pretrain",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from vocap.errors import UsageError, VocapError
+from vocap.tokenizers.texts import parse_languages
 
 logger = logging.getLogger(__name__)
 
@@ -163,10 +164,4 @@ def _languages(corpora: Path, codes: str | None) -> list[str]:
         if not found:
             raise VocapError(f"{corpora}: no {{language}}/heldout.txt in it; run vocap sample first")
         return found
-    chosen = [code.strip() for code in codes.split(",") if code.strip()]
-    repeated = sorted({code for code in chosen if chosen.count(code) > 1})
-    if not chosen or repeated:
-        raise UsageError(
-            f"--languages {codes}: {'twice ' + ', '.join(repeated) if repeated else 'no code'}; give each once"
-        )
-    return chosen
+    return parse_languages(codes)

@@ -1,11 +1,11 @@
 """Fairness on parallel text: what the same sentences cost in each language."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vocap.corpora.records import Layout, TextFile
 from vocap.errors import UsageError, VocapError
+from vocap.tokenizers.texts import read_text
 
 COLUMNS = ("language", "lines", "tokens", "ratio_to_english")
 ENGLISH = "en"
@@ -46,7 +46,7 @@ def find_files(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path],
 def count_tokens(encoder, path: Path) -> tuple[int, int]:
     """Lines and tokens of one file (plain, .gz, .xz, .zst), empty lines counted: they keep the alignment."""
     lines = tokens = 0
-    for block in _blocks(path):
+    for block in read_text(path):
         lines += len(block)
         tokens += sum(map(len, encoder.encode_batch(block)))
     return lines, tokens
@@ -61,15 +61,3 @@ def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
                 f"{paths[first]} has {lines[first]} lines and {paths[language]} has {count}; "
                 "parallel files hold the same sentences, one a line: align them or leave one out"
             )
-
-
-def _blocks(path: Path) -> Iterator[list[str]]:
-    number = 1
-    for block in TextFile(path, Layout()):
-        try:
-            lines = block.decode("utf-8").removesuffix("\n").split("\n")
-        except UnicodeDecodeError as error:
-            line = number + block.count(b"\n", 0, error.start)
-            raise VocapError(f"{path}, line {line}: not UTF-8; convert the file to UTF-8") from None
-        number += len(lines)
-        yield lines
