@@ -1,0 +1,86 @@
+"""Which files choose, what is held out, and the choice."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vocap.errors import UsageError, VocapError
+from vocap.finetuning.examples import Answer, Question
+from vocap.finetuning.selection import RULES, choose, development, held_out
+from vocap.finetuning.tasks import TASKS, TRAININGS
+
+
+def test_the_paper_chooses_by_all_languages_and_tydiqa_by_the_english_test_file():
+    for training in ("xnli", "pawsx", "udpos", "panx"):
+        files = development(training, "paper")
+        assert (files.task, files.split, files.languages) == (training, "dev", TASKS[training].dev_languages)
+    squad = development("squad", "paper")
+    assert (squad.task, squad.split, squad.languages) == ("mlqa", "dev", TASKS["mlqa"].languages)
+    tydiqa = development("tydiqa", "paper")
+    assert (tydiqa.split, tydiqa.languages, tydiqa.label) == ("test", ("en",), "chosen on the English test file")
+    assert [development(name, "paper").metric for name in TRAININGS] == ["acc", "acc", "f1", "f1", "f1", "f1"]
+
+
+def test_english_dev_never_looks_at_a_test_file_or_another_language():
+    for training in TRAININGS:
+        files = development(training, "english-dev")
+        assert files.split != "test" and files.languages == ("en",)
+    with pytest.raises(UsageError, match="the rules paper, english-dev"):
+        development("xnli", "best")
+    assert RULES == ("paper", "english-dev")
+
+
+def question(number, context):
+    return Question("same id", "Who?", f"{context} did.", (Answer(str(context), 0),))
+
+
+@given(st.lists(st.integers(0, 30), min_size=1))
+def test_held_out_questions_are_a_tenth_of_the_contexts_whole(contexts):
+    questions = [question(number, context) for number, context in enumerate(contexts)]
+    distinct = len(set(contexts))
+    if distinct < 2:
+        with pytest.raises(VocapError, match="too few to hold one out"):
+            held_out(questions)
+        return
+    kept, held = held_out(questions)
+    assert len(kept) + len(held) == len(questions)
+    of_kept, of_held = ({one.context for one in part} for part in (kept, held))
+    assert not of_kept & of_held and len(of_held) == max(1, round(distinct / 10))
+    assert len({one.id for one in held}) == len(held)
+    again = held_out(questions[::-1])[1]
+    assert {one.context for one in again} == of_held
+
+
+def test_the_setting_with_the_highest_mean_over_seeds_and_languages_is_chosen():
+    values = {
+        (1e-5, 4, 1): {"en": 90.0, "de": 10.0},
+        (1e-5, 4, 2): {"en": 50.0, "de": 50.0},
+        (2e-5, 4, 1): {"en": 60.0, "de": 40.0},
+        (2e-5, 4, 2): {"en": 60.0, "de": 44.0},
+        (1e-5, 6, 1): {"en": 99.0, "de": 0.0},
+        (1e-5, 6, 2): {"en": 99.0, "de": 1.0},
+    }
+    choice = choose(values)
+    assert (choice.learning_rate, choice.epochs, choice.seeds) == (2e-5, 4, (1, 2))
+    assert choice.values == pytest.approx({(1e-5, 4): 50, (1e-5, 6): 49.75, (2e-5, 4): 51})
+
+
+def test_of_equals_the_lowest_rate_and_fewest_epochs():
+    assert choose({(rate, 4, 1): {"en": 1.0} for rate in (3e-5, 1e-5, 2e-5)}).learning_rate == 1e-5
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "no run to choose from"),
+        ({(1e-5, 4, 1): {}}, "have none"),
+        ({(1e-5, 4, 1): {"en": 1.0}, (2e-5, 4, 1): {"de": 1.0}}, "de; en"),
+        (
+            {(1e-5, 4, 1): {"en": 1.0}, (1e-5, 4, 2): {"en": 1.0}, (2e-5, 4, 1): {"en": 1.0}},
+            "no run of learning rate 2e-05, 4 epochs and seed 2",
+        ),
+    ],
+)
+def test_runs_that_do_not_compare_are_refused(values, said):
+    with pytest.raises(VocapError, match=said):
+        choose(values)
