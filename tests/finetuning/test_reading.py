@@ -1,0 +1,328 @@
+"""An XTREME folder's files as examples: XTREME's forms and xTune's, their quirks, and every kind of damage."""
+
+import csv
+import io
+import json
+import lzma
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.finetuning.made import PAIRS, one_question, squad, write, xtreme_folder
+from vocap.errors import UsageError, VocapError
+from vocap.finetuning.examples import Answer, Pair, Question, Sentence, is_labelled
+from vocap.finetuning.reading import locate, parse, read
+from vocap.finetuning.reading.tables import read_pairs
+from vocap.finetuning.tasks import SPLITS, TASKS, TRAININGS, UPOS
+
+XNLI, PAWSX, UDPOS, PANX, XQUAD, MLQA, TYDIQA = TASKS.values()
+needs_data = pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs XTREME's files: set VOCAP_DATA")
+
+
+def real() -> Path:
+    return Path(os.environ["VOCAP_DATA"]) / "xtreme"
+
+
+def read_made(tmp_path, name, content, task, split="test", language="en"):
+    write(tmp_path, name, content)
+    return read(tmp_path, task, split, language)
+
+
+def test_tasks_are_those_of_table_1():
+    assert list(TASKS) == ["xnli", "pawsx", "udpos", "panx", "xquad", "mlqa", "tydiqa"]
+    assert TRAININGS["squad"] == ("xquad", "mlqa") and len(TRAININGS) == 6
+    assert [len(task.languages) for task in TASKS.values()] == [15, 7, 33, 40, 11, 7, 9]
+    assert len(UDPOS.dev_languages) == 29 and len(UPOS) == 17
+    for task in TASKS.values():
+        for split in SPLITS:
+            assert set(task.rows.get(split, {})) == set(task.languages_of(split))
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_every_file_of_a_folder_is_found_plain_or_packed(tmp_path, task):
+    folder = xtreme_folder(tmp_path)
+    split = "train"
+    plain = read(folder, task, split, "en")
+    path = locate(folder, task, split, "en")
+    path.with_name(path.name + ".xz").write_bytes(lzma.compress(path.read_bytes()))
+    path.unlink()
+    assert read(folder, task, split, "en") == plain and all(map(is_labelled, plain))
+    assert locate(folder, task, "test", "xx") is None
+
+
+def test_pairs(tmp_path):
+    assert read_made(tmp_path, "xnli/dev-en.tsv", PAIRS["xnli"], XNLI, "dev") == [
+        Pair("A cat sleeps.", "An animal rests.", "entailment"),
+        Pair("It rains.", "It is dry.", "contradiction"),
+    ]
+
+
+def test_labels_that_xtreme_removes(tmp_path):
+    pairs = read_made(tmp_path, "pawsx/test-de.tsv", "Ja.\tNein.\r\nNS\tNS\r\n", PAWSX, language="de")
+    assert pairs == [Pair("Ja.", "Nein.", None), Pair("NS", "NS", None)]
+    words = read_made(tmp_path, "panx/test-de.tsv", "Anna\nlebt\n\nEs\n", PANX, language="de")
+    assert words == [Sentence(("Anna", "lebt"), None), Sentence(("Es",), None)]
+    blank = squad(("Bonn.", [("a", "Where?", [("", 0)])]), ("Bonn.", [("b", "Who?", [])]))
+    questions = read_made(tmp_path, "xquad/xquad.de.json", blank, XQUAD, language="de")
+    assert [question.answers for question in questions] == [(), ()]
+    assert not any(is_labelled(example) for example in [*pairs, *words, *questions])
+
+
+def test_empty_label_cells_are_blank_labels(tmp_path):
+    assert read_made(tmp_path, "pawsx/test-en.tsv", "a\tb\t\n", PAWSX) == [Pair("a", "b", None)]
+    assert read_made(tmp_path, "udpos/test-en.tsv", "a\t\n\n", UDPOS) == [Sentence(("a",), None)]
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_labels_may_be_missing_in_test_files_only(tmp_path, split):
+    for name, content, task in [
+        (f"xnli/{split}-en.tsv", "a\tb\n", XNLI),
+        (f"xnli/{split}-en.tsv", "a\tb\t\n", XNLI),
+        (f"udpos/{split}-en.tsv", "a\nb\n", UDPOS),
+        (f"panx/{split}-en.tsv", "a\t\n", PANX),
+        ("squad/train-v1.1.json", squad(("Bonn.", [("a", "Where?", [("", 0)])])), XQUAD),
+    ]:
+        with pytest.raises(VocapError, match=r"(line 1: (no label|[12] col)|no answer).*file again"):
+            read_made(tmp_path, name, content, task, "train" if task is XQUAD else split)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_line_ends(tmp_path, ends):
+    text = ends.join(["Bonn\tB-LOC", "is\tO", "", "", "wet\tO"])  # no end of the last line, two blank lines
+    assert read_made(tmp_path, "panx/dev-en.tsv", text, PANX, "dev") == [
+        Sentence(("Bonn", "is"), ("B-LOC", "O")),
+        Sentence(("wet",), ("O",)),
+    ]
+
+
+def test_separators_of_python_are_text_and_words_are_cut_at_tabs_alone(tmp_path):
+    odd = "a\u2028b\x85c\x0bd\x1ce"
+    assert read_made(tmp_path, "xnli/dev-en.tsv", f"{odd}\tb\tneutral\n", XNLI, "dev") == [
+        Pair(odd, "b", "neutral")
+    ]
+    text = f"{odd}\tX\nNew\u00a0York City\tPROPN\n\tX\n"
+    assert read_made(tmp_path, "udpos/dev-en.tsv", text, UDPOS, "dev")[0].words == (odd, "New\u00a0York City", "")
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    assert read_made(tmp_path, "xnli/dev-en.tsv", "\ufeffa\tb\tneutral\n", XNLI, "dev")[0].first == "a"
+    assert read_made(tmp_path, "xquad/xquad.en.json", "\ufeff" + one_question(), XQUAD)[0].id == "q1"
+
+
+def test_multinli_s_name_of_a_label(tmp_path):
+    assert (
+        read_made(tmp_path, "xnli/train-en.tsv", "a\tb\tcontradictory\n", XNLI, "train")[0].label
+        == "contradiction"
+    )
+
+
+FIELDS = st.text(st.sampled_from("ab \"'„,"), max_size=6)
+
+
+@given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5))
+def test_quoted_files_give_the_text_that_csv_wrote(tmp_path_factory, rows):
+    """Where some text holds a quote, which csv doubles; without one there is nothing to undo."""
+    folder = tmp_path_factory.mktemp("quoted")
+    written = io.StringIO(newline="")
+    csv.writer(written, delimiter="\t").writerows([first, second, "1"] for first, second in rows)
+    path = write(folder, "made.tsv", written.getvalue())
+    assert [(pair.first, pair.second) for pair in read_pairs(path, PAWSX.labels)] == rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"No."\t"Yes."\t1\n', 'He said "no".\tb\t1\n', '"a" and ""b""\tb\t1\n', '"\tb\t1\n', '""\tb\t1\n'],
+)
+def test_raw_quotes_stay(tmp_path, text):
+    path = write(tmp_path, "made.tsv", text)
+    assert [[pair.first, pair.second, pair.label] for pair in read_pairs(path, PAWSX.labels)] == [
+        text.rstrip("\n").split("\t")
+    ]
+
+
+@needs_data
+@pytest.mark.parametrize("language", PAWSX.languages)
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_quoting_of_all_pawsx_files(tmp_path, language, split):
+    """Both forms of each file, XTREME's quoted one and xTune's raw one, give what is meant: csv's own reading."""
+    path = locate(real(), PAWSX, split, language)
+    text = lzma.decompress(path.read_bytes()).decode()
+    doubled = '""' in text
+    assert doubled == (split == "dev" and language != "en")  # what xtreme.md measured: six quoted files
+    quoting = csv.QUOTE_MINIMAL if doubled else csv.QUOTE_NONE
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t", quoting=quoting))
+    meant = [Pair(*row) for row in rows]
+    assert read(real(), PAWSX, split, language) == meant
+    quoted = io.StringIO(newline="")
+    csv.writer(quoted, delimiter="\t").writerows(rows)
+    raw = "".join("\t".join(row) + "\n" for row in rows)
+    for form in (quoted.getvalue(), raw):
+        assert read_made(tmp_path, f"pawsx/{split}-{language}.tsv", form, PAWSX, split, language) == meant
+
+
+@needs_data
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_real_files_have_the_known_rows(task):
+    found = 0
+    for split in SPLITS:
+        for language in task.languages_of(split):
+            if locate(real(), task, split, language):
+                examples = read(real(), task, split, language)
+                found += 1
+                assert len(examples) == task.rows[split][language], (split, language)
+                blank = (task.name, split, language) == ("panx", "test", "af")
+                assert not any(map(is_labelled, examples)) if blank else all(map(is_labelled, examples))
+    assert found
+
+
+def test_questions(tmp_path):
+    text = squad(
+        ("𝔎yoto in 京都.", [("a", "Where?", [("京都", 9), ("京都.", 9)]), ("b", "Which?", [("𝔎yoto", 0)])]),
+        ("Bonn", [("c", "?", [("Bonn", 0)])]),
+    )
+    first, second, third = read_made(tmp_path, "xquad/xquad.zh.json", text, XQUAD, language="zh")
+    assert first == Question("a", "Where?", "𝔎yoto in 京都.", (Answer("京都", 9), Answer("京都.", 9)))
+    assert first.context is second.context and third.answers == (Answer("Bonn", 0),)
+
+
+@pytest.mark.parametrize("name", ["tydiqa.goldp.te.dev.json", "tydiqa.te.dev.json"])
+def test_tydiqa_has_xtreme_s_names_and_xtune_s(tmp_path, name):
+    folder = "tydiqa/tydiqa-goldp-v1.1-dev"
+    assert len(read_made(tmp_path, f"{folder}/{name}", one_question(), TYDIQA, language="te")) == 1
+
+
+def test_ids_repeat_in_training_files_alone(tmp_path):
+    text = squad(("Bonn", [("same", "a?", [("Bonn", 0)]), ("same", "b?", [("Bonn", 0)])]))
+    name = "tydiqa/tydiqa-goldp-v1.1-{0}/tydiqa.goldp.en.{0}.json"
+    assert len(read_made(tmp_path, name.format("train"), text, TYDIQA, "train")) == 2
+    with pytest.raises(VocapError, match=r"qas\[1\]: the id same stands at .*qas\[0\] too"):
+        read_made(tmp_path, name.format("dev"), text, TYDIQA, "test")
+
+
+BAD_TABLES = [
+    ("xnli", "", "is empty"),
+    ("xnli", "\n \n", "is empty"),
+    ("xnli", "a\tb\tneutral\na\tb\n", "line 2: 2 columns, line 1 has 3"),
+    ("xnli", "a\tb\tneutral\n\n", "line 2: 1 columns, line 1 has 3"),
+    ("xnli", "id\ta\tb\tneutral\n", "line 1: 4 columns, not 2 or 3"),
+    (
+        "xnli",
+        "sentence1\tsentence2\tlabel\n",
+        "line 1: label 'label' is none of contradiction, entailment",
+    ),
+    ("pawsx", "a\tb\t1\na\tb\t2\n", "line 2: label '2' is none of 0, 1"),
+    ("pawsx", "a\tb\t1\na\tb\t\n", "line 2: no label, but others have one"),
+    ("xnli", b"a\tb\tneutral\na\x00\tb\tneutral\n", "line 2: a NUL byte"),
+    ("xnli", b"a\tb\tneutral\n\xff\tb\tneutral\n", "line 2: not UTF-8"),
+    ("udpos", "", "is empty"),
+    ("udpos", "a\tDET\nb\tNOUN\tx\n", "line 2: 3 columns, not word and tag"),
+    ("udpos", "a\tDET\n\nb\n", "line 3: no label, but others have one"),
+    ("udpos", "a\tDET\nb\tNN\n", "line 2: tag 'NN' is none of ADJ, ADP"),
+    ("panx", "a\tO\n\n\nb\tB-MISC\n", "line 4: tag 'B-MISC' is none of B-LOC"),
+    ("panx", b"a\tO\n\n\xc3(\tO\n", "line 3: not UTF-8"),
+    ("panx", b"a\tO\nb\0\tO\n", "line 2: a NUL byte"),
+]
+
+
+@pytest.mark.parametrize("task, content, message", BAD_TABLES)
+def test_damaged_tables(tmp_path, task, content, message):
+    with pytest.raises(VocapError, match="again") as error:
+        read_made(tmp_path, f"{task}/test-en.tsv", content, TASKS[task])
+    assert message in str(error.value) and "test-en.tsv" in str(error.value)
+
+
+def broken(change) -> str:
+    content = json.loads(one_question())
+    change(content["data"][0]["paragraphs"][0])
+    return json.dumps(content)
+
+
+BAD_QUESTIONS = [
+    ("", "is empty"),
+    ('{"data": [', "line 1: not JSON"),
+    ('{\n"data": [,]}', "line 2: not JSON"),
+    (b'{"data": "\0"}', "line 1: a NUL byte"),
+    (b'\n{"data": "\xff"}', "line 2: not UTF-8"),
+    ("[]", "the file: no 'data' that is a list"),
+    ('{"data": []}', "holds no question"),
+    (broken(lambda paragraph: paragraph.pop("context")), "data[0].paragraphs[0]: no 'context' that is text"),
+    (
+        broken(lambda paragraph: paragraph["qas"][0].update(id=7)),
+        "paragraphs[0].qas[0]: no 'id' that is text",
+    ),
+    (
+        broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=1)),
+        "qas[0] (id q1): the answer 'Kyoto' does not stand at answer_start 1 of the context, where there is 'yoto ",
+    ),
+    (broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=-5)), "does not stand at"),
+    (
+        broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start="0")),
+        "no 'answer_start' that is a whole number",
+    ),
+    (
+        squad(("Bonn", [("a", "?", [("Bonn", 0)]), ("b", "?", [("", 0)])])),
+        "data[0].paragraphs[0].qas[1] (id b): no answer, but others have one",
+    ),
+]
+
+
+@pytest.mark.parametrize("content, message", BAD_QUESTIONS)
+def test_damaged_questions(tmp_path, content, message):
+    with pytest.raises(VocapError, match="again") as error:
+        read_made(tmp_path, "xquad/xquad.en.json", content, XQUAD)
+    assert message in str(error.value) and "xquad.en.json" in str(error.value)
+
+
+def test_bytes_counted_as_offsets_are_refused(tmp_path):
+    text = squad(("Zürich ist schön", [("a", "?", [("schön", 12)])]))
+    with pytest.raises(VocapError, match="offsets count Unicode code points"):
+        read_made(tmp_path, "xquad/xquad.de.json", text, XQUAD, language="de")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(VocapError, match=r"xnli/dev-de\.tsv: no such file, nor one with \.xz; download"):
+        read(tmp_path, XNLI, "dev", "de")
+    with pytest.raises(VocapError, match="udpos has no dev file of language 'th'"):
+        read(tmp_path, UDPOS, "dev", "th")
+
+
+def test_stand_ins_take_a_part_of_another_file(tmp_path):
+    folder = xtreme_folder(tmp_path)
+    stand_ins = parse(
+        {
+            "xnli/train": "xnli/dev:1/2",
+            "xnli/dev": "xnli/dev:2/2",
+            "squad/train": "tydiqa/train",
+            "mlqa/test": "mlqa/dev",
+        }
+    )
+    whole = read(folder, XNLI, "dev", "de")
+    assert read(folder, XNLI, "train", "en", stand_ins) == whole[:1]
+    assert read(folder, XNLI, "dev", "de", stand_ins) == whole[1:]
+    for task in (XQUAD, MLQA):
+        assert "tydiqa" in str(locate(folder, task, "train", "en", stand_ins))
+        assert read(folder, task, "train", "en", stand_ins) == read(folder, TYDIQA, "train", "en")
+    assert locate(folder, MLQA, "test", "zh", stand_ins) == locate(folder, MLQA, "dev", "zh")
+    assert {key: str(value) for key, value in stand_ins.items()}["xnli/train"] == "xnli/dev:1/2"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"xnli/train": "nosuch/dev"},
+        {"xnli/train": "xnli/dev:3/2"},
+        {"xnli/train": "xnli/dev:0/2"},
+        {"xnli/train": "xnli/dev:half"},
+        {"xnli/train": "pawsx/dev"},
+        {"udpos/train": "panx/train"},
+        {"xquad/train": "tydiqa/train"},
+        {"squad/train": "tydiqa/dev"},
+        {"xnli/train:1/2": "xnli/dev"},
+    ],
+)
+def test_stand_ins_that_cannot_be_meant(entry):
+    with pytest.raises(UsageError, match=r"stand_ins: \S+: .*(write|take|name)"):
+        parse(entry)
