@@ -37,9 +37,11 @@ VERBS = {
     # pretraining
     "tokenize": "vocap.pretraining.commands:tokenize",
     "pretrain": "vocap.pretraining.training_commands:pretrain",
-    # report
-    # pretraining
     "launch": "vocap.pretraining.launch_command:launch",
+    # finetuning
+    "score": "vocap.finetuning.scoring_commands:score",
+    "average": "vocap.finetuning.scoring_commands:average",
+    "compare": "vocap.finetuning.scoring_commands:compare",
     # report
     "report": "vocap.report.commands:report",
     # all stages

@@ -1,0 +1,162 @@
+"""What one model reached on one task: scores of all runs, the chosen setting, means and deviations over seeds."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.files import replacing_directory, write_text
+from vocap.finetuning.finished import PREDICTIONS, Run, Score, Scored, read_runs, score_runs
+from vocap.finetuning.reading import parse
+from vocap.finetuning.selection import Choice, Development, choose, development
+from vocap.finetuning.tasks import TASKS, Task
+from vocap.languages import read_languages
+from vocap.tsv import write_tsv
+
+SCORES, SUMMARY, SELECTION = "scores.tsv", "summary.tsv", "selection.json"
+SCORE_COLUMNS = ("language", "split", "seed", "learning_rate", "epochs", "metric", "value")
+SUMMARY_COLUMNS = ("language", "metric", "mean", "std", "seeds")
+AGAIN = "delete the folder's tables and run vocap score again"
+ALL = "mean"  # the language of a summary's rows of the mean over languages
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that is said of a model on a task."""
+
+    task: Task
+    development: Development
+    choice: Choice
+    scored: Scored
+    chose: tuple[str, ...]  # languages of the development files that were there
+    runs: list[Run]
+
+
+def conclude(folder: Path, task: Task, runs: Sequence[Path]) -> Outcome:
+    """Score the runs in these folders on the files of the XTREME folder, and choose among them by their rule.
+
+    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and where nothing is there to choose by.
+    """
+    found = read_runs(runs)
+    if not found:
+        raise VocapError(f"{task.name}: no run to score; fine-tune first")
+    stand_ins = parse(found[0].described.stand_ins)
+    files = development(task.training, found[0].described.selection)
+    scored = score_runs(folder, task, found, stand_ins)
+    if files.task == task.name:
+        choosing = scored.scores
+    else:
+        choosing = score_runs(folder, TASKS[files.task], found, stand_ins, (files.split,)).scores
+    values: dict[tuple[float, int, int], dict[str, float]] = {run.setting: {} for run in found}
+    for row in choosing:
+        if (row.split, row.metric) == (files.split, files.metric) and row.language in files.languages:
+            values[row[:3]][row.language] = row.value
+    if not any(values.values()):
+        raise VocapError(
+            f"{task.name}: no scores of {files.task} {files.split} ({', '.join(files.languages)}), by which the "
+            f"rule {found[0].described.selection!r} chooses; bring these files, labelled, and fine-tune again"
+        )
+    choice = choose(values)
+    return Outcome(task, files, choice, scored, tuple(sorted(values[found[0].setting])), found)
+
+
+def summarise(scores: Sequence[Score], choice: Choice) -> list[tuple[str, str, float, float | None, int]]:
+    """Rows of summary.tsv: the chosen setting on the test files, languages first, then the mean over them.
+
+    Mean over seeds, and sample standard deviation (none for a single seed); that of the mean over languages is the
+    deviation of the seeds' means.
+    """
+    test: dict[tuple[str, str], dict[int, float]] = {}
+    for row in scores:
+        if row.split == "test" and row[:2] == (choice.learning_rate, choice.epochs):
+            test.setdefault((row.language, row.metric), {})[row.seed] = row.value
+    metrics = sorted({metric for _, metric in test})
+    table = {
+        (language, metric): [by_seed[seed] for seed in choice.seeds]
+        for (language, metric), by_seed in test.items()
+    }
+    for metric in metrics:
+        languages = [values for (_, name), values in table.items() if name == metric]
+        table[ALL, metric] = np.mean(languages, axis=0).tolist()
+    return [(language, metric, *spread(values)) for (language, metric), values in table.items()]
+
+
+def spread(values: Sequence[float]) -> tuple[float, float | None, int]:
+    """Mean, sample standard deviation (None for a single value) and number."""
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return float(np.mean(values)), deviation, len(values)
+
+
+def write_outcome(outcome: Outcome, out: Path) -> None:
+    """Write scores.tsv, summary.tsv, selection.json and the chosen runs' predictions, by seed, under `out`."""
+    choice, scored = outcome.choice, outcome.scored
+    with replacing_directory(out / PREDICTIONS) as folder:
+        for run in outcome.runs:
+            if run.setting[:2] == (choice.learning_rate, choice.epochs):
+                shutil.copytree(run.predictions_of(outcome.task), folder / str(run.described.seed))
+    write_tsv(
+        out / SCORES,
+        SCORE_COLUMNS,
+        (
+            (row.language, row.split, row.seed, row.learning_rate, row.epochs, row.metric, row.value)
+            for row in scored.scores
+        ),
+    )
+    write_tsv(out / SUMMARY, SUMMARY_COLUMNS, summarise(scored.scores, choice))
+    write_text(out / SELECTION, json.dumps(described(outcome), ensure_ascii=False, indent=2) + "\n")
+
+
+def described(outcome: Outcome) -> dict[str, Any]:
+    """The choice and what it rests on, for selection.json."""
+    task, files, choice, scored = outcome.task, outcome.development, outcome.choice, outcome.scored
+    lacking = {*scored.absent, *scored.blank}
+    return {
+        "task": task.name,
+        "rule": outcome.runs[0].described.selection,
+        "label": files.label,
+        "development": {
+            "task": files.task,
+            "split": files.split,
+            "metric": files.metric,
+            "languages": list(outcome.chose),
+            "absent": [code for code in files.languages if code not in outcome.chose],
+        },
+        "learning_rate": choice.learning_rate,
+        "epochs": choice.epochs,
+        "seeds": list(choice.seeds),
+        "settings": [
+            {"learning_rate": rate, "epochs": epochs, "value": value}
+            for (rate, epochs), value in choice.values.items()
+        ],
+        "stand_ins": outcome.runs[0].described.stand_ins,
+        "languages": [code for code in task.languages if code not in lacking],
+        "absent": scored.absent,
+        "blank": scored.blank,
+        "outside": [code for code in task.languages if code not in read_languages()],
+    }
+
+
+def read_selection(folder: Path) -> dict[str, Any]:
+    """The selection.json of one model's folder of one task.
+
+    Raises VocapError for a folder without one, or one that does not say what it must.
+    """
+    path = folder / SELECTION
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        usable = found["task"] in TASKS and all(isinstance(found[key], list) for key in ("seeds", "languages"))
+        usable = usable and isinstance(found["stand_ins"], dict)
+    except FileNotFoundError:
+        raise VocapError(
+            f"{path}: no such file; the folder of one model's task is wanted, made by vocap score"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        usable = False
+    if not usable:
+        raise VocapError(f"{path}: no choice that vocap score wrote; {AGAIN}")
+    return found
