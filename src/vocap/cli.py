@@ -34,6 +34,7 @@ VERBS = {
     "parity": "vocap.tokenizers.output_commands:parity",
     "evaluate": "vocap.tokenizers.output_commands:evaluate",
     "diff": "vocap.tokenizers.diff.commands:diff",
+    "trim": "vocap.tokenizers.adapting.commands:trim",
     # pretraining
     "tokenize": "vocap.pretraining.commands:tokenize",
     "pretrain": "vocap.pretraining.training_commands:pretrain",

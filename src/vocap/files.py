@@ -41,8 +41,8 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
 def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None = None) -> Iterator[Path]:
     """Give an empty directory beside `path` that takes the place of `path` when the block ends well.
 
-    With `owned`, the names of the files that the writer makes, a `path` that holds anything else stays as it is:
-    raises UsageError, as for a `path` that is no directory.
+    With `owned`, the names of the files that the writer makes (`name/` of folders), a `path` that holds anything
+    else stays as it is: raises UsageError, as for a `path` that is no directory.
     """
     target = Path(path)
     if owned is not None:
@@ -91,7 +91,7 @@ def _check_owned(target: Path, names: Collection[str]) -> None:
         if target.exists():
             raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
         return
-    foreign = sorted(entry.name for entry in target.iterdir() if entry.name not in names or entry.is_dir())
+    foreign = sorted(entry.name for entry in target.iterdir() if entry.name + "/" * entry.is_dir() not in names)
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise UsageError(

@@ -4,7 +4,7 @@
 (score descending, string ascending), and `<mask>` T - 1.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
@@ -39,12 +39,17 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def build_model(contents: Contents, normalizer_spec):
-    """The `ModelProto` of `contents` in the shared layout; scores are rounded here.
+    """The `ModelProto` of `contents` in the shared layout; scores are rounded here. Raises as `lay_out`."""
+    return lay_out(replace(contents, scores=round_scores(contents.scores)), normalizer_spec)
+
+
+def lay_out(contents: Contents, normalizer_spec):
+    """The `ModelProto` of `contents` in the shared layout, every score as it is.
 
     `normalizer_spec` is that of a trained model, so that text is normalised as in its training.
     Raises VocapError for a piece that stands twice, is empty, or has the name of another row.
     """
-    scores = round_scores(contents.scores)
+    scores = np.asarray(contents.scores, np.float64)
     if not np.isfinite(scores).all():
         worst = contents.pieces[int(np.flatnonzero(~np.isfinite(scores))[0])]
         raise VocapError(f"the score of piece {worst!r} is not a finite number; every piece needs one")
