@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
-from vocap.report.models import load_models
+from vocap.report.models import load_models, training_bytes
 from vocap.report.results import Allocation, Language, Pieces, Results, Share, Tokenizer
 from vocap.tokenizers.evaluation import COLUMNS
 from vocap.tsv import read_tsv
@@ -98,6 +98,9 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         allocations={entry.name: entry for entry in allocations},
         tokenizers={entry.name: entry for entry in tokenizers},
         models=load_models(folder / "pretraining", lambda name: mine("models", name, wanted), _json),
+        training_bytes={
+            code: size for code, size in training_bytes(folder / "pretraining", _json).items() if code in languages
+        },
         later={"finetuning": [path.name for path in _folders(folder / "finetuning", "*")]},
         settings=settings,
         versions=_versions(),

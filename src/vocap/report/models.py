@@ -54,6 +54,16 @@ def load_models(folder: Path, mine: Callable[[str], bool], read_json: Callable[[
     return models
 
 
+def training_bytes(folder: Path, read_json: Callable[[Path], dict]) -> dict[str, int]:
+    """Bytes of each language's lines under `folder`/tokens, which all tokenizers share."""
+    sizes = {}
+    for path in sorted(folder.glob(f"tokens/*/*/{DESCRIPTION}")):
+        size = (read_json(path).get("train") or {}).get("bytes")
+        if isinstance(size, int):
+            sizes[path.parent.name] = size
+    return sizes
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):

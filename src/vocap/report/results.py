@@ -87,6 +87,7 @@ class Results:
     allocations: dict[str, Allocation]
     tokenizers: dict[str, Tokenizer]
     models: dict[str, Model]
+    training_bytes: dict[str, int]  # of the text that models are trained on, by language
     later: dict[str, list[str]]  # entries that later stages left: finetuning
     settings: dict[str, Any]
     versions: dict[str, str]

@@ -13,12 +13,25 @@ from vocap.report.sections import (
     gaps,
     later,
     overview,
+    paper,
     pretraining,
     provenance,
     tokenizers,
 )
 
-ORDER = (overview, curves, comparison, allocation, tokenizers, gaps, corpora, pretraining, later, provenance)
+ORDER = (
+    overview,
+    curves,
+    comparison,
+    allocation,
+    tokenizers,
+    gaps,
+    corpora,
+    pretraining,
+    later,
+    paper,
+    provenance,
+)
 
 
 def build(results: Results) -> list[Section]:

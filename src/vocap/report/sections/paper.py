@@ -1,0 +1,77 @@
+"""The paper's nine tables and its figures, each beside this run's own numbers."""
+
+from markupsafe import Markup
+
+from vocap.report.blocks import Block, Heading, Section, Text
+from vocap.report.comparing import pairs
+from vocap.report.paper.data_tables import data_tables
+from vocap.report.paper.published import SOURCE
+from vocap.report.paper.results_tables import results_tables
+from vocap.report.paper.runs import Run, runs
+from vocap.report.results import Results
+from vocap.report.tables import Column, Table
+
+YES, NOT_RUN = "yes", "not run"
+
+
+def section(results: Results) -> Section:
+    """An index of what the paper shows and where this run has it, then the tables."""
+    found = runs(results)
+    blocks: list[Block] = [
+        Text(
+            Markup(
+                "Every number of “the paper” is as printed in {}. Below it stands what this run has for the same, "
+                "or that it was not run. Models differ from the paper’s in text, steps and size unless their "
+                "lines say otherwise, so compare the order of rows, not their heights."
+            ).format(SOURCE)
+        ),
+        _index(results, found),
+        Heading("Models and scores"),
+        *results_tables(found),
+        Heading("Data and sizes"),
+        *data_tables(results, found),
+    ]
+    return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
+
+
+def _index(results: Results, found: list[Run]) -> Table:
+    """What the paper has, whether this run has it too, and where it stands on the page."""
+    results_shown = {table.name: table for table in results_tables(found)}
+    rows = [
+        (f"Table {number}", about, _coverage(results_shown[f"paper-table-{number}"]), "this part")
+        for number, about in (
+            (1, "results on XTREME"),
+            (2, "ways to sample the softmax"),
+            (3, "neighbours k of k-NN target sampling"),
+            (4, "β"),
+        )
+    ]
+    trained = any(results.trained(code) for code in results.curves)
+    rows += [
+        ("Appendix", "data sets of XTREME", YES if any(run.scores for run in found) else NOT_RUN, "this part"),
+        ("Appendix", "CommonCrawl sizes", YES if results.corpora else NOT_RUN, "this part; Corpora"),
+        ("Appendix", "Wikipedia sizes", YES if results.training_bytes else NOT_RUN, "this part"),
+        ("Appendix", "allocated sizes", YES if results.allocations else NOT_RUN, "this part; Allocation"),
+        ("Figure 1", "ALP against vocabulary size", YES if trained else NOT_RUN, "ALP curves"),
+        ("Figure 4", "ALP of VOCAP and JOINT", YES if pairs(results) else NOT_RUN, "VOCAP and JOINT"),
+    ]
+    columns = [
+        Column("item", "In the paper"),
+        Column("about", "Shows"),
+        Column("run", "In this run"),
+        Column("where", "On this page"),
+    ]
+    caption = "What the paper shows, and whether this run has its own numbers for it."
+    return Table("paper-index", "What this run has of the paper", caption, columns, rows)
+
+
+def _coverage(table: Table) -> str:
+    """How many of a table's lines for this run have a model, and a score."""
+    keys = [column.key for column in table.columns]
+    lines = [dict(zip(keys, row, strict=True)) for row in table.rows]
+    mine = [line for line in lines if line["origin"] == "this run"]
+    models = [line for line in mine if line["model"] != NOT_RUN]
+    scored = [line for line in models if "not fine-tuned" not in line["remarks"]]
+    if not models:
+        return NOT_RUN
+    return f"{len(models)} of {len(mine)} rows pre-trained, {len(scored)} fine-tuned"

@@ -1,0 +1,148 @@
+"""The paper's numbers on the page: as printed, in the right lines, and beside the run that does the same."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.report.made import make_model, make_results
+from tests.report.test_page import Page, one_row, write
+from vocap.finetuning.metrics import paper_average
+from vocap.report.paper.published import measures, paper_languages, printed
+from vocap.report.paper.results_tables import beta_rows, k_rows, results_table, sampling_rows, xtreme_rows
+from vocap.report.paper.runs import Run
+from vocap.tsv import read_tsv
+
+SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
+RUN = Run("", "v", "vocap", 500_000, 0.7, "full", None, False, 500_000, 2**20, 100.0, ("GPU", 1))
+
+
+def lines_of(rows):
+    return {row.method: row.run.name if row.run else None for row in rows}
+
+
+def test_the_printed_averages_follow_from_the_printed_cells():
+    """XTREME's average of each row, rounded as the paper rounds: one misplaced cell would show."""
+    for row in printed("xtreme"):
+        scores = {}
+        for task, metric in measures("xtreme"):
+            scores.setdefault(task, {})[metric] = row[f"{task}_{metric}"]
+        assert round(paper_average(scores), 1) == row["average"], row["method"]
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs VOCAP_DATA with paper/")
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("xtreme", "table1_xtreme"),
+        ("sampling", "table2_sampling"),
+        ("k", "table3_k"),
+        ("beta", "table4_beta"),
+        ("correlation", "correlation"),
+        ("datasets", "xtreme_datasets"),
+    ],
+)
+def test_every_printed_number_is_that_of_the_source(name, source):
+    rows = list(read_tsv(SHARED / f"{source}.tsv"))
+    assert len(rows) == len(printed(name))
+    for ours, theirs in zip(printed(name), rows, strict=True):
+        numbers = [value for key, value in ours.items() if isinstance(value, float) and key not in ("thousands",)]
+        expected = [float(cell) for cell in theirs.values() if cell.replace(".", "").isdigit()]
+        assert [value for value in numbers if value in expected or name != "k"][-len(expected) :] == expected
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs VOCAP_DATA with paper/")
+def test_sizes_by_language_are_those_of_the_source():
+    for column, source in (
+        ("cc_gb", "table_cc_sizes"),
+        ("wikipedia_gb", "table_wikipedia_sizes"),
+        ("allocated_thousands", "table_allocated_sizes"),
+    ):
+        theirs = {code: float(cell) for code, cell in (row.values() for row in read_tsv(SHARED / f"{source}.tsv"))}
+        assert {code: getattr(entry, column) for code, entry in paper_languages().items()} == theirs
+
+
+def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_papers_steps():
+    runs = [
+        replace(RUN, name="xlm-r", kind="file", total=250_002, beta=None, steps=1_000_000),
+        replace(RUN, name="early", steps=500_000),
+        replace(RUN, name="late", steps=1_000_000),
+        replace(RUN, name="other-beta", beta=1.0, steps=1_000_000),
+        replace(RUN, name="knn", loss="knn", k=50),
+        replace(RUN, name="knn5", loss="knn", k=5, steps=1_000_000),
+        replace(RUN, name="half", half=True),
+        replace(RUN, name="nce", loss="nce"),
+        replace(RUN, name="small", total=2000, loss="knn", k=10),
+    ]
+    assert lines_of(xtreme_rows(runs)) == {
+        "XLM-R 250K": "xlm-r",
+        "JOINT 250K": None,
+        "JOINT 500K": None,
+        "VOCAP 250K": None,
+        "VOCAP 500K": "late",
+        "VOCAP 500K, k-NN": "knn",
+        "VOCAP 500K, half embeddings": "half",
+        "VOCAP 500K, k-NN, half embeddings": None,
+        "VOCAP 2,000, k-NN": "small",
+    }
+
+
+def test_tables_2_and_3_compare_losses_of_one_tokenizer():
+    runs = [replace(RUN, name=f"full-{place}", tokenizer=f"t{place}", total=1000 * place) for place in (1, 2)]
+    runs += [replace(RUN, name=f"k{k}", tokenizer="t1", total=1000, loss="knn", k=k) for k in (7, 10, 40)]
+    runs += [replace(RUN, name="neg", tokenizer="t1", total=1000, loss="neg")]
+    runs += [replace(RUN, name="uniform", tokenizer="t1", total=1000, loss="uniform")]
+    assert lines_of(sampling_rows(runs)) == {
+        "full softmax": "full-1",
+        "k-NN, k = 50": "k40",
+        "target sampling": None,
+        "NCE": None,
+        "NEG": "neg",
+        "uniform negatives": "uniform",
+    }
+    found = lines_of(k_rows(runs))
+    assert found["full softmax"] == "full-1" and found["k = 10"] == "k10" and found["k = 50"] is None
+    assert list(found)[-2:] == ["k = 7", "k = 40"]
+
+
+def test_table_4_takes_one_total():
+    runs = [replace(RUN, name=f"b{beta:g}", beta=beta, tokenizer=f"t{beta}") for beta in (0.0, 0.5, 0.7)]
+    runs += [replace(RUN, name="small", total=1000, beta=1.0)]
+    assert lines_of(beta_rows(runs)) == {
+        "β = 0": "b0",
+        "β = 0.3": None,
+        "β = 0.7": "b0.7",
+        "β = 1.0": None,
+        "β = 0.5": "b0.5",
+    }
+
+
+def test_speeds_are_relative_to_the_papers_baseline_on_one_device():
+    runs = [
+        replace(RUN, name="joint", kind="joint", total=250_000, tokens_per_s=200.0, steps=1_000_000),
+        replace(RUN, name="knn", loss="knn", k=50, tokens_per_s=236.0),
+        replace(RUN, name="half", half=True, machine=("another GPU", 1)),
+    ]
+    table = results_table("xtreme", 1, "", "", xtreme_rows(runs))
+    keys = [column.key for column in table.columns]
+    speeds = {row[keys.index("model")]: row[keys.index("speed")] for row in table.rows}
+    assert speeds["joint"] == 1.0 and speeds["knn"] == pytest.approx(1.18) and speeds["half"] is None
+
+
+def test_the_page_has_the_papers_lines_and_says_what_was_not_run(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_model(results, "knn", {"kind": "knn", "k": 50}, ["en", "de"])
+    text = write(results, tmp_path / "out")
+    tables = tmp_path / "out/tables"
+    paper = one_row(tables / "paper-table-2.tsv", method="NCE", origin="the paper")
+    assert (paper["xnli_acc"], paper["speed"], paper["steps"]) == ("56.0", "1.4", "500000")
+    assert one_row(tables / "paper-table-2.tsv", method="NCE", origin="this run")["model"] == "not run"
+    run = one_row(tables / "paper-table-2.tsv", method="k-NN, k = 50", origin="this run")
+    assert (run["model"], run["total"], run["remarks"]) == ("knn", "100000", "not fine-tuned")
+    german = one_row(tables / "paper-allocated-sizes.tsv", language="de")
+    allocated = one_row(results / "allocation/v100k/allocation.tsv", language="de")
+    assert float(german["paper_thousands"]) == 24
+    assert float(german["thousands_v100k"]) * 1000 == float(allocated["size"])
+    words = " ".join(" ".join(Page(text).text).split())
+    assert "arXiv 2109.07306" in words and "1 of 6 rows pre-trained, 0 fine-tuned" in words
