@@ -1,13 +1,16 @@
 """The paper's numbers on the page: as printed, in the right lines, and beside the run that does the same."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.report.made import make_model, make_results
+from tests.report.made import make_finetuned, make_model, make_results
 from tests.report.test_page import Page, one_row, write
+from vocap.correlation.points import Measured, correlations, write_points
+from vocap.errors import VocapError
 from vocap.finetuning.metrics import paper_average
 from vocap.report.paper.published import measures, paper_languages, printed
 from vocap.report.paper.results_tables import beta_rows, k_rows, results_table, sampling_rows, xtreme_rows
@@ -146,3 +149,75 @@ def test_the_page_has_the_papers_lines_and_says_what_was_not_run(tmp_path):
     assert float(german["thousands_v100k"]) * 1000 == float(allocated["size"])
     words = " ".join(" ".join(Page(text).text).split())
     assert "arXiv 2109.07306" in words and "1 of 6 rows pre-trained, 0 fine-tuned" in words
+
+
+QUESTIONS = {"f1": 60.0, "exact_match": 40.0}
+SCORES = {"xnli": {"acc": 70.0}, "pawsx": {"acc": 80.0}, "udpos": {"f1": 71.5}, "panx": {"f1": 62.5}}
+SCORES |= dict.fromkeys(("xquad", "mlqa", "tydiqa"), QUESTIONS)
+
+
+def test_scores_stand_in_the_lines_of_their_models(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_model(results, "knn", {"kind": "knn", "k": 50}, ["en", "de"])
+    make_finetuned(results, "knn", SCORES, [])
+    make_finetuned(results, "elsewhere", SCORES, [])  # of no model that was pre-trained here
+    write(results, tmp_path / "out")
+    tables = tmp_path / "out/tables"
+    run = one_row(tables / "paper-table-1.tsv", model="knn")
+    assert (run["xnli_acc"], run["mlqa_exact_match"], run["average"]) == ("70.0", "40.0", "61.25")
+    assert (run["seeds"], run["remarks"]) == ("5", "")
+    assert one_row(tables / "paper-table-3.tsv", model="knn")["udpos_f1"] == "71.5"
+    data = one_row(tables / "paper-data-sets.tsv", task="NER")
+    assert (data["languages"], data["models"], data["paper_train_examples"]) == ("4", "knn", "20000")
+
+
+def test_an_average_of_some_tasks_stands_in_no_column_of_the_papers(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_model(results, "knn", {"kind": "knn", "k": 50}, ["en", "de"])
+    make_finetuned(results, "knn", {"panx": {"f1": 50.0}}, ["xnli", "tydiqa"], seeds=1)
+    write(results, tmp_path / "out")
+    run = one_row(tmp_path / "out/tables/paper-table-1.tsv", model="knn")
+    assert (run["average"], run["panx_f1"], run["xnli_acc"]) == ("", "50.0", "")
+    assert run["remarks"] == "without XNLI, TyDiQA"
+
+
+def test_states_of_one_model_make_the_figure_of_costs(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_model(results, "knn", {"kind": "knn", "k": 50}, ["en", "de"])  # 0.6 s a step, lines at 100, 200 ... 500
+    for name, f1 in (("early", 30.0), ("late", 50.0)):
+        make_finetuned(results, name, SCORES | {"panx": {"f1": f1}}, [])
+    models = {"early": {"model": "knn", "step": 250}, "late": {"model": "knn"}}
+    settings = {"pretraining": {"models": {"knn": {}}}, "finetuning": {"models": models}}
+    write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
+    early, late = read_tsv(tmp_path / "out/tables/paper-costs.tsv")
+    assert (early["step"], late["step"]) == ("250", "500")
+    assert float(early["hours"]) == pytest.approx(150 / 3600) and float(late["hours"]) == pytest.approx(300 / 3600)
+    expected = paper_average(SCORES | {"panx": {"f1": 30.0}})
+    assert float(early["score"]) == pytest.approx(expected)
+    assert (tmp_path / "out/figures/paper-figure-5.pdf").stat().st_size > 1000
+
+
+def test_the_study_stands_beside_the_papers_correlations(tmp_path):
+    results = make_results(tmp_path / "results")
+    points = [
+        Measured("hi", 1000 * size, -100 + size**0.5, task, 50 + 3 * size - size**1.7 / 9, 2, 700)
+        for size in range(1, 9)
+        for task in ("udpos", "panx")
+    ]
+    write_points(results / "correlation/points.tsv", points)
+    text = write(results, tmp_path / "out")
+    row = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="hi", task="POS")
+    assert (row["paper_rho_alp"], row["paper_rho_size"]) == ("0.922", "0.787")
+    assert (row["sizes"], row["seeds"], row["steps"]) == ("8", "2", "700")
+    assert float(row["rho_alp"]) == correlations(points)[0].rho_alp
+    other = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="ru", task="NER")
+    assert (other["rho_alp"], other["remarks"]) == ("", "not run")
+    assert all(f'id="figure-paper-figure-{number}"' in text for number in (2, 3))
+
+
+def test_a_malformed_average_is_named(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_finetuned(results, "knn", SCORES, [])
+    (results / "finetuning/knn/average.json").write_text('{"tasks": 5}')
+    with pytest.raises(VocapError, match=r"knn/average\.json"):
+        write(results, tmp_path / "out")

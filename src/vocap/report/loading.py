@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vocap import __version__
+from vocap.correlation.points import Measured
+from vocap.correlation.points import read_points as read_measured
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
+from vocap.report.finetuned import load_finetuned
 from vocap.report.models import load_models, training_bytes
 from vocap.report.results import Allocation, Language, Pieces, Results, Share, Tokenizer
 from vocap.tokenizers.evaluation import COLUMNS
@@ -23,6 +26,7 @@ logger = logging.getLogger(__name__)
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
 MEASURES = COLUMNS[2:]  # the columns of evaluation.tsv that are numbers
+KINDS = ("allocations", "tokenizers", "languages", "models", "fine-tuned models")
 Row = TypeVar("Row")
 
 
@@ -36,7 +40,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
     known = read_languages(table)
     asked = settings.get("languages")
     codes = list(known) if asked == "all" else [str(code) for code in asked] if isinstance(asked, list) else None
-    left: dict[str, set[str]] = {kind: set() for kind in ("allocations", "tokenizers", "languages", "models")}
+    left: dict[str, set[str]] = {kind: set() for kind in KINDS}
 
     def mine(kind: str, name: str, wanted: Collection[str] | None) -> bool:
         """Whether the configuration names it, which an earlier one may have left; without one, all is shown."""
@@ -87,6 +91,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         ]
     languages = {code: _language(code, known) for code in codes}
     wanted = _named(settings.get("pretraining") or {}, "models")
+    tuned = _named(settings.get("finetuning") or {}, "models")
     return Results(
         title=title,
         languages=languages,
@@ -101,6 +106,10 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         training_bytes={
             code: size for code, size in training_bytes(folder / "pretraining", _json).items() if code in languages
         },
+        finetuned=load_finetuned(
+            folder / "finetuning", lambda name: mine("fine-tuned models", name, tuned), _json
+        ),
+        correlation=[point for point in _correlation(folder) if point.language in languages],
         later={"finetuning": [path.name for path in _folders(folder / "finetuning", "*")]},
         settings=settings,
         versions=_versions(),
@@ -226,6 +235,11 @@ def _points(folder: Path) -> dict[str, list[Point]]:
         if not (path.parents[1] / "curve.tsv").exists():
             curves.setdefault(path.parents[1].name, []).extend(read_points(path))
     return {code: sorted(points, key=lambda point: point.size) for code, points in curves.items()}
+
+
+def _correlation(folder: Path) -> list[Measured]:
+    path = folder / "correlation" / "points.tsv"
+    return read_measured(path) if path.exists() else []
 
 
 def _weights(path: Path) -> dict[str, dict[str, str]]:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from vocap.correlation.points import Measured
+from vocap.report.finetuned import Finetuned
 from vocap.report.models import Model
 from vocap.tokenizers.evaluation import RESOURCES
 from vocap.vocabularies.curve import Point
@@ -88,6 +90,8 @@ class Results:
     tokenizers: dict[str, Tokenizer]
     models: dict[str, Model]
     training_bytes: dict[str, int]  # of the text that models are trained on, by language
+    finetuned: dict[str, Finetuned]
+    correlation: list[Measured]
     later: dict[str, list[str]]  # entries that later stages left: finetuning
     settings: dict[str, Any]
     versions: dict[str, str]

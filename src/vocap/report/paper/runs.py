@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vocap.report.finetuned import Finetuned
 from vocap.report.models import Model
+from vocap.report.paper.published import TASK_NAMES
 from vocap.report.results import Results
 
 PAPER_BETA = 0.7
@@ -44,11 +46,39 @@ class Run:
 
 
 def runs(results: Results) -> list[Run]:
-    """Every pre-trained model of the results that has metrics."""
-    return [_run(results, model) for model in results.models.values() if model.rows]
+    """Every pre-trained model of the results that has metrics, with what its last state reached on XTREME."""
+    tuned = {
+        place.model: results.finetuned[name] for name, place in origins(results).items() if place.step is None
+    }
+    return [_run(results, model, tuned.get(model.name)) for model in results.models.values() if model.rows]
 
 
-def _run(results: Results, model: Model) -> Run:
+@dataclass(frozen=True)
+class Origin:
+    """Which model of `pretraining` was fine-tuned, and after how many steps; None: at its end."""
+
+    model: str
+    step: int | None
+
+
+def origins(results: Results) -> dict[str, Origin]:
+    """Of each fine-tuned model that comes from pre-training here, by name; a later name of one origin is left out.
+
+    The configuration's `finetuning: models` say it; without one a model has the name of its origin.
+    """
+    section = results.settings.get("finetuning")
+    named = section.get("models") if isinstance(section, dict) else None
+    found: dict[str, Origin] = {}
+    for name in results.finetuned:
+        entry = (named or {}).get(name) or {}
+        origin = Origin(entry.get("model") or name, entry.get("step"))
+        elsewhere = entry.get("path") or entry.get("weights") == "random" or origin.model not in results.models
+        if not elsewhere and origin not in found.values():
+            found[name] = origin
+    return found
+
+
+def _run(results: Results, model: Model, tuned: Finetuned | None) -> Run:
     name = model.setting("tokenizer") or ""
     tokenizer = results.tokenizers.get(name)
     allocation = results.allocation_of(tokenizer) if tokenizer and tokenizer.kind == "vocap" else None
@@ -69,7 +99,18 @@ def _run(results: Results, model: Model) -> Run:
         parameters=model.setting("parameters"),
         tokens_per_s=statistics.median(speeds) if speeds else None,
         machine=(model.setting("device"), model.setting("processes")),
+        scores=tuned.scores if tuned else {},
+        seeds=tuned.seeds if tuned else {},
+        languages=tuned.languages if tuned else {},
+        average=tuned.average if tuned and not tuned.missing else None,
+        remarks=_remarks(tuned) if tuned else (),
     )
+
+
+def _remarks(tuned: Finetuned) -> tuple[str, ...]:
+    """What keeps the scores from being the paper's measure: tasks that lack, files that stood in for others."""
+    absent = [f"without {', '.join(TASK_NAMES[task] for task in tuned.missing)}"] if tuned.missing else []
+    return (*absent, *(f"{taken} for {file}" for file, taken in tuned.stand_ins.items()))
 
 
 def nearest(candidates: Iterable[Run], key: Callable[[Run], float | None], wanted: float) -> Run | None:

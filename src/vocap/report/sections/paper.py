@@ -2,10 +2,12 @@
 
 from markupsafe import Markup
 
-from vocap.report.blocks import Block, Heading, Section, Text
+from vocap.report.blocks import Block, Heading, Section, Text, not_run
 from vocap.report.comparing import pairs
+from vocap.report.paper.correlation import FIGURES, correlation_blocks
+from vocap.report.paper.costs import cost_figure, cost_points, cost_table
 from vocap.report.paper.data_tables import data_tables
-from vocap.report.paper.published import SOURCE
+from vocap.report.paper.published import SOURCE, TASK_NAMES
 from vocap.report.paper.results_tables import results_tables
 from vocap.report.paper.runs import Run, runs
 from vocap.report.results import Results
@@ -28,10 +30,25 @@ def section(results: Results) -> Section:
         _index(results, found),
         Heading("Models and scores"),
         *results_tables(found),
+        *_costs(results),
+        Heading("Whether ALP tells what a model reaches"),
+        *correlation_blocks(results),
         Heading("Data and sizes"),
         *data_tables(results, found),
     ]
     return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
+
+
+def _costs(results: Results) -> list[Block]:
+    """Figure 5: lines need two states of a model at least."""
+    points, tasks = cost_points(results)
+    if len(points) > len({point.model for point in points}):
+        return [cost_figure(points, tasks), cost_table(points, tasks)]
+    what = (
+        "Figure 5, performance against the cost of pre-training, needs models fine-tuned from several of their "
+        "export_steps: entries of finetuning.models with a model and a step."
+    )
+    return [not_run("finetuning", what)]
 
 
 def _index(results: Results, found: list[Run]) -> Table:
@@ -49,11 +66,17 @@ def _index(results: Results, found: list[Run]) -> Table:
     trained = any(results.trained(code) for code in results.curves)
     rows += [
         ("Appendix", "data sets of XTREME", YES if any(run.scores for run in found) else NOT_RUN, "this part"),
+        ("Appendix", "correlations with F1", _studied(results, *FIGURES), "this part"),
         ("Appendix", "CommonCrawl sizes", YES if results.corpora else NOT_RUN, "this part; Corpora"),
         ("Appendix", "Wikipedia sizes", YES if results.training_bytes else NOT_RUN, "this part"),
         ("Appendix", "allocated sizes", YES if results.allocations else NOT_RUN, "this part; Allocation"),
         ("Figure 1", "ALP against vocabulary size", YES if trained else NOT_RUN, "ALP curves"),
+        *(
+            (f"Figure {number}", f"{TASK_NAMES[task]} F1 against ALP", _studied(results, task), "this part")
+            for task, number in FIGURES.items()
+        ),
         ("Figure 4", "ALP of VOCAP and JOINT", YES if pairs(results) else NOT_RUN, "VOCAP and JOINT"),
+        ("Figure 5", "performance against cost", YES if len(_costs(results)) > 1 else NOT_RUN, "this part"),
     ]
     columns = [
         Column("item", "In the paper"),
@@ -63,6 +86,10 @@ def _index(results: Results, found: list[Run]) -> Table:
     ]
     caption = "What the paper shows, and whether this run has its own numbers for it."
     return Table("paper-index", "What this run has of the paper", caption, columns, rows)
+
+
+def _studied(results: Results, *tasks: str) -> str:
+    return YES if any(point.task in tasks for point in results.correlation) else NOT_RUN
 
 
 def _coverage(table: Table) -> str:

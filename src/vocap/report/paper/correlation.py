@@ -1,0 +1,139 @@
+"""The correlation study: the appendix's table, and Figures 2 and 3."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from vocap.correlation.points import Correlation, Measured, correlations
+from vocap.report.blocks import Block, Text, counted, not_run
+from vocap.report.figures import WIDTH, Figure, token
+from vocap.report.paper.published import TASK_NAMES, printed
+from vocap.report.results import Results
+from vocap.report.tables import Column, Table
+
+FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
+COLOURS = [token(name) for name in ("accent", "low", "mid", "unknown")]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
+
+
+def correlation_blocks(results: Results) -> list[Block]:
+    """The figures, where the study was run, and the table."""
+    found = correlations(results.correlation)
+    if not found:
+        absent = not_run("correlation", "No model has been trained for the correlation study.")
+        return [absent, _table(results, [])]
+    higher = sum((one.rho_alp or 0) > (one.rho_size or 0) for one in found if one.rho_alp and one.rho_size)
+    compared = sum(one.rho_alp is not None and one.rho_size is not None for one in found)
+    blocks: list[Block] = []
+    if compared:
+        blocks.append(
+            Text(
+                f"In this run ALP goes together with F1 more closely than the size of the vocabulary does in "
+                f"{higher} of {counted(compared, 'pair')} of a language and a task; in the paper in 6 of 8."
+            )
+        )
+    for task, number in FIGURES.items():
+        points = [point for point in results.correlation if point.task == task]
+        if points:
+            blocks.append(_figure(results, number, task, points, [one for one in found if one.task == task]))
+    return [*blocks, _table(results, found)]
+
+
+def _figure(results: Results, number: int, task: str, points: list[Measured], found: list[Correlation]) -> Figure:
+    name = TASK_NAMES[task]
+    said = "; ".join(
+        f"{results.name(one.language)}: " + (f"ρ = {one.rho_alp:.3f}" if one.rho_alp is not None else "no ρ")
+        for one in found
+    ).replace("-", "−")
+    return Figure(
+        f"paper-figure-{number}",
+        f"Figure {number}: {name} F1 against ALP",
+        "A point for each monolingual vocabulary: the ALP of its language’s training text under it, above that of "
+        f"the smallest vocabulary, and the {name} F1 of a model pre-trained with it and fine-tuned in that "
+        f"language. Pearson’s correlations: {said}. From results/correlation/points.tsv.",
+        f"Scatter chart of {counted(len(points), 'vocabulary', 'vocabularies')}; {said}.",
+        lambda: scatter(results, points),
+    )
+
+
+def scatter(results: Results, points: Sequence[Measured]) -> alt.Chart:
+    """F1 against the ALP gained over the smallest size, a colour and a shape a language."""
+    codes = list(dict.fromkeys(point.language for point in points))
+    smallest = {code: min(point.alp for point in points if point.language == code) for code in codes}
+    names = [results.name(code) for code in codes]
+    rows = [
+        {
+            "language": results.name(point.language),
+            "size": point.size,
+            "gain": round(point.alp - smallest[point.language], 4),
+            "alp": round(point.alp, 3),
+            "f1": round(point.f1, 3),
+        }
+        for point in points
+    ]
+    colours = alt.Scale(domain=names, range=[COLOURS[place % len(COLOURS)] for place in range(len(names))])
+    shapes = alt.Scale(domain=names, range=[SHAPES[place % len(SHAPES)] for place in range(len(names))])
+    legend = alt.Legend(title=None)
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=60, opacity=1)
+        .encode(
+            x=alt.X(
+                "gain:Q", title="ALP above the smallest vocabulary’s (nats per line)", scale=alt.Scale(zero=False)
+            ),
+            y=alt.Y("f1:Q", title="F1 (percent)", scale=alt.Scale(zero=False)),
+            color=alt.Color("language:N", scale=colours, legend=legend),
+            shape=alt.Shape("language:N", scale=shapes, legend=legend),
+            tooltip=[
+                "language:N",
+                alt.Tooltip("size:Q", title="vocabulary", format=",d"),
+                alt.Tooltip("alp:Q", title="ALP", format=",.2f"),
+                alt.Tooltip("f1:Q", title="F1", format=".2f"),
+            ],
+        )
+        .properties(width=WIDTH, height=320)
+    )
+
+
+def _table(results: Results, found: list[Correlation]) -> Table:
+    mine = {(one.language, one.task): one for one in found}
+    paper = {(row["language"], row["task"]): row for row in printed("correlation")}
+    order = [*(key for key in paper if key[0] in results.languages), *(key for key in mine if key not in paper)]
+    rows = []
+    for language, task in order:
+        row, one = paper.get((language, task), {}), mine.get((language, task))
+        points = [point for point in results.correlation if (point.language, point.task) == (language, task)]
+        rows.append(
+            (
+                language,
+                results.name(language),
+                TASK_NAMES.get(task, task),
+                row.get("rho_alp"),
+                row.get("rho_size"),
+                one.rho_alp if one else None,
+                one.rho_size if one else None,
+                one.sizes if one else None,
+                min((point.seeds for point in points), default=None),
+                max((point.steps for point in points), default=None),
+                "" if one else "not run",
+            )
+        )
+    columns = [
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("task", "Task"),
+        Column("paper_rho_alp", "The paper: ρ of ALP and F1", "number", 3),
+        Column("paper_rho_size", "ρ of |V| and F1", "number", 3),
+        Column("rho_alp", "This run: ρ of ALP and F1", "number", 3),
+        Column("rho_size", "ρ of |V| and F1", "number", 3),
+        Column("sizes", "Sizes", "number"),
+        Column("seeds", "Seeds", "number"),
+        Column("steps", "Steps", "number"),
+        Column("remarks", "Remarks"),
+    ]
+    caption = (
+        "Pearson’s correlations over the vocabularies of one language: 30 in the paper, of 1K to 30K. A model is "
+        "pre-trained with each and fine-tuned on the language’s own training file. From "
+        "results/correlation/points.tsv."
+    )
+    return Table("paper-correlation", "Appendix: what goes together with F1", caption, columns, rows)
