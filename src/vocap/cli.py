@@ -40,6 +40,8 @@ VERBS = {
     "pretrain": "vocap.pretraining.training_commands:pretrain",
     "launch": "vocap.pretraining.launch_command:launch",
     # finetuning
+    "xtreme": "vocap.finetuning.folder_commands:xtreme",
+    "ceiling": "vocap.finetuning.folder_commands:ceiling",
     "score": "vocap.finetuning.scoring_commands:score",
     "average": "vocap.finetuning.scoring_commands:average",
     "compare": "vocap.finetuning.scoring_commands:compare",

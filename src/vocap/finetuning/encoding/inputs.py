@@ -1,17 +1,34 @@
 """A Hugging Face tokenizer as this stage uses it: ids and offsets in batches, and the frame of special tokens."""
 
+import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
 
+DEFINITION = "tokenizer.json"
 _BATCH_CHARACTERS = 1 << 20  # tokenised at once: an encoding takes some 100 bytes a token until it is read
 
 
+def load_tokenizer(folder: Path):
+    """The fast tokenizer of a Hugging Face folder, no code of its own run. Raises VocapError where there is none."""
+    from transformers import AutoTokenizer
+
+    remedy = f"name a folder with {DEFINITION}; save_pretrained of a model's fast tokenizer makes one"
+    if not (folder / DEFINITION).is_file():
+        raise VocapError(f"{folder}: no {DEFINITION} there; {remedy}")
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise VocapError(f"{folder}: no tokenizer ({str(error).splitlines()[0]}); {remedy}") from None
+
+
 class InputEncoder:
-    """Text to ids and offsets, by a fast tokenizer, which stays as it is.
+    """Text to ids and offsets, by a fast tokenizer, whose truncation and padding it switches off.
 
     A literal "<s>" in a text is text. Special tokens stand as the tokenizer itself places them: `before` the first
     text, `between` two, `after` the second, each a list of ids; a lone text ends like the first of two
@@ -23,7 +40,7 @@ class InputEncoder:
 
         Raises VocapError for a tokenizer without an unknown token or a frame of special tokens.
         """
-        self.backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self.backend: Tokenizer = tokenizer.backend_tokenizer
         self.backend.no_truncation()
         self.backend.no_padding()
         self.backend.encode_special_tokens = True
@@ -31,7 +48,13 @@ class InputEncoder:
         if tokenizer.unk_token_id is None:
             raise VocapError(f"{name}: no unknown token; take a tokenizer of a masked language model")
         self.unk_id: int = tokenizer.unk_token_id
+        self.space_id: int | None = self.backend.token_to_id("▁")
         self.before, self.between, self.after = self._frame(name)
+
+    @classmethod
+    def of(cls, tokenizer) -> "InputEncoder":
+        """`tokenizer` itself where it is an encoder already."""
+        return tokenizer if isinstance(tokenizer, cls) else cls(tokenizer)
 
     def _frame(self, name: str) -> tuple[list[int], list[int], list[int]]:
         pair = self.backend.encode("a", "a")
@@ -58,8 +81,7 @@ class InputEncoder:
     def ids_and_offsets(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """int32 [tokens] ids and int32 [tokens, 2] offsets in code points of every text, as they lie in it.
 
-        Spaces and characters without a glyph are no part of a token's ends: ` cat` is `cat`; a token of nothing
-        else is empty.
+        Spaces are no part of a token: that of `▁cat` is `cat`, and `▁` alone is empty.
         """
         for batch in _batches(texts):
             for text, encoding in zip(
@@ -67,24 +89,43 @@ class InputEncoder:
             ):
                 ids = np.array(encoding.ids, dtype=np.int32)
                 offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
+                # before a text that does not begin with a space, too, where it would stand for the first character
+                offsets[ids == self.space_id, 1] = offsets[ids == self.space_id, 0]
                 yield ids, trimmed(text, offsets)
 
 
 def trimmed(text: str, offsets: np.ndarray) -> np.ndarray:
-    """`offsets` (int32 [tokens, 2]) without invisible characters at either end."""
-    visible = np.fromiter((_is_visible(character) for character in text), dtype=bool, count=len(text))
+    """`offsets` (int32 [tokens, 2]) from the first seen character of each token to the last.
+
+    Spaces, controls and format characters are unseen. Those of format that follow (joiners, zero-width spaces)
+    belong to the token: annotators who marked a word took them along (13 of XTREME's answers end so, none ends
+    before one).
+    """
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    kinds = _kinds()[codes]
     places = np.arange(len(text), dtype=np.int32)
-    next_visible = np.full(len(text) + 1, len(text), dtype=np.int32)  # at or after each place
-    next_visible[:-1] = np.minimum.accumulate(np.where(visible, places, len(text))[::-1])[::-1]
-    last_visible = np.zeros(len(text) + 1, dtype=np.int32)  # one past the last before each place
-    last_visible[1:] = np.maximum.accumulate(np.where(visible, places + 1, 0))
-    start = np.minimum(next_visible[offsets[:, 0]], offsets[:, 1])
-    end = np.maximum(last_visible[offsets[:, 1]], start)
-    return np.stack([start, end], axis=1)
+    next_seen = _next(np.where(kinds == _SEEN, places, len(text)))
+    next_other = _next(np.where(kinds == _FORMAT, len(text), places))
+    last_seen = np.zeros(len(text) + 1, dtype=np.int32)  # one past the last before each place
+    last_seen[1:] = np.maximum.accumulate(np.where(kinds == _SEEN, places + 1, 0))
+    start = np.minimum(next_seen[offsets[:, 0]], offsets[:, 1])
+    end = np.maximum(last_seen[offsets[:, 1]], start)
+    return np.stack([start, np.where(end > start, next_other[end], end)], axis=1)
 
 
-def _is_visible(character: str) -> bool:
-    return not character.isspace() and (character.isprintable() or not character.isascii())
+def _next(places: np.ndarray) -> np.ndarray:
+    """int32 [length + 1]: the lowest of `places` from each place on."""
+    return np.append(np.minimum.accumulate(places[::-1])[::-1], len(places)).astype(np.int32)
+
+
+_SEEN, _SPACE, _FORMAT = 0, 1, 2
+
+
+@cache
+def _kinds() -> np.ndarray:
+    """int8 [code points]: which characters are seen, which are spaces or controls, which give a format."""
+    kinds = dict.fromkeys(("Zs", "Zl", "Zp", "Cc"), _SPACE) | {"Cf": _FORMAT}
+    return np.array([kinds.get(unicodedata.category(chr(code)), _SEEN) for code in range(0x110000)], dtype=np.int8)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

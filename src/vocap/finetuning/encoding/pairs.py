@@ -15,10 +15,10 @@ def encode_pairs(
 ) -> PairFeatures:
     """One input a pair, in order, at most `max_length` ids with the special tokens.
 
-    `tokenizer`: a Hugging Face fast tokenizer; `labels`: the task's, by number. Raises KeyError for a label that
-    is none of them.
+    `tokenizer`: a Hugging Face fast one, or an `InputEncoder`; `labels`: the task's, by number. Raises KeyError
+    for a label that is none of them.
     """
-    encoder = InputEncoder(tokenizer)
+    encoder = InputEncoder.of(tokenizer)
     before, between, after = encoder.before, encoder.between, encoder.after
     budget = max_length - len(before) - len(between) - len(after)
     firsts = encoder.ids([example.first for example in examples])

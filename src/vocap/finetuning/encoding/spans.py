@@ -15,14 +15,14 @@ def encode_questions(
 ) -> SpanFeatures:
     """One input a window; every question has at least one, and every token of its context is in one.
 
-    `tokenizer`: a Hugging Face fast tokenizer. `stride` is the number of tokens from the start of one window to
-    that of the next (`doc_stride` of the original BERT code, not an overlap); questions are cut to
+    `tokenizer`: a Hugging Face fast one, or an `InputEncoder`. `stride` is the number of tokens from the start of
+    one window to that of the next (`doc_stride` of the original BERT code, not an overlap); questions are cut to
     `max_question` tokens.
     """
-    encoder = InputEncoder(tokenizer)
+    encoder = InputEncoder.of(tokenizer)
     before, between, after = encoder.before, encoder.between, encoder.after
     rows, example, second, start, end, offsets, best = [], [], [], [], [], [], []
-    for number, question, context, places in _encoded(examples, encoder):
+    for number, question, context, places in encoded(examples, encoder):
         head = [*before, *question[:max_question], *between]
         room = max_length - len(head) - len(after)
         target = None
@@ -32,9 +32,11 @@ def encode_questions(
         most = most_context(len(context), parts)
         for part, (first, last) in enumerate(parts):
             rows.append(np.concatenate([head, context[first:last], after]).astype(np.int32))
-            around = ((len(head), len(after)), (0, 0))
-            offsets.append(np.pad(places[first:last], around, constant_values=-1))
-            best.append(np.pad(most[first:last] == part, around[0]))
+            inner = slice(len(head), len(head) + last - first)
+            offsets.append(np.full((len(rows[-1]), 2), -1, dtype=np.int32))
+            offsets[-1][inner] = places[first:last]
+            best.append(np.zeros(len(rows[-1]), dtype=bool))
+            best[-1][inner] = most[first:last] == part
             inside = target is not None and first <= target[0] and target[1] < last
             start.append(len(head) + target[0] - first if inside else 0)
             end.append(len(head) + target[1] - first if inside else 0)
@@ -52,7 +54,7 @@ def encode_questions(
     )
 
 
-def _encoded(
+def encoded(
     examples: Sequence[Question], encoder: InputEncoder
 ) -> Iterator[tuple[int, list[int], np.ndarray, np.ndarray]]:
     """Number, ids of the question, ids and offsets of the context, encoded once for neighbours that share it."""

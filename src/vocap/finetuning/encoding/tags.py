@@ -15,10 +15,11 @@ def encode_sentences(
 ) -> TagFeatures:
     """Every word encoded alone; a sentence that is too long is cut between words, greedily, into several inputs.
 
-    `tokenizer`: a Hugging Face fast tokenizer; `labels`: the task's, by number. A word without any piece, or with
-    more than an input holds, is the unknown token: no word is lost. Raises KeyError for a tag that is no label.
+    `tokenizer`: a Hugging Face fast one, or an `InputEncoder`; `labels`: the task's, by number. A word without any
+    piece, or with more than an input holds, is the unknown token: no word is lost. Raises KeyError for a tag that
+    is no label.
     """
-    encoder = InputEncoder(tokenizer)
+    encoder = InputEncoder.of(tokenizer)
     before, after = encoder.before, encoder.between
     room = max_length - len(before) - len(after)
     pieces = _pieces(examples, encoder, room)

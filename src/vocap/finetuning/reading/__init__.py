@@ -10,7 +10,7 @@ from vocap.finetuning.reading.stand_ins import NONE, StandIn, StandIns, key_of, 
 from vocap.finetuning.reading.tables import read_pairs, read_sentences
 from vocap.finetuning.tasks import Split, Task
 
-__all__ = ["StandIn", "StandIns", "key_of", "locate", "parse", "read"]
+__all__ = ["NONE", "StandIn", "StandIns", "find", "key_of", "locate", "parse", "read"]
 
 
 def locate(folder: Path, task: Task, split: Split, language: str, stand_ins: StandIns = NONE) -> Path | None:
