@@ -163,21 +163,6 @@ def test_quoting_of_all_pawsx_files(tmp_path, language, split):
         assert read_made(tmp_path, f"pawsx/{split}-{language}.tsv", form, PAWSX, split, language) == meant
 
 
-@needs_data
-@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_real_files_have_the_known_rows(task):
-    found = 0
-    for split in SPLITS:
-        for language in task.languages_of(split):
-            if locate(real(), task, split, language):
-                examples = read(real(), task, split, language)
-                found += 1
-                assert len(examples) == task.rows[split][language], (split, language)
-                blank = (task.name, split, language) == ("panx", "test", "af")
-                assert not any(map(is_labelled, examples)) if blank else all(map(is_labelled, examples))
-    assert found
-
-
 def test_questions(tmp_path):
     text = squad(
         ("𝔎yoto in 京都.", [("a", "Where?", [("京都", 9), ("京都.", 9)]), ("b", "Which?", [("𝔎yoto", 0)])]),

@@ -63,14 +63,15 @@ def check(
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that XTREME's scripts call download")
     stand_ins = stand_ins or {}
+    paper = set(read_languages())
     files: list[File] = []
     for name in TASKS:
         if name in tasks:
             progress(TASKS[name])
             for split in SPLITS:
-                files += _equal_rows(
-                    [_look(folder, TASKS[name], split, code, stand_ins) for code in TASKS[name].languages_of(split)]
-                )
+                languages = TASKS[name].languages_of(split)
+                found = [_look(folder, TASKS[name], split, code, stand_ins, paper) for code in languages]
+                files += _equal_rows(found)
     if all(file.status == "missing" for file in files):
         inside = folder / "download"
         remedy = f"did you mean {inside}?" if inside.is_dir() else "docs/xtreme.md says how to get it"
@@ -78,13 +79,13 @@ def check(
     return files
 
 
-def _look(folder: Path, task: Task, split: Split, language: str, stand_ins: StandIns) -> File:
+def _look(folder: Path, task: Task, split: Split, language: str, stand_ins: StandIns, paper: set[str]) -> File:
     path = locate(folder, task, split, language, stand_ins)
     stand_in = stand_ins.get(key_of(task, split))
     notes = [f"stand-in: {stand_in}"] if stand_in else []
     if stand_in and stand_in.parts == 1 and find(folder, task, split, language):
         notes.append("the file itself is there and is not read")
-    if language not in read_languages():
+    if language not in paper:
         notes.append("not among the paper's 86 languages")
     if path is None:
         return File(task, split, language, "missing", note="; ".join(notes))
@@ -93,7 +94,7 @@ def _look(folder: Path, task: Task, split: Split, language: str, stand_ins: Stan
         examples = read(folder, task, split, language, stand_ins)
     except VocapError as error:
         return File(task, split, language, "broken", file=name, note=str(error))
-    labelled = is_labelled(examples[0]) if examples else None
+    labelled = is_labelled(examples[0])
     if labelled is False:
         notes.append("labels kept back: predicted, never scored")
     if stand_in is None and len(examples) != task.rows[split][language]:
@@ -114,8 +115,8 @@ def _equal_rows(files: Sequence[File]) -> list[File]:
     for file in files:
         if file.status == "ok" and file.rows != usual:
             note = (
-                f"{file.file}: {file.rows} rows, {model.file} has {usual}, and they are translations of one another: "
-                f"row {min(file.rows, usual) + 1} has no counterpart; download the file again"
+                f"{file.file}: {file.rows} rows, {model.file} has {usual}, and they are translations of one "
+                f"another: row {min(file.rows, usual) + 1} has no counterpart; download the file again"
             )
             file = File(file.task, file.split, file.language, "broken", file.rows, file.labelled, file.file, note)
         checked.append(file)
@@ -154,7 +155,7 @@ def _left_out(files: Sequence[File]) -> Iterator[str]:
     if blank:
         yield f"test labels kept back, predicted and never scored: {' '.join(blank)}"
     stood = dict.fromkeys(
-        f"{key_of(task, file.split)} is {part}"
+        part.replace("stand-in", f"stand-in for {key_of(task, file.split)}")
         for file in files
         for part in file.note.split("; ")
         if part.startswith("stand-in")

@@ -33,14 +33,18 @@ def tasks_of(names: str) -> list[str]:
 
 
 TASK_NAMES = click.option("--tasks", default=",".join(TASKS), show_default=True, help="Those to look at.")
-STAND_IN = click.option("--stand-in", "stand_ins", multiple=True, help="WHAT=FILE, such as xnli/train=xnli/dev:1/2.")
+STAND_IN = click.option(
+    "--stand-in", "stand_ins", multiple=True, help="WHAT=FILE, such as xnli/train=xnli/dev:1/2."
+)
 
 
 @click.command
 @click.argument("folder", type=FOLDER)
 @TASK_NAMES
 @STAND_IN
-@click.option("-o", "--output", required=True, type=PATH, help="Table of the files: rows, labels, what is missing.")
+@click.option(
+    "-o", "--output", required=True, type=PATH, help="Table of the files: rows, labels, what is missing."
+)
 def xtreme(folder: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -> None:
     """Check FOLDER, XTREME's download folder (or xTune's), before anything trains.
 
@@ -50,7 +54,9 @@ def xtreme(folder: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -
     from vocap.finetuning.folder import COLUMNS, check, described
     from vocap.tsv import write_tsv
 
-    files = check(folder, tasks_of(tasks), stand_ins_of(stand_ins), lambda task: logger.info("reading %s", task.name))
+    files = check(
+        folder, tasks_of(tasks), stand_ins_of(stand_ins), lambda task: logger.info("reading %s", task.name)
+    )
     broken = [file.note for file in files if file.status == "broken"]
     if broken:
         more = [f"and {len(broken) - SHOWN} more"] if len(broken) > SHOWN else []

@@ -29,7 +29,7 @@ class Task:
     labels: tuple[str, ...]
     max_length: int
     metrics: tuple[str, ...]
-    rows: Mapping[Split, Mapping[str, int]] = field(repr=False)
+    rows: Mapping[Split, Mapping[str, int]] = field(repr=False, compare=False)
     parallel: bool = False
 
     def languages_of(self, split: Split) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ _BATCH_CHARACTERS = 1 << 20  # tokenised at once: an encoding takes some 100 byt
 
 
 def load_tokenizer(folder: Path):
-    """The fast tokenizer of a Hugging Face folder, no code of its own run. Raises VocapError where there is none."""
+    """The fast tokenizer of a Hugging Face folder, parsed, not executed. Raises VocapError for none."""
     from transformers import AutoTokenizer
 
     remedy = f"name a folder with {DEFINITION}; save_pretrained of a model's fast tokenizer makes one"

@@ -36,7 +36,12 @@ def read(folder: Path, task: Task, split: Split, language: str, stand_ins: Stand
         raise VocapError(f"{folder / names[0]}: no such file, nor one with .xz; download it into this folder")
     blank = split == "test"
     if task.kind == "pairs":
-        return stand_in.cut(read_pairs(path, task.labels, blank))
-    if task.kind == "tags":
-        return stand_in.cut(read_sentences(path, task.labels, blank))
-    return stand_in.cut(read_questions(path, blank, unique=stand_in.split != "train"))
+        examples: list = read_pairs(path, task.labels, blank)
+    elif task.kind == "tags":
+        examples = read_sentences(path, task.labels, blank)
+    else:
+        examples = read_questions(path, blank, unique=stand_in.split != "train")
+    part = stand_in.cut(examples)
+    if not part:
+        raise VocapError(f"{path}: {stand_in} of {len(examples)} rows is none of them; correct the stand-in")
+    return part
