@@ -5,6 +5,7 @@ import math
 import random
 from pathlib import Path
 
+from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.tsv import write_tsv
 
@@ -194,6 +195,32 @@ def make_model(
         (out / "description.json").write_text(json.dumps(facts))
 
 
+def make_finetuned(
+    folder: Path, name: str, tasks: dict[str, dict[str, float]], missing: list[str], seeds: int = 5, **said
+) -> None:
+    """summary.tsv and selection.json of one model's tasks, in four of their languages, and average.json."""
+    for task, means in tasks.items():
+        out = folder / "finetuning" / name / task
+        codes = said.get("languages") or list(TASKS[task].languages[:4])
+        deviation = 0.5 if seeds > 1 else None
+        rows = [
+            (code, metric, mean + place - (len(codes) - 1) / 2, deviation, seeds)
+            for metric, mean in means.items()
+            for place, code in enumerate(codes)
+        ]
+        rows += [("mean", metric, mean, deviation, seeds) for metric, mean in means.items()]
+        write_tsv(out / "summary.tsv", ("language", "metric", "mean", "std", "seeds"), rows)
+        choice = {"task": task, "rule": "paper", "label": f"chosen on {task}", "learning_rate": 1e-5, "epochs": 4}
+        development = {"task": task, "split": "dev", "languages": codes, "absent": [], "metric": "f1"}
+        lists = {"languages": codes, "absent": [], "blank": [], "outside": [], "seeds": list(range(seeds))}
+        settings = [{"learning_rate": 1e-5, "epochs": 4, "value": 50.0}]
+        content = {**choice, **lists, "development": development, "settings": settings, "stand_ins": {}, **said}
+        (out / "selection.json").write_text(json.dumps(content))
+    content = {"average": 61.25, "std": 0.75, "tasks": tasks, "missing": missing, "stand_ins": {}}
+    content["languages"] = dict.fromkeys(tasks, 4)
+    (folder / "finetuning" / name / "average.json").write_text(json.dumps(content))
+
+
 def make_results(folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)) -> Path:
     """All four stages: two allocations, VOCAP and JOINT at two sizes, a language without text."""
     codes = codes or ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"]
@@ -206,16 +233,3 @@ def make_results(folder: Path, codes: list[str] | None = None, sizes: range = ra
         make_tokenizer(folder, f"joint{total // 1000}k", "joint", codes, total, seed=5)
     make_baseline(folder, "xlmr", codes)
     return folder
-
-
-def make_finetuned(
-    folder: Path, name: str, tasks: dict[str, dict[str, float]], missing: list[str], seeds=5
-) -> None:
-    """average.json and selection.json of one fine-tuned model."""
-    out = folder / "finetuning" / name
-    for task in tasks:
-        (out / task).mkdir(parents=True)
-        (out / task / "selection.json").write_text(json.dumps({"seeds": list(range(seeds))}))
-    content = {"average": 61.25, "std": None, "tasks": tasks, "missing": missing, "stand_ins": {}}
-    content["languages"] = dict.fromkeys(tasks, 4)
-    (out / "average.json").write_text(json.dumps(content))

@@ -1,56 +1,117 @@
-"""Fine-tuned models as the report shows them: what each reached, over how many seeds, and on what."""
+"""Fine-tuned models as the report shows them: what each reached on each task, and by which choice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
+from vocap.finetuning.metrics import MEASURES
+from vocap.finetuning.outcome import AGAIN, ALL, SELECTION, SUMMARY, read_selection
+from vocap.tsv import read_tsv
 
-AVERAGE, SELECTION = "average.json", "selection.json"
-Reader = Callable[[Path], dict[str, Any]]
+AVERAGE = "average.json"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One measure of one language, or of the mean over languages: percent, over so many seeds."""
+
+    mean: float
+    std: float | None  # None for a single seed
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Reached:
+    """One model on one task: selection.json as written, and summary.tsv by language and measure."""
+
+    selection: dict[str, Any]
+    measured: dict[str, dict[str, Measured]]
+
+    @property
+    def overall(self) -> dict[str, Measured]:
+        """The mean over languages by measure; empty where no test file had labels."""
+        return self.measured.get(ALL, {})
+
+    @property
+    def languages(self) -> dict[str, dict[str, Measured]]:
+        """Each language's measures."""
+        return {code: row for code, row in self.measured.items() if code != ALL}
 
 
 @dataclass(frozen=True)
 class Finetuned:
-    """One model of the `finetuning` section: means over languages and seeds, in percent."""
+    """One model of the `finetuning` section, its tasks in the paper's order."""
 
     name: str
-    scores: dict[tuple[str, str], float]  # by (task, metric)
-    seeds: dict[str, int]  # by task
-    languages: dict[str, int]  # scored, by task
-    average: float
+    tasks: dict[str, Reached]
+    average: float | None  # over the tasks with a score; None where it was not made
+    average_std: float | None  # over seeds
     missing: tuple[str, ...]  # tasks without a score; where there are none the average is the paper's
-    stand_ins: dict[str, str]  # files that stood in for others
+
+    @property
+    def scores(self) -> dict[tuple[str, str], float]:
+        """Means over languages and seeds, in percent, by (task, metric)."""
+        return {
+            (task, metric): value.mean
+            for task, reached in self.tasks.items()
+            for metric, value in reached.overall.items()
+        }
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """How many, by task."""
+        return {task: len(reached.selection["seeds"]) for task, reached in self.tasks.items()}
+
+    @property
+    def languages(self) -> dict[str, int]:
+        """How many were scored, by task."""
+        return {task: len(reached.languages) for task, reached in self.tasks.items()}
+
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """Files that stood in for others."""
+        return {key: value for one in self.tasks.values() for key, value in one.selection["stand_ins"].items()}
 
 
-def load_finetuned(folder: Path, mine: Callable[[str], bool], read_json: Reader) -> dict[str, Finetuned]:
-    """The models under `folder` that have an average and are `mine`, by name.
+def load_finetuned(
+    folder: Path, mine: Callable[[str], bool], read_json: Callable[[Path], dict]
+) -> dict[str, Finetuned]:
+    """The models under `folder` with a task's choice that are `mine`, by name.
 
-    Raises VocapError, naming the file, for one that `vocap average` or `vocap score` did not write.
+    Raises VocapError, naming the file, for one that `vocap score` or `vocap average` did not write.
     """
-    found = {}
-    for path in sorted(folder.glob(f"*/{AVERAGE}")):
-        name = path.parent.name
-        if not mine(name):
-            continue
+    models = {}
+    for name in sorted({path.parents[1].name for path in folder.glob(f"*/*/{SELECTION}")}):
+        if mine(name):
+            tasks = [task for task in MEASURES if (folder / name / task / SELECTION).exists()]
+            models[name] = _finetuned(folder / name, tasks, read_json)
+    return models
+
+
+def _finetuned(folder: Path, tasks: Sequence[str], read_json: Callable[[Path], dict]) -> Finetuned:
+    reached = {task: _reached(folder / task) for task in tasks}
+    path = folder / AVERAGE
+    if not path.exists():
+        missing = tuple(task for task in MEASURES if task not in reached or not reached[task].overall)
+        return Finetuned(folder.name, reached, None, None, missing)
+    try:
+        said = read_json(path)
+        deviation = None if said["std"] is None else float(said["std"])
+        return Finetuned(folder.name, reached, float(said["average"]), deviation, tuple(said["missing"]))
+    except (KeyError, TypeError, ValueError):
+        raise VocapError(f"{path}: not what vocap average writes; delete it and run its stage again") from None
+
+
+def _reached(folder: Path) -> Reached:
+    measured: dict[str, dict[str, Measured]] = {}
+    path = folder / SUMMARY
+    for number, row in enumerate(read_tsv(path, ("language", "metric", "mean", "std", "seeds")), start=2):
         try:
-            found[name] = _finetuned(path, read_json)
-        except (KeyError, TypeError, AttributeError):
-            raise VocapError(f"{path}: not what vocap average writes; delete it and run its stage again") from None
-    return found
-
-
-def _finetuned(path: Path, read_json: Reader) -> Finetuned:
-    said = read_json(path)
-    tasks = said["tasks"]
-    selections = {task: path.parent / task / SELECTION for task in tasks}
-    return Finetuned(
-        path.parent.name,
-        {(task, metric): float(value) for task, means in tasks.items() for metric, value in means.items()},
-        {task: len(read_json(file)["seeds"]) for task, file in selections.items() if file.exists()},
-        {task: int(count) for task, count in said["languages"].items()},
-        float(said["average"]),
-        tuple(said["missing"]),
-        dict(said["stand_ins"]),
-    )
+            deviation = float(row["std"]) if row["std"] else None
+            value = Measured(float(row["mean"]), deviation, int(row["seeds"]))
+        except ValueError:
+            raise VocapError(f"{path}, line {number}: not numbers; {AGAIN}") from None
+        measured.setdefault(row["language"], {})[row["metric"]] = value
+    return Reached(read_selection(folder), measured)

@@ -110,7 +110,6 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
             folder / "finetuning", lambda name: mine("fine-tuned models", name, tuned), _json
         ),
         correlation=[point for point in _correlation(folder) if point.language in languages],
-        later={"finetuning": [path.name for path in _folders(folder / "finetuning", "*")]},
         settings=settings,
         versions=_versions(),
         left={kind: sorted(names) for kind, names in left.items() if names},

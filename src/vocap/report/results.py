@@ -92,7 +92,6 @@ class Results:
     training_bytes: dict[str, int]  # of the text that models are trained on, by language
     finetuned: dict[str, Finetuned]
     correlation: list[Measured]
-    later: dict[str, list[str]]  # entries that later stages left: finetuning
     settings: dict[str, Any]
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
@@ -135,8 +134,8 @@ class Results:
     def absent(self, section: str, present: Iterable[str]) -> list[str]:
         """Names of a configuration section that have no results."""
         named = self.settings.get(section)
-        if section == "models":
-            named = (self.settings.get("pretraining") or {}).get("models")
+        if stage := {"models": "pretraining", "finetuned": "finetuning"}.get(section):
+            named = (self.settings.get(stage) or {}).get("models")
         return [str(name) for name in named if name not in set(present)] if isinstance(named, dict) else []
 
     def groups(self) -> list[str]:

@@ -10,8 +10,8 @@ from vocap.report.sections import (
     comparison,
     corpora,
     curves,
+    finetuning,
     gaps,
-    later,
     overview,
     paper,
     pretraining,
@@ -28,7 +28,7 @@ ORDER = (
     gaps,
     corpora,
     pretraining,
-    later,
+    finetuning,
     paper,
     provenance,
 )
