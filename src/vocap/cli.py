@@ -34,7 +34,8 @@ VERBS = {
     "parity": "vocap.tokenizers.output_commands:parity",
     "evaluate": "vocap.tokenizers.output_commands:evaluate",
     "diff": "vocap.tokenizers.diff.commands:diff",
-    "trim": "vocap.tokenizers.adapting.commands:trim",
+    "trim": "vocap.tokenizers.adapting.trim_command:trim",
+    "extend": "vocap.tokenizers.adapting.extend_command:extend",
     # pretraining
     "tokenize": "vocap.pretraining.commands:tokenize",
     "pretrain": "vocap.pretraining.training_commands:pretrain",

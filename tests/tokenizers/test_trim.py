@@ -13,7 +13,7 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizers.adapting.commands import trim
+from vocap.tokenizers.adapting.trim_command import trim
 from vocap.tokenizers.adapting.trimming import choose
 from vocap.tokenizers.adapting.trimming import trim as trim_contents
 from vocap.tokenizers.export import export

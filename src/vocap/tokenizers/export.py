@@ -170,11 +170,10 @@ def _check(proto, name: str) -> None:
     if kind != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
         kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(kind)
         raise VocapError(f"{name}: a model of type {kind}; only unigram models are exported")
-    places = [*range(len(META) - 1), len(proto.pieces) - 1]
-    found = [proto.pieces[place].piece for place in places] if len(proto.pieces) > len(META) else []
-    if tuple(found) != META:
+    controls = [entry.piece for entry in proto.pieces[len(META) - 1 :] if entry.type == CONTROL]
+    if tuple(entry.piece for entry in proto.pieces[: len(META) - 1]) != META[:-1] or controls != ["<mask>"]:
         raise VocapError(
-            f"{name}: not laid out as <s> 0, <pad> 1, </s> 2, <unk> 3, <mask> last; "
+            f"{name}: not laid out as <s> 0, <pad> 1, </s> 2, <unk> 3, and <mask> last (or before added pieces); "
             "make it with vocap fit, vocap joint or vocap mono"
         )
     if not proto.normalizer_spec.escape_whitespaces or proto.trainer_spec.treat_whitespace_as_suffix:

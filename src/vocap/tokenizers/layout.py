@@ -112,7 +112,10 @@ def read_contents(proto, name: str) -> Contents:
 
 
 def serialize(proto) -> bytes:
-    """The bytes of the model file; raises VocapError unless SentencePiece loads them with the ids as laid out."""
+    """The bytes of the model file; raises VocapError unless SentencePiece loads them with the ids as laid out.
+
+    `<mask>` may stand anywhere: behind it are the pieces of a language that was added later.
+    """
     data = proto.SerializeToString(deterministic=True)
     total = len(proto.pieces)
     try:
@@ -120,7 +123,8 @@ def serialize(proto) -> bytes:
     except RuntimeError as error:
         raise VocapError(f"SentencePiece does not load the model that was built: {error}") from None
     ids = [processor.bos_id(), processor.pad_id(), processor.eos_id(), processor.unk_id()]
-    if ids != [0, 1, 2, 3] or processor.get_piece_size() != total or processor.piece_to_id("<mask>") != total - 1:
+    mask = processor.piece_to_id("<mask>")
+    if ids != [0, 1, 2, 3] or processor.get_piece_size() != total or proto.pieces[mask].piece != "<mask>":
         raise VocapError(
             f"SentencePiece reads other ids than were laid out: {ids}, {processor.get_piece_size()} rows"
         )

@@ -79,18 +79,9 @@ def symbol_scores(contents: Contents) -> dict[str, float]:
 def dead_pieces(proto) -> dict[str, list[str]]:
     """Every dead piece of a `ModelProto`, with the pieces that its string becomes, by SentencePiece itself.
 
-    The model is asked with an identity normaliser and no dummy prefix, so that a string reaches the lattice as
-    it is. All pieces of type NORMAL are tried; in the order of their ids.
+    All pieces of type NORMAL are tried; in the order of their ids.
     """
-    bare = sentencepiece_model_pb2.ModelProto()
-    bare.CopyFrom(proto)
-    bare.normalizer_spec.Clear()
-    bare.normalizer_spec.name = "identity"
-    bare.normalizer_spec.add_dummy_prefix = False
-    bare.normalizer_spec.remove_extra_whitespaces = False
-    bare.normalizer_spec.escape_whitespaces = False
-    bare.trainer_spec.treat_whitespace_as_suffix = False
-    processor = SentencePieceProcessor(model_proto=bare.SerializeToString(deterministic=True))
+    processor = bare_processor(proto)
     pieces = [(index, entry.piece) for index, entry in enumerate(proto.pieces) if entry.type == NORMAL]
     dead = {}
     for begin in range(0, len(pieces), BATCH):
@@ -100,3 +91,16 @@ def dead_pieces(proto) -> dict[str, list[str]]:
             if ids != [index]:
                 dead[piece] = processor.id_to_piece(ids)
     return dead
+
+
+def bare_processor(proto) -> SentencePieceProcessor:
+    """The model with an identity normaliser and no dummy prefix: a string reaches the lattice as it is."""
+    bare = sentencepiece_model_pb2.ModelProto()
+    bare.CopyFrom(proto)
+    bare.normalizer_spec.Clear()
+    bare.normalizer_spec.name = "identity"
+    bare.normalizer_spec.add_dummy_prefix = False
+    bare.normalizer_spec.remove_extra_whitespaces = False
+    bare.normalizer_spec.escape_whitespaces = False
+    bare.trainer_spec.treat_whitespace_as_suffix = False
+    return SentencePieceProcessor(model_proto=bare.SerializeToString(deterministic=True))

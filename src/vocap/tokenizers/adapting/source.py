@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from sentencepiece import SentencePieceProcessor
+
 from vocap.errors import VocapError
-from vocap.tokenizers.layout import Contents, read_contents
+from vocap.tokenizers.layout import Contents, lay_out, read_contents
 from vocap.tokenizers.settings import META
 from vocap.tsv import read_tsv
 from vocap.vocabularies.encoders import SentencePieceEncoder
-from vocap.vocabularies.model_file import load_processor, read_model
+from vocap.vocabularies.model_file import read_model
 
 MODEL = "sentencepiece.model"
 
@@ -32,7 +34,9 @@ class Source:
 
     @cached_property
     def encoder(self) -> SentencePieceEncoder:
-        return SentencePieceEncoder(load_processor(self.path))
+        """Its rows are those of `proto`."""
+        data = self.proto.SerializeToString(deterministic=True)
+        return SentencePieceEncoder(SentencePieceProcessor(model_proto=data))
 
     @property
     def total(self) -> int:
@@ -70,6 +74,27 @@ def load_source(path: Path) -> Source:
                 "they are not of one tokenizer: keep the files of one"
             )
     return Source(model, proto, ids)
+
+
+def in_order(source: Source) -> Source:
+    """The same tokenizer with its model's rows in the order of `ids`, so that both forms of it have the same ids.
+
+    Raises VocapError unless these are <s> 0, <pad> 1, </s> 2, <unk> 3, and all others once, <mask> among them.
+    """
+    special = [token for token in META if token not in source.ids]
+    if special or [source.ids[token] for token in META[:-1]] != [0, 1, 2, 3] or source.total != len(source.ids):
+        raise VocapError(
+            f"{source.path}: its ids are not <s> 0, <pad> 1, </s> 2, <unk> 3, <mask> behind them; lay it out with "
+            "vocap mono first, or name the folder with its tokenizer.json"
+        )
+    proto = lay_out(source.contents, source.proto.normalizer_spec)  # its settings, and the special tokens' types
+    entries = {entry.piece: entry for entry in proto.pieces}
+    if foreign := [token for token in source.ids if token not in entries]:
+        raise VocapError(f"{source.path}: its model has no text piece {foreign[0]!r}; lay it out with vocap mono")
+    del proto.pieces[:]
+    for token in sorted(source.ids, key=source.ids.get):
+        proto.pieces.add().CopyFrom(entries[token])
+    return Source(source.path, proto, source.ids)
 
 
 def read_ids(definition: Path) -> dict[str, int]:

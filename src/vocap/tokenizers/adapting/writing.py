@@ -18,6 +18,7 @@ OWNED = (
     "description.json",
     "ids.tsv",
     "comparison.tsv",
+    "additions.tsv",
     "huggingface/",
     "model/",
 )
@@ -33,12 +34,13 @@ def write_adapted(
     owners: Mapping[str, Sequence[str]],
     scores: str,
     model=None,
+    tables: Mapping[str, tuple[Sequence[str], Sequence[tuple]]] | None = None,
     **more,
 ) -> dict:
     """Write `OWNED` to the folder `out`, whole or not at all (`model/` with a model); returns the description.
 
     `ids` are rows of `ID_COLUMNS`, `proofs` by language and part, `owners` the languages of a
-    piece where they are known.
+    piece where they are known, `tables` further files: columns and rows by name.
     """
     dead = dead_pieces(proto)
     description = describe(kind, proto, settings, scores, len(dead), **more)
@@ -47,6 +49,8 @@ def write_adapted(
         write_tsv(folder / "ids.tsv", ID_COLUMNS, ids)
         rows = [found.row(language, part) for (language, part), found in proofs.items()]
         write_tsv(folder / "comparison.tsv", proof.COLUMNS, rows)
+        for name, (columns, lines) in (tables or {}).items():
+            write_tsv(folder / name, columns, lines)
         export(folder / "sentencepiece.model", folder / "huggingface")
         if model is not None:
             from vocap.tokenizers.adapting.model_rows import save_model  # torch: only where it is needed
