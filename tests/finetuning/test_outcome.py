@@ -178,6 +178,19 @@ def test_labels_kept_back_are_named_and_never_scored(tmp_path, xtreme):
     assert set(pick(scores, split="test").language) == {"de", "en"} == set(summary.language) - {"mean"}
 
 
+def test_without_any_label_there_is_a_choice_and_no_score(tmp_path, xtreme):
+    runs = make_runs(xtreme, tmp_path / "model", "pawsx")
+    for code in ("de", "en", "zh"):
+        path = locate(xtreme, TASKS["pawsx"], "test", code)
+        path.write_text("".join(line.rpartition("\t")[0] + "\n" for line in path.read_text().splitlines()))
+    scores, summary, said = score(xtreme, "pawsx", tmp_path / "out", runs)
+    assert summary.empty and set(scores["split"]) == {"dev"} and said["languages"] == []
+    assert (tmp_path / "out/predictions/1/test-zh.tsv").exists()
+    call("average", "-o", tmp_path / "average.json", tmp_path / "out")
+    said = json.loads((tmp_path / "average.json").read_text("utf-8"))
+    assert said["average"] is None and said["missing"] == list(TASKS)
+
+
 def test_stand_ins_are_read_and_repeated(tmp_path, xtreme):
     stand_ins = {"xquad/test": "mlqa/dev:1/2"}
     for path in (locate(xtreme, TASKS["mlqa"], "dev", code) for code in ("en", "de", "zh")):

@@ -58,10 +58,10 @@ def _number(row: dict[str, str], column: str, path: Path) -> float:
 def average(folders: Sequence[Path]) -> dict[str, Any]:
     """The content of average.json for one model's folders, one a task.
 
-    `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks without a score. `std` is
-    the sample standard deviation of the seeds' averages, null where tasks differ in seeds or there is only one.
-    `stand_ins` took the place of files of the data sets; `languages` counts those of each task that were scored.
-    Raises VocapError as `read_reached` does, for a task that is there twice, and where no task has a score.
+    `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks without a score; null where
+    no task has one. `std` is the sample standard deviation of the seeds' averages, null where tasks differ in
+    seeds or there is only one. `stand_ins` took the place of files of the data sets; `languages` counts those of each
+    task that were scored. Raises VocapError as `read_reached` does, and for a task that is there twice.
     """
     found: dict[str, Reached] = {}
     for folder in folders:
@@ -72,8 +72,6 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
             raise VocapError(f"{folder}: {reached.task} is there twice; give the folders of one model")
         found[reached.task] = reached
     reached = [found[task] for task in MEASURES if task in found]
-    if not reached:
-        raise VocapError("no task has a score to average; bring test files with labels (see docs/xtreme.md)")
     seeds = {tuple(sorted(one.by_seed)) for one in reached}
     deviation = None
     if len(seeds) == 1:
@@ -81,7 +79,7 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
         deviation = spread(by_seed)[1]
     stand_ins = {key: value for one in reached for key, value in one.selection["stand_ins"].items()}
     return {
-        "average": paper_average({one.task: one.means for one in reached}),
+        "average": paper_average({one.task: one.means for one in reached}) if reached else None,
         "std": deviation,
         "tasks": {one.task: one.means for one in reached},
         "missing": [task for task in MEASURES if task not in found],

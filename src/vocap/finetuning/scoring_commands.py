@@ -67,8 +67,11 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
 
     content = over_tasks(tasks)
     write_text(output, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
-    lacking = f", without {', '.join(content['missing'])}" if content["missing"] else ""
-    logger.info("average of %d tasks: %.2f%s", len(content["tasks"]), content["average"], lacking)
+    if content["average"] is None:
+        logger.warning("no average: no task has test files with labels")
+    else:
+        lacking = f", without {', '.join(content['missing'])}" if content["missing"] else ""
+        logger.info("average of %d tasks: %.2f%s", len(content["tasks"]), content["average"], lacking)
 
 
 @click.command()

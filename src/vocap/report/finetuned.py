@@ -46,7 +46,7 @@ class Finetuned:
 
     name: str
     tasks: dict[str, Reached]
-    average: float | None  # over the tasks with a score; None where it was not made
+    average: float | None  # over the tasks with a score; None where there is none
     average_std: float | None  # over seeds
     missing: tuple[str, ...]  # tasks without a score; where there are none the average is the paper's
 
@@ -98,8 +98,8 @@ def _finetuned(folder: Path, tasks: Sequence[str], read_json: Callable[[Path], d
         return Finetuned(folder.name, reached, None, None, missing)
     try:
         said = read_json(path)
-        deviation = None if said["std"] is None else float(said["std"])
-        return Finetuned(folder.name, reached, float(said["average"]), deviation, tuple(said["missing"]))
+        mean, deviation = (None if said[key] is None else float(said[key]) for key in ("average", "std"))
+        return Finetuned(folder.name, reached, mean, deviation, tuple(said["missing"]))
     except (KeyError, TypeError, ValueError):
         raise VocapError(f"{path}: not what vocap average writes; delete it and run its stage again") from None
 
