@@ -58,10 +58,10 @@ def _number(row: dict[str, str], column: str, path: Path) -> float:
 def average(folders: Sequence[Path]) -> dict[str, Any]:
     """The content of average.json for one model's folders, one a task.
 
-    `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks without a score; null where
-    no task has one. `std` is the sample standard deviation of the seeds' averages, null where tasks differ in
-    seeds or there is only one. `stand_ins` took the place of files of the data sets; `languages` counts those of each
-    task that were scored. Raises VocapError as `read_reached` does, and for a task that is there twice.
+    `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks without a score; null
+    where no task has one. `std` is the sample standard deviation of the seeds' averages, null where tasks differ
+    in seeds or there is only one. `stand_ins` took the place of files of the data sets; `languages` counts those
+    of each task that were scored. Raises VocapError as `read_reached` does, and for a task that is there twice.
     """
     found: dict[str, Reached] = {}
     for folder in folders:
