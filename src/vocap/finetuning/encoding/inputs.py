@@ -23,8 +23,8 @@ def load_tokenizer(folder: Path):
         raise VocapError(f"{folder}: no {DEFINITION} there; {remedy}")
     try:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise VocapError(f"{folder}: no tokenizer ({str(error).splitlines()[0]}); {remedy}") from None
+    except Exception as error:  # whatever the parsers of transformers stumble upon
+        raise VocapError(f"{folder}: no tokenizer ({error}); {remedy}") from None
 
 
 class InputEncoder:
@@ -95,22 +95,26 @@ class InputEncoder:
 
 
 def trimmed(text: str, offsets: np.ndarray) -> np.ndarray:
-    """`offsets` (int32 [tokens, 2]) from the first seen character of each token to the last.
+    """`offsets` (int32 [tokens, 2]) from the first seen character of each token to the last that is its own.
 
-    Spaces, controls and format characters are unseen. Those of format that follow (joiners, zero-width spaces)
-    belong to the token: annotators who marked a word took them along (13 of XTREME's answers end so, none ends
-    before one).
+    Spaces, controls and format characters are unseen. Its own are also characters up to the next token or space
+    that no token holds (of `a` and a combining mark, tokenizers that compose them keep the place of `a`), and
+    format characters that follow (joiners, zero-width spaces): annotators who marked a word took them along, 13 of
+    XTREME's answers end so and none ends before one.
     """
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kinds = _kinds()[codes]
     places = np.arange(len(text), dtype=np.int32)
     next_seen = _next(np.where(kinds == _SEEN, places, len(text)))
     next_other = _next(np.where(kinds == _FORMAT, len(text), places))
+    next_space = _next(np.where(kinds == _SPACE, places, len(text)))
     last_seen = np.zeros(len(text) + 1, dtype=np.int32)  # one past the last before each place
     last_seen[1:] = np.maximum.accumulate(np.where(kinds == _SEEN, places + 1, 0))
     start = np.minimum(next_seen[offsets[:, 0]], offsets[:, 1])
     end = np.maximum(last_seen[offsets[:, 1]], start)
-    return np.stack([start, np.where(end > start, next_other[end], end)], axis=1)
+    next_token = np.append(offsets[1:, 0], len(text)).astype(np.int32)
+    own = np.maximum(next_other[end], np.minimum(next_space[end], next_token))
+    return np.stack([start, np.where(end > start, own, end)], axis=1)
 
 
 def _next(places: np.ndarray) -> np.ndarray:

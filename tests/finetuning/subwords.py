@@ -1,0 +1,40 @@
+"""Tokenizers for the tests: ours in its Hugging Face form, one put together as XLM-R's is, and SentencePiece."""
+
+from functools import cache
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from tests.tokenizers import scripts
+from vocap.tokenizers.export import ROLES, build_tokenizer, scores_of
+
+SIZE = 700
+
+
+def _fast(backend: Tokenizer) -> PreTrainedTokenizerFast:
+    return PreTrainedTokenizerFast(tokenizer_object=backend, **ROLES)
+
+
+@cache
+def ours(byte_fallback: bool = False) -> PreTrainedTokenizerFast:
+    return _fast(build_tokenizer(scripts.model(SIZE, byte_fallback)))
+
+
+@cache
+def as_xlmr() -> PreTrainedTokenizerFast:
+    """The pieces of `ours` in the steps of XLM-R's tokenizer.json: `Precompiled`, then words, then `Metaspace`."""
+    proto = scripts.model(SIZE)
+    backend = Tokenizer(models.Unigram(scores_of(proto), unk_id=3))
+    backend.normalizer = normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap)
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    backend.post_processor = ours().backend_tokenizer.post_processor
+    return _fast(backend)
+
+
+TOKENIZERS = {"ours": ours, "bytes": lambda: ours(byte_fallback=True), "xlmr": as_xlmr}
+
+
+@cache
+def sentencepiece():
+    """SentencePiece's own reading of the model that `ours` was made from."""
+    return scripts.processor(scripts.model(SIZE))
