@@ -79,13 +79,13 @@ def drive(out, folder, script):
     return folder / "driven.html"
 
 
-def browse(page, profile):
-    """Open a page; its document after all scripts ran, and the console's lines."""
+def browse(page, profile, budget=20_000):
+    """Open a page; its document after `budget` ms of its own time, and the console's lines."""
     command = [
         *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
         *("--enable-logging=stderr", f"--user-data-dir={profile}", "--window-size=1280,1200"),
-        *("--virtual-time-budget=20000", "--dump-dom", page.as_uri()),
+        *(f"--virtual-time-budget={budget}", "--dump-dom", page.as_uri()),
     ]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=100, check=True)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]

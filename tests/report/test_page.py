@@ -344,7 +344,7 @@ def test_hostile_text_stays_text(tmp_path):
     assert page.open == []
     assert not any(tag == "img" or "onerror" in attributes for tag, attributes in page.elements)
     bare = [body for attributes, body in page.scripts if attributes.get("type") != "application/json"]
-    assert len(bare) == 2 and not any("alert(1)" in body for body in bare)
+    assert len(bare) == 3 and not any("alert(1)" in body for body in bare)
     specs = [json.loads(body) for attributes, body in page.scripts if attributes.get("type") == "application/json"]
     assert HOSTILE in json.dumps(specs, ensure_ascii=False).replace('\\"', '"')
     shown = "".join(page.text)

@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from vocap.report.explorer import Explorer
 from vocap.report.figures import Figure
 from vocap.report.tables import Table
 
@@ -61,7 +62,7 @@ class Tiles:
     kind: str = "tiles"
 
 
-Block = Text | Heading | Note | Facts | Listing | Tiles | Table | Figure
+Block = Text | Heading | Note | Facts | Listing | Tiles | Table | Figure | Explorer
 
 
 @dataclass

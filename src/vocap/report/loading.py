@@ -15,6 +15,7 @@ from vocap.correlation.points import read_points as read_measured
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
 from vocap.report.finetuned import load_finetuned
+from vocap.report.inputs import load_inputs
 from vocap.report.models import load_models, training_bytes
 from vocap.report.results import Allocation, Language, Pieces, Results, Share, Tokenizer
 from vocap.tokenizers.evaluation import COLUMNS
@@ -90,6 +91,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
             for entry in tokenizers
         ]
     languages = {code: _language(code, known) for code in codes}
+    inputs, no_inputs = load_inputs(folder, curves, weights)
     wanted = _named(settings.get("pretraining") or {}, "models")
     tuned = _named(settings.get("finetuning") or {}, "models")
     return Results(
@@ -113,6 +115,8 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         settings=settings,
         versions=_versions(),
         left={kind: sorted(names) for kind, names in left.items() if names},
+        inputs=inputs,
+        no_inputs=no_inputs,
     )
 
 

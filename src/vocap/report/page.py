@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 
 from vocap.report.blocks import Section
+from vocap.report.explorer import Explorer
 from vocap.report.figures import (
     DARK,
     LIGHT,
@@ -16,6 +17,8 @@ from vocap.report.figures import (
     page_svg,
     specification,
 )
+
+EXPLORING = ("allocation.js", "bound.js", "overlap.js", "solution.js", "explorer.js")
 
 
 def render(title: str, sections: Sequence[Section]) -> str:
@@ -35,11 +38,12 @@ def render(title: str, sections: Sequence[Section]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["json_for_page"] = lambda value: Markup(json_for_page(value))
     figures = [block for section in sections for block in section.blocks if isinstance(block, Figure)]
     drawn = {figure.name: _draw(figure) for figure in figures}
-    scripts = [_part("page.js")]
-    if figures:
-        scripts.insert(0, _vega())
+    explores = any(isinstance(block, Explorer) for section in sections for block in section.blocks)
+    scripts = [_vega()] if figures else []
+    scripts += [_part(name) for name in ("widgets.js", *(EXPLORING if explores else ()), "page.js")]
     return environment.get_template("page.html").render(
         title=title,
         sections=sections,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from vocap.allocation.inputs import Inputs
 from vocap.correlation.points import Measured
 from vocap.report.finetuned import Finetuned
 from vocap.report.models import Model
@@ -96,6 +97,8 @@ class Results:
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
     left: dict[str, list[str]] = field(default_factory=dict)  # by kind, what other configurations left: not shown
+    inputs: Inputs = field(default_factory=lambda: Inputs([]))  # what an allocation starts from
+    no_inputs: str = ""  # why there are none
 
     def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
         """The allocation that a VOCAP tokenizer was made from; None where it is not known.

@@ -12,7 +12,7 @@ from vocap.report.page import render
 from vocap.report.tables import Table, latex, markdown, tsv_rows
 from vocap.tsv import write_tsv
 
-LIMIT = 5_000_000  # bytes of the page
+LIMIT = 8_000_000  # bytes of the page
 
 
 def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]) -> int:

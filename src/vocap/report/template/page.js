@@ -1,10 +1,6 @@
 "use strict";
 (() => {
-  const element = (name, attributes = {}, ...children) => {
-    const made = Object.assign(document.createElement(name), attributes);
-    made.append(...children);
-    return made;
-  };
+  const { element, fieldset, plain, radios, languageChips, sortable } = widgets;
 
   // charts: the still picture stands until the live one is drawn, and stays where it cannot be
   const views = new Map();
@@ -37,38 +33,9 @@
     const data = figure.querySelector("script.controls");
     if (!data) return;
     const { languages, chosen, groups } = JSON.parse(data.textContent);
-    const picked = new Set(chosen);
     const shown = new Set(groups);
     const set = (name, value) => view.signal(name, value).runAsync();
-    const chips = element("div", { className: "chips" });
-    chips.setAttribute("role", "group");
-    chips.setAttribute("aria-label", "Languages that stand out");
-    const buttons = new Map();
-    const press = (code, on) => {
-      if (on) picked.add(code);
-      else picked.delete(code);
-      buttons.get(code)?.setAttribute("aria-pressed", String(on));
-      set("chosen", [...picked].sort());
-    };
-    for (const { code, name, group } of languages) {
-      const known = ["low", "mid", "high"].includes(group) ? group : "unknown";
-      const dot = element("span", { className: "dot", ariaHidden: "true" });
-      const button = element("button", { type: "button", className: known, title: code }, dot, name);
-      button.setAttribute("aria-pressed", String(picked.has(code)));
-      button.addEventListener("click", () => press(code, !picked.has(code)));
-      buttons.set(code, button);
-      chips.append(button);
-    }
-    const search = element("input", { type: "search", placeholder: "Find a language" });
-    search.setAttribute("aria-label", "Find a language");
-    search.addEventListener("input", () => {
-      const wanted = search.value.trim().toLowerCase();
-      for (const { code, name } of languages) {
-        buttons.get(code).hidden = !(name.toLowerCase().includes(wanted) || code.toLowerCase() === wanted);
-      }
-    });
-    const clear = element("button", { type: "button", className: "plain" }, "Clear");
-    clear.addEventListener("click", () => [...picked].forEach((code) => press(code, false)));
+    const standing = languageChips(languages, chosen, "Languages that stand out", (codes) => set("chosen", codes));
     const boxes = groups.map((group) => {
       const box = element("input", { type: "checkbox", checked: true });
       box.addEventListener("change", () => {
@@ -78,53 +45,19 @@
       });
       return element("label", {}, box, group);
     });
-    const radios = [["ALP", false], ["gain over the smallest size", true]].map(([label, value]) => {
-      const radio = element("input", { type: "radio", name: figure.dataset.chart + "-measure", checked: !value });
-      radio.addEventListener("change", () => set("gain", value));
-      return element("label", {}, radio, label);
-    });
+    const measures = [["ALP", false], ["gain over the smallest size", true]];
     const panel = element(
       "div",
       { className: "panel" },
-      element("fieldset", {}, element("legend", {}, "Groups"), ...boxes),
-      element("fieldset", {}, element("legend", {}, "Show"), ...radios),
-      element("fieldset", {}, element("legend", {}, "Languages"), search, clear),
-      chips,
+      fieldset("Groups", ...boxes),
+      fieldset("Show", ...radios(figure.dataset.chart + "-measure", measures, false, (gain) => set("gain", gain))),
+      fieldset("Languages", standing.search, plain("Clear", () => standing.press([...standing.picked], false))),
+      standing.chips,
     );
     figure.querySelector(".drawing").before(panel);
     view.addEventListener("click", (event, item) => {
       const code = item?.datum?.l ?? item?.datum?.datum?.l;
-      if (buttons.has(code)) press(code, !picked.has(code));
-    });
-  };
-
-  // tables: a click on a heading sorts, numbers by their full value
-  const sortable = (table) => {
-    const body = table.tBodies[0];
-    const heads = [...table.tHead.rows[0].cells];
-    if (body.rows.length < 3) return;
-    heads.forEach((head, place) => {
-      const button = element("button", { type: "button" }, head.textContent);
-      head.replaceChildren(button);
-      const numeric = head.classList.contains("n");
-      button.addEventListener("click", () => {
-        const now = head.getAttribute("aria-sort");
-        const descending = now ? now === "ascending" : numeric;
-        heads.forEach((other) => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-        const key = (row) => {
-          const cell = row.cells[place];
-          if (!numeric) return cell.textContent;
-          return Number(cell.dataset.k ?? (cell.textContent === "–" ? "NaN" : cell.textContent));
-        };
-        const rows = [...body.rows].map((row) => [key(row), row]);
-        rows.sort(([a], [b]) => {
-          if (!numeric) return (descending ? -1 : 1) * a.localeCompare(b, "en");
-          if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
-          return descending ? b - a : a - b;
-        });
-        body.append(...rows.map(([, row]) => row));
-      });
+      if (standing.has(code)) standing.toggle(code);
     });
   };
 

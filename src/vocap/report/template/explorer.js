@@ -1,0 +1,239 @@
+"use strict";
+// The explorer: settings in, what each language gets out. The choice is made at once, the bound follows in steps.
+(() => {
+  const { element, labelled, fieldset, plain, radios, languageChips } = widgets;
+  const place = document.querySelector(".explorer");
+  const data = JSON.parse(place.querySelector("script.data").textContent);
+  const WAIT = { paper: 0, "cost-aware": 250, bound: 350 }; // ms after the last touch
+  const COLUMNS = ["Language", "Size", "was", "ALP", "change", "ALP, held out", "change", "Tokens per line", "change"];
+  const MOST_NAMED = 4;
+
+  const whole = (value) => value.toLocaleString("en");
+  const decimal = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
+  const signed = (value) => (Math.abs(value) < 0.005 ? "0" : (value > 0 ? "+" : "") + decimal(value));
+  const percent = (share) => (100 * share).toFixed(2) + " %";
+  const names = new Map(data.languages.map(({ code, name }) => [code, name]));
+
+  let read = null; // what overlap.js made of the data
+  let present = data.present[0];
+  let settings = structuredClone(present.settings);
+  let latest = 0; // the number of the last touch: older work stops
+
+  // ---- the result: a sentence, a table, lines to copy
+  const said = element("p", { className: "said", role: "status" }, "Reading the overlap of the vocabularies …");
+  const way = element("p", { className: "said", role: "status" });
+  const rows = new Map();
+  const body = element("tbody");
+  for (const { code, name } of data.languages) {
+    const head = element("th", { scope: "row", title: code }, name);
+    const cells = COLUMNS.slice(1).map(() => element("td", { className: "n" }, "–"));
+    rows.set(code, cells);
+    body.append(element("tr", {}, head, ...cells));
+  }
+  const heads = COLUMNS.map((title, k) => element("th", { scope: "col", className: k ? "n" : "" }, title));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body);
+  const scroll = element("div", { className: "scroll", role: "region", tabIndex: 0 }, table);
+  labelled(scroll, "What each language gets");
+  const lines = labelled(element("pre", { tabIndex: 0 }), "Configuration and command of these settings");
+  const copied = element("span", { role: "status", className: "count" });
+  const copy = plain("Copy", async () => {
+    try {
+      await navigator.clipboard.writeText(lines.textContent);
+      copied.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(lines);
+      copied.textContent = "selected: copy it with the keyboard";
+    }
+  });
+
+  const put = (cell, text, key = null) => {
+    cell.textContent = text;
+    if (key === null) delete cell.dataset.k;
+    else cell.dataset.k = key;
+  };
+
+  const rowOf = (language, size) => {
+    const rank = language.sizes.indexOf(size);
+    const at = (values) => (rank < 0 ? null : values[rank]);
+    return { alp: at(language.alp), heldout: at(language.heldout), tokens: at(language.tokens) };
+  };
+
+  // fill the table; gives the languages whose ALP moved, the largest rise first
+  const show = (solution) => {
+    const sizes = new Map(solution.active.map((language, k) => [language.code, language.sizes[solution.choice.ranks[k]]]));
+    const most = Math.max(...sizes.values());
+    const moved = [];
+    for (const language of read.languages) {
+      const { code } = language;
+      const [size, before] = [sizes.get(code) ?? null, present.sizes[code] ?? null];
+      const [now, was] = [rowOf(language, size), rowOf(language, before)];
+      const cells = rows.get(code);
+      put(cells[0], size === null ? "off" : whole(size), size ?? NaN);
+      if (size === null) cells[0].removeAttribute("style");
+      else cells[0].style.setProperty("--bar", (100 * size) / most + "%");
+      put(cells[1], before === null ? "–" : whole(before), before ?? NaN);
+      ["alp", "heldout", "tokens"].forEach((measure, k) => {
+        const change = now[measure] === null || was[measure] === null ? null : now[measure] - was[measure];
+        put(cells[2 + 2 * k], now[measure] === null ? "–" : decimal(now[measure]), now[measure] ?? NaN);
+        put(cells[3 + 2 * k], change === null ? "–" : signed(change), change ?? NaN);
+        if (measure === "alp") cells[3].className = "n" + (change > 0 ? " up" : change < 0 ? " down" : "");
+        if (measure === "alp" && change) moved.push({ code, change });
+      });
+    }
+    return moved.sort((a, b) => b.change - a.change);
+  };
+
+  const list = (moved) =>
+    moved.slice(0, MOST_NAMED).map(({ code, change }) => `${names.get(code)} ${signed(change)}`).join(", ");
+
+  const describe = (solution, moved) => {
+    const { choice, problem } = solution;
+    const gain = moved.filter(({ change }) => change > 0);
+    const lose = moved.filter(({ change }) => change < 0).reverse();
+    const parts = [
+      `${solution.active.length} languages, ${whole(choice.union)} pieces for ${whole(problem.capacity)} places` +
+        (solution.clipped ? `: ${whole(solution.clipped)} are clipped.` : solution.short ? `: ${whole(solution.short)} stay free.` : "."),
+      moved.length ? `Against ${present.name}, ${gain.length} gain and ${lose.length} lose.` : `The sizes of ${present.name}.`,
+    ];
+    if (gain.length) parts.push(`Most gained (nats per line): ${list(gain)}.`);
+    if (lose.length) parts.push(`Most lost: ${list(lose)}.`);
+    return parts.join(" ");
+  };
+
+  const configuration = () => {
+    const { total, alpha, beta, fairness, rule, search, curve, coverage, without } = settings;
+    const words = Object.entries({ total, alpha, beta, fairness, rule, search, curve });
+    const yaml = words.map(([key, value]) => `${key}: ${value}`);
+    if (without.length) yaml.push(`without: ${JSON.stringify(without)}`);
+    const options = words.map(([key, value]) => ` --${key} ${value}`);
+    if (without.length) options.push(` --without ${without.join(",")}`);
+    return (
+      `allocation:\n  explored: {${yaml.join(", ")}}\n\n` +
+      "# or at once:\n# vocap allocate --vocabularies results/vocabularies --weights results/corpora/weights.tsv" +
+      `${options.join("")} --coverage ${coverage} -o explored\n`
+    );
+  };
+
+  // ---- the work: the choice, then the bound round by round unless something is touched meanwhile
+  const choose = (number) => {
+    if (number !== latest || !read) return;
+    lines.textContent = configuration();
+    copied.textContent = "";
+    if (settings.without.length >= read.languages.length) {
+      said.textContent = "No language is left to allocate to: switch some on.";
+      return;
+    }
+    const solution = allocation.solve(read, settings);
+    said.textContent = describe(solution, show(solution));
+    if (solution.refused) said.textContent += ` A T below ${whole(solution.refused)} does not hold their single characters.`;
+    place.dataset.solved = JSON.stringify({ number, sizes: solution.choice.ranks.map((rank, k) => solution.active[k].sizes[rank]) });
+    if (!solution.choice.fitting) {
+      way.textContent = "The smallest sizes alone do not fit, so there is no distance to a bound.";
+      return;
+    }
+    setTimeout(bound, WAIT.bound, number, solution);
+  };
+
+  const bound = (number, solution) => {
+    if (number !== latest) return;
+    const rounds = allocation.boundRounds(solution.problem);
+    const next = (best) => {
+      if (number !== latest) return;
+      const { value, done } = rounds.next();
+      if (!done) return void setTimeout(next, 0, value);
+      const share = allocation.way(solution, best);
+      way.textContent = `${percent(share)} of the way to a bound that no allocation can pass (at the last union that fits, ${whole(solution.choice.fittingUnion)}).`;
+      place.dataset.bound = JSON.stringify({ number, bound: best, objective: solution.objective, way: 100 * share });
+    };
+    next();
+  };
+
+  const touch = () => {
+    way.textContent = "Computing the distance to the optimum …";
+    setTimeout(choose, WAIT[settings.rule], ++latest);
+  };
+
+  // ---- the controls
+  const setting = (key, label, { min, max, step, hint }) => {
+    const id = "explore-" + key;
+    const slider = element("input", { type: "range", id, min, max, step, value: settings[key] });
+    const field = labelled(element("input", { type: "number", min: 0, step: "any", value: settings[key] }), label);
+    const set = (text) => {
+      const value = Number(text);
+      if (text.trim() === "" || !Number.isFinite(value) || value < 0) return;
+      settings[key] = key === "total" ? Math.max(allocation.SPECIALS + 1, Math.round(value)) : value;
+      touch();
+    };
+    slider.addEventListener("input", () => set((field.value = slider.value)));
+    field.addEventListener("input", () => set((slider.value = field.value)));
+    field.addEventListener("change", () => (field.value = settings[key]));
+    const shown = () => (slider.value = field.value = settings[key]);
+    const row = element("div", { className: "setting", title: hint }, element("label", { htmlFor: id }, label), slider, field);
+    return { row, shown, limit: (least, most) => Object.assign(slider, { min: least, max: most, value: settings[key] }) };
+  };
+  const sliders = {
+    total: setting("total", "T, rows in all", { min: 0, max: 500000, step: 1000, hint: "pieces and five special tokens" }),
+    alpha: setting("alpha", "α, of the sample", { min: 0, max: 1, step: 0.05, hint: "q = n^α / sum (Equation 3)" }),
+    beta: setting("beta", "β, of the data", { min: 0, max: 1, step: 0.05, hint: "a language weighs q^β (Equation 2)" }),
+    fairness: setting("fairness", "fairness", { min: 0, max: 20, step: 0.5, hint: "a nat counts (ALP / best ALP)^fairness as much" }),
+  };
+  const rules = fieldset("Rule");
+  const chips = languageChips(
+    data.languages,
+    data.languages.map(({ code }) => code),
+    "Languages that take part",
+    (codes) => {
+      settings.without = data.languages.map(({ code }) => code).filter((code) => !codes.includes(code));
+      touch();
+    },
+  );
+  const start = (name) => {
+    present = data.present.find((entry) => entry.name === name);
+    settings = structuredClone(present.settings);
+    Object.values(sliders).forEach(({ shown }) => shown());
+    const choices = [["the paper’s", "paper"], ["cost-aware", "cost-aware"]];
+    const changed = (rule) => {
+      settings.rule = rule;
+      touch();
+    };
+    rules.replaceChildren(rules.firstChild, ...radios("explore-rule", choices, settings.rule, changed));
+    const off = settings.without;
+    chips.press([...names.keys()].filter((code) => !off.includes(code)), true);
+    chips.press(off, false);
+  };
+  const from = element("select", { id: "explore-from" }, ...data.present.map(({ name }) => element("option", {}, name)));
+  from.addEventListener("change", () => start(from.value));
+  const everything = () => chips.press([...names.keys()], true);
+  const panel = element(
+    "div",
+    { className: "panel" },
+    fieldset("Start from, compare with", from, plain("Reset", () => start(from.value))),
+    element("div", { className: "settings" }, ...Object.values(sliders).map(({ row }) => row)),
+    rules,
+    fieldset("Languages", chips.search, plain("All on", everything), plain("All off", () => chips.press([...names.keys()], false))),
+    chips.chips,
+  );
+  place.append(panel, said, way, scroll, element("div", { className: "copy" }, copy, copied, lines));
+  start(present.name);
+
+  // ---- the data are read when the reader comes near
+  const load = async () => {
+    try {
+      read = await overlap.read(data);
+    } catch (error) {
+      said.textContent = "This browser cannot read the data: " + error.message;
+      return;
+    }
+    const problem = allocation.makeProblem(read.languages, data.languages.map(() => 1), [], read.times, 0);
+    const most = new allocation.Union(problem, read.languages.map(({ sizes }) => sizes.length - 1)).size;
+    const least = allocation.start(problem).size;
+    sliders.total.limit(Math.floor(least / 1000) * 1000, Math.ceil((most + allocation.SPECIALS) / 1000) * 1000);
+    choose(latest);
+  };
+  const near = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    near.disconnect();
+    load();
+  }, { rootMargin: "1000px" });
+  near.observe(place);
+})();

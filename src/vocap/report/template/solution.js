@@ -1,0 +1,40 @@
+"use strict";
+// One allocation from settings to sizes: src/vocap/allocation/solution.py, up to the clipping.
+allocation.OTHER = { paper: "cost-aware", "cost-aware": "paper" };
+
+// overlap: what overlap.read gives; settings: those of an entry of the configuration, and `coverage`
+allocation.solve = ({ times, languages, characters }, settings) => {
+  const { SPECIALS, Union } = allocation;
+  const active = languages.filter(({ code }) => !settings.without.includes(code));
+  const q = allocation.samplingProbabilities(active.map(({ n }) => n), settings.alpha);
+  const weights = q.map((share) => share ** settings.beta);
+  const known = active.map((_, k) => k).filter((k) => active[k].table.character.length);
+  const required = allocation.requiredCharacters(
+    known.map((k) => active[k].table),
+    known.map((k) => q[k]),
+    settings.coverage,
+    characters.indexOf("\t"),
+  );
+  const problem = allocation.makeProblem(active, weights, required, times, settings.total - SPECIALS, settings);
+  const search = settings.search === "bisect" ? allocation.allocateBisect : allocation.allocateGreedy;
+  const paper = search(problem);
+  const choice = settings.rule === "paper" ? paper : allocation.allocateCostAware(problem, paper);
+  const union = new Union(problem, choice.ranks);
+  let single = 0;
+  for (let character = 0; character < characters.length; character++) single += union.count[character] > 0;
+  const { capacity } = problem;
+  return {
+    ...{ problem, choice, active, q, weights, required: required.length },
+    refused: union.size > capacity && single > capacity ? single + SPECIALS : null, // the smallest T
+    clipped: Math.max(0, union.size - capacity),
+    short: Math.max(0, capacity - union.size),
+    objective: choice.fitting && allocation.objective(problem, choice.fitting),
+    smallest: allocation.objective(problem, active.map(() => 0)),
+  };
+};
+
+// the share of the way from every smallest size to the bound
+allocation.way = ({ objective, smallest }, bound) => {
+  const room = bound - smallest;
+  return room > 1e-12 * Math.abs(bound) ? (objective - smallest) / room : 1;
+};

@@ -1,0 +1,179 @@
+"""The explorer in a real browser gives what `vocap allocate` gives, and its lines ask for it."""
+
+import html
+import json
+import random
+import re
+
+import pytest
+import yaml
+
+from tests.report.made_run import CODES, allocate, make_run, write_choice
+from tests.report.test_browser import BROWSER, browse, drive
+from tests.report.test_page import write
+from vocap.errors import UsageError
+
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to run the explorer"),
+    pytest.mark.xdist_group("browser"),
+]
+PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
+COVERAGE = 0.99
+TRIALS = 60
+
+# the library's own functions on shared settings, then the controls as a reader moves them
+DRIVER = """
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+const place = document.querySelector('.explorer');
+const said = { vectors: [], touched: [] };
+const until = async (key) => {
+  while (!place.dataset[key]) await wait(100);
+  return JSON.parse(place.dataset[key]);
+};
+const set = (key, value) => {
+  const field = document.querySelector('#explore-' + key + ' ~ input[type=number]');
+  field.value = value;
+  field.dispatchEvent(new Event('input'));
+};
+const slide = (key, value) => {
+  const slider = document.querySelector('#explore-' + key);
+  slider.value = value;
+  slider.dispatchEvent(new Event('input'));
+};
+const settled = async (change) => {
+  delete place.dataset.bound;
+  change();
+  await wait(100);
+  await until('bound');
+  await wait(20000);
+  said.touched.push({
+    ...JSON.parse(place.dataset.solved),
+    ...JSON.parse(place.dataset.bound),
+    lines: place.querySelector('pre').textContent,
+    text: [...place.querySelectorAll('.said')].map((line) => line.textContent).join(' '),
+    rows: [...place.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)),
+  });
+};
+addEventListener('load', async () => {
+  place.scrollIntoView();
+  await until('bound');
+  const read = await overlap.read(JSON.parse(place.querySelector('script.data').textContent));
+  for (const settings of VECTORS) {
+    const solution = allocation.solve(read, settings);
+    said.vectors.push({
+      sizes: solution.choice.ranks.map((rank, k) => solution.active[k].sizes[rank]),
+      union: solution.choice.union,
+      fitting: solution.choice.fittingUnion,
+      required: solution.required,
+      refused: solution.refused,
+      objective: solution.objective,
+      smallest: solution.smallest,
+      bound: solution.choice.fitting ? allocation.upperBound(solution.problem) : null,
+    });
+  }
+  const button = (text) => [...place.querySelectorAll('button')].find((one) => one.textContent === text);
+  await settled(() => button('Reset').click());
+  await settled(() => { set('total', 1203); set('beta', 0.1); });
+  await settled(() => { slide('fairness', 6); [...place.querySelectorAll('.chips button')][1].click(); });
+  await settled(() => place.querySelector('input[type=radio][data-value=cost-aware]').click());
+  await settled(() => button('Reset').click());
+  button('All off').click();
+  await wait(100);
+  said.none = place.querySelector('.said').textContent;
+  said.unnamed = [...place.querySelectorAll('input, select, button')]
+    .filter((one) => !one.labels?.length && !one.getAttribute('aria-label') && !one.textContent).length;
+  const left = Object.assign(document.createElement('pre'), { id: 'said', textContent: JSON.stringify(said) });
+  document.body.append(left);
+});
+"""
+
+
+def vectors():
+    """Settings all over the range, those of a config file."""
+    rng = random.Random(7)
+    for trial in range(TRIALS):
+        yield {
+            "total": rng.choice([rng.randrange(30, 320), *[rng.randrange(300, 2000)] * 4]),
+            "alpha": rng.choice([0, 0.3, 0.7, 1]),
+            "beta": rng.choice([0, 0.25, 0.7, 1]),
+            "fairness": rng.choice([0, 0, 1.5, 20]),
+            "rule": "cost-aware" if trial % 2 else "paper",
+            "search": rng.choice(["greedy", "greedy", "bisect"]),
+            "curve": rng.choice(["hull", "hull", "raw"]),
+            "without": sorted(rng.sample(CODES, rng.choice([0, 0, 1, 3]))),
+        }
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The run, and what the browser said of it."""
+    folder = tmp_path_factory.mktemp("explorer")
+    inputs = make_run(folder / "results")
+    write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
+    write(folder / "results", folder / "out")
+    given = json.dumps([{**settings, "coverage": COVERAGE} for settings in vectors()])
+    page = drive(folder / "out", folder, f"const VECTORS = {given};{DRIVER}")
+    document, console = browse(page, folder / "profile", budget=10_000_000)
+    assert console == []
+    return inputs, json.loads(html.unescape(re.search(r'<pre id="said">(.*?)</pre>', document, re.S)[1]))
+
+
+def test_the_browser_allocates_as_the_library(run):
+    inputs, said = run
+    refused = below = 0
+    for settings, found in zip(vectors(), said["vectors"], strict=True):
+        try:
+            solution = allocate(inputs, COVERAGE, **settings)
+        except UsageError as error:
+            assert f"use a total of at least {found['refused']}," in str(error), settings
+            refused += 1
+            continue
+        assert found["refused"] is None
+        assert found["sizes"] == [row.size for row in solution.rows], settings
+        assert found["union"] == solution.union and found["fitting"] == solution.chosen.union
+        assert found["required"] == solution.required
+        assert found["smallest"] == pytest.approx(solution.objective_smallest, rel=1e-12)
+        assert (found["bound"] is None) == (solution.bound is None)
+        if solution.bound is None:
+            below += 1
+            continue
+        assert found["bound"] == pytest.approx(solution.bound, rel=1e-9)
+        assert found["objective"] == pytest.approx(solution.chosen.objective, rel=1e-12)
+    assert 0 < below < TRIALS / 2 and 0 < refused < TRIALS / 2
+
+
+def test_the_lines_to_copy_give_what_is_shown(run):
+    inputs, said = run
+    seen = []
+    for touched in said["touched"]:
+        entry = yaml.safe_load(touched["lines"])["allocation"]["explored"]
+        solution = allocate(inputs, COVERAGE, **entry)
+        assert touched["sizes"] == [row.size for row in solution.rows]
+        assert touched["bound"] == pytest.approx(solution.bound, rel=1e-9)
+        assert touched["way"] == pytest.approx(solution.chosen.way_percent, abs=1e-6)
+        assert f"{solution.chosen.way_percent:.2f} %" in touched["text"]
+        assert f"--total {entry['total']} " in touched["lines"] and f"--coverage {COVERAGE} " in touched["lines"]
+        seen.append(entry)
+    first, moved, fewer, aware, reset = seen
+    assert first == reset == {**first, **PRESENT} and first["fairness"] == 0
+    assert (moved["total"], moved["beta"], moved["rule"]) == (1203, 0.1, "paper")
+    assert fewer["fairness"] == 6 and fewer["without"] == ["en"] and aware == {**fewer, "rule": "cost-aware"}
+
+
+def test_the_table_shows_who_gains_and_who_loses(run):
+    inputs, said = run
+    present, moved, fewer, *_ = said["touched"]
+    assert (
+        all(row[1] == row[2] and row[4] == "0" for row in present["rows"])
+        and "The sizes of present." in present["text"]
+    )
+    alp = [dict(zip(entry.index.sizes.tolist(), entry.alp.tolist(), strict=True)) for entry in inputs.languages]
+    gain = lose = 0
+    for row, curve, before, now in zip(moved["rows"], alp, present["sizes"], moved["sizes"], strict=True):
+        assert row[1:3] == [f"{now:,}", f"{before:,}"]
+        assert row[3] == f"{curve[now]:.2f}".replace("-", "−")
+        gain += curve[now] > curve[before]
+        lose += curve[now] < curve[before]
+    assert gain and f"Against present, {gain} gain and {lose} lose." in moved["text"]
+    assert [row[1] for row in fewer["rows"]].count("off") == 1
+    assert said["none"].startswith("No language is left") and said["unnamed"] == 0
