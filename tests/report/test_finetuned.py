@@ -51,6 +51,7 @@ def test_each_language_of_each_task_stands_with_its_mean(results, tmp_path):
     row = one_row(table, task="NER", language="bg")  # the third of four, and of three
     assert [row[column] for column in ("knn", "knn_std", "full", "full_std")] == ["41.75", "0.5", "31.0", ""]
     assert one_row(table, task="NER", language="sw")["knn"] == ""
+    assert row["name"] == "Bulgarian" and one_row(table, task="NER", language="af")["name"] == "Afrikaans"
     assert one_row(table, task="XQuAD", metric="EM", language="de")["name"] == "German"
     assert len(pandas.read_csv(table, sep="\t")) == 6 + 2 * 4 + 2 * 4
     single = one_row(tmp_path / "out/tables/finetuning.tsv", model="full")
@@ -59,8 +60,12 @@ def test_each_language_of_each_task_stands_with_its_mean(results, tmp_path):
 
 def test_the_choice_is_named_with_what_is_absent(results, tmp_path):
     label = "chosen on the English test file"
-    make_finetuned(results, "knn", {"tydiqa": TASKS["tydiqa"]}, [], label=label, absent=["sw"], blank=["ko"])
-    write(results, tmp_path / "out", "--settings-json", json.dumps({"finetuning": {"tasks": ["tydiqa", "xnli"]}}))
+    chose = {"split": "test", "languages": ["en"], "absent": []}
+    said = {"label": label, "absent": ["sw"], "blank": ["ko"], "development": chose}
+    make_finetuned(results, "knn", {"tydiqa": TASKS["tydiqa"]}, [], **said)
+    settings = json.dumps({"finetuning": {"tasks": ["tydiqa", "xnli"]}})
+    words = words_of(Page(write(results, tmp_path / "out", "--settings-json", settings)))
+    assert words.index(f"TyDiQA, {label}") < words.index("Scores of the fine-tuned models")
     row = one_row(tmp_path / "out/tables/finetuning-choices.tsv", task="TyDiQA")
     assert row["chosen_by"] == f"{label} (rule: paper)" and (row["absent"], row["blank"]) == ("sw", "ko")
     assert (row["learning_rate"], row["epochs"], row["languages"], row["seeds"]) == ("1e-05", "4", "4", "5")

@@ -6,7 +6,7 @@ from vocap.finetuning.metrics import MEASURES
 from vocap.finetuning.tasks import TASKS
 from vocap.report.blocks import Block, Note, Section, Text, not_run
 from vocap.report.finetuned import Finetuned, Measured, Reached
-from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES
+from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES, paper_languages
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
 
@@ -35,6 +35,8 @@ def section(results: Results) -> Section:
                 "warning",
             )
         )
+    if tested := _chosen_on_tests(models):
+        blocks.append(Note(f"{tested}: that file is part of the score, as in the paper."))
     if absent := results.absent("finetuned", results.finetuned):
         blocks.append(Note(f"In the configuration, but without results here: {', '.join(absent)}."))
     return Section(
@@ -48,6 +50,17 @@ def section(results: Results) -> Section:
 def _stand_ins(models: list[Finetuned]) -> str:
     pairs = {f"{value} for {key}" for model in models for key, value in model.stand_ins.items()}
     return "; ".join(sorted(pairs))
+
+
+def _chosen_on_tests(models: list[Finetuned]) -> str:
+    """Tasks whose setting a test file chose, with the label of that choice."""
+    labels = {
+        f"{TASK_NAMES[task]}, {reached.selection.get('label')}"
+        for model in models
+        for task, reached in model.tasks.items()
+        if (reached.selection.get("development") or {}).get("split") == "test"
+    }
+    return "; ".join(sorted(labels))
 
 
 def _cell(measured: Measured | None) -> str:
@@ -166,7 +179,7 @@ def _languages(results: Results, models: list[Finetuned]) -> Table:
             for code in (code for code in TASKS[task].languages if any(code in table for table in tables)):
                 found = [table.get(code, {}).get(metric) for table in tables]
                 values = [value for one in found for value in ((one.mean, one.std) if one else (None, None))]
-                rows.append((TASK_NAMES[task], METRIC_NAMES[metric], code, results.name(code), *values))
+                rows.append((TASK_NAMES[task], METRIC_NAMES[metric], code, _name(results, code), *values))
     columns = [
         Column("task", "Task"),
         Column("metric", "Measure"),
@@ -181,3 +194,9 @@ def _languages(results: Results, models: list[Finetuned]) -> Table:
         "results/finetuning/{model}/{task}/summary.tsv."
     )
     return Table("finetuning-languages", "Scores by language", caption, columns, rows, folded=True)
+
+
+def _name(results: Results, code: str) -> str:
+    """Of a language of the run, else of the paper's; the code of any other."""
+    known = None if code in results.languages else paper_languages().get(code)
+    return known.name if known else results.name(code)
