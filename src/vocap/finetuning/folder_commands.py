@@ -85,4 +85,8 @@ def ceiling(folder: Path, tokenizer: Path, tasks: str, stand_ins: tuple[str, ...
     from vocap.tsv import write_tsv
 
     rows = list(ceilings(folder, load_tokenizer(tokenizer), tasks_of(tasks), stand_ins_of(stand_ins)))
+    if not rows:
+        raise UsageError(
+            f"{folder}: no question with an answer in a dev or test file; bring xquad, mlqa or tydiqa"
+        )
     write_tsv(output, COLUMNS, rows)
