@@ -10,12 +10,30 @@ from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Corpora, Mix, Source, Starter
+from vocap.finetuning.settings import PAPER, Finetuning, Recipe, Recipes, Tuned
 from vocap.pretraining.loss_settings import Full, Knn, Nce, Neg, Sampled, Target, Uniform
 from vocap.pretraining.settings import Model, Pretraining
 from vocap.pretraining.shapes import Shape
 from vocap.report.settings import Report
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 from vocap.vocabularies.settings import Vocabularies
+
+VARYING = {key for values in PAPER.values() for key in values}  # of Recipe: each training has its own default
+
+
+def paper_recipes() -> str:
+    """What differs from training to training, as a table."""
+    keys = [key for key in Recipe.model_fields if key in VARYING]
+    rows = ["| training | " + " | ".join(f"`{key}`" for key in keys) + " |", "|---" * (len(keys) + 1) + "|"]
+    for training in PAPER:
+        recipe = getattr(Recipes(), training)
+        rows.append(
+            f"| `{training}` | "
+            + " | ".join(str(getattr(recipe, key)).replace("None", "epoch") for key in keys)
+            + " |"
+        )
+    return "\n".join(rows)
+
 
 SECTIONS = (
     ("`corpora`", "Where text comes from, how much of it is kept, what each language weighs.", Corpora),
@@ -43,6 +61,13 @@ SECTIONS = (
         (f"`pretraining: models: NAME: loss`, `kind: {loss.model_fields['kind'].default}`", loss.__doc__, loss)
         for loss in (Full, Knn, Target, Uniform, Sampled, Nce, Neg)
     ),
+    ("`finetuning`", "Which models are fine-tuned on XTREME's tasks.", Finetuning),
+    ("`finetuning: models: NAME`", "`{}` is the model of `pretraining` of that name.", Tuned),
+    (
+        "`finetuning: recipes: TRAINING`",
+        "A training that is not named has the paper's:\n\n" + paper_recipes(),
+        Recipe,
+    ),
     ("`report`", "The page.", Report),
 )
 
@@ -52,6 +77,8 @@ OWN_TABLES = {
     (Corpora, "starter"),
     (Pretraining, "models"),
     (Model, "shape"),
+    (Finetuning, "models"),
+    (Finetuning, "recipes"),
 }
 
 HEAD = """# Every key of the configuration
@@ -61,7 +88,6 @@ Made from the settings' own descriptions by `python docs/make_configuration.py`.
 `config/sources.yaml` and `config/config.yaml` come first; files given with `--configfile` are merged over them,
 key by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above
 the sections stand `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
-`finetuning` stays empty: the stage is not built yet.
 """
 
 
@@ -77,6 +103,8 @@ def table(settings: type[BaseModel]) -> str:
         if (settings, name) in OWN_TABLES:
             continue
         default = "required" if field.is_required() else f"`{_shown(field.default)}`"
+        if settings is Recipe and name in VARYING:
+            default = "by training"
         meaning = field.description or "which of them it is"
         rows.append(f"| `{name}` | {meaning} | {'none' if default == '`null`' else default} |")
     return "\n".join(rows)

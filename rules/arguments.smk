@@ -179,6 +179,83 @@ def pretrain_mem_mb(wildcards, attempt):
     return int(min(attempt, HIGHEST_ATTEMPT) * (SNAKEMAKE_MB + 2000 + 24 * parameters / 1e6))
 
 
+class TunedModel(NamedTuple):
+    """A model that is fine-tuned: its folder, the files that say it is made, and how its inputs are made."""
+
+    folder: str
+    made: list[str]
+    origin: str  # of its inputs, which models with one tokenizer share
+    tokenizer: str  # folder
+    longest: int | None  # ids that it reads
+    parameters: float
+
+
+def tuned_model(name):
+    """Where an entry of finetuning.models comes from."""
+    entry = TUNING.models[name]
+    if entry.path is not None:
+        weights = sorted(map(str, Path(entry.path).glob("*.safetensors")))
+        parameters = sum(Path(path).stat().st_size for path in weights) / 4
+        made = [str(Path(entry.path, CONFIG)), *weights]
+        return TunedModel(entry.path, made, f"models/{name}", entry.path, longest_of(entry.path), parameters)
+    source = entry.model or name
+    model = MODELS[source]
+    folder = f"results/pretraining/{source}/model"
+    # the models of export_steps are not declared; metrics.jsonl comes after them
+    made = folder if entry.step is None else f"results/pretraining/{source}/metrics.jsonl"
+    return TunedModel(
+        folder if entry.step is None else f"{folder}-{entry.step}",
+        [made],
+        f"tokenizers/{model.tokenizer}",
+        f"{tokenizer_folder(model.tokenizer)}/huggingface",
+        model.shape.positions,
+        count_parameters(model.shape, rows(model.tokenizer)),
+    )
+
+
+def recipe_of(training):
+    return getattr(SETTINGS.finetuning.recipes, training)
+
+
+def stand_in_words(training):
+    """The stand-ins that a training reads, as options."""
+    return [f"{key}={value}" for key, value in SETTINGS.finetuning.stand_ins.items() if key in keys_of(training)]
+
+
+def encode_arguments(wildcards):
+    settings = json.dumps(recipe_of(wildcards.training).of_inputs())
+    return options(settings_json=settings, stand_in=stand_in_words(wildcards.training))
+
+
+def run_inputs(wildcards):
+    """The inputs of a run: of its training and its model's tokenizer, as long as the model reads."""
+    model = TUNED[wildcards.model]
+    length = input_length(recipe_of(wildcards.training), model.longest)
+    return f"results/finetuning/inputs/{model.origin}/{wildcards.training}-{length}"
+
+
+def run_files(wildcards):
+    """What every run of a task's training leaves."""
+    training = TASKS[wildcards.task].training
+    runs = settings_of(recipe_of(training), SETTINGS.finetuning.seeds)
+    return [f"results/finetuning/{run_folder(wildcards.model, training, run)}/run.json" for run in runs]
+
+
+def finetune_arguments(wildcards):
+    return options(
+        settings_json=json.dumps(recipe_of(wildcards.training).of_a_run()),
+        random_weights=TUNING.models[wildcards.model].weights == "random",
+        selection=SETTINGS.finetuning.selection,
+        stand_in=stand_in_words(wildcards.training),
+    )
+
+
+def finetune_mem_mb(wildcards, attempt):
+    """As of pre-training, and the best state so far; 2 GB for torch, a batch and the examples."""
+    size_mb = 24 * TUNED[wildcards.model].parameters / 1e6
+    return int(min(attempt, HIGHEST_ATTEMPT) * (SNAKEMAKE_MB + 2000 + size_mb))
+
+
 def settings_shown(wildcards):
     """The settings that the report shows, as JSON: of the sources, those that this run reads."""
     shown = SETTINGS.model_dump(mode="json", exclude_none=True)

@@ -5,9 +5,11 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import vocap.allocation
 import vocap.corpora
+import vocap.finetuning
 import vocap.pretraining
 import vocap.report
 import vocap.tokenizers
@@ -16,6 +18,10 @@ from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.sources import resolve_all
 from vocap.errors import VocapError
+from vocap.finetuning.datasets import keys_of
+from vocap.finetuning.grid import input_length, longest_of, make_grid, run_folder, settings_of
+from vocap.finetuning.model_folder import CONFIG
+from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
@@ -44,6 +50,7 @@ REVISION = {
         vocap.allocation,
         vocap.tokenizers,
         vocap.pretraining,
+        vocap.finetuning,
         vocap.report,
     )
 }

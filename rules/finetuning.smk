@@ -1,7 +1,147 @@
-"""XTREME fine-tuning: an issue of its own; nothing can be configured yet."""
+"""XTREME fine-tuning: inputs of each training and tokenizer, one job a run of the grid, scores, Table 1's average."""
+
+try:
+    TUNING = make_grid(SETTINGS.finetuning, MODELS)
+    TUNED = {name: tuned_model(name) for name in TUNING.models}
+except VocapError as error:
+    stop(error)
+
+# The tokenizers that inputs are made with, by the name of the folder that these lie in.
+TOKENIZER_FOLDERS = {model.origin: model.tokenizer for model in TUNED.values()}
+
+for what, why in TUNING.left_out:
+    left_out(what, why)
+
+
+wildcard_constraints:
+    model=one_of(TUNED),
+    task=one_of(TUNING.tasks),
+    training=one_of(TUNING.files),
 
 
 rule finetuning:
-    """Every task of every model (none yet)"""
+    """Every task of every model"""
     input:
-        [],
+        expand("results/finetuning/{model}/average.json", model=TUNED if TUNING.tasks else []),
+
+
+rule encode:
+    input:
+        files=lambda wildcards: TUNING.files[wildcards.training],
+        tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
+    output:
+        directory("results/finetuning/inputs/{origin}/{training}-{length}"),
+    log:
+        "logs/finetuning/encode/{origin}/{training}-{length}.log",
+    benchmark:
+        "logs/benchmarks/finetuning/encode/{origin}/{training}-{length}.tsv"
+    wildcard_constraints:
+        origin=one_of(TOKENIZER_FOLDERS),
+        length=r"\d+",
+    conda:
+        "../envs/finetuning.yaml"
+    resources:
+        mem_mb=memory(1500, 20),
+        runtime=minutes(60, 1),
+    params:
+        xtreme=TUNING.xtreme,
+        arguments=encode_arguments,
+        revision=REVISION["finetuning"],
+    message:
+        "Turning the files of {wildcards.training} into inputs for {wildcards.origin}"
+    shell:
+        "vocap encode --xtreme {params.xtreme:q} --training {wildcards.training} --tokenizer {input.tokenizer:q}"
+        " --max-length {wildcards.length} {params.arguments} -o {output:q} 2> {log:q}"
+
+
+# Checkpoints lie beside the outputs, undeclared: a job that was stopped goes on from them when it is started again.
+rule finetune:
+    input:
+        model=lambda wildcards: TUNED[wildcards.model].made,
+        inputs=run_inputs,
+    output:
+        run="results/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/run.json",
+        metrics="results/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/metrics.jsonl",
+        predictions=directory("results/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/predictions"),
+    log:
+        "logs/finetuning/{model}/{training}/{rate}-{epochs}-{seed}.log",
+    benchmark:
+        "logs/benchmarks/finetuning/{model}/{training}/{rate}-{epochs}-{seed}.tsv"
+    wildcard_constraints:
+        rate=r"[0-9][0-9.e-]*",
+        epochs=r"\d+",
+        seed=r"\d+",
+    conda:
+        "../envs/finetuning.yaml"
+    threads: SETTINGS.finetuning.threads
+    resources:
+        mem_mb=finetune_mem_mb,
+        runtime=minutes(600),
+    params:
+        xtreme=TUNING.xtreme,
+        model=lambda wildcards: TUNED[wildcards.model].folder,
+        arguments=finetune_arguments,
+        threads=SETTINGS.finetuning.threads,
+        folder=lambda wildcards, output: Path(output.run).parent,
+        # depends on the output, so Snakemake does not watch it: another number trains nothing again
+        every=lambda wildcards, output: SETTINGS.finetuning.checkpoint_every,
+        revision=REVISION["finetuning"],
+    message:
+        "Fine-tuning {wildcards.model} on {wildcards.training}: rate {wildcards.rate}, {wildcards.epochs} epochs, seed {wildcards.seed}"
+    shell:
+        "vocap finetune --model {params.model:q} --xtreme {params.xtreme:q} --inputs {input.inputs:q}"
+        " --training {wildcards.training} --learning-rate {wildcards.rate} --epochs {wildcards.epochs}"
+        " --seed {wildcards.seed} {params.arguments} --threads {params.threads} --checkpoint-every {params.every}"
+        " -o {params.folder:q} 2> {log:q}"
+
+
+rule score:
+    input:
+        runs=run_files,
+    output:
+        scores="results/finetuning/{model}/{task}/scores.tsv",
+        summary="results/finetuning/{model}/{task}/summary.tsv",
+        selection="results/finetuning/{model}/{task}/selection.json",
+        predictions=directory("results/finetuning/{model}/{task}/predictions"),
+    log:
+        "logs/finetuning/{model}/score-{task}.log",
+    benchmark:
+        "logs/benchmarks/finetuning/{model}/score-{task}.tsv"
+    conda:
+        "../envs/finetuning.yaml"
+    resources:
+        mem_mb=memory(1500),
+        runtime=minutes(60),
+    params:
+        xtreme=TUNING.xtreme,
+        runs=lambda wildcards, input: [Path(run).parent for run in input.runs],
+        folder=lambda wildcards, output: Path(output.scores).parent,
+        revision=REVISION["finetuning"],
+    message:
+        "Scoring {wildcards.model} on {wildcards.task}"
+    shell:
+        "vocap score --xtreme {params.xtreme:q} --task {wildcards.task} -o {params.folder:q} {params.runs:q} 2> {log:q}"
+
+
+rule average:
+    input:
+        expand("results/finetuning/{{model}}/{task}/selection.json", task=TUNING.tasks),
+    output:
+        "results/finetuning/{model}/average.json",
+    log:
+        "logs/finetuning/{model}/average.log",
+    benchmark:
+        "logs/benchmarks/finetuning/{model}/average.tsv"
+    localrule: True
+    conda:
+        "../envs/finetuning.yaml"
+    resources:
+        mem_mb=memory(300),
+        runtime=minutes(10),
+    params:
+        tasks=lambda wildcards, input: [Path(selection).parent for selection in input],
+        revision=REVISION["finetuning"],
+    message:
+        "Averaging what {wildcards.model} reached"
+    shell:
+        "vocap average -o {output:q} {params.tasks:q} 2> {log:q}"

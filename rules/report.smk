@@ -8,6 +8,7 @@ rule report:
         rules.allocation.input,
         rules.tokenizers.input,
         rules.pretraining.input,
+        rules.finetuning.input,
         table=SETTINGS.corpora.table,
     output:
         page="results/report/index.html",

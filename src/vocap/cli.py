@@ -43,6 +43,8 @@ VERBS = {
     # finetuning
     "xtreme": "vocap.finetuning.folder_commands:xtreme",
     "ceiling": "vocap.finetuning.folder_commands:ceiling",
+    "encode": "vocap.finetuning.training_commands:encode",
+    "finetune": "vocap.finetuning.training_commands:finetune",
     "score": "vocap.finetuning.scoring_commands:score",
     "average": "vocap.finetuning.scoring_commands:average",
     "compare": "vocap.finetuning.scoring_commands:compare",

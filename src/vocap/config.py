@@ -15,6 +15,8 @@ from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Corpora
 from vocap.corpora.sources import Resolved, resolve_all
 from vocap.errors import UsageError, VocapError
+from vocap.finetuning.reading import parse
+from vocap.finetuning.settings import Finetuning
 from vocap.languages import Language, read_languages, select
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
@@ -26,7 +28,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
 RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
-UNBUILT = ("finetuning",)  # stages that have their place and no settings yet
+TUNING_RESERVED = ("xtreme", "inputs", "summary")  # likewise of results/finetuning
 
 
 class Settings(BaseModel):
@@ -41,7 +43,7 @@ class Settings(BaseModel):
     allocation: dict[str, Allocation] = {}
     tokenizers: dict[str, Tokenizer] = {}
     pretraining: Pretraining = Pretraining()
-    finetuning: dict[str, Any] = Field({}, description="not built yet: stays empty")
+    finetuning: Finetuning = Finetuning()
     report: Report = Report()
 
     def selected(self) -> list[Language]:
@@ -195,11 +197,12 @@ def _loose_ends(settings: Settings) -> list[str]:
         known = ", ".join(settings.corpora.sources)
         mistakes.append(f"corpora.source: no source {settings.corpora.source!r} under corpora.sources ({known})")
     mistakes += _weights(settings, table, chosen)
-    mistakes += [
-        f"{stage}: this stage is not built yet; leave it empty" for stage in UNBUILT if getattr(settings, stage)
-    ]
     names = {"allocation": settings.allocation, "tokenizers": settings.tokenizers}
-    for section, entries in {**names, "pretraining.models": settings.pretraining.models}.items():
+    names |= {
+        "pretraining.models": settings.pretraining.models,
+        "finetuning.models": settings.finetuning.tuned([]),
+    }
+    for section, entries in names.items():
         for name in entries:
             if not NAME.fullmatch(name):
                 mistakes.append(f"{section}.{name}: names become folders: use letters, digits, dots, - and _")
@@ -218,6 +221,7 @@ def _loose_ends(settings: Settings) -> list[str]:
             if entry.size not in settings.vocabularies.sizes:
                 mistakes.append(f"tokenizers.{name}.size: {entry.size} is not among vocabularies.sizes")
     mistakes += _models(settings, table)
+    mistakes += _tuned(settings)
     return list(dict.fromkeys(mistakes))
 
 
@@ -239,6 +243,26 @@ def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:
         if source is not None and source not in settings.corpora.sources:
             known = ", ".join(settings.corpora.sources)
             yield f"{key}: no source {source!r} under corpora.sources ({known})"
+
+
+def _tuned(settings: Settings) -> Iterator[str]:
+    """What the finetuning section says of the pretraining section."""
+    try:
+        parse(settings.finetuning.stand_ins)
+    except UsageError as error:
+        yield f"finetuning.{error}"
+    known = settings.pretraining.models
+    for name, entry in settings.finetuning.tuned(known).items():
+        key = f"finetuning.models.{name}"
+        if name in TUNING_RESERVED:
+            yield f"{key}: results/finetuning/{name} holds something else; give the model another name"
+        if entry.path is not None:
+            continue
+        origin = entry.model or name
+        if origin not in known:
+            yield f"{key}.model: no model of pretraining is named {origin!r}; name one, or give a path"
+        elif entry.step is not None and entry.step not in known[origin].export_steps:
+            yield f"{key}.step: {entry.step} is not among export_steps of pretraining.models.{origin}"
 
 
 def _words(settings: Settings, name: str) -> float:

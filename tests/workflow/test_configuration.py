@@ -17,6 +17,7 @@ def config() -> dict:
     merged = base_config()
     sources = yaml.safe_load((ROOT / "config" / "sources.yaml").read_text("utf-8"))
     merged["corpora"]["sources"] = sources["corpora"]["sources"]
+    merged["finetuning"]["models"] = {}  # so that a test may name one
     merged["corpora"]["table"] = str(ROOT / "config" / "languages.tsv")
     return merged
 
@@ -93,7 +94,21 @@ def test_the_default_configuration_names_all_86_languages(config):
         ("pretraining/block", 512, ["pretraining", "shape.positions 128", "block 512"]),
         ("pretraining/corpus", "nowhere", ["pretraining.corpus", "'nowhere'", "corpora.sources"]),
         ("pretraining/languages", {"en": "starter"}, ["pretraining", "languages needs corpus"]),
-        ("finetuning/xtreme", "data", ["finetuning", "not built yet"]),
+        ("finetuning/models/none", {}, ["finetuning.models.none", "no model of pretraining", "a path"]),
+        ("finetuning/models/knn-100k", {"step": 10}, ["finetuning.models.knn-100k.step", "export_steps"]),
+        ("finetuning/models/knn-100k", {"path": "x", "step": 1}, ["models.knn-100k", "keep one"]),
+        ("finetuning/models/inputs", {"path": "x"}, ["finetuning.models.inputs", "another name"]),
+        ("finetuning/models/a b", {"path": "x"}, ["finetuning.models.a b", "folders"]),
+        ("finetuning/tasks", ["panx", "ner"], ["finetuning", "no task 'ner'", "udpos"]),
+        ("finetuning/tasks", "panx", ["finetuning.tasks", "list"]),
+        ("finetuning/seeds", [1, 1], ["finetuning", "seeds", "twice"]),
+        (
+            "finetuning/recipes/panx",
+            {"learning_rates": ["1e-5"]},
+            ["recipes.panx.learning_rates.0", "write 1.0e-5"],
+        ),
+        ("finetuning/recipes/ner", {}, ["finetuning.recipes.ner", "no such key"]),
+        ("finetuning/stand_ins", {"xnli/train": "panx/dev"}, ["finetuning.stand_ins", "xnli/train"]),
         ("report/titel", "x", ["report.titel", "no such key"]),
         ("seed", -1, ["seed", "-1"]),
     ],

@@ -9,7 +9,8 @@ from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
 from vocap.plan.jobs import Job, list_jobs
 from vocap.plan.schedule import Schedule, simulate
 from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
-from vocap.plan.training import pretraining_jobs
+from vocap.plan.training import made_models, pretraining_jobs
+from vocap.plan.tuning import finetuning_jobs
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 FAR = 3.0  # times the largest job of the fit: beyond, say so
@@ -53,7 +54,8 @@ def make_forecast(settings: Settings, costs: Costs, results: Path | None = None,
     texts = estimate_texts(settings, results)
     read = estimate_pretraining_texts(settings, texts)
     jobs = list_jobs(settings, texts, reach_of(texts, costs))
-    jobs[-1:-1] = pretraining_jobs(settings, texts, read, gpu)  # before the report
+    trainings = pretraining_jobs(settings, texts, read, gpu)
+    jobs[-1:-1] = [*trainings, *finetuning_jobs(settings, made_models(settings), gpu)]  # before the report
     return Forecast(jobs, {job.name: cost_of(job, costs) for job in jobs}, texts)
 
 

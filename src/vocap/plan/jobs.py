@@ -18,7 +18,6 @@ from vocap.plan.texts import MB, Text
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 
-UNPLANNED = ("finetuning",)  # stages whose jobs are not counted
 PARITY_LINES = 10_000  # of a language, as in rules/tokenizers.smk
 
 

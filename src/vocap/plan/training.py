@@ -24,11 +24,7 @@ def pretraining_jobs(
 
     `pretraining_texts`: the text of each language that models read; `gpu`: models are trained on one GPU.
     """
-    models = {
-        name: model
-        for name, model in settings.pretraining.models.items()
-        if not _absent(settings, model.tokenizer)
-    }
+    models = made_models(settings)
     if not models:
         return
     sources = settings.pretraining_sources()
@@ -48,6 +44,12 @@ def pretraining_jobs(
         yield _model_job(settings, name, model, list(texts), gpu)
 
 
+def made_models(settings: Settings) -> dict[str, Model]:
+    """The models of which the tokenizer is there, or will be."""
+    models = settings.pretraining.models
+    return {name: model for name, model in models.items() if not _absent(settings, model.tokenizer)}
+
+
 def _absent(settings: Settings, tokenizer: str) -> bool:
     entry = settings.tokenizers[tokenizer]
     return isinstance(entry, File) and not Path(entry.path).exists()
@@ -61,7 +63,7 @@ def _tokenizer_jobs(
     text_jobs: Mapping[str, tuple[str, ...]],
 ) -> Iterator[Job]:
     """One tokenizer's blocks of every language; a tokenizer from elsewhere is laid out first."""
-    made = _made(settings, tokenizer)
+    made = made_jobs(settings, tokenizer)
     if isinstance(settings.tokenizers[tokenizer], File):
         features = {"total_k": rows(settings, tokenizer) / 1000}
         yield Job("adopt", made[0], features, outputs=(f"pretraining/tokenizers/{tokenizer}",), local=True)
@@ -76,7 +78,7 @@ def _tokenizer_jobs(
         )
 
 
-def _made(settings: Settings, tokenizer: str) -> tuple[str, ...]:
+def made_jobs(settings: Settings, tokenizer: str) -> tuple[str, ...]:
     """The jobs that write the tokenizer: the model first, then its export."""
     entry = settings.tokenizers[tokenizer]
     if isinstance(entry, File):
@@ -115,7 +117,7 @@ def _model_job(settings: Settings, name: str, model: Model, languages: list[str]
             "exported_mparameters": parameters * (1 + len(model.export_steps)) / 1e6,
             "mparameters": parameters / 1e6,
         },
-        (*_made(settings, model.tokenizer), *blocks, "corpora/weigh"),
+        (*made_jobs(settings, model.tokenizer), *blocks, "corpora/weigh"),
         (f"pretraining/{name}",),
         threads=1 if gpu else settings.pretraining.threads,
     )

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from vocap.plan.compare import Comparison, Row
 from vocap.plan.costs import Cost, Costs
 from vocap.plan.forecast import Forecast, beyond_fit, submitted
-from vocap.plan.jobs import UNPLANNED
 from vocap.plan.measured import span
 from vocap.plan.schedule import Schedule
 from vocap.plan.texts import bases
@@ -41,7 +40,6 @@ def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: 
         + ".",
     ]
     lines.append(f"Cost model: fitted on {len(costs.fitted_on)} runs; which, and how far it is off: docs/plan.md.")
-    lines.append(f"Not counted: {', '.join(UNPLANNED)}.")
     if far := beyond_fit(forecast, costs):
         rules = ", ".join(f"{rule} ({times:,.0f} times)" for rule, times in far.items())
         lines.append(f"Much larger jobs than any that the model was fitted on, so rough: {rules}.")

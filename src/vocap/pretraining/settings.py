@@ -15,6 +15,10 @@ def _betas(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+Beta = Annotated[float, Field(ge=0, lt=1)]
+Betas = Annotated[tuple[Beta, Beta], BeforeValidator(_betas)]
+
+
 class Recipe(BaseModel):
     """How one model is trained; the defaults are XLM-R's, as the paper took them from InfoXLM."""
 
@@ -31,9 +35,7 @@ class Recipe(BaseModel):
     warmup: int = Field(
         10_000, ge=0, description="steps in which the rate rises to it; after them it falls to 0, both linearly"
     )
-    betas: Annotated[
-        tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]], BeforeValidator(_betas)
-    ] = Field((0.9, 0.98), description="of Adam")
+    betas: Betas = Field((0.9, 0.98), description="of Adam")
     epsilon: float = Field(1e-6, gt=0, description="of Adam")
     weight_decay: float = Field(0.01, ge=0, description="decoupled, on every parameter")
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")

@@ -1,0 +1,113 @@
+"""Models with a head for each kind of task, on any masked language model's folder.
+
+The heads are the library's own for each architecture: `AutoModelForSequenceClassification` (on the first token),
+`...TokenClassification` and `...QuestionAnswering` (one linear layer). What they lack is here: words of several
+subwords, and losses that no padding enters. The tagging head is linear, so the mean of a word's logits is the
+logit of the mean of its hidden states: average pooling needs no head of our own.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from transformers import (
+    AutoConfig,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    PreTrainedModel,
+)
+from transformers.utils import logging as library_logging
+
+from vocap.errors import VocapError
+from vocap.finetuning.batches import IGNORED, Batch
+from vocap.finetuning.model_folder import WEIGHTS, read_config
+
+HEADS = {
+    "pairs": AutoModelForSequenceClassification,
+    "tags": AutoModelForTokenClassification,
+    "spans": AutoModelForQuestionAnswering,
+}
+
+
+def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True) -> PreTrainedModel:
+    """The model of `folder` with the head of a kind of task; `seed` decides the head's weights.
+
+    `labels`: how many the head tells apart (not used by spans). Without `pretrained` every weight is random.
+    Raises VocapError for a folder without a model, or whose weights are no safetensors (others may run code).
+    """
+    library_logging.set_verbosity_error()  # that the head is new, and the language model's own head not used
+    read_config(folder)
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    if kind != "spans":
+        config.num_labels = labels
+    torch.manual_seed(seed)
+    try:
+        if not pretrained:
+            return HEADS[kind].from_config(config, dtype=torch.float32)
+        if not any((folder / name).exists() for name in WEIGHTS):
+            raise VocapError(f"{folder}: no {WEIGHTS[0]}; save the model with save_pretrained of transformers 5")
+        return HEADS[kind].from_pretrained(
+            folder, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=True
+        )
+    except ValueError as error:
+        raise VocapError(f"{folder}: no model for {kind}: {str(error).splitlines()[0]}") from None
+
+
+class Tuner(nn.Module):
+    """A model and how its logits become those of a task's units: pairs, words, or ends of answers."""
+
+    def __init__(self, model: PreTrainedModel, kind: str, pooling: str = "first") -> None:
+        super().__init__()
+        self.model, self.kind, self.pooling = model, kind, pooling
+        self.pad = model.config.pad_token_id or 0
+        self.has_segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+
+    def forward(self, batch: Batch) -> tuple[Tensor, ...]:
+        """Of pairs: logits [b, labels]; of tags [words, labels]; of spans: of starts and of ends, both [b, t].
+
+        Logits of padding are -inf.
+        """
+        device = self.model.device
+        attention = torch.from_numpy(batch.attention).to(device)
+        inputs = {"input_ids": torch.from_numpy(batch.input_ids).to(device)}
+        if not batch.attention.all():
+            inputs["attention_mask"] = attention  # without one, attention is faster
+        if self.has_segments:
+            inputs["token_type_ids"] = torch.from_numpy(batch.segments).to(device)
+        output = self.model(**inputs)
+        if self.kind == "pairs":
+            return (output.logits.float(),)
+        if self.kind == "tags":
+            return (self._pooled(output.logits.float().flatten(0, 1), batch),)
+        ends = (output.start_logits, output.end_logits)
+        return tuple(logits.float().masked_fill(~attention, float("-inf")) for logits in ends)
+
+    def _pooled(self, logits: Tensor, batch: Batch) -> Tensor:
+        place, word = batch.targets["place"], batch.targets["word"]
+        count = len(batch.targets["label"])
+        if self.pooling == "first":
+            begins = torch.from_numpy(place[_firsts(word)]).to(logits.device)
+            return logits.index_select(0, begins)
+        places, words = (torch.from_numpy(array).to(logits.device) for array in (place, word))
+        sums = logits.new_zeros(count, logits.shape[1]).index_add(0, words, logits.index_select(0, places))
+        if self.pooling == "sum":
+            return sums
+        return sums / torch.bincount(words, minlength=count)[:, None]
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean cross-entropy of the batch's units, in nats; of spans, the mean of start's and end's."""
+        logits = self(batch)
+        names = ("start", "end") if self.kind == "spans" else ("label",)
+        losses = [
+            cross_entropy(scores, torch.from_numpy(batch.targets[name]).to(scores.device), ignore_index=IGNORED)
+            for name, scores in zip(names, logits, strict=True)
+        ]
+        return torch.stack(losses).mean()
+
+
+def _firsts(word: np.ndarray) -> np.ndarray:
+    """Where each word begins, in an array that counts words up."""
+    return np.flatnonzero(np.diff(word, prepend=-1))

@@ -1,0 +1,142 @@
+"""The inputs of one training, made once for a tokenizer: every file that is there, encoded, on the disk."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vocap.errors import VocapError
+from vocap.files import replacing_directory, write_text
+from vocap.finetuning.datasets import KEPT, DataSet, keys_of, predicted_sets, training_set
+from vocap.finetuning.encoding import Features, encode_pairs, encode_questions, encode_sentences
+from vocap.finetuning.examples import Example, is_labelled
+from vocap.finetuning.reading import StandIns, locate, read
+from vocap.finetuning.selection import HELD_OUT, development, held_out
+from vocap.finetuning.settings import Recipe
+from vocap.finetuning.store import load_features, save_features
+from vocap.finetuning.tasks import ENGLISH
+
+log = logging.getLogger(__name__)
+
+DESCRIPTION = "description.json"
+TOKENIZER = "tokenizer.json"
+
+
+def encode_training(
+    xtreme: Path, training: str, tokenizer: Path, recipe: Recipe, stand_ins: StandIns, output: Path
+) -> dict[str, Any]:
+    """Encode the files of a training with the tokenizer of a Hugging Face folder; returns the description.
+
+    A development or test file that is missing is named and left out, the others go on. Raises VocapError for a
+    training file that is missing, for files that cannot be read, and for a tokenizer that gives no offsets.
+    """
+    fast = load_tokenizer(tokenizer)
+    learnt = training_set(training)
+    absent = []
+    with replacing_directory(output) as folder:
+        counts = {}
+
+        def keep(found: DataSet, examples: Sequence[Example]) -> None:
+            features = encode(found, examples, fast, recipe)
+            save_features(folder / found.name, features)
+            labelled = all(is_labelled(example) for example in examples)
+            counts[found.name] = {"examples": len(examples), "inputs": len(features), "labelled": labelled}
+            log.info("%s: %s examples, %s inputs", found.name, f"{len(examples):,}", f"{len(features):,}")
+
+        examples = read(xtreme, learnt.task, "train", ENGLISH, stand_ins)
+        keep(learnt, examples)
+        chosen = development(training, "english-dev")
+        if chosen.split == HELD_OUT:
+            kept, held = held_out(examples)
+            keep(DataSet(learnt.task, KEPT, ENGLISH), kept)
+            keep(DataSet(learnt.task, HELD_OUT, ENGLISH), held)
+        for found in predicted_sets(training):
+            if locate(xtreme, found.task, found.split, found.language, stand_ins) is None:
+                log.warning("%s: no file in %s; left out", found.name, xtreme)
+                absent.append(found.name)
+            else:
+                keep(found, read(xtreme, found.task, found.split, found.language, stand_ins))
+        description = {
+            "training": training,
+            "tokenizer": _digest(tokenizer / TOKENIZER),
+            "max_length": recipe.max_length,
+            "window": recipe.window,
+            "stand_ins": {key: str(stand_in) for key, stand_in in stand_ins.items() if key in keys_of(training)},
+            "absent": absent,
+            "sets": counts,
+        }
+        write_text(folder / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+    return description
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def load_tokenizer(folder: Path):
+    """The fast tokenizer of a Hugging Face folder. Raises VocapError where there is none."""
+    from transformers import AutoTokenizer
+
+    remedy = f"name a folder with {TOKENIZER}; a slow tokenizer is converted by save_pretrained of its fast class"
+    if not (folder / TOKENIZER).is_file():
+        raise VocapError(f"{folder}: no {TOKENIZER} there; {remedy}")
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise VocapError(f"{folder}: no tokenizer ({str(error).splitlines()[0]}); {remedy}") from None
+
+
+def encode(found: DataSet, examples: Sequence[Example], tokenizer, recipe: Recipe) -> Features:
+    """The inputs of a set's examples, by the kind of its task."""
+    task = found.task
+    if task.kind == "pairs":
+        return encode_pairs(examples, tokenizer, task.labels, recipe.max_length)
+    if task.kind == "tags":
+        return encode_sentences(examples, tokenizer, task.labels, recipe.max_length)
+    question_length, stride = recipe.window
+    return encode_questions(examples, tokenizer, recipe.max_length, stride, question_length)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What `encode_training` left in a folder."""
+
+    folder: Path
+    description: Mapping[str, Any]
+
+    @property
+    def sets(self) -> Mapping[str, Mapping[str, Any]]:
+        """Of every set that is there, by name: examples, inputs, labelled."""
+        return self.description["sets"]
+
+    def load(self, found: DataSet) -> Features:
+        return load_features(self.folder / found.name, found.task.kind)
+
+
+def open_inputs(folder: Path, training: str) -> Inputs:
+    """Raises VocapError for a folder that holds no inputs of this training."""
+    path = folder / DESCRIPTION
+    try:
+        description = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        raise VocapError(f"{path}: no inputs there; make them with: vocap encode") from None
+    if description.get("training") != training:
+        raise VocapError(f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs")
+    return Inputs(folder, description)
+
+
+def read_examples(xtreme: Path, found: DataSet, inputs: Inputs, stand_ins: StandIns) -> list[Example]:
+    """The examples that a set's inputs were made of. Raises VocapError where the file has changed since."""
+    if found.split == HELD_OUT:
+        examples = held_out(read(xtreme, found.task, "train", found.language, stand_ins))[1]
+    else:
+        examples = read(xtreme, found.task, found.split, found.language, stand_ins)
+    if len(examples) != inputs.sets[found.name]["examples"]:
+        raise VocapError(
+            f"{found.name}: {len(examples)} examples in {xtreme}, {inputs.sets[found.name]['examples']} in "
+            f"{inputs.folder}; run vocap encode again"
+        )
+    return examples
