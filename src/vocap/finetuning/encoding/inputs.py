@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 
 DEFINITION = "tokenizer.json"
 _BATCH_CHARACTERS = 1 << 20  # tokenised at once: an encoding takes some 100 bytes a token until it is read
@@ -25,6 +25,14 @@ def load_tokenizer(folder: Path):
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # whatever the parsers of transformers stumble upon
         raise VocapError(f"{folder}: no tokenizer ({error}); {remedy}") from None
+
+
+def check_room(room: int, needed: int, max_length: int) -> None:
+    """Raise UsageError where special tokens (and a question) leave less than `needed` ids of an input."""
+    if room < needed:
+        raise UsageError(
+            f"inputs of {max_length} ids leave {max(0, room)} for the text; make them longer, or questions shorter"
+        )
 
 
 class InputEncoder:

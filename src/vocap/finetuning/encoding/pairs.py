@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vocap.finetuning.encoding.features import NO_LABEL, PairFeatures
-from vocap.finetuning.encoding.inputs import InputEncoder
+from vocap.finetuning.encoding.inputs import InputEncoder, check_room
 from vocap.finetuning.encoding.ragged import Ragged
 from vocap.finetuning.examples import Pair
 
@@ -16,11 +16,12 @@ def encode_pairs(
     """One input a pair, in order, at most `max_length` ids with the special tokens.
 
     `tokenizer`: a Hugging Face fast one, or an `InputEncoder`; `labels`: the task's, by number. Raises KeyError
-    for a label that is none of them.
+    for a label that is none of them, UsageError for a length without room.
     """
     encoder = InputEncoder.of(tokenizer)
     before, between, after = encoder.before, encoder.between, encoder.after
     budget = max_length - len(before) - len(between) - len(after)
+    check_room(budget, 2, max_length)
     firsts = encoder.ids([example.first for example in examples])
     seconds = encoder.ids([example.second for example in examples])
     rows, second = [], np.zeros(len(examples), dtype=np.int32)

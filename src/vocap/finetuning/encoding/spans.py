@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from vocap.finetuning.encoding.features import SpanFeatures
-from vocap.finetuning.encoding.inputs import InputEncoder
+from vocap.finetuning.encoding.inputs import InputEncoder, check_room
 from vocap.finetuning.encoding.ragged import Ragged
 from vocap.finetuning.examples import Answer, Question
 
@@ -25,6 +25,7 @@ def encode_questions(
     for number, question, context, places in encoded(examples, encoder):
         head = [*before, *question[:max_question], *between]
         room = max_length - len(head) - len(after)
+        check_room(room, 1, max_length)
         target = None
         if examples[number].answers:
             target = find_tokens(places, examples[number].answers[0])

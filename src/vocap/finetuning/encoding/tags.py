@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vocap.finetuning.encoding.features import NO_LABEL, TagFeatures
-from vocap.finetuning.encoding.inputs import InputEncoder
+from vocap.finetuning.encoding.inputs import InputEncoder, check_room
 from vocap.finetuning.encoding.ragged import Ragged
 from vocap.finetuning.examples import Sentence
 
@@ -22,6 +22,7 @@ def encode_sentences(
     encoder = InputEncoder.of(tokenizer)
     before, after = encoder.before, encoder.between
     room = max_length - len(before) - len(after)
+    check_room(room, 1, max_length)
     pieces = _pieces(examples, encoder, room)
     numbers = {label: number for number, label in enumerate(labels)}
     rows, example, first, last, word, label = [], [], [], [], [], []
