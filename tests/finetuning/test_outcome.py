@@ -144,6 +144,9 @@ def test_the_setting_with_the_highest_mean_is_chosen(tmp_path, xtreme, training,
         assert [xquad[key] for key in ("settings", "label")] == [said[key] for key in ("settings", "label")]
     if training == "tydiqa":
         assert (said["rule"], said["label"]) == ("paper", "chosen on the English test file")
+    else:
+        absent = len(TASKS[name].dev_languages) - len(said["development"]["languages"])
+        assert said["label"].endswith(f", {absent} of {len(TASKS[name].dev_languages)} languages absent")
 
 
 def test_english_dev_chooses_tydiqa_on_held_out_questions(tmp_path, xtreme):

@@ -115,16 +115,18 @@ def described(outcome: Outcome) -> dict[str, Any]:
     """The choice and what it rests on, for selection.json."""
     task, files, choice, scored = outcome.task, outcome.development, outcome.choice, outcome.scored
     lacking = {*scored.absent, *scored.blank}
+    not_choosing = [code for code in files.languages if code not in outcome.chose]
+    fewer = f", {len(not_choosing)} of {len(files.languages)} languages absent" if not_choosing else ""
     return {
         "task": task.name,
         "rule": outcome.runs[0].described.selection,
-        "label": files.label,
+        "label": files.label + fewer,
         "development": {
             "task": files.task,
             "split": files.split,
             "metric": files.metric,
             "languages": list(outcome.chose),
-            "absent": [code for code in files.languages if code not in outcome.chose],
+            "absent": not_choosing,
         },
         "learning_rate": choice.learning_rate,
         "epochs": choice.epochs,
