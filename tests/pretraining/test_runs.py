@@ -17,11 +17,13 @@ from tests.pretraining.processes import pretrain, results
 from vocap.pretraining.batches import heldout_batch, heldout_blocks
 from vocap.pretraining.blocks import open_language
 from vocap.pretraining.data import load_data, unigram_counts
-from vocap.pretraining.randomness import DROPOUT, MASKS, ORDER, generator
+from vocap.pretraining.losses import Uniform, build_loss
+from vocap.pretraining.randomness import DROPOUT, MASKS, NEGATIVES, ORDER, generator
 from vocap.pretraining.run import Folders, train
 from vocap.pretraining.schedule import learning_rate
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.tokenizing import file_sha256
+from vocap.pretraining.training import Training
 
 VOCAP = Path(sys.executable).parent / "vocap"
 
@@ -112,10 +114,26 @@ def test_the_schedule_is_fairseqs_polynomial_decay():
 
 
 def test_streams_of_random_numbers_are_apart():
-    streams = {tuple(generator(1, stream, 2, 3).integers(1 << 32, size=4)) for stream in (ORDER, MASKS, DROPOUT)}
-    assert len(streams) == 3
-    assert generator(1, MASKS, 2, 3).random() == generator(1, MASKS, 2, 3).random()
-    assert generator(1, MASKS, 2, 3).random() != generator(1, MASKS, 3, 2).random()
+    """Equal arguments, equal numbers; no number of one stream, step, place or call stands in another."""
+    small, drawn = range(5), []
+    for stream in (ORDER, MASKS, DROPOUT, NEGATIVES):
+        for place in itertools.product(small, small, small):
+            drawn += generator(1, stream, *place).integers(1 << 63, size=8).tolist()
+    assert len(set(drawn)) == len(drawn)
+    assert generator(1, MASKS, 2, 3).random() == generator(1, MASKS, 2, 3, 0).random()
+
+
+def test_negatives_are_drawn_apart_from_masks_and_order():
+    """At every step: the draws of a loss are those of a stream of their own."""
+    loss = build_loss(Uniform(negatives=4), 50, [0, 1, 2, 3, 49], seed=1)
+    places = itertools.product((ORDER, MASKS, DROPOUT), range(6), range(6))
+    others = {number for place in places for number in generator(1, *place).random(4)}
+    for step in range(6):
+        loss.start(step, torch.zeros(50, 2))
+        for call in range(2):
+            drawn = loss.uniforms(4).tolist()
+            assert drawn == generator(1, NEGATIVES, step, 0, call).random(4).tolist()
+            assert others.isdisjoint(drawn)
 
 
 def test_unigram_counts_are_those_of_the_mixture(made):
@@ -126,6 +144,18 @@ def test_unigram_counts_are_those_of_the_mixture(made):
         for share, blocks in zip(data.q, data.train, strict=True)
     )
     assert np.allclose(counts / counts.sum(), frequencies, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["full", "nce"])
+def test_the_output_bias_starts_with_the_words_frequencies(made, tmp_path, kind):
+    """So that a model whose layers say nothing predicts the unigram distribution, of ordinary words."""
+    data = data_of(made)
+    recipe = Recipe(**RECIPE | {"loss": kind, "output_bias": "unigram"})
+    training = Training(recipe, 1, data, tmp_path, torch.device("cpu"))
+    predicted = torch.softmax(training.model.decoder_bias.detach().double(), 0).numpy()
+    counts = unigram_counts(data) + 1.0
+    counts[[0, 1, 2, 3, data.vocabulary - 1]] = 1
+    assert np.allclose(predicted, counts / counts.sum(), rtol=1e-5)
 
 
 def test_a_language_without_text_is_left_out(made, tmp_path):

@@ -2,18 +2,19 @@
 
 import numpy as np
 
-ORDER, MASKS, DROPOUT = range(3)  # streams of one seed
+ORDER, MASKS, DROPOUT, NEGATIVES = range(4)  # streams of one seed
 SMALL = 64  # places of a range that is ranked as a whole
 _MASK64 = (1 << 64) - 1
 
 
-def generator(seed: int, stream: int, first: int, second: int = 0) -> np.random.Generator:
+def generator(seed: int, stream: int, first: int, second: int = 0, third: int = 0) -> np.random.Generator:
     """The generator of one purpose: equal arguments, equal numbers, whatever was drawn before.
 
-    Philox is a function of key and counter: key (seed, stream), counter from (0, 0, second, first) on.
+    Philox is a function of key and counter: key (seed, stream), counter from (0, third, second, first) on. Other
+    arguments, other numbers: no two overlap in fewer than 2^66 of them.
     """
     key = np.array([seed & _MASK64, stream], np.uint64)
-    counter = np.array([0, 0, second, first], np.uint64)
+    counter = np.array([0, third, second, first], np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=counter))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vocap.pretraining.randomness import NEGATIVES, generator
 from vocap.pretraining.ranks import rank
 
 
@@ -69,10 +70,9 @@ class Loss(ABC):
 
     def uniforms(self, count: int) -> Tensor:
         """`count` numbers in [0, 1), float64, those of this seed, step, rank and call, on any device."""
-        counter = [0, 0, self.calls, rank()]
-        generator = np.random.Generator(np.random.Philox(key=[self.seed, self.step], counter=counter))
+        random = generator(self.seed, NEGATIVES, self.step, rank(), self.calls)
         self.calls += 1
-        return torch.from_numpy(generator.random(count)).to(self.words.device)
+        return torch.from_numpy(random.random(count)).to(self.words.device)
 
     def gather(self, weight: Tensor, ids: Tensor) -> Tensor:
         """Rows `ids` of W, with a row-sparse or dense gradient."""
