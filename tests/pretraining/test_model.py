@@ -56,16 +56,18 @@ def test_rows_are_the_inputs_of_the_output_layer(width):
     torch.testing.assert_close(logits, expected)
 
 
+@pytest.mark.parametrize("deviation", [0.02, 0.07])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_initial_weights(width):
-    model = build_model(Shape(layers=1, hidden=96, heads=4, intermediate=64, embedding_size=width), 3000)
+def test_initial_weights(width, deviation):
+    shape = Shape(layers=1, hidden=96, heads=4, intermediate=64, embedding_size=width, deviation=deviation)
+    model = build_model(shape, 3000)
     for name, values in module_tensors(model).items():
         if "LayerNorm" in name or "layer_norm" in name:
             assert (values == (0 if name.endswith("bias") else 1)).all(), name
         elif name.endswith("bias"):
             assert not values.any(), name
-        else:
-            assert abs(values.std().item() - 0.02) < 0.004, name
+        elif values.numel() > 1000:  # the spread of a few says little
+            assert abs(values.std().item() - deviation) < 0.1 * deviation, name
     assert model.decoder_weight is model.transformer.get_input_embeddings().weight
     assert not model.decoder_weight[1].any()
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 
+from vocap.pretraining.masking import special_ids
 from vocap.pretraining.shapes import Shape
-
-DEVIATION = 0.02  # of the initial weights, as BERT and XLM-R
 
 
 @dataclass(frozen=True)
@@ -28,15 +27,10 @@ class Specials:
     @classmethod
     def of(cls, vocabulary: int) -> "Specials":
         """
-        >>> Specials.of(500_000).ids
-        [0, 1, 2, 3, 499999]
+        >>> Specials.of(500_000)
+        Specials(bos=0, pad=1, eos=2, unk=3, mask=499999)
         """
-        return cls(0, 1, 2, 3, vocabulary - 1)
-
-    @property
-    def ids(self) -> list[int]:
-        """All of them, ascending: what no target and no candidate is."""
-        return sorted({self.bos, self.pad, self.eos, self.unk, self.mask})
+        return cls(*special_ids(vocabulary))
 
 
 class MaskedLanguageModel(nn.Module):
@@ -83,7 +77,7 @@ class MaskedLanguageModel(nn.Module):
 
 
 def build_model(shape: Shape, vocabulary: int, specials: Specials | None = None) -> MaskedLanguageModel:
-    """A new model of `vocabulary` rows, N(0, 0.02), biases 0, pad row 0; torch's seed decides its weights."""
+    """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's seed, biases 0, pad row 0."""
     specials = specials or Specials.of(vocabulary)
     common = {
         "vocab_size": vocabulary,
@@ -94,7 +88,7 @@ def build_model(shape: Shape, vocabulary: int, specials: Specials | None = None)
         "hidden_act": "gelu",
         "hidden_dropout_prob": shape.dropout,
         "attention_probs_dropout_prob": shape.dropout,
-        "initializer_range": DEVIATION,
+        "initializer_range": shape.deviation,
         "layer_norm_eps": 1e-5,
         "type_vocab_size": 1,
         "bos_token_id": specials.bos,

@@ -39,6 +39,11 @@ class Recipe(BaseModel):
     epsilon: float = Field(1e-6, gt=0, description="of Adam")
     weight_decay: float = Field(0.01, ge=0, description="decoupled, on every parameter")
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
+    output_bias: Literal["constant", "unigram"] = Field(
+        "constant",
+        description="what the output bias starts with: 0 (nce: minus the log of the number of words), or the log "
+        "of the words' frequencies, which a short run would spend its steps on learning",
+    )
     row_gradients: bool = Field(
         False, description="the table's gradient holds only the rows of a batch; one process, a sampled loss"
     )

@@ -19,6 +19,12 @@ class Shape(BaseModel):
         "embeddings of section 3.2) makes a model in ELECTRA's layout",
     )
     positions: int = Field(512, ge=8, description="the longest block that the model reads, in tokens")
+    deviation: float = Field(
+        0.02,
+        gt=0,
+        allow_inf_nan=False,
+        description="of the initial weights; 0.02 is BERT's for 768 units: in few units it passes on little",
+    )
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout of hidden states and of attention")
 
     @model_validator(mode="after")

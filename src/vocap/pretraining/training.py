@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from vocap.pretraining.batches import Batch, TrainingBatches
@@ -56,11 +57,13 @@ class Training(Loop):
         torch.manual_seed(seed)
         self.model = build_model(recipe.shape, data.vocabulary).to(device)
         self.model.row_gradients = recipe.row_gradients
+        weighed = recipe.loss.kind in NOISE or recipe.output_bias == "unigram"
+        counts = unigram_counts(data) if weighed else None
         self.loss = build_loss(
             recipe.loss,
             data.vocabulary,
             special_ids(data.vocabulary),
-            counts=unigram_counts(data) if recipe.loss.kind in NOISE else None,
+            counts=counts,
             seed=seed,
             steps=recipe.steps,
             device=device,
@@ -68,6 +71,8 @@ class Training(Loop):
         )
         with torch.no_grad():
             self.model.decoder_bias.fill_(self.loss.initial_bias)
+            if recipe.output_bias == "unigram":
+                self.model.decoder_bias.copy_(log_frequencies(counts))
         agree(self.model.parameters())
         self.optimizer = build_optimizer(
             self.model,
@@ -188,3 +193,10 @@ class Training(Loop):
         }
         progress.turn_over()
         return row
+
+
+def log_frequencies(counts: np.ndarray) -> torch.Tensor:
+    """ln of (count + 1) / sum for `counts` [V], float32; special tokens, never a target, as if never seen."""
+    smoothed = np.asarray(counts, np.float64) + 1
+    smoothed[special_ids(len(counts))] = 1
+    return torch.from_numpy(np.log(smoothed / smoothed.sum())).float()
