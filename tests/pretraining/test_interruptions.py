@@ -126,6 +126,23 @@ def test_a_model_is_exported_before_the_checkpoint_that_passes_its_step(argument
     assert finish(process) == 0
 
 
+def test_models_asked_for_too_late_are_named(longer, tmp_path):
+    """Of the step it goes on from a model is made; of those before it none, and the log says so."""
+    out = tmp_path / "run"
+    process = start(longer, out)
+    wait_for_step(process, out, 3)
+    os.kill(process.pid, signal.SIGTERM)
+    assert finish(process) == 75
+    step, settings = newest(out), longer.index("--settings-json") + 1
+    words = list(longer)
+    words[settings] = json.dumps(json.loads(words[settings]) | {"export_steps": [1, 2, step, step + 1]})
+    process = start(words, out, tmp_path / "log")
+    assert finish(process) == 0
+    said = (tmp_path / "log").read_text("utf-8")
+    assert f"at step {step} already and will not export step 1, 2;" in said and str(out / "checkpoints") in said
+    assert sorted(out.glob("model-*")) == sorted(out / f"model-{made}" for made in (step, step + 1))
+
+
 @pytest.mark.parametrize("last", range(5))
 def test_a_kill_while_checkpoints_are_removed_leaves_the_last_or_none(tmp_path, monkeypatch, last):
     """Ended at each removal of a folder, with a file of it gone; or at none of them."""

@@ -4,7 +4,7 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,9 @@ class Folders:
     weights: Path | None
     output: Path
     events: Path | None = None
+
+    def export(self, step: int) -> Path:
+        return self.output / f"model-{step}"
 
     @property
     def checkpoints(self) -> Path:
@@ -89,8 +92,7 @@ def check(recipe: Recipe, data: Data) -> None:
     if data.longest > recipe.shape.positions:
         raise UsageError(
             f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} tokens; make it "
-            "larger, "
-            "or tokenize to shorter blocks"
+            "larger, or tokenize to shorter blocks"
         )
 
 
@@ -100,8 +102,7 @@ def check_ranks(recipe: Recipe) -> None:
     if micro_batches % ranks():
         raise UsageError(
             f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, which {ranks()} "
-            "processes "
-            "cannot share evenly; change micro_batch"
+            "processes cannot share evenly; change micro_batch"
         )
     if recipe.row_gradients and ranks() > 1:
         raise UsageError("row_gradients works in one process; leave it out, or start one")
@@ -121,8 +122,10 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
         )  # fmt: skip
 
     def export(step: int) -> None:
-        export_model(training.model, folders.tokenizer / EXPORT, folders.output / f"model-{step}")
+        export_model(training.model, folders.tokenizer / EXPORT, folders.export(step))
 
+    if rank() == 0:
+        _make_up(training.progress.step, recipe.export_steps, folders, export)
     events = Events(folders.events if rank() == 0 else None)
     metrics = training.run(stop, events, export)
     events.close()
@@ -134,6 +137,20 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
         if not keep:
             checkpoints.remove_all(folders.checkpoints)
             metrics.path.unlink()
+
+
+def _make_up(step: int, export_steps: Sequence[int], folders: Folders, export: Callable[[int], None]) -> None:
+    """Export what was asked for after the run had passed it: the model of `step`, where it goes on; no earlier."""
+    missing = [past for past in export_steps if past <= step and not folders.export(past).exists()]
+    if step in missing:
+        export(step)
+        missing.remove(step)
+    if missing:
+        log.warning(
+            "export_steps: this run is at step %d already and will not export step %s; the rest goes on. For "
+            "these models too, stop it and delete %s: it then trains from the start",
+            step, ", ".join(map(str, missing)), folders.checkpoints,
+        )  # fmt: skip
 
 
 def description(training: Training, tokenizer: Path) -> dict[str, Any]:
