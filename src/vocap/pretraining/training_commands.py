@@ -61,6 +61,8 @@ def pretrain(
     # threads that spin while they wait take the cores of other jobs: on a machine ten times overbooked a step took
     # 14 s, with this 3 s
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge pages there are fewer
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     from vocap.pretraining.run import Folders, train
 
     folders = Folders(tokenizer, tokens, weights, out, tensorboard)
