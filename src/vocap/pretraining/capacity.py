@@ -31,8 +31,8 @@ def check_memory(recipe: Recipe, vocabulary: int, device: torch.device, dtype: t
         largest = max(parts, key=parts.__getitem__)
         raise UsageError(
             f"this run needs about {needed / 1e9:.1f} GB and {device} has {there / 1e9:.1f} GB free ({detail}); "
-            "most of "
-            f"it is {largest}: make micro_batch, the vocabulary or the shape smaller, or pass --no-memory-check"
+            f"most of it is {largest}: make micro_batch, the vocabulary or the shape smaller, or pass "
+            "--no-memory-check"
         )
 
 

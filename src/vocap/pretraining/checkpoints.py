@@ -175,8 +175,7 @@ def check_settings(folder: Path, saved: Mapping[str, Any], own: Mapping[str, Any
         raise VocapError(
             f"{folder}: its checkpoints are of another configuration: {', '.join(different)} "
             f"({key} was {_short(saved.get(key))}, is {_short(own.get(key))}); put the settings back, give the "
-            "model "
-            "another name, or delete the folder to train from the start"
+            "model another name, or delete the folder to train from the start"
         )
 
 

@@ -24,8 +24,7 @@ def choose_device() -> torch.device:
     if local >= torch.cuda.device_count():
         raise UsageError(
             f"LOCAL_RANK is {local}, but this process sees {torch.cuda.device_count()} GPUs; start as many "
-            "processes as "
-            "a node has GPUs"
+            "processes as a node has GPUs"
         )
     return torch.device("cuda", local)
 
@@ -52,8 +51,7 @@ def joined(device: torch.device) -> Iterator[None]:
         first = str(error).strip().splitlines()[0][:300]
         raise VocapError(
             f"rank {os.environ['RANK']}: another process of this run is gone ({first}); see the other ranks' "
-            "messages, "
-            "then run again: it goes on from the last checkpoint"
+            "messages, then run again: it goes on from the last checkpoint"
         ) from None
     finally:
         if distributed.is_initialized():

@@ -55,8 +55,7 @@ def tokenize_language(
     if [*pieces[:4], pieces[-1]] != ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]:
         raise VocapError(
             f"{model}: not laid out as <s> 0, <pad> 1, </s> 2, <unk> 3, <mask> last; make it with vocap fit, "
-            "joint or "
-            "mono (mono takes any SentencePiece model)"
+            "joint or mono (mono takes any SentencePiece model)"
         )
     held = _heldout_lines(Path(heldout))
     made_of = {

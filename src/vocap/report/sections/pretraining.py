@@ -18,9 +18,8 @@ def section(results: Results) -> Section:
     blocks.append(
         Text(
             "Whatever loss a model is trained with, it is measured by the exact softmax over the whole "
-            "vocabulary on "
-            "held-out text that no model sees. Bits per byte put tokenizers of all sizes on one axis; losses in "
-            "training do not compare: each sampled one leaves other words out."
+            "vocabulary on held-out text that no model sees. Bits per byte put tokenizers of all sizes on one "
+            "axis; losses in training do not compare: each sampled one leaves other words out."
         )
     )
     if absent := results.absent("models", results.models):
@@ -95,11 +94,10 @@ def _models(models: list[Model]) -> Table:
     ]
     caption = (
         "Losses in nats per masked token: in training by the model’s own loss, exact by the softmax over the "
-        "whole "
-        "vocabulary without special tokens. Right at first: masked tokens whose highest score is the right one; "
-        "reciprocal rank: its mean over them. Candidates: mean rows of the output layer in a loss (|V’|). Speed "
-        "and candidates are of the steps since the line of metrics before the last. The paper counts parameters "
-        "in 2^20. From results/pretraining/{name}/metrics.jsonl and description.json."
+        "whole vocabulary without special tokens. Right at first: masked tokens whose highest score is the right "
+        "one; reciprocal rank: its mean over them. Candidates: mean rows of the output layer in a loss (|V’|). "
+        "Speed and candidates are of the steps since the line of metrics before the last. The paper counts "
+        "parameters in 2^20. From results/pretraining/{name}/metrics.jsonl and description.json."
     )
     return Table("models", "The models at their last step", caption, columns, rows)
 
