@@ -1,14 +1,14 @@
-"""Whether each loss learns: one small model by every loss, judged by the exact loss and ranks on held-out text.
+"""Whether each loss learns: one small model by every loss, judged by the exact loss, by ranks and by tags.
 
     python benchmarks/learning.py prepare --text FOLDER --out FOLDER [--vocabulary 50000]   tokenizer and blocks
-    python benchmarks/learning.py train --out FOLDER [--seeds 3] [--steps 1000] [...]        models, one by one
+    python benchmarks/learning.py train --out FOLDER --xtreme FOLDER [--seeds 1 2 3] [...]   models, one by one
     python benchmarks/learning.py table --out FOLDER                                        what they reached
 
-FOLDER of --text holds {language}.txt, plain or packed. `train` makes every loss with equal steps, seed by seed,
-then with equal time: as many steps as take as long as the full softmax took for that seed, with their own
-schedule. It can be stopped at any time (--limit): runs that are there are not made again. Time is CPU time of one
-thread, validation apart, so that a busy machine does not count; refreshing the index does. Losses that draw words
-draw as many as make k-NN's mean |V'|.
+FOLDER of --text holds {language}.txt, plain or packed. `train` makes every loss with equal steps, then with equal
+time: as many steps as take as long as the full softmax took for that seed, with their own schedule. It can be
+stopped at any time: runs that are there are not made again. Time is CPU time of one thread, validation and probe
+apart, so that a busy machine does not count; refreshing the index does. Losses that draw words draw as many as
+make k-NN's mean |V'|.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from probe import Tagging, load_tagging, probe
 
 from vocap.corpora.commands import sample
 from vocap.pretraining.batches import heldout_batch, heldout_blocks
@@ -32,10 +33,20 @@ from vocap.pretraining.settings import Recipe
 from vocap.pretraining.stopping import StopRequest
 from vocap.pretraining.training import Training
 from vocap.tokenizers.commands import joint
+from vocap.tokenizers.output_commands import export
 
-CHARACTERS = 1_000_000  # of a language, to train on
-MIXED = 300_000  # of them for the tokenizer
-LENGTH = 128
+CHARACTERS = 8_000_000  # of a language, to train on
+MIXED = 1_500_000  # of them for the tokenizer
+LENGTH = 32  # short blocks: with few places to look at, attention soon finds the one that helps
+WIDTH = 64
+# what makes a small model leave the plateau of word frequencies within minutes: they are in its bias from the
+# start, and its layers have the gain of 768 units of N(0, 0.02)
+DEVIATION = round(0.02 * (768 / WIDTH) ** 0.5, 3)
+TASKS = {"udpos": ["en"], "panx": ["en", "de"]}  # the probe's, and the languages it is tested on
+LAZY = "k-NN, lazy Adam"
+LINES = 2  # of metrics in a run
+SENTENCES = 1500  # of each file
+PAPER = ("full", "k-NN", "target sampling", "NCE", "NEG")  # the order of Table 2
 
 
 def prepare(text: Path, out: Path, vocabulary: int) -> None:
@@ -59,6 +70,8 @@ def prepare(text: Path, out: Path, vocabulary: int) -> None:
     tokenizer = out / "tokenizer"
     words = [f"--mix={mix}", f"--total={vocabulary}", "--engine=sentencepiece", f"--output={tokenizer}"]
     joint.main(words, standalone_mode=False)
+    model = str(tokenizer / "sentencepiece.model")
+    export.main([model, f"--output={tokenizer / 'huggingface'}"], standalone_mode=False)
     for language in files:
         folder = out / "text" / language
         tokenize.main(
@@ -94,33 +107,59 @@ class Watch:
 
 
 def train(arguments) -> None:
-    """Every loss for every seed: first with equal steps, then with equal time."""
+    """Every loss for every seed, in the order in which they matter, should time run out."""
     out, began = arguments.out, time.perf_counter()
     torch.set_num_threads(1)
     languages = sorted(path.parent.name for path in (out / "tokens").glob("*/description.json"))
     data = load_data(out / "tokens", languages, out / "tokenizer", 0.7, "lines")
+    tasks = {
+        name: load_tagging(arguments.xtreme, out / "tokenizer" / "huggingface", name, languages, SENTENCES, LENGTH)
+        for name, languages in TASKS.items()
+    }
     (out / "runs").mkdir(exist_ok=True)
-    (out / "unigram.json").write_text(json.dumps(unigram(data, arguments.heldout_blocks)) + "\n", encoding="utf-8")
-    for budget in ("steps", "time"):
-        for seed in range(1, arguments.seeds + 1):
-            for name in names():
-                if budget == "time" and name == "full":
-                    continue
-                if time.perf_counter() - began > arguments.limit:
-                    return
-                path = out / "runs" / f"{seed} {budget} {name}.json"
-                if path.exists():
-                    continue
-                run = train_one(data, name, budget, seed, arguments)
-                path.write_text(json.dumps(run) + "\n", encoding="utf-8")
-                last = run["rows"][-1]
-                print(
-                    f"seed {seed}, equal {budget:5}  {name:22} {last['step']:5} steps {last['cpu_s']:6.1f} CPU s"
-                    f"  |V'| {last['candidates']:6.0f}  {last['exact_loss']:.3f} nats"
-                    f"  {last['bits_per_byte']:.4f} bits per byte  accuracy {last['accuracy']:.4f}"
-                    f"  MRR {last['mrr']:.4f}",
-                    flush=True,
-                )
+    if not (base := out / "unigram.json").exists():
+        untrained = build(data, "full", losses(), 1, 1, arguments, out)
+        facts = unigram(data, arguments.heldout_blocks) | {"probes": probes(untrained, tasks)}
+        base.write_text(json.dumps(facts) + "\n", encoding="utf-8")
+    for seed, name, budget in order(arguments.seeds):
+        if time.perf_counter() - began > arguments.limit:
+            return
+        path = out / "runs" / f"{seed} {budget} {name}.json"
+        if path.exists():
+            continue
+        run = train_one(data, tasks, name, budget, seed, arguments)
+        path.write_text(json.dumps(run) + "\n", encoding="utf-8")
+        last = run["rows"][-1]
+        print(
+            f"seed {seed}, equal {budget:5}  {name:22} {last['step']:5} steps {last['cpu_s']:6.1f} CPU s"
+            f"  |V'| {last['candidates']:6.0f}  {last['exact_loss']:.3f} nats"
+            f"  {last['bits_per_byte']:.4f} bits per byte  accuracy {last['accuracy']:.4f}"
+            f"  MRR {last['mrr']:.4f}  {run['probes']}",
+            flush=True,
+        )
+
+
+def order(seeds: Sequence[int]) -> list[tuple[int, str, str]]:
+    """(seed, loss, budget): equal steps, then time; of each the paper's losses for every seed, then the others."""
+    others = [name for name in losses() if name not in PAPER]
+    return [
+        (seed, name, budget)
+        for budget in ("steps", "time")
+        for group in (PAPER, others)
+        for seed in seeds
+        for name in group
+        if (budget, name) != ("time", "full")
+    ]
+
+
+def probes(training: Training, tasks: dict[str, Tagging]) -> dict[str, float]:
+    """Chunk F1 in percent of the linear probe by task and language, as `tests` names them."""
+    scores = {name: probe(training.model, tagging) for name, tagging in tasks.items()}
+    return {f"{task} {language}": score for task, found in scores.items() for language, score in found.items()}
+
+
+def tests() -> list[str]:
+    return [f"{task} {language}" for task, languages in TASKS.items() for language in languages]
 
 
 def unigram(data: Data, blocks: int) -> dict[str, float]:
@@ -128,83 +167,107 @@ def unigram(data: Data, blocks: int) -> dict[str, float]:
     counts = unigram_counts(data) + 1.0
     counts[special_ids(data.vocabulary)] = 0
     targets = heldout_batch(heldout_blocks(data.heldout, blocks), data.vocabulary).targets
-    ranks = (counts >= counts[targets][:, None]).sum(1)
+    frequencies, places = np.unique(counts[targets], return_inverse=True)
+    ranks = (counts >= frequencies[:, None]).sum(1)[places]
     nats = -np.log(counts[targets] / counts.sum())
     return {"exact_loss": nats.mean(), "accuracy": (ranks == 1).mean(), "mrr": (1 / ranks).mean()}
 
 
 def losses(words: int = 0) -> dict[str, dict]:
     """The settings of every loss by name; `words` is k-NN's mean |V'|, which the others get too."""
-    knn = {"kind": "knn", "k": 50, "every": 200, "refresh": "lazy"}
+    knn = {"kind": "knn", "k": 100, "every": 100, "refresh": "lazy"}
     return {
-        "full": {"kind": "full"},
+        "full": {"kind": "full", "kernel": "chunked"},
         "k-NN": knn,
         "target sampling": {"kind": "target", "tau": words},
         "NCE": {"kind": "nce", "negatives": words},
         "NEG": {"kind": "neg", "negatives": words},
         "uniform": {"kind": "uniform", "negatives": words},
-        "k-NN + uniform": {**knn, "k": 25, "uniform": words // 2},
+        "k-NN + uniform": {**knn, "k": 50, "uniform": words // 2},
         "k-NN, full finish": {**knn, "finish": 0.1},
+        LAZY: knn,
     }
 
 
-def names() -> Sequence[str]:
-    return losses().keys()
-
-
-def train_one(data: Data, name: str, budget: str, seed: int, arguments) -> dict:
+def train_one(data: Data, tasks: dict[str, Tagging], name: str, budget: str, seed: int, arguments) -> dict:
     runs = arguments.out / "runs"
     steps = arguments.steps
     if budget == "time":
-        full, own = (last_row(runs / f"{seed} steps {which}.json") for which in ("full", name))
+        full, own = (summary(runs / f"{seed} steps {which}.json") for which in ("full", name))
         steps = max(1, round(steps * full["cpu_s"] / own["cpu_s"]))
     knn = runs / f"{seed} steps k-NN.json"
-    words = round(last_row(knn)["candidates"]) if knn.exists() else 0
+    words = round(summary(knn)["candidates"]) if knn.exists() else 0
+    with tempfile.TemporaryDirectory() as folder:
+        training = build(data, name, losses(words), steps, seed, arguments, Path(folder))
+        watch = Watch(training)
+        training.run(StopRequest(), watch, export=lambda step: None)
+    settings = training.recipe.model_dump(mode="json")
+    return {"settings": settings, "rows": watch.rows, "probes": probes(training, tasks)}
+
+
+def build(
+    data: Data, name: str, settings: dict[str, dict], steps: int, seed: int, arguments, folder: Path
+) -> Training:
+    shape = {
+        "layers": 1,
+        "hidden": WIDTH,
+        "heads": WIDTH // 32,
+        "intermediate": 4 * WIDTH,
+        "positions": LENGTH,
+        "deviation": DEVIATION,
+        "dropout": 0.0,  # the text is read once
+    }
     recipe = Recipe(
-        loss=losses(words)[name],
-        shape={
-            "layers": 2,
-            "hidden": arguments.hidden,
-            "heads": arguments.hidden // 32,
-            "intermediate": 4 * arguments.hidden,
-            "positions": LENGTH,
-        },
+        loss=settings[name],
+        shape=shape,
+        output_bias="unigram",
+        row_gradients=name == LAZY,
+        lazy=name == LAZY,
         steps=steps,
         batch=arguments.batch,
         micro_batch=arguments.batch,
         learning_rate=arguments.learning_rate,
-        warmup=steps // 10,
-        log_every=steps,
+        warmup=steps // 20,
+        log_every=max(1, steps // LINES),
         checkpoint_every=steps,
         heldout_blocks=arguments.heldout_blocks,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        training = Training(recipe, seed, data, Path(folder), torch.device("cpu"))
-        watch = Watch(training)
-        training.run(StopRequest(), watch, export=lambda step: None)
-    return {"settings": recipe.model_dump(mode="json"), "rows": watch.rows}
-
-
-def last_row(path: Path) -> dict:
-    return json.loads(path.read_text("utf-8"))["rows"][-1]
+    return Training(recipe, seed, data, folder, torch.device("cpu"))
 
 
 def table(out: Path) -> None:
     """Two Markdown tables: after equal steps, after equal time; mean and standard deviation over the seeds."""
     base = json.loads((out / "unigram.json").read_text("utf-8"))
-    runs = [(*path.stem.split(" ", 2), last_row(path)) for path in sorted((out / "runs").glob("*.json"))]
+    runs = [(*path.stem.split(" ", 2), summary(path)) for path in sorted((out / "runs").glob("*.json"))]
     for budget in ("steps", "time"):
-        print(
-            f"\nequal {budget}\n\n| loss | seeds | words | steps | CPU s | nats | bits per byte | accuracy | MRR |"
-        )
-        print("|---|---|---|---|---|---|---|---|---|")
+        columns = [
+            "loss",
+            "seeds",
+            "words",
+            "steps",
+            "CPU s",
+            "nats",
+            "bits per byte",
+            "accuracy",
+            "MRR",
+            *tests(),
+        ]
+        print(f"\nequal {budget}\n\n| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
         scores = f"{base['exact_loss']:.2f} | | {base['accuracy']:.4f} | {base['mrr']:.4f}"
-        print(f"| word frequencies | | | | | {scores} |")
-        for name in names():
+        probed = " | ".join(f"{base['probes'][test]:.1f}" for test in tests())
+        print(f"| word frequencies; untrained | | | | | {scores} | {probed} |")
+        for name in losses():
             wanted = (budget, name) if name != "full" else ("steps", name)
             rows = [row for _, kind, loss, row in runs if (kind, loss) == wanted]
             if rows:
                 print(f"| {name} | {len(rows)} | " + " | ".join(cells(rows)) + " |")
+
+
+def summary(path: Path) -> dict:
+    """The last line of a run's metrics, with the mean |V'| of all of them and the probe's scores."""
+    run = json.loads(path.read_text("utf-8"))
+    rows = run["rows"]
+    return rows[-1] | {"candidates": statistics.mean(row["candidates"] for row in rows)} | run["probes"]
 
 
 def cells(rows: Sequence[dict]) -> list[str]:
@@ -216,6 +279,7 @@ def cells(rows: Sequence[dict]) -> list[str]:
     return [
         *(cell(key, 0, spread=False) for key in ("candidates", "step", "cpu_s")),
         *(cell("exact_loss", 2), cell("bits_per_byte", 3), cell("accuracy", 4), cell("mrr", 4)),
+        *(cell(test, 1) for test in tests()),
     ]
 
 
@@ -224,13 +288,13 @@ def main() -> None:
     parser.add_argument("what", choices=["prepare", "train", "table"])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--text", type=Path)
+    parser.add_argument("--xtreme", type=Path)
     parser.add_argument("--vocabulary", type=int, default=50_000)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--batch", type=int, default=4, help=f"blocks of {LENGTH} tokens in a step")
-    parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--learning-rate", type=float, default=3e-3)
-    parser.add_argument("--heldout-blocks", type=int, default=8, help="of each language")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--batch", type=int, default=32, help=f"blocks of {LENGTH} tokens in a step")
+    parser.add_argument("--learning-rate", type=float, default=4e-3)
+    parser.add_argument("--heldout-blocks", type=int, default=200, help="of each language")
     parser.add_argument("--limit", type=float, default=math.inf, help="seconds after which no other run begins")
     arguments = parser.parse_args()
     if arguments.what == "prepare":
@@ -238,6 +302,8 @@ def main() -> None:
             parser.error("prepare needs --text")
         prepare(arguments.text, arguments.out, arguments.vocabulary)
     elif arguments.what == "train":
+        if arguments.xtreme is None:
+            parser.error("train needs --xtreme")
         train(arguments)
     else:
         table(arguments.out)

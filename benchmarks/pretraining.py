@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from pretraining_head import run_head, zipf
 
 from vocap.pretraining.index import NeighbourIndex, nearest
 from vocap.pretraining.loss_settings import Full, Knn, Nce, Neg, Sampled, Target, Uniform
@@ -95,12 +96,6 @@ class Clock:
             return (stop - start) * 1000
         torch.cuda.synchronize()
         return start.elapsed_time(stop)
-
-
-def zipf(vocabulary: int, size: tuple, random: np.random.Generator) -> torch.Tensor:
-    """Word ids with frequency 1/rank; ranks are spread over the ids, special ones are left out."""
-    ranks = np.minimum(np.exp(random.random(size) * np.log(vocabulary - 5)).astype(np.int64), vocabulary - 6)
-    return torch.from_numpy(np.random.default_rng(0).permutation(vocabulary - 5)[ranks] + 4)
 
 
 def batch(vocabulary: int, sequences: int, length: int, seed: int, device: str):
@@ -272,54 +267,6 @@ def compare(rows: list[dict]) -> None:
         print(line)
 
 
-def run_head(arguments) -> list[dict]:
-    """The head alone on h that is given: every exact kernel, and k-NN at |V'| of about 20K and 40K."""
-    vocabulary, width, count = arguments.vocabulary, arguments.width, arguments.targets
-    generator = torch.Generator().manual_seed(0)
-    weight = torch.empty(vocabulary, width).normal_(0, 0.02, generator=generator).requires_grad_()
-    bias = torch.zeros(vocabulary, requires_grad=True)
-    hidden = torch.randn(count, width, generator=generator).requires_grad_()
-    targets = zipf(vocabulary, (count,), np.random.default_rng(2))
-    specials, different = [0, 1, 2, 3, vocabulary - 1], len(targets.unique())
-    cases = []
-    for kernel in arguments.kernels:
-        for chunk in (None,) if kernel == "eager" else sorted({256, min(count, 1024)}):
-            name = f"full {kernel}" + (f", chunk {chunk}" if chunk else "")
-            cases.append((name, Full(kernel=kernel, chunk=chunk or 1024)))
-    for size in (20_000, 40_000):
-        cases.append((f"k-NN |V'| about {size}", Knn(k=round(size / different), refresh="lazy")))
-    rows = []
-    for name, kind in cases:
-        loss = build_loss(kind, vocabulary, specials, row_gradients=True)
-        loss.start(0, weight)
-        began = time.perf_counter()
-        if isinstance(kind, Knn):
-            loss.index.neighbours(targets.unique(), weight.detach())
-        refresh, seconds, used = time.perf_counter() - began, [], []
-        for turn in range(1 + arguments.steps * (1 if isinstance(kind, Full) else 4)):
-            hidden.grad = weight.grad = bias.grad = None
-            began, busy = time.perf_counter(), time.process_time()
-            output = loss(hidden, weight, bias, targets)
-            (output.loss / count).backward()
-            if turn:  # the first one warms up
-                seconds.append(time.perf_counter() - began)
-                used.append(time.process_time() - busy)
-        row = {"loss_kind": name, "seconds": min(seconds), "cpu_seconds": min(used)}  # what others leave of a CPU
-        rows.append({**row, "candidates": output.candidates, "first_neighbours_s": refresh})
-        del output, loss
-        wall, cpu = (
-            min(done[what] for done in rows if done["loss_kind"].startswith("full")) / row[what]
-            for what in ("seconds", "cpu_seconds")
-        )
-        print(
-            f"{name:28} {row['seconds'] * 1000:9.1f} ms, of CPU {row['cpu_seconds'] * 1000:9.1f} ms"
-            f"  |V'| {rows[-1]['candidates']:7.0f}  best exact: {wall:6.1f} x as long, {cpu:6.1f} x the CPU time"
-            f"  ({refresh:.1f} s to find neighbours)",
-            flush=True,
-        )
-    return rows
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["steps", "head"])
@@ -340,7 +287,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no further row is begun")
     parser.add_argument("--vocabulary", type=int, default=500_000)
     parser.add_argument("--width", type=int, default=768)
-    parser.add_argument("--targets", type=int, default=256)
+    parser.add_argument("--targets", type=int, nargs="+", default=[256], help="N, of the head alone")
     parser.add_argument("--kernels", nargs="+", default=["eager", "torch", "chunked"], help="of the head on a CPU")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path)
