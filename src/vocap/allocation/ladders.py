@@ -1,7 +1,7 @@
 """The vocabularies of every language and size, in numbers that the languages share, and the union of a choice."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,14 @@ class Problem:
     def objective(self, ranks: Sequence[int]) -> float:
         """F = sum of w_i ALP_i (Equation 2), or of its fair values, on the curves as measured."""
         return float(sum(lad.weight * lad.value[rank] for lad, rank in zip(self.ladders, ranks, strict=True)))
+
+    def weighed(self, weights: Sequence[float], values: Sequence[np.ndarray], curve: str = "hull") -> "Problem":
+        """The same vocabularies with other weights and values; arguments as those of `merge`."""
+        ladders = [
+            replace(ladder, weight=weight, value=value, gains=weight * step_gains(ladder.sizes, value, curve))
+            for ladder, weight, value in zip(self.ladders, weights, values, strict=True)
+        ]
+        return replace(self, ladders=ladders)
 
     def start(self) -> "Union":
         """Every language at its smallest size: Algorithm 1 reads a_{i,0} as minus infinity."""

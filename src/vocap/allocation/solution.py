@@ -80,26 +80,8 @@ def solve(
     `coverage` is the share of the multilingual sample's characters that must be pieces.
     Raises UsageError for a total below the single characters, which are never clipped.
     """
-    languages = inputs.languages
-    q = sampling_probabilities([entry.n for entry in languages], settings.alpha)
-    weights = q**settings.beta
-    known = [which for which, entry in enumerate(languages) if entry.characters is not None]
-    required = required_characters(
-        [languages[k].characters for k in known], [float(q[k]) for k in known], coverage
-    )
-    problem = merge(
-        [entry.language for entry in languages],
-        [entry.index for entry in languages],
-        [fair_values(entry.alp, settings.fairness) for entry in languages],
-        weights.tolist(),
-        required,
-        settings.total - SPECIALS,
-        settings.curve,
-    )
-    choices = {
-        "paper": (allocate_bisect if settings.search == "bisect" else allocate_greedy)(problem),
-    }
-    choices["cost-aware"] = allocate_cost_aware(problem, choices["paper"])
+    problem, q, required = pose(inputs, settings, coverage)
+    choices = choose(problem, settings)
     choice = choices[settings.rule]
     bound = upper_bound(problem) if choice.fitting is not None else None
     chosen, other = (
@@ -135,13 +117,42 @@ def solve(
         union=union.size,
         clipped=len(dropped),
         short=short,
-        objective_smallest=problem.objective([0] * len(languages)),
+        objective_smallest=problem.objective([0] * len(problem.ladders)),
         bound=bound,
         chosen=chosen,
         other=other,
         exhausted=exhausted,
         warnings=warnings,
     )
+
+
+def pose(
+    inputs: Inputs, settings: Allocation, coverage: float = COVERAGE
+) -> tuple[Problem, np.ndarray, list[str]]:
+    """The problem that these settings make of the inputs, q of each language (Equation 3), required characters."""
+    languages = inputs.languages
+    q = sampling_probabilities([entry.n for entry in languages], settings.alpha)
+    weights = q**settings.beta
+    known = [which for which, entry in enumerate(languages) if entry.characters is not None]
+    required = required_characters(
+        [languages[k].characters for k in known], [float(q[k]) for k in known], coverage
+    )
+    problem = merge(
+        [entry.language for entry in languages],
+        [entry.index for entry in languages],
+        [fair_values(entry.alp, settings.fairness) for entry in languages],
+        weights.tolist(),
+        required,
+        settings.total - SPECIALS,
+        settings.curve,
+    )
+    return problem, q, required
+
+
+def choose(problem: Problem, settings: Allocation) -> dict[str, Choice]:
+    """The choice of each rule."""
+    paper = (allocate_bisect if settings.search == "bisect" else allocate_greedy)(problem)
+    return {"paper": paper, "cost-aware": allocate_cost_aware(problem, paper)}
 
 
 def _assess(problem: Problem, rule: str, choice: Choice, bound: float | None) -> Assessment:

@@ -28,7 +28,7 @@ class Explorer:
 def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
     """The explorer of these results; None without languages or without an allocation to compare with."""
     inputs = results.inputs
-    present = [found for entry in _in_order(results) if (found := _present(entry)) is not None]
+    present = present_choices(results)
     if not inputs.languages or not present:
         return None
     overlap, packed, error = _fitting(inputs, budget)
@@ -54,31 +54,47 @@ def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
         "alphabet": overlap.characters,
         "languages": languages,
         "packed": packed,
-        "present": present,
+        "present": [
+            {
+                "name": one.name,
+                "settings": {**one.settings.model_dump(), "coverage": one.coverage},
+                "sizes": one.sizes,
+            }
+            for one in present
+        ],
     }
     return Explorer(data, overlap.thinned, error)
 
 
-def _in_order(results: Results) -> list[Allocation]:
-    """The allocations as the configuration names them, then any others."""
+@dataclass(frozen=True)
+class Present:
+    """A finished allocation that can be computed again: its settings, and the size of each language."""
+
+    name: str
+    settings: Settings
+    coverage: float
+    sizes: dict[str, int | None]
+
+
+def present_choices(results: Results) -> list[Present]:
+    """The allocations whose files say settings and sizes, as the configuration names them, then any others."""
     named = results.settings.get("allocation")
     order = [str(name) for name in named] if isinstance(named, dict) else []
     rank = {name: place for place, name in enumerate(order)}
-    return sorted(results.allocations.values(), key=lambda entry: rank.get(entry.name, len(rank)))
+    entries = sorted(results.allocations.values(), key=lambda entry: rank.get(entry.name, len(rank)))
+    return [found for entry in entries if (found := _present(entry)) is not None]
 
 
-def _present(entry: Allocation) -> dict[str, Any] | None:
-    """The settings and sizes of an allocation; None where its files do not say them."""
+def _present(entry: Allocation) -> Present | None:
     settings = entry.summary.get("settings")
     if not isinstance(settings, dict) or not entry.shares:
         return None
     coverage = settings.get("coverage", COVERAGE)
     try:
-        known = Settings(**{key: value for key, value in settings.items() if key != "coverage"}).model_dump()
+        known = Settings(**{key: value for key, value in settings.items() if key != "coverage"})
     except ValidationError:
         return None
-    sizes = {share.language: share.size for share in entry.shares}
-    return {"name": entry.name, "settings": {**known, "coverage": coverage}, "sizes": sizes}
+    return Present(entry.name, known, coverage, {share.language: share.size for share in entry.shares})
 
 
 def _fitting(inputs: Inputs, budget: int) -> tuple[Overlap, str, float]:

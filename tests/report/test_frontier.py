@@ -1,0 +1,93 @@
+"""The frontier against the definitions, from the files alone."""
+
+import pytest
+
+from tests.report.made_run import CODES, allocate, make_run, write_choice
+from tests.report.test_page import Page, write
+from vocap.tsv import read_tsv, write_tsv
+
+PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
+
+
+def write_evaluation(folder, name, alp, unknown):
+    columns = ("language", "resource", "lines", "alp", "unk_rate")
+    rows = [(code, "low", 500, alp[code], unknown.get(code, 0.0)) for code in CODES]
+    write_tsv(folder / "tokenizers" / name / "evaluation.tsv", columns, rows)
+    (folder / "tokenizers" / name / "description.json").write_text(f'{{"kind": "{name}", "total": 900}}')
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("frontier")
+    inputs = make_run(folder / "results")
+    write_choice(folder / "results", "present", inputs, **PRESENT)
+    write_evaluation(folder / "results", "joint", {code: -60.0 - k for k, code in enumerate(CODES)}, {"sw": 0.2})
+    write_evaluation(folder / "results", "file", dict.fromkeys(CODES, -70.0), dict.fromkeys(CODES[:5], 0.5))
+    text = write(folder / "results", folder / "out")
+    rows = list(read_tsv(folder / "out/tables/frontier-900.tsv"))
+    return folder, inputs, rows, " ".join(" ".join(Page(text).text).split())
+
+
+def heldout(folder, code):
+    return {
+        int(row["size"]): float(row["alp_heldout"])
+        for row in read_tsv(folder / "results/vocabularies" / code / "curve.tsv")
+        if row["status"] == "ok"
+    }
+
+
+def expected(folder, inputs, alp):
+    """Mean weighted by q, Gini by all pairs, the worst language, without Swahili, which has <unk>."""
+    codes = [code for code in CODES if code != "sw"]
+    powers = {entry.language: entry.n**0.7 for entry in inputs.languages}
+    x = {code: alp[code] / max(heldout(folder, code).values()) for code in codes}
+    mean = sum(powers[code] * alp[code] for code in codes) / sum(powers[code] for code in codes)
+    gini = sum(abs(a - b) for a in x.values() for b in x.values()) / (2 * len(x) * sum(x.values()))
+    worst = max(codes, key=x.__getitem__)
+    return mean, gini, x[worst], worst
+
+
+def check(row, folder, inputs, alp):
+    mean, gini, ratio, worst = expected(folder, inputs, alp)
+    assert float(row["alp"]) == pytest.approx(mean)
+    assert float(row["gini"]) == pytest.approx(gini)
+    assert float(row["worst_ratio"]) == pytest.approx(ratio) and row["worst"] == worst
+    assert row["languages"] == "7"
+
+
+@pytest.mark.parametrize(("series", "count"), [("beta", 11), ("fairness", 6)])
+def test_allocations_are_those_of_vocap_allocate(run, series, count):
+    """A clean curve's last union that fits: the sizes of the allocation, but for the step that overshoots."""
+    folder, inputs, rows, _ = run
+    rows = [row for row in rows if row["name"].startswith(series)]
+    assert len(rows) == count
+    for row in rows:
+        settings = PRESENT | {"beta": float(row["beta"]), "fairness": float(row["fairness"])}
+        solution = allocate(inputs, **settings)
+        assert int(row["pieces"]) == solution.chosen.union
+        curves = {code: heldout(folder, code) for code in CODES}
+        chosen = {entry.language: entry.size for entry in solution.rows}
+        found = []
+        for code in CODES:  # the last step may be of any language
+            below = [size for size in curves[code] if size < chosen[code]]
+            sizes = chosen | ({code: max(below)} if solution.clipped and below else {})
+            mean, gini, *_ = expected(folder, inputs, {one: curves[one][sizes[one]] for one in CODES})
+            found.append((mean, gini))
+        assert any((float(row["alp"]), float(row["gini"])) == pytest.approx(one) for one in found)
+
+
+def test_tokenizers_are_measured_as_they_are(run):
+    folder, inputs, rows, words = run
+    row = next(row for row in rows if row["name"] == "joint")
+    check(row, folder, inputs, {code: -60.0 - k for k, code in enumerate(CODES)})
+    assert not any(row["name"] == "file" for row in rows)  # most of its languages are <unk>
+    assert "Not counted at T = 900, in any mark: Swahili (20.0 % <unk> in joint)" in words
+
+
+def test_naive_rivals(run):
+    folder, _, rows, _ = run
+    row = next(row for row in rows if row["name"] == "uniform")
+    assert float(row["alp"]) < max(float(row["alp"]) for row in rows if row["name"].startswith("beta"))
+    for name in ("frontier-900", "frontier-worst-900"):
+        for form in ("svg", "pdf"):
+            assert (folder / f"out/figures/{name}.{form}").stat().st_size > 1000
