@@ -22,8 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.vocabularies.curve import read_points
-from vocap.vocabularies.settings import parse_sizes
+from vocap.vocabularies.curve import parse_sizes, read_points
 
 VOCAP = ["-c", "from vocap.cli import main; main()"]
 TRAIN = "import sys, vocap.vocabularies.training as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"

@@ -1,5 +1,6 @@
-"""The ALP curve of a language: one point for every size, and the table that joins them."""
+"""The ALP curve of a language: its sizes, one point for each, and the table that joins them."""
 
+import itertools
 import math
 import os
 from collections.abc import Iterable
@@ -29,6 +30,37 @@ class Point:
     @property
     def ok(self) -> bool:
         return self.status == OK
+
+
+def parse_sizes(value: object) -> object:
+    """Sizes as a list, or as the text `first:last:step` (both ends included).
+
+    >>> parse_sizes("1000:3000:1000")
+    [1000, 2000, 3000]
+
+    Raises ValueError for sizes that are out of order, repeated, or too small to hold a piece.
+    """
+    if isinstance(value, str):
+        try:
+            first, last, step = (int(number) for number in value.split(":"))
+        except ValueError:
+            raise ValueError(f'write "first:last:step", as in "1000:50000:1000", not {value!r}') from None
+        if step < 1 or last < first:
+            raise ValueError(f"{value!r} names no size: last below first, or step below 1")
+        value = list(range(first, last + 1, step))
+    if not isinstance(value, list) or not value:
+        raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
+    for size in value:
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise ValueError(f"{size!r} is not a whole number")
+        if size < 5:
+            raise ValueError(f"{size} is too small: three ids are <unk>, <s> and </s>")
+    for lower, upper in itertools.pairwise(value):
+        if lower == upper:
+            raise ValueError(f"{upper} stands twice; remove one")
+        if lower > upper:
+            raise ValueError(f"{upper} comes after {lower}; sizes must rise")
+    return value
 
 
 def write_points(path: str | os.PathLike, points: Iterable[Point]) -> None:

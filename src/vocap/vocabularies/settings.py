@@ -1,42 +1,11 @@
 """The `vocabularies` section of the configuration."""
 
-import itertools
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from vocap.vocabularies import COVERAGE
-
-
-def parse_sizes(value: object) -> object:
-    """Sizes as a list, or as the text `first:last:step` (both ends included).
-
-    >>> parse_sizes("1000:3000:1000")
-    [1000, 2000, 3000]
-
-    Raises ValueError for sizes that are out of order, repeated, or too small to hold a piece.
-    """
-    if isinstance(value, str):
-        try:
-            first, last, step = (int(number) for number in value.split(":"))
-        except ValueError:
-            raise ValueError(f'write "first:last:step", as in "1000:50000:1000", not {value!r}') from None
-        if step < 1 or last < first:
-            raise ValueError(f"{value!r} names no size: last below first, or step below 1")
-        value = list(range(first, last + 1, step))
-    if not isinstance(value, list) or not value:
-        raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
-    for size in value:
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise ValueError(f"{size!r} is not a whole number")
-        if size < 5:
-            raise ValueError(f"{size} is too small: three ids are <unk>, <s> and </s>")
-    for lower, upper in itertools.pairwise(value):
-        if lower == upper:
-            raise ValueError(f"{upper} stands twice; remove one")
-        if lower > upper:
-            raise ValueError(f"{upper} comes after {lower}; sizes must rise")
-    return value
+from vocap.vocabularies.curve import parse_sizes
 
 
 class Vocabularies(BaseModel):

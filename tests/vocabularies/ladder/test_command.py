@@ -101,3 +101,11 @@ def test_invalid_utf8_is_named_with_its_line(tmp_path):
     assert result.returncode == 1
     assert "bad.txt, line 2: not UTF-8" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_cannot_be_written_ends_it(text, tmp_path):
+    (tmp_path / "models" / "100.model" / "in the way").mkdir(parents=True)
+    result = vocap("ladder", text, "-o", tmp_path, "--sizes", "50:100:10", "--threads", "2")
+    assert result.returncode == 1
+    assert "vocap: error: " in result.stderr and "100.model" in result.stderr
+    assert not (tmp_path / "curve.tsv").exists()

@@ -3,11 +3,13 @@
 import math
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from vocap.vocabularies.ladder import descent
+from vocap.vocabularies.ladder import descent, suffixes
+from vocap.vocabularies.ladder.crew import Crew
 from vocap.vocabularies.ladder.finalisation import finalise
 from vocap.vocabularies.ladder.log_domain import add_expected, log_sum_exp, occurrences
 from vocap.vocabularies.ladder.seeds import find_seeds
@@ -51,15 +53,16 @@ def test_add_expected_rounds_like_the_library():
         assert add_expected(total, times, marginal, about) == expected, (total, times, marginal)
 
 
-def test_suffixes_are_sorted_and_their_prefixes_counted():
+def test_suffixes_are_sorted_and_their_prefixes_counted(monkeypatch):
+    monkeypatch.setattr(suffixes, "_BLOCK", 100)
     for alphabet in ("ab", "".join(map(chr, range(0x4E00, 0x5000)))):
         text = np.array([ord(c) for c in random.Random(1).choices(alphabet, k=600)], np.int32)
-        suffixes = [text[start:].tolist() for start in range(len(text))]
+        tails = [text[start:].tolist() for start in range(len(text))]
         order = suffix_array(text)
-        assert order.tolist() == sorted(range(len(text)), key=lambda start: suffixes[start])
+        assert order.tolist() == sorted(range(len(text)), key=lambda start: tails[start])
         lcp = common_prefixes(text, order, 20)
         for rank in range(1, len(text)):
-            a, b = suffixes[order[rank - 1]], suffixes[order[rank]]
+            a, b = tails[order[rank - 1]], tails[order[rank]]
             shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
             assert lcp[rank] == min(shared, 20)
 
@@ -73,7 +76,9 @@ def test_suffixes_of_more_characters_than_two_bytes_can_number():
     assert order[2 * 0x200 :] == list(range(0x200, 0x10500))
 
 
-def test_seeds_are_the_repeated_substrings_of_the_trained_lines():
+@pytest.mark.parametrize("block", [1 << 17, 1, 50])
+def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, block):
+    monkeypatch.setattr(suffixes, "_BLOCK", block)
     chooser = random.Random(3)
     lines = [" ".join(chooser.choices(["ab", "abc", "bca", "cab1", "ca", "ж", "жa"], k=6)) for _ in range(40)]
     words = load_word_types(
@@ -81,7 +86,8 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines():
     )
     source = seed_text(words)
     order = suffix_array(source.text)
-    seeds = find_seeds(source, order, common_prefixes(source.text, order, 17))
+    with ThreadPoolExecutor(3) as pool:
+        seeds = find_seeds(source, order, common_prefixes(source.text, order, 17), crew=Crew(3, pool))
     found = {}
     for left, depth, score in zip(seeds.left, seeds.depth, seeds.score, strict=True):
         place = order[left]
@@ -114,7 +120,7 @@ def test_first_scores_add_up_in_float32():
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads_change_nothing(threads):
+def test_threads_change_nothing(monkeypatch, threads):
     chooser = random.Random(5)
     lexicon = ["".join(chooser.choices("abcdefgh", k=chooser.randint(1, 7))) for _ in range(300)]
     lines = [" ".join(chooser.choices(lexicon, k=9)) for _ in range(300)]
@@ -123,6 +129,7 @@ def test_threads_change_nothing(threads):
     one = {rung.point.size: rung for rung in train_sizes(words, sizes)}
     blocks = [lines[begin : begin + 70] for begin in range(0, 300, 70)]
     words = load_word_types({"train": lambda: blocks}, threads=threads)
+    monkeypatch.setattr(suffixes, "_BLOCK", 20)  # many ranges, in turns
     many = {rung.point.size: rung for rung in train_sizes(words, sizes, threads=threads)}
     assert one == many
     assert sum(rung.model is not None for rung in one.values()) > 10

@@ -72,40 +72,65 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
 
-    from concurrent.futures import ThreadPoolExecutor
+    import gc
+    from contextlib import closing
+    from threading import Thread
 
+    gc.disable()  # what imports make stays: to look for garbage in it takes a tenth of their time
     from vocap.vocabularies.curve import write_points
     from vocap.vocabularies.ladder.kernels import one_compiler
     from vocap.vocabularies.text import read_blocks
 
     with one_compiler():
-        from vocap.vocabularies.ladder.sizes import train_sizes
-        from vocap.vocabularies.ladder.text_end import frequencies_at_the_end
         from vocap.vocabularies.ladder.word_types import load_word_types
-
+    gc.enable()
+    if threads > 1:  # a fifth of a second, while words are counted
+        Thread(target=_load_engine).start()
     texts = {"train": lambda: read_blocks(train)}
     if heldout is not None:
         texts["heldout"] = lambda: read_blocks(heldout)
     words = load_word_types(texts, coverage=coverage, threads=threads)
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
+    train_sizes, frequencies_at_the_end = _load_engine()
     ending = frequencies_at_the_end(texts["train"](), words.required) if seeds == "words" else None
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
     for table in tables:
         table.unlink(missing_ok=True)  # written last: no curve, no whole result
-    rows, writes = [], []
-    with ThreadPoolExecutor(WRITERS) as writers:
-        for rung in train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending):
-            writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
-            rows.append(rung.point)
-            logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
-    for write in writes:
-        write.result()
+    with closing(train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending)) as rungs:
+        rows = _write_models(rungs, models, train)
     rows.sort(key=lambda point: point.size)
     for table, lines in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
         write_points(table, lines)
     click.echo("\n\n".join(filter(None, (_curve(rows), _outline(rows)))))
+
+
+def _load_engine():
+    """Import what trains, once for all threads that ask."""
+    from vocap.vocabularies.ladder.kernels import one_compiler
+
+    with one_compiler():
+        from vocap.vocabularies.ladder.sizes import train_sizes
+        from vocap.vocabularies.ladder.text_end import frequencies_at_the_end
+    return train_sizes, frequencies_at_the_end
+
+
+def _write_models(rungs, models: Path, train: Path) -> list:
+    """Write each model as it comes; returns the points. A full disk ends it at once, not after the last size."""
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    points, writes = [], []
+    with ThreadPoolExecutor(WRITERS) as writers:
+        for rung in rungs:
+            for write in filter(Future.done, writes):
+                write.result()
+            writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
+            points.append(rung.point)
+            logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
+    for write in writes:
+        write.result()
+    return points
 
 
 def _write_model(path: Path, model: bytes | None) -> None:

@@ -38,6 +38,16 @@ class Crew:
             if not helper.cancelled():
                 helper.result()
 
+    def all_of(self, blocks: int, function: Callable[[int], object]) -> list:
+        """`function(block)` of blocks 0, 1, 2 ..., which several threads call at once."""
+        results = [None] * blocks
+
+        def compute(block: int) -> None:
+            results[block] = function(block)
+
+        self.in_turns(blocks, lambda: (compute, lambda block: None))
+        return results
+
 
 ALONE = Crew()
 

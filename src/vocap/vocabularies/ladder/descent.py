@@ -13,13 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from vocap.errors import VocapError
+from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.expectation import expected_counts, with_unknown
 from vocap.vocabularies.ladder.lattice import Lattice, build_lattice, select
 from vocap.vocabularies.ladder.maximisation import maximise
 from vocap.vocabularies.ladder.pruning import desired_size, pruned_size, rank_pieces
 from vocap.vocabularies.ladder.seeds import MAX_PIECE_LENGTH, find_seeds
 from vocap.vocabularies.ladder.segmentation import trainer_counts
-from vocap.vocabularies.ladder.suffixes import character_counts, common_prefixes, seed_text, suffix_array
+from vocap.vocabularies.ladder.suffixes import (
+    character_counts,
+    common_prefixes,
+    independent_ranges,
+    seed_text,
+    suffix_array,
+)
 from vocap.vocabularies.ladder.word_seeds import find_word_seeds, word_seed_text
 from vocap.vocabularies.ladder.word_types import WordTypes
 
@@ -70,20 +77,24 @@ class Departure:
     chosen: np.ndarray | None
 
 
-def seed(words: WordTypes, ending: Mapping[str, int] | None = None) -> tuple[Corpus, State]:
+def seed(words: WordTypes, ending: Mapping[str, int] | None = None, crew: Crew = ALONE) -> tuple[Corpus, State]:
     """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`).
 
     With frequencies at the `ending` of the text (`text_end`), pieces are seeded and pruned as 0.2.2 does it.
     """
     source = seed_text(words) if ending is None else word_seed_text(words)
     order = suffix_array(source.text)
-    shared = common_prefixes(source.text, order, MAX_PIECE_LENGTH + 1)
-    seeds = find_seeds(source, order, shared) if ending is None else find_word_seeds(source, order, shared, ending)
+    shared = common_prefixes(source.text, order, MAX_PIECE_LENGTH + 1, crew)
+    if ending is None:
+        seeds = find_seeds(source, order, shared, crew=crew)
+    else:
+        seeds = find_word_seeds(source, order, shared, ending)
+    bounds = independent_ranges(shared)
     del shared
     characters = np.array([ord(character) for character in words.required], np.int32)
     first_suffix = np.concatenate([[0], np.cumsum(character_counts(source.text))])[characters]
     del source  # lattices are large: what they do not need goes before they come
-    lattice, place = build_lattice(words, order, seeds, characters)
+    lattice, place = build_lattice(words, order, bounds, seeds, characters, crew)
     del order
     length = np.concatenate([np.ones(len(characters), np.int32), seeds.depth])
     by_text = np.lexsort((length, np.concatenate([first_suffix, seeds.left])))

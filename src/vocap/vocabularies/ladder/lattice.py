@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vocap.errors import VocapError
+from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.kernels import index, kernel
 from vocap.vocabularies.ladder.seeds import Seeds
 from vocap.vocabularies.ladder.word_types import WordTypes
@@ -37,13 +38,19 @@ class Lattice:
 
 
 def build_lattice(
-    words: WordTypes, order: np.ndarray, seeds: Seeds, characters: np.ndarray
+    words: WordTypes,
+    order: np.ndarray,
+    bounds: np.ndarray,
+    seeds: Seeds,
+    characters: np.ndarray,
+    crew: Crew = ALONE,
 ) -> tuple[Lattice, np.ndarray]:
     """The lattice of the required `characters` (code points, numbered from 0) and, after them, the seeds.
 
-    It is read off the suffix array `order` of the seed text: seed (left, right, depth) puts an edge at each
-    position of that interval, second copies left out. Also returns a position of each piece, int32. Raises
-    VocapError for more than 2^31 edges.
+    It is read off the suffix array `order` of the seed text, between one of the `bounds` of its
+    `independent_ranges` and the next at a time: seed (left, right, depth) puts an edge at each position of that
+    interval, second copies left out. Also returns a position of each piece, int32. Raises VocapError for more than
+    2^31 edges.
     """
     count, size = len(characters), len(words.text)
     number = np.full(int(max(words.text.max(initial=0), characters.max(initial=0))) + 1, -1, np.int32)
@@ -54,12 +61,23 @@ def build_lattice(
     if edges > _MAX_EDGES:
         raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
     opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)  # an interval before those inside it
-    arguments = words.start, words.length, order, seeds.left, seeds.right, opening
-    first = count_edges(size, *arguments)
+    intervals = order, seeds.left, seeds.right, opening
+    opened = np.searchsorted(seeds.left[opening], bounds)  # by each bound
+    ranges = [(*bounds[at : at + 2], opened[at]) for at in range(len(bounds) - 1)]
+    first = characters_as_edges(size, words.start, words.length)
+    crew.all_of(len(ranges), lambda block: count_seeds(first, *intervals, *ranges[block]))
+    np.cumsum(first, dtype=np.int32, out=first)
     piece, length = np.empty(first[size], np.int32), np.empty(first[size], np.uint8)
-    place = fill_edges(
-        first, piece, length, number, np.int32(unknown), words.text, *arguments, seeds.depth, np.int32(count)
-    )
+    place = np.zeros(unknown, np.int32)
+    edges = first, piece, length, place
+
+    def fill(block: int) -> None:
+        if block == len(ranges):
+            fill_characters(*edges, number, np.int32(unknown), words.text, words.start, words.length)
+        else:
+            fill_seeds(*edges, *intervals, seeds.depth, np.int32(count), *ranges[block])
+
+    crew.all_of(len(ranges) + 1, fill)
     return Lattice(first, piece, length), place
 
 
@@ -76,15 +94,31 @@ def select(lattice: Lattice, renumber: np.ndarray, alive: int, reuse: bool = Fal
     return Lattice(first, piece, length)
 
 
-@kernel("int32[::1](int64, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[::1])")
-def count_edges(size, start, length, order, left, right, opening):
+@kernel("int32[::1](int64, int32[::1], int32[::1])")
+def characters_as_edges(size, start, length):
+    """One edge for each character of the types, counted at the place after its own, int32 [size + 1]."""
     first = np.zeros(size + 1, np.int32)
     for t in range(start.size):
-        for position in range(start[t], start[t] + length[t]):
-            first[size - position] = 1
-    depth, following = 0, 0
+        first[size - start[t] - length[t] + 1 : size - start[t] + 1] = 1
+    return first
+
+
+_INTERVALS = (
+    "int32[::1], int32[::1], int32[::1], int32[::1]"  # order; left, right and order of opening of the seeds
+)
+_EDGES = "int32[::1], int32[::1], uint8[::1], int32[::1]"  # a lattice, and where its pieces stand
+
+
+@kernel(f"void(int32[::1], {_INTERVALS}, int64, int64, int64)")
+def count_seeds(first, order, left, right, opening, begin, stop, following):
+    """Add the seeds with which each suffix from rank `begin` to `stop` begins: those whose intervals are open.
+
+    `following`: the seed that opens next.
+    """
+    size = first.size - 1
+    depth = 0
     ends = np.empty(_DEEPEST, np.int32)
-    for rank in range(order.size):
+    for rank in range(begin, stop):
         while depth and ends[depth - 1] == rank:
             depth -= 1
         while following < opening.size and left[opening[following]] == rank:
@@ -93,21 +127,12 @@ def count_edges(size, start, length, order, left, right, opening):
             following += 1
         if depth and order[rank] < size:
             first[size - order[rank]] += depth
-    for place in range(size):
-        first[place + 1] += first[place]
-    return first
 
 
-@kernel(
-    "int32[::1](int32[::1], int32[::1], uint8[::1], int32[::1], int32, int32[::1], int32[::1], int32[::1], "
-    "int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32)"
-)
-def fill_edges(
-    first, piece, length, number, unknown, text, start, size_of, order, left, right, opening, depths, characters
-):
-    """Edges in the order of `Lattice`. A suffix begins with the seeds whose intervals are open at its rank."""
+@kernel(f"void({_EDGES}, int32[::1], int32, int32[::1], int32[::1], int32[::1])")
+def fill_characters(first, piece, length, place, number, unknown, text, start, size_of):
+    """The first edge of each position, of its character alone."""
     size = first.size - 1
-    place = np.zeros(unknown, np.int32)
     for t in range(start.size):
         for position in range(start[t], start[t] + size_of[t]):
             single = number[text[position]]
@@ -116,9 +141,17 @@ def fill_edges(
             length[at] = FIRST | 1
             if single < unknown:
                 place[single] = position
-    depth, following = 0, 0
+
+
+@kernel(f"void({_EDGES}, {_INTERVALS}, int32[::1], int32, int64, int64, int64)")
+def fill_seeds(
+    first, piece, length, place, order, left, right, opening, depths, characters, begin, stop, following
+):
+    """The other edges, of the suffixes from rank `begin` to `stop`, as `count_seeds` counts them."""
+    size = first.size - 1
+    depth = 0
     stack = np.empty(_DEEPEST, np.int32)
-    for rank in range(order.size):
+    for rank in range(begin, stop):
         while depth and right[stack[depth - 1]] == rank:
             depth -= 1
         while following < opening.size and left[opening[following]] == rank:
@@ -133,7 +166,6 @@ def fill_edges(
                 piece[at + level] = characters + seed
                 length[at + level] = depths[seed]
                 place[characters + seed] = position
-    return place
 
 
 @kernel("void(int32[::1], int32[::1], uint8[::1], int32[::1], int32, int32[::1], int32[::1], uint8[::1])")

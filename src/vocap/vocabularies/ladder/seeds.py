@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vocap.vocabularies.characters import RESERVED, SEPARATOR
+from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.kernels import kernel
-from vocap.vocabularies.ladder.suffixes import SeedText, character_counts
+from vocap.vocabularies.ladder.suffixes import SeedText, character_counts, independent_ranges
 from vocap.vocabularies.ladder.word_types import SPACE
 
 MAX_PIECE_LENGTH = 16  # max_sentencepiece_length
@@ -27,14 +28,17 @@ class Seeds:
     score: np.ndarray
 
 
-def find_seeds(source: SeedText, order: np.ndarray, lcp: np.ndarray, limit: int = MAX_SEEDS) -> Seeds:
+def find_seeds(
+    source: SeedText, order: np.ndarray, lcp: np.ndarray, limit: int = MAX_SEEDS, crew: Crew = ALONE
+) -> Seeds:
     """Valid substrings with at least two different continuations; the `limit` best by (score, suffix order).
 
     `lcp` uint8: of `common_prefixes`, counted to more than MAX_PIECE_LENGTH.
     """
-    left, right, depth, frequency = interval_tree(
-        source.text, source.weight, order, lcp, scripts(source.text), np.int32(MAX_PIECE_LENGTH)
-    )
+    bounds = independent_ranges(lcp)
+    arguments = source.text, source.weight, order, lcp, scripts(source.text), np.int32(MAX_PIECE_LENGTH)
+    parts = crew.all_of(len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2]))
+    left, right, depth, frequency = map(np.concatenate, zip(*parts, strict=True))
     score = frequency * depth
     best = _first_best(score, limit)
     return Seeds(left[best], right[best], depth[best].astype(np.int32), score[best])
@@ -95,16 +99,17 @@ def is_valid(text, start, length, script):
 
 @kernel(
     "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
-    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32)"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, int64, int64)"
 )
-def interval_tree(text, weight, order, lcp, script, longest):
+def interval_tree(text, weight, order, lcp, script, longest, first, stop):
     """Walk the internal nodes of the suffix tree in the order of `esaxx_private::suffixtree`; keep the valid ones.
 
-    A node is an interval of the suffix array whose suffixes share `depth` characters. Suffixes of weight 0 (text
-    that is not trained on) are passed over: a node counts if two of its children hold trained suffixes.
-    Returns left, right int32, depth uint8 and frequency int64 of the nodes of 2 to `longest` characters.
+    A node is an interval of the suffix array whose suffixes share `depth` characters; here, those between `first`
+    and `stop`. Suffixes of weight 0 (text that is not trained on) are passed over: a node counts if two of its
+    children hold trained suffixes. Returns left, right int32, depth uint8 and frequency int64 of the nodes of 2 to
+    `longest` characters.
     """
-    size = order.size
+    size = stop - first
     # One node a position at most; memory is used as they are filled.
     left = np.empty(size + 1, np.int32)
     right = np.empty(size + 1, np.int32)
@@ -117,10 +122,10 @@ def interval_tree(text, weight, order, lcp, script, longest):
     depth = np.empty(leaf + 2, np.int32)
     mass = np.empty(leaf + 2, np.int64)  # weight of all its suffixes
     children = np.empty(leaf + 2, np.int32)
-    begin[0], depth[0], mass[0], children[0] = 0, -1, 0, 0
+    begin[0], depth[0], mass[0], children[0] = first, -1, 0, 0
     top = 0
-    for rank in range(size + 1):
-        shared = np.int32(lcp[rank]) if 0 < rank < size else np.int32(-1)
+    for rank in range(first, stop + 1):
+        shared = np.int32(lcp[rank]) if first < rank < stop else np.int32(-1)
         start = rank
         carried = np.int64(0)  # weight of the interval closed last, which becomes a child
         while depth[top] > shared:
@@ -142,7 +147,7 @@ def interval_tree(text, weight, order, lcp, script, longest):
             begin[top], depth[top], mass[top], children[top] = start, shared, 0, 0
         mass[top] += carried
         children[top] += carried > 0
-        if rank < size:  # the suffix itself, as a leaf
+        if rank < stop:  # the suffix itself, as a leaf
             top += 1
             begin[top], depth[top], mass[top], children[top] = rank, leaf, weight[order[rank]], 0
     return left[:found].copy(), right[:found].copy(), depths[:found].copy(), frequency[:found].copy()

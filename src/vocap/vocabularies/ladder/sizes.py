@@ -1,5 +1,6 @@
 """Every size of a corpus: its model and its ALP, or why there is none."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -60,9 +61,9 @@ def train_sizes(
     reachable = [size for size in sizes if size >= smallest]
     if not reachable:
         return
-    corpus, state = descent.seed(words, ending)
     with ThreadPoolExecutor(threads) as pool:
         crew = Crew(threads, pool)
+        corpus, state = descent.seed(words, ending, crew)
         expect = partial(expected_counts, crew=crew, arithmetic=arithmetic)
         departures = descent.descend(corpus, state, reachable, expect, partial(trainer_counts, crew=crew))
         del state
@@ -76,22 +77,29 @@ def train_sizes(
 def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads: int) -> Iterator[Rung]:
     """The descent in one thread, the sizes that have left it in the others; who is free helps with an E step.
 
-    The descent waits where many sizes do, as each holds the lattices of its rung.
+    The descent goes before sizes that wait for a thread, so that there is work for all of them to its end. It
+    waits where many sizes do, as each holds the lattices of its rung.
     """
-    step = pool.submit(next, departures, None)
-    running = {step}
-    while running:
+    step, descending, waiting, running, finished = None, True, deque(), set(), []
+    while True:
+        while len(running) < threads + 1:
+            if step is None and descending and len(waiting) < 3 * threads:
+                step = pool.submit(next, departures, None)
+                running.add(step)
+            elif waiting:
+                running.add(pool.submit(finish, waiting.popleft()))
+            else:
+                break
+        yield from finished
+        if not running:
+            return
         done, running = wait(running, return_when=FIRST_COMPLETED)
-        for future in done - {step}:
-            yield future.result()
+        finished = [future.result() for future in done - {step}]
         if step in done:
             departure, step = step.result(), None
             descending = departure is not None
             if descending:
-                running.add(pool.submit(finish, departure))
-        if step is None and descending and len(running) < 3 * threads:
-            step = pool.submit(next, departures, None)
-            running.add(step)
+                waiting.append(departure)
 
 
 def _finish(

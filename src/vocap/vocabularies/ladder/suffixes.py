@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from vocap.errors import VocapError
+from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.kernels import kernel
 from vocap.vocabularies.ladder.word_types import WordTypes
 
 _MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
+_BLOCK = 1 << 17  # suffixes that a thread takes at a time: some milliseconds
 
 
 @dataclass(frozen=True)
@@ -123,20 +125,50 @@ def whole_characters(order, width):
     return kept
 
 
-@kernel("uint8[::1](int32[::1], int32[::1], int64)")
-def common_prefixes(text, order, longest):
+def common_prefixes(text: np.ndarray, order: np.ndarray, longest: int, crew: Crew = ALONE) -> np.ndarray:
     """How many characters the suffixes `order[r - 1]` and `order[r]` share, counted to `longest`, uint8 [N].
 
     Seeds are short, so comparing neighbours costs less than what finds prefixes of any length (Kasai et al. 2001)
     and jumps through the text three times.
     """
+    shared = np.zeros(len(order), np.uint8)
+    bounds = [*range(0, len(order), _BLOCK), len(order)]
+    crew.all_of(
+        len(bounds) - 1,
+        lambda block: compare_neighbours(text, order, longest, *bounds[block : block + 2], shared),
+    )
+    return shared
+
+
+@kernel("void(int32[::1], int32[::1], int64, int64, int64, uint8[::1])")
+def compare_neighbours(text, order, longest, begin, stop, shared):
+    """Fill `shared` from `begin` to `stop`."""
     size = text.size
-    shared = np.zeros(size, np.uint8)
-    for rank in range(1, size):
+    for rank in range(max(begin, 1), stop):
         a, b = order[rank - 1], order[rank]
         most = min(longest, size - max(a, b))
         common = 0
         while common < most and text[a + common] == text[b + common]:
             common += 1
         shared[rank] = common
-    return shared
+
+
+def independent_ranges(shared: np.ndarray) -> np.ndarray:
+    """Bounds in the suffix array, int64 [ranges + 1], with no seed on both sides of one.
+
+    `shared` of `common_prefixes`: at a bound, neighbours have less than two characters in common.
+    """
+    return cut(shared, _BLOCK)
+
+
+@kernel("int64[::1](uint8[::1], int64)")
+def cut(shared, least):
+    """The `independent_ranges` of `least` suffixes or more, but for the last."""
+    bounds = np.zeros(shared.size // least + 2, np.int64)
+    count = 0
+    for rank in range(1, shared.size):
+        if shared[rank] <= 1 and rank - bounds[count] >= least:
+            count += 1
+            bounds[count] = rank
+    bounds[count + 1] = shared.size
+    return bounds[: count + 2].copy()
