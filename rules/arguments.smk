@@ -222,6 +222,17 @@ def stand_in_words(training):
     return [f"{key}={value}" for key, value in SETTINGS.finetuning.stand_ins.items() if key in keys_of(training)]
 
 
+def check_arguments(wildcards):
+    tasks = ",".join(TRAININGS[wildcards.training])
+    return options(tasks=tasks, stand_in=stand_in_words(wildcards.training))
+
+
+def ceiling_arguments(wildcards):
+    tasks = [task for task in TUNING.tasks if TASKS[task].kind == "spans"]
+    stand_ins = [word for training in SPAN_TRAININGS for word in stand_in_words(training)]
+    return options(tasks=",".join(tasks), stand_in=stand_ins)
+
+
 def encode_arguments(wildcards):
     settings = json.dumps(recipe_of(wildcards.training).of_inputs())
     return options(settings_json=settings, stand_in=stand_in_words(wildcards.training))

@@ -9,6 +9,9 @@ except VocapError as error:
 # The tokenizers that inputs are made with, by the name of the folder that these lie in.
 TOKENIZER_FOLDERS = {model.origin: model.tokenizer for model in TUNED.values()}
 
+# Those whose answers are parts of a context.
+SPAN_TRAININGS = [training for training in TUNING.files if TASKS[TRAININGS[training][0]].kind == "spans"]
+
 for what, why in TUNING.left_out:
     left_out(what, why)
 
@@ -23,11 +26,65 @@ rule finetuning:
     """Every task of every model"""
     input:
         expand("results/finetuning/{model}/average.json", model=TUNED if TUNING.tasks else []),
+        expand("results/finetuning/ceilings/{origin}.tsv", origin=TOKENIZER_FOLDERS if SPAN_TRAININGS else []),
+
+
+# Nothing trains on a file that is damaged; of each training apart, so that a new file runs its own training alone.
+rule check_xtreme:
+    input:
+        lambda wildcards: TUNING.files[wildcards.training],
+    output:
+        "results/finetuning/checks/{training}.tsv",
+    log:
+        "logs/finetuning/check/{training}.log",
+    benchmark:
+        "logs/benchmarks/finetuning/check/{training}.tsv"
+    conda:
+        "../envs/finetuning.yaml"
+    resources:
+        mem_mb=memory(600, 10),
+        runtime=minutes(30),
+    params:
+        xtreme=TUNING.xtreme,
+        arguments=check_arguments,
+        revision=REVISION["finetuning"],
+    message:
+        "Checking the files of {wildcards.training}"
+    shell:
+        "vocap xtreme {params.xtreme:q} {params.arguments} -o {output:q} 2> {log:q}"
+
+
+rule ceiling:
+    input:
+        checked=expand("results/finetuning/checks/{training}.tsv", training=SPAN_TRAININGS),
+        tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
+    output:
+        "results/finetuning/ceilings/{origin}.tsv",
+    log:
+        "logs/finetuning/ceiling/{origin}.log",
+    benchmark:
+        "logs/benchmarks/finetuning/ceiling/{origin}.tsv"
+    wildcard_constraints:
+        origin=one_of(TOKENIZER_FOLDERS),
+    conda:
+        "../envs/finetuning.yaml"
+    resources:
+        mem_mb=memory(1500, 20),
+        runtime=minutes(60),
+    params:
+        xtreme=TUNING.xtreme,
+        arguments=ceiling_arguments,
+        revision=REVISION["finetuning"],
+    message:
+        "Taking answers to the pieces of {wildcards.origin} and back"
+    shell:
+        "vocap ceiling {params.xtreme:q} {input.tokenizer:q} {params.arguments} -o {output:q} 2> {log:q}"
 
 
 rule encode:
     input:
         files=lambda wildcards: TUNING.files[wildcards.training],
+        checked="results/finetuning/checks/{training}.tsv",
         tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
     output:
         directory("results/finetuning/inputs/{origin}/{training}-{length}"),

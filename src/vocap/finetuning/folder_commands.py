@@ -86,7 +86,5 @@ def ceiling(folder: Path, tokenizer: Path, tasks: str, stand_ins: tuple[str, ...
 
     rows = list(ceilings(folder, load_tokenizer(tokenizer), tasks_of(tasks), stand_ins_of(stand_ins)))
     if not rows:
-        raise UsageError(
-            f"{folder}: no question with an answer in a dev or test file; bring xquad, mlqa or tydiqa"
-        )
+        logger.warning("%s: no dev or test file of %s has answers: the table has no row", folder, tasks)
     write_tsv(output, COLUMNS, rows)

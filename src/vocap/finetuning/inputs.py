@@ -12,6 +12,7 @@ from vocap.errors import VocapError
 from vocap.files import replacing_directory, write_text
 from vocap.finetuning.datasets import KEPT, DataSet, keys_of, predicted_sets, training_set
 from vocap.finetuning.encoding import Features, encode_pairs, encode_questions, encode_sentences
+from vocap.finetuning.encoding.inputs import DEFINITION, load_tokenizer
 from vocap.finetuning.examples import Example, is_labelled
 from vocap.finetuning.reading import StandIns, locate, read
 from vocap.finetuning.selection import HELD_OUT, development, held_out
@@ -22,7 +23,6 @@ from vocap.finetuning.tasks import ENGLISH
 log = logging.getLogger(__name__)
 
 DESCRIPTION = "description.json"
-TOKENIZER = "tokenizer.json"
 
 
 def encode_training(
@@ -61,7 +61,7 @@ def encode_training(
                 keep(found, read(xtreme, found.task, found.split, found.language, stand_ins))
         description = {
             "training": training,
-            "tokenizer": _digest(tokenizer / TOKENIZER),
+            "tokenizer": _digest(tokenizer / DEFINITION),
             "max_length": recipe.max_length,
             "window": recipe.window,
             "stand_ins": {key: str(stand_in) for key, stand_in in stand_ins.items() if key in keys_of(training)},
@@ -74,19 +74,6 @@ def encode_training(
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def load_tokenizer(folder: Path):
-    """The fast tokenizer of a Hugging Face folder. Raises VocapError where there is none."""
-    from transformers import AutoTokenizer
-
-    remedy = f"name a folder with {TOKENIZER}; a slow tokenizer is converted by save_pretrained of its fast class"
-    if not (folder / TOKENIZER).is_file():
-        raise VocapError(f"{folder}: no {TOKENIZER} there; {remedy}")
-    try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise VocapError(f"{folder}: no tokenizer ({str(error).splitlines()[0]}); {remedy}") from None
 
 
 def encode(found: DataSet, examples: Sequence[Example], tokenizer, recipe: Recipe) -> Features:

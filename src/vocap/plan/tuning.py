@@ -40,6 +40,8 @@ def finetuning_jobs(settings: Settings, own: Collection[str], gpu: bool) -> Iter
             recipe = getattr(settings.finetuning.recipes, training)
             for setting in settings_of(recipe, settings.finetuning.seeds):
                 runs.append(_run_job(settings, grid, model, training, setting, encoded[inputs], gpu))
+    yield from _check_jobs(grid)
+    yield from _ceiling_jobs(grid, list(tuned.values()))
     yield from encoded.values()
     yield from runs
     for name in tuned:
@@ -94,6 +96,27 @@ class _Tuned:
         return f"{self.origin}/{training}-{input_length(recipe, self.longest)}"
 
 
+def _check_name(training: str) -> str:
+    return f"finetuning/check/{training}"
+
+
+def _check_jobs(grid: Grid) -> Iterator[Job]:
+    for training, paths in grid.files.items():
+        read_mb = sum(_unpacked(path) for path in paths) / MB
+        made = (f"finetuning/checks/{training}.tsv",)
+        yield Job("check_xtreme", _check_name(training), {"checked_mb": read_mb}, (), made)
+
+
+def _ceiling_jobs(grid: Grid, models: list[_Tuned]) -> Iterator[Job]:
+    trainings = [training for training in grid.files if TASKS[TRAININGS[training][0]].kind == "spans"]
+    read_mb = sum(_unpacked(path) for training in trainings for path in grid.files[training]) / MB
+    checks = tuple(_check_name(training) for training in trainings)
+    for origin, model in {model.origin: model for model in models}.items() if trainings else ():
+        made = (f"finetuning/ceilings/{origin}.tsv",)
+        features = {"encoded_mb": WINDOWED * read_mb}
+        yield Job("ceiling", f"finetuning/ceiling/{origin}", features, (*model.tokenizer_jobs, *checks), made)
+
+
 def _encode_job(grid: Grid, model: _Tuned, training: str, inputs: str) -> Job:
     read_mb = sum(_unpacked(path) for path in grid.files[training]) / MB
     windowed = WINDOWED if TASKS[TRAININGS[training][0]].kind == "spans" else 1.0
@@ -101,7 +124,7 @@ def _encode_job(grid: Grid, model: _Tuned, training: str, inputs: str) -> Job:
         "encode",
         f"finetuning/encode/{inputs}",
         {"encoded_mb": windowed * read_mb},
-        model.tokenizer_jobs,
+        (*model.tokenizer_jobs, _check_name(training)),
         (f"finetuning/inputs/{inputs}",),
     )
 
