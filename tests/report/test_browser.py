@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.report.made import make_results
-from tests.report.test_page import Page, write
+from tests.report.pages import Page, write
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [

@@ -3,7 +3,7 @@
 import math
 
 from tests.report.made import make_curves
-from tests.report.test_page import write
+from tests.report.pages import write
 from vocap.tsv import read_tsv
 
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.report.made_run import CODES, allocate, make_run, write_choice
+from tests.report.pages import write
 from tests.report.test_browser import BROWSER, browse, drive
-from tests.report.test_page import write
 from vocap.errors import UsageError
 
 pytestmark = [

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from tests.report.made import make_corpora, make_finetuned
-from tests.report.test_page import Page, one_row, write
+from tests.report.pages import Page, one_row, write
 from vocap.errors import VocapError
 from vocap.finetuning.metrics import MEASURES
 

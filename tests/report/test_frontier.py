@@ -3,7 +3,7 @@
 import pytest
 
 from tests.report.made_run import CODES, allocate, make_run, write_choice
-from tests.report.test_page import Page, write
+from tests.report.pages import Page, write
 from vocap.tsv import read_tsv, write_tsv
 
 PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.report.made import make_corpora, make_model
-from tests.report.test_page import Page, one_row, write
+from tests.report.pages import Page, one_row, write
 from vocap.errors import VocapError
 from vocap.report.models import Model
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.made import make_finetuned, make_model, make_results
-from tests.report.test_page import Page, one_row, write
+from tests.report.pages import Page, one_row, write
 from vocap.correlation.points import Measured, correlations, write_points
 from vocap.errors import VocapError
 from vocap.finetuning.metrics import paper_average

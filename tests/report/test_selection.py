@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.report.made import make_allocation, make_results, make_tokenizer
-from tests.report.test_page import Page, one_row, write
+from tests.report.pages import Page, one_row, write
 from vocap.languages import read_languages
 from vocap.tsv import read_tsv, write_tsv
 

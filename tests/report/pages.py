@@ -1,0 +1,56 @@
+"""Reading a page in tests, and writing one."""
+
+from html.parser import HTMLParser
+
+from click.testing import CliRunner
+
+from vocap.report.commands import report
+from vocap.tsv import read_tsv
+
+VOID = {"meta", "link", "input", "br", "img", "hr", "path"}
+
+
+class Page(HTMLParser):
+    """Every element with its attributes, the text of scripts, and whether all that opened was closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self.open, self.text = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag == "script":
+            self.scripts.append([dict(attributes), ""])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1][1] += data
+        elif self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+
+def write(results, out, *more):
+    """Run `vocap report` in this process; the page's text."""
+    arguments = ["--results", str(results), "-o", str(out), *map(str, more)]
+    outcome = CliRunner().invoke(report, arguments, catch_exceptions=False, standalone_mode=False)
+    assert outcome.exception is None
+    return (out / "index.html").read_text(encoding="utf-8")
+
+
+def one_row(path, **wanted):
+    rows = [row for row in read_tsv(path) if all(row[column] == cell for column, cell in wanted.items())]
+    assert len(rows) == 1, rows
+    return rows[0]

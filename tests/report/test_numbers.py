@@ -1,0 +1,231 @@
+"""The page's numbers against the stages' files, and whether it is honest about what is missing."""
+
+import json
+import re
+
+import pandas
+import pytest
+
+from tests.report.made import make_results
+from tests.report.pages import Page, one_row, write
+from vocap.languages import read_languages
+from vocap.report.results import rank_correlation
+from vocap.tsv import read_tsv, write_tsv
+
+
+def test_tables_in_three_forms_hold_the_stages_numbers(made):
+    folder, text, _ = made
+    tables = folder / "out/tables"
+    stems = {path.stem for path in tables.iterdir()}
+    assert all((tables / f"{stem}.{form}").exists() for stem in stems for form in ("tsv", "md", "tex"))
+    points = {(row["language"], row["size"]): row["alp"] for row in read_tsv(tables / "curves.tsv")}
+    for code in ("en", "ja"):
+        for row in read_tsv(folder / "results/vocabularies" / code / "curve.tsv"):
+            assert points[code, row["size"]] == row["alp"]
+    # Figure 4 by hand from the tokenizers' own files
+    alp = {
+        name: {
+            row["language"]: float(row["alp"])
+            for row in read_tsv(folder / f"results/tokenizers/{name}/evaluation.tsv")
+        }
+        for name in ("vocap100k", "joint100k")
+    }
+    high = [code for code in alp["vocap100k"] if read_languages()[code].resource == "high"]
+    expected = sum(alp["vocap100k"][code] - alp["joint100k"][code] for code in high) / len(high)
+    row = next(
+        row
+        for row in read_tsv(tables / "vocap-joint-groups.tsv")
+        if (row["vocap"], row["resource"]) == ("vocap100k", "high")
+    )
+    assert float(row["difference"]) == pytest.approx(expected)
+    assert int(row["languages"]) == len(high)
+    assert f"+{expected:.2f}".replace("+-", "−") in text
+    for path in tables.glob("*.md"):
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+        pipes = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+        assert len(pipes) == 1, path
+    for path in tables.glob("*.tex"):
+        body = path.read_text(encoding="utf-8")
+        assert body.count("\\begin{longtable}") == body.count("\\end{longtable}") == 1
+        assert not re.search(r"(?<!\\)[#_]", body), path
+
+
+def test_says_what_is_missing(made):
+    _, _, page = made
+    words = " ".join(" ".join(page.text).split())
+    assert "1 language without text" in words and "no package of the starter corpus has this language" in words
+    assert "2,613 required characters do not fit" in words
+    assert "snakemake --cores all pretraining" in words and "snakemake --cores all finetuning" in words
+    assert "▁shadow" in words and "▁sha dow" in words
+    assert "97.89 %" in words and "98.78 %" in words
+    assert "only 612 lines in mediawiki" in words and "GPL-2.0-or-later" in words and "ab" * 32 in words
+    assert "ꙮ U+A66E" in words and "\u0301" in words
+    assert "Missing in results/tokenizers/xlmr" not in words
+
+
+def test_means_weighted_by_q(made):
+    """Equation 2's weights: the sampling probabilities of the allocation that the configuration names."""
+    folder, _, page = made
+    q = {row["language"]: float(row["q"]) for row in read_tsv(folder / "results/allocation/v100k/allocation.tsv")}
+    alp = {
+        name: {
+            row["language"]: float(row["alp"])
+            for row in read_tsv(folder / f"results/tokenizers/{name}/evaluation.tsv")
+        }
+        for name in ("vocap100k", "joint100k")
+    }
+    table = folder / "out/tables/vocap-joint-groups.tsv"
+    for group in ("low", "all"):
+        codes = [code for code in q if group in ("all", read_languages()[code].resource)]
+        weighted = sum(q[code] * (alp["vocap100k"][code] - alp["joint100k"][code]) for code in codes)
+        weighted /= sum(q[code] for code in codes)
+        row = one_row(table, vocap="vocap100k", resource=group)
+        assert float(row["difference_q"]) == pytest.approx(weighted)
+        assert row["difference_q"] != row["difference"]
+    words = " ".join(" ".join(page.text).split())
+    assert f"mean difference is {weighted:+.2f}".replace("-", "−") in words
+
+
+def test_without_an_allocation_there_is_no_weighted_mean(tmp_path):
+    results = make_results(tmp_path / "results")
+    words = " ".join(Page(write(results, tmp_path / "out")).text)
+    rows = list(read_tsv(tmp_path / "out/tables/vocap-joint-groups.tsv"))
+    assert rows and all(row["difference_q"] == "" for row in rows)
+    assert "Weighted by q" not in words
+
+
+def test_group_means_of_all_measures(made):
+    folder, _, _ = made
+    table = pandas.read_csv(folder / "results/tokenizers/joint200k/evaluation.tsv", sep="\t")
+    measures = table.columns[3:]
+    for group, members in [*table.groupby("resource"), ("all", table)]:
+        row = one_row(folder / "out/tables/tokenizers-by-group.tsv", tokenizer="joint200k", resource=group)
+        assert int(row["languages"]) == len(members)
+        assert [float(row[name]) for name in measures] == pytest.approx(list(members[measures].mean()))
+
+
+def test_parity_says_what_was_compared(made):
+    folder, _, page = made
+    parity = list(read_tsv(folder / "results/tokenizers/vocap100k/parity.tsv"))
+    stats = [json.loads((folder / f"results/corpora/{row['language']}/stats.json").read_text()) for row in parity]
+    lines, of = sum(int(row["lines"]) for row in parity), sum(one["train"] + one["heldout"] for one in stats)
+    row = one_row(folder / "out/tables/parity.tsv", tokenizer="vocap100k")
+    assert (int(row["lines"]), int(row["of"])) == (lines, of) and lines < of
+    assert int(row["different"]) == lines - sum(int(row["identical"]) for row in parity)
+    words = " ".join(" ".join(page.text).split())
+    assert f"Compared was a sample: {lines:,} of {of:,} lines" in words and "drawn with seed 7" in words
+    worst = list(read_tsv(folder / "out/tables/parity-worst.tsv"))
+    assert worst and all(float(row["share"]) < 1 and row["example"] for row in worst)
+    assert "normaliser 2: “a b”: ▁a b | ▁a▁b; tie 1: “c d”: ▁c d | ▁c▁d" in words
+
+
+def test_parity_of_all_lines(tmp_path):
+    results = make_results(tmp_path / "results")
+    for path in results.glob("tokenizers/*/parity.tsv"):
+        rows = []
+        for row in read_tsv(path):
+            stats = json.loads((results / "corpora" / row["language"] / "stats.json").read_text())
+            rows.append((row["language"], *[stats["train"] + stats["heldout"]] * 2, 1.0, ""))
+        write_tsv(path, ("language", "lines", "identical", "share", "example"), rows)
+    words = " ".join(Page(write(results, tmp_path / "out")).text)
+    assert "All lines of all languages were compared" in words and "No line differs" in words
+    assert "Compared was a sample" not in words
+
+
+def test_fairness_on_parallel_text(made):
+    folder, _, page = made
+    tokens = [30_000 + 1000 * place for place in range(10)]
+    row = one_row(folder / "out/tables/parallel.tsv", tokenizer="xlmr")
+    # the mean absolute difference of all pairs over twice the mean, from the definition
+    gini = sum(abs(a - b) for a in tokens for b in tokens) / (2 * len(tokens) * sum(tokens))
+    assert float(row["gini"]) == pytest.approx(gini)
+    assert float(row["premium"]) == pytest.approx(sum(1 + place / 30 for place in range(10)) / 10)
+    assert row["worst"] == "Finnish 1.30, Japanese 1.27, Khmer 1.23, Swahili 1.20, Italian 1.17"
+    assert f"{gini:.4f}" in " ".join(page.text)
+    ordered = [int(row["tokens"]) for row in read_tsv(folder / "out/tables/parallel-xlmr.tsv")]
+    assert ordered == sorted(tokens, reverse=True)
+
+
+def test_gaps_stand_on_top(tmp_path):
+    results = make_results(tmp_path / "results")
+
+    def change(path, **entries):
+        path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+
+    def top(out):
+        words = " ".join(" ".join(Page(write(results, tmp_path / out)).text).split())
+        return words[words.index("What you see") : words.index("lines of text kept")]
+
+    before = top("before")
+    assert "Text is missing. 1 language without text takes no part: Sanskrit." in before
+    assert "Packages" not in before and "T was not reached" not in before
+    change(results / "corpora/starter/archives/mediawiki.json", missing="no network")
+    change(results / "allocation/v100k/summary.json", short=123)
+    change(results / "tokenizers/joint200k/description.json", short=4567)
+    change(results / "tokenizers/joint100k/description.json", short=0)
+    after = top("after")
+    assert "The starter corpus was made without mediawiki (no network)." in after
+    assert (
+        "allocation v100k is 123 ids short of 100,000; tokenizer joint200k is 4,567 ids short of 200,000." in after
+    )
+    assert [row["short"] for row in read_tsv(tmp_path / "after/tables/short.tsv")] == ["123", "4567"]
+
+
+def test_configured_names_without_results_are_named(tmp_path):
+    results = make_results(tmp_path / "results")
+    settings = {"allocation": {"v100k": {}, "v500k": {}}, "tokenizers": {"xlmr": {"kind": "file"}, "bert": {}}}
+    words = " ".join(Page(write(results, tmp_path / "out", "--settings-json", json.dumps(settings))).text)
+    assert "without results here: v500k." in words and "without results here: bert." in words
+
+
+def test_an_empty_folder_says_not_run(tmp_path):
+    (tmp_path / "results").mkdir()
+    page = Page(write(tmp_path / "results", tmp_path / "out"))
+    words = " ".join(" ".join(page.text).split())
+    for stage in ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning"):
+        assert f"snakemake --cores all {stage}" in words
+    assert (tmp_path / "out/figures").is_dir() and (tmp_path / "out/tables").is_dir()
+
+
+def test_files_that_are_not_there_are_named(tmp_path):
+    results = make_results(tmp_path / "results")
+    (results / "tokenizers/vocap100k/parity.tsv").unlink()
+    (results / "tokenizers/vocap100k/description.json").unlink()
+    (results / "allocation/v100k/summary.json").unlink()
+    (results / "vocabularies/de/curve.tsv").unlink()
+    (results / "corpora/de/stats.json").unlink()
+    words = " ".join(Page(write(results, tmp_path / "out")).text)
+    assert "Missing in results/tokenizers/vocap100k: description.json, parity.tsv" in words
+    assert "summary.json is missing" in words
+    assert "no stats.json" in words
+
+
+def test_benchmarks_give_times(tmp_path):
+    results = make_results(tmp_path / "results")
+    for stage, name, seconds in (("corpora", "a/sample.tsv", 30), ("vocabularies", "en/1000.tsv", 90)):
+        write_tsv(tmp_path / "bench" / stage / name, ("s", "h:m:s", "max_rss"), [(float(seconds), "0:00:30", "-")])
+    words = " ".join(Page(write(results, tmp_path / "out", "--benchmarks", tmp_path / "bench")).text)
+    assert "2 min" in words and "most of it vocabularies" in words
+
+
+def test_rank_correlation_against_the_definition():
+    # without ties Spearman's rho is 1 - 6 sum d^2 / (n (n^2 - 1)); with ties the correlation of mean ranks
+    first, second = [3.0, 9.0, 1.0, 7.0, 5.0, 2.0], [2.0, 8.0, 3.0, 9.0, 4.0, 1.0]
+    ranks = [sorted(values).index(value) for values in (first, second) for value in values]
+    squares = sum((a - b) ** 2 for a, b in zip(ranks[:6], ranks[6:], strict=True))
+    assert rank_correlation(first, second) == pytest.approx(1 - 6 * squares / (6 * 35))
+    tied = rank_correlation([1.0, 1.0, 2.0, 3.0, 3.0], [5.0, 6.0, 7.0, 7.0, 9.0])
+    assert tied == pytest.approx(pandas.Series([1.5, 1.5, 3, 4.5, 4.5]).corr(pandas.Series([1, 2, 3.5, 3.5, 5])))
+    assert rank_correlation([1.0] * 5, first[:5]) is None and rank_correlation(first[:4], second[:4]) is None
+
+
+def test_the_page_counts_what_is_there(made):
+    folder, _, page = made
+    points = [
+        row["status"] for path in (folder / "results").glob("vocabularies/*/curve.tsv") for row in read_tsv(path)
+    ]
+    words = " ".join(" ".join(page.text).split())
+    assert f"{points.count('ok')} vocabularies trained" in words
+    assert f"{len(points) - points.count('ok')} sizes out of reach" in words
+    kept = sum(json.loads(path.read_text())["kept"] for path in (folder / "results").glob("corpora/*/stats.json"))
+    assert f"{kept:,} lines of text kept" in words

@@ -1,0 +1,84 @@
+"""The overlap that the page holds, against sets of the pieces themselves; and pages where it is missing."""
+
+import json
+import random
+
+import pytest
+
+from tests.report.made_run import CODES, make_run, write_choice
+from tests.report.pages import Page, write
+from tests.report.test_page import HOSTILE
+from vocap.languages import default_table
+from vocap.report.explorer import make_explorer
+from vocap.report.loading import load_results
+from vocap.report.overlap import find_overlap
+from vocap.tsv import read_tsv, write_tsv
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("overlap")
+    inputs = make_run(folder / "results")
+    write_choice(folder / "results", "present", inputs, total=900)
+    return folder / "results", inputs
+
+
+def held(index, rank):
+    return set(index.strings(index.piece[(index.start <= rank) & (rank < index.stop)]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_unions_are_those_of_sets(tmp_path, seed):
+    """All pieces are counted, whatever the classes: at any ranks the union is as large as that of the sets."""
+    rng = random.Random(seed)
+    inputs = make_run(tmp_path, seed).languages
+    indexes = [entry.index for entry in inputs]
+    overlap = find_overlap(indexes, [entry.characters for entry in inputs])
+    assert overlap.times[: len(overlap.characters)].tolist() == [1] * len(overlap.characters)
+    assert len(overlap.times) < sum(len(index.hashes) for index in indexes)
+    for _ in range(20):
+        ranks = [rng.randrange(len(index.sizes)) for index in indexes]
+        union = set().union(*(held(index, rank) for index, rank in zip(indexes, ranks, strict=True)))
+        assert overlap.union(ranks) == len(union)
+
+
+def test_a_thinned_overlap_says_its_error(run):
+    folder, inputs = run
+    results = load_results(folder, None, "", {})
+    whole = make_explorer(results)
+    assert (whole.thinned, whole.error) == (1, 0.0)
+    thinned = make_explorer(results, budget=len(whole.data["packed"]) * 3 // 4)
+    assert thinned.thinned > 1 and len(thinned.data["packed"]) < len(whole.data["packed"])
+    indexes = [entry.index for entry in inputs.languages]
+    estimate = find_overlap(indexes, [entry.characters for entry in inputs.languages], thinned.thinned)
+    errors = []
+    for step in range(9):
+        ranks = [(len(index.sizes) - 1) * step // 8 for index in indexes]
+        union = set().union(*(held(index, rank) for index, rank in zip(indexes, ranks, strict=True)))
+        errors.append(abs(estimate.union(ranks) - len(union)) / len(union))
+    assert thinned.error == pytest.approx(max(errors)) and 0 < thinned.error < 0.3
+
+
+def test_a_hostile_name_stays_text_in_the_data(run, tmp_path):
+    rows = [dict(row) for row in read_tsv(default_table())]
+    for row in rows:
+        if row["language"] == "de":
+            row["name"] = HOSTILE
+    table = tmp_path / "languages.tsv"
+    write_tsv(table, list(rows[0]), [list(row.values()) for row in rows])
+    page = Page(write(run[0], tmp_path / "out", "--languages-table", table))
+    assert page.open == [] and not any(tag == "img" for tag, _ in page.elements)
+    data = next(json.loads(body) for attributes, body in page.scripts if attributes.get("class") == "data")
+    assert [one["name"] for one in data["languages"] if one["code"] == "de"] == [HOSTILE]
+    assert [one["code"] for one in data["languages"]] == CODES
+
+
+def test_without_indexes_the_page_says_so(tmp_path):
+    inputs = make_run(tmp_path / "results")
+    write_choice(tmp_path / "results", "present", inputs, total=900)
+    (tmp_path / "results/vocabularies/hi/pieces.npz").unlink()
+    words = " ".join(" ".join(Page(write(tmp_path / "results", tmp_path / "out")).text).split())
+    assert "No explorer here. There is no hi/pieces.npz" in words and "No frontier: There is no hi" in words
+    write_tsv(tmp_path / "results/vocabularies/en/curve.tsv", ("size", "alp", "status"), [(40, -9.0, "ok")])
+    words = " ".join(" ".join(Page(write(tmp_path / "results", tmp_path / "out")).text).split())
+    assert "en/pieces.npz has other sizes than the curve beside it" in words
