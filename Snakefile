@@ -19,6 +19,7 @@ include: "rules/allocation.smk"
 include: "rules/tokenizers.smk"
 include: "rules/pretraining.smk"
 include: "rules/finetuning.smk"
+include: "rules/correlation.smk"
 include: "rules/report.smk"
 
 
@@ -32,4 +33,5 @@ rule all:
         rules.tokenizers.input,
         rules.pretraining.input,
         rules.finetuning.input,
+        rules.correlation.input,
         "results/report/index.html",

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Corpora, Mix, Source, Starter
+from vocap.correlation.settings import Correlation
 from vocap.finetuning.settings import PAPER, Finetuning, Recipe, Recipes, Tuned
 from vocap.pretraining.loss_settings import Full, Knn, Nce, Neg, Sampled, Target, Uniform
 from vocap.pretraining.settings import Model, Pretraining
@@ -68,6 +69,7 @@ SECTIONS = (
         "A training that is not named has the paper's:\n\n" + paper_recipes(),
         Recipe,
     ),
+    ("`correlation`", "The study of section 2.1: a model for each of a language's vocabularies.", Correlation),
     ("`report`", "The page.", Report),
 )
 
@@ -77,6 +79,7 @@ OWN_TABLES = {
     (Corpora, "starter"),
     (Pretraining, "models"),
     (Model, "shape"),
+    (Correlation, "model"),
     (Finetuning, "models"),
     (Finetuning, "recipes"),
 }

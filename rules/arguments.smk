@@ -158,9 +158,12 @@ def model_blocks(wildcards):
 
 def pretrain_settings(wildcards):
     """An entry's settings as JSON, without what does not change the result."""
-    entry = MODELS[wildcards.name]
-    settings = entry.model_dump(mode="json", exclude={"tokenizer", "checkpoint_every"}, exclude_defaults=True)
-    loss = {"kind": entry.loss.kind, **entry.loss.model_dump(mode="json", exclude_defaults=True)}
+    return recipe_json(MODELS[wildcards.name])
+
+
+def recipe_json(recipe):
+    settings = recipe.model_dump(mode="json", exclude={"tokenizer", "checkpoint_every"}, exclude_defaults=True)
+    loss = {"kind": recipe.loss.kind, **recipe.loss.model_dump(mode="json", exclude_defaults=True)}
     return json.dumps({**settings, "loss": loss})
 
 
@@ -275,3 +278,41 @@ def settings_shown(wildcards):
         name: entry for name, entry in shown["corpora"]["sources"].items() if name in used
     }
     return json.dumps(shown, ensure_ascii=False)
+
+
+def studied_mem_mb(wildcards, attempt):
+    """As of pre-training and of fine-tuning: a model with one language's vocabulary."""
+    parameters = count_parameters(SETTINGS.correlation.model.shape, int(wildcards.size) + 2)
+    return int(min(attempt, HIGHEST_ATTEMPT) * (SNAKEMAKE_MB + 2000 + 24 * parameters / 1e6))
+
+
+def studied_encoding(wildcards):
+    return options(settings_json=json.dumps(recipe_of(wildcards.training).of_inputs()))
+
+
+def studied_inputs(wildcards):
+    """The inputs of a run of the study, as long as its model reads."""
+    length = input_length(recipe_of(wildcards.training), SETTINGS.correlation.model.shape.positions)
+    return f"results/correlation/{wildcards.lang}/{wildcards.size}/inputs/{wildcards.training}-{length}"
+
+
+def studied_runs(wildcards):
+    """What every run on one task leaves: rates and epochs of its recipe, seeds of the study."""
+    folder = f"results/correlation/{wildcards.lang}/{wildcards.size}/{wildcards.task}/runs"
+    runs = settings_of(recipe_of(wildcards.task), SETTINGS.correlation.seeds)
+    return [f"{folder}/{run.name}/run.json" for run in runs]
+
+
+def studied_arguments(wildcards):
+    """One language's files: all the development files there are choose."""
+    return options(settings_json=json.dumps(recipe_of(wildcards.training).of_a_run()), selection="paper")
+
+
+def studied_scores(study):
+    """What is scored of the study: every size of a language and each of its tasks."""
+    return [
+        f"results/correlation/{lang}/{size}/{task}/selection.json"
+        for lang, tasks in study.tasks.items()
+        for size in SETTINGS.correlation.sizes
+        for task in tasks
+    ]

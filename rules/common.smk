@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import vocap.allocation
 import vocap.corpora
+import vocap.correlation
 import vocap.finetuning
 import vocap.pretraining
 import vocap.report
@@ -17,6 +18,7 @@ import vocap.vocabularies
 from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.sources import resolve_all
+from vocap.correlation.planning import plan_study
 from vocap.errors import VocapError
 from vocap.finetuning.datasets import keys_of
 from vocap.finetuning.grid import input_length, longest_of, make_grid, run_folder, settings_of
@@ -51,6 +53,7 @@ REVISION = {
         vocap.tokenizers,
         vocap.pretraining,
         vocap.finetuning,
+        vocap.correlation,
         vocap.report,
     )
 }

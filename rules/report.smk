@@ -9,6 +9,7 @@ rule report:
         rules.tokenizers.input,
         rules.pretraining.input,
         rules.finetuning.input,
+        rules.correlation.input,
         table=SETTINGS.corpora.table,
     output:
         page="results/report/index.html",

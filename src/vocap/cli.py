@@ -48,6 +48,9 @@ VERBS = {
     "score": "vocap.finetuning.scoring_commands:score",
     "average": "vocap.finetuning.scoring_commands:average",
     "compare": "vocap.finetuning.scoring_commands:compare",
+    # correlation
+    "own-files": "vocap.correlation.commands:own_files",
+    "correlate": "vocap.correlation.commands:correlate",
     # report
     "report": "vocap.report.commands:report",
     # all stages

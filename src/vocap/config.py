@@ -14,9 +14,11 @@ from vocap.allocation import SPECIALS
 from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Corpora
 from vocap.corpora.sources import Resolved, resolve_all
+from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
+from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, read_languages, select
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
@@ -44,6 +46,7 @@ class Settings(BaseModel):
     tokenizers: dict[str, Tokenizer] = {}
     pretraining: Pretraining = Pretraining()
     finetuning: Finetuning = Finetuning()
+    correlation: Correlation = Correlation()
     report: Report = Report()
 
     def selected(self) -> list[Language]:
@@ -222,6 +225,7 @@ def _loose_ends(settings: Settings) -> list[str]:
                 mistakes.append(f"tokenizers.{name}.size: {entry.size} is not among vocabularies.sizes")
     mistakes += _models(settings, table)
     mistakes += _tuned(settings)
+    mistakes += _studied(settings, chosen)
     return list(dict.fromkeys(mistakes))
 
 
@@ -263,6 +267,27 @@ def _tuned(settings: Settings) -> Iterator[str]:
             yield f"{key}.model: no model of pretraining is named {origin!r}; name one, or give a path"
         elif entry.step is not None and entry.step not in known[origin].export_steps:
             yield f"{key}.step: {entry.step} is not among export_steps of pretraining.models.{origin}"
+
+
+def _studied(settings: Settings, chosen: list[str]) -> Iterator[str]:
+    """What the correlation section says of other sections."""
+    own = settings.correlation
+    for code in own.languages:
+        if code not in chosen:
+            yield f"correlation.languages: {code!r} is not among the languages of this run"
+        yield from (
+            f"correlation.tasks: {task} has no language {code!r}; take one of them out"
+            for task in own.tasks
+            if code not in TASKS[task].languages
+        )
+    if own.languages:
+        yield from (
+            f"correlation.sizes: {size} is not among vocabularies.sizes"
+            for size in own.sizes
+            if size not in settings.vocabularies.sizes
+        )
+        if own.model.shape.positions < settings.pretraining.block:
+            yield f"correlation.model.shape.positions: below pretraining.block, {settings.pretraining.block}"
 
 
 def _words(settings: Settings, name: str) -> float:

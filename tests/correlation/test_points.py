@@ -14,7 +14,7 @@ values = st.floats(-500, 100).map(lambda value: round(value, 3))
 @given(st.lists(st.tuples(st.sampled_from(["hi", "fa"]), values, values), min_size=1, max_size=30))
 def test_the_correlations_are_those_of_pandas(rows):
     points = [
-        Measured(language, 1000 * (place + 1), alp, "panx", f1, 1, 10)
+        Measured(language, 1000 * (place + 1), alp, "panx", "test", f1, 1, 10)
         for place, (language, alp, f1) in enumerate(rows)
     ]
     frame = pandas.DataFrame(points)
@@ -30,8 +30,8 @@ def test_the_correlations_are_those_of_pandas(rows):
 
 def test_points_come_back(tmp_path):
     points = [
-        Measured("hi", 1000, -123.456789012345, "udpos", 71.25, 2, 500),
-        Measured("hi", 2000, -99.5, "panx", 0.0, 1, 500),
+        Measured("hi", 1000, -123.456789012345, "udpos", "test", 71.25, 2, 500),
+        Measured("hi", 2000, -99.5, "panx", "dev", 0.0, 1, 500),
     ]
     write_points(tmp_path / "points.tsv", points)
     assert read_points(tmp_path / "points.tsv") == points
@@ -39,6 +39,6 @@ def test_points_come_back(tmp_path):
 
 def test_a_cell_that_is_no_number_is_named(tmp_path):
     path = tmp_path / "points.tsv"
-    path.write_text("\t".join(COLUMNS) + "\nhi\t1000\t-1.5\tudpos\tmany\t1\t5\n", encoding="utf-8")
+    path.write_text("\t".join(COLUMNS) + "\nhi\t1000\t-1.5\tudpos\ttest\tmany\t1\t5\n", encoding="utf-8")
     with pytest.raises(VocapError, match=r"points\.tsv, line 2: .*many"):
         read_points(path)

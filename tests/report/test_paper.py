@@ -200,7 +200,7 @@ def test_states_of_one_model_make_the_figure_of_costs(tmp_path):
 def test_the_study_stands_beside_the_papers_correlations(tmp_path):
     results = make_results(tmp_path / "results")
     points = [
-        Measured("hi", 1000 * size, -100 + size**0.5, task, 50 + 3 * size - size**1.7 / 9, 2, 700)
+        Measured("hi", 1000 * size, -100 + size**0.5, task, "test", 50 + 3 * size - size**1.7 / 9, 2, 700)
         for size in range(1, 9)
         for task in ("udpos", "panx")
     ]

@@ -31,7 +31,9 @@ def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
     for path in (ROOT / "rules").glob("*.smk"):
         for rule in re.split(r"\n(?: {4})?(?=rule )", path.read_text("utf-8"))[1:]:
             if "shell:" in rule:
-                assert re.search(r"mem_mb=(memory\(|(pretrain|finetune)_mem_mb)", rule), rule.splitlines()[0]
+                assert re.search(r"mem_mb=(memory\(|(pretrain|finetune|studied)_mem_mb)", rule), rule.splitlines()[
+                    0
+                ]
                 assert re.search(r"runtime=minutes\(", rule), rule.splitlines()[0]
             assert "retries:" not in rule  # the Snakemake inside a job would retry too, in the same allocation
 
@@ -39,5 +41,5 @@ def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
 def test_the_profile_names_rules_that_are_there():
     names = set()
     for path in (ROOT / "rules").glob("*.smk"):
-        names |= set(re.findall(r"^ *rule (\w+):", path.read_text("utf-8"), re.MULTILINE))
+        names |= set(re.findall(r"^ *(?:use rule \w+ as|rule) (\w+)\b", path.read_text("utf-8"), re.MULTILINE))
     assert set(PROFILE["set-resources"]) <= names | {"pretrain"}

@@ -19,7 +19,8 @@ class Measured:
     size: int  # of the vocabulary, as its curve counts it
     alp: float  # of its training text, nats per line (Equation 1)
     task: str
-    f1: float  # on the test file, percent, mean over seeds
+    split: str  # test, or dev where the test file keeps its labels back
+    f1: float  # percent, mean over seeds
     seeds: int
     steps: int  # of pre-training
 
@@ -75,7 +76,7 @@ def read_points(path: str | os.PathLike) -> list[Measured]:
     found = []
     for line, row in enumerate(read_tsv(path, COLUMNS), start=2):
         try:
-            numbers = int(row["size"]), float(row["alp"]), row["task"], float(row["f1"])
+            numbers = int(row["size"]), float(row["alp"]), row["task"], row["split"], float(row["f1"])
             found.append(Measured(row["language"], *numbers, int(row["seeds"]), int(row["steps"])))
         except ValueError as error:
             raise VocapError(f"{path}, line {line}: {error}; delete the file and run its stage again") from None

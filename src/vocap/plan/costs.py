@@ -110,9 +110,9 @@ def weigh(coefficients: Mapping[str, float], features: Mapping[str, float]) -> f
 
 def cost_of(job: Job, costs: Costs) -> Cost:
     """What one job takes; raises UsageError for a rule without coefficients."""
-    rule = costs.rules.get(job.rule)
+    rule = costs.rules.get(job.priced_as)
     if rule is None:
-        raise UsageError(f"the cost model has no rule {job.rule!r}; fit it again with: vocap plan --refit")
+        raise UsageError(f"the cost model has no rule {job.priced_as!r}; fit it again with: vocap plan --refit")
     cpu_s, gpu_s = weigh(rule.cpu_s, job.features), weigh(rule.gpu_s, job.features)
     return Cost(
         # a GPU and the process that drives it work at the same time

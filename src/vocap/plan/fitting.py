@@ -50,7 +50,7 @@ def _refit_rule(name: str, rule: Rule, runs: Sequence[Run]) -> Rule:
         (job, run.measured[job.name])
         for run in runs
         for job in run.jobs
-        if job.rule == name and job.name in run.measured
+        if job.priced_as == name and job.name in run.measured
     ]
     if not pairs:
         return rule

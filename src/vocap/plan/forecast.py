@@ -8,13 +8,23 @@ from vocap.config import Settings
 from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
 from vocap.plan.jobs import Job, list_jobs
 from vocap.plan.schedule import Schedule, simulate
+from vocap.plan.studying import correlation_jobs
 from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
 from vocap.plan.training import made_models, pretraining_jobs
 from vocap.plan.tuning import finetuning_jobs
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 FAR = 3.0  # times the largest job of the fit: beyond, say so
-STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning", "report")
+STAGES = (
+    "corpora",
+    "vocabularies",
+    "allocation",
+    "tokenizers",
+    "pretraining",
+    "finetuning",
+    "correlation",
+    "report",
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,7 @@ def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
     """The rules with jobs that lie far outside the runs of the fit: how many times its largest, by their own."""
     found: dict[str, float] = {}
     for job in forecast.jobs:
-        for name, most in costs.rules[job.rule].seen.items():
+        for name, most in costs.rules[job.priced_as].seen.items():
             times = job.features.get(name, 0.0) / most if most else 0.0
             if times > FAR:
                 found[job.rule] = max(found.get(job.rule, 0.0), times)
@@ -55,7 +65,8 @@ def make_forecast(settings: Settings, costs: Costs, results: Path | None = None,
     read = estimate_pretraining_texts(settings, texts)
     jobs = list_jobs(settings, texts, reach_of(texts, costs))
     trainings = pretraining_jobs(settings, texts, read, gpu)
-    jobs[-1:-1] = [*trainings, *finetuning_jobs(settings, made_models(settings), gpu)]  # before the report
+    tunings = finetuning_jobs(settings, made_models(settings), gpu)
+    jobs[-1:-1] = [*trainings, *tunings, *correlation_jobs(settings, texts, read, gpu)]  # before the report
     return Forecast(jobs, {job.name: cost_of(job, costs) for job in jobs}, texts)
 
 

@@ -27,7 +27,7 @@ class Job:
 
     `features` multiply the coefficients of `costs.yaml`, which says what each is; `after`: names of the jobs whose
     outputs it reads; `outputs`: what it makes, under `results`; `priority`: as in the rule, higher first; `local`:
-    it runs where Snakemake does, on a cluster too.
+    it runs where Snakemake does, on a cluster too; `like`: the rule whose coefficients it has, if not its own.
     """
 
     rule: str
@@ -38,6 +38,11 @@ class Job:
     threads: int = 1
     priority: int = 0
     local: bool = False
+    like: str = ""
+
+    @property
+    def priced_as(self) -> str:
+        return self.like or self.rule
 
     @property
     def stage(self) -> str:

@@ -9,7 +9,7 @@ from vocap.plan.texts import MB, Text
 from vocap.pretraining.loss_settings import Full, Knn, Target
 from vocap.pretraining.masking import SHARE
 from vocap.pretraining.memory import count_parameters, estimate_memory
-from vocap.pretraining.settings import Model
+from vocap.pretraining.settings import Model, Recipe
 from vocap.pretraining.shapes import Shape
 from vocap.tokenizers.settings import File
 
@@ -98,32 +98,36 @@ def rows(settings: Settings, tokenizer: str) -> int:
 
 
 def _model_job(settings: Settings, name: str, model: Model, languages: list[str], gpu: bool) -> Job:
-    vocabulary, block = rows(settings, model.tokenizer), settings.pretraining.block
-    work = operations(model, vocabulary, block, len(languages))
-    prefix = "gpu_" if gpu else ""
-    parameters = count_parameters(model.shape, vocabulary)
-    masked = round(SHARE * model.micro_batch * block)
-    shape = model.shape.model_copy(update={"positions": block})
-    held = estimate_memory(shape, vocabulary, model.loss, sequences=model.micro_batch, masked=masked, half=gpu)
     blocks = tuple(f"pretraining/tokenize-{model.tokenizer}-{lang}" for lang in languages)
     return Job(
         "pretrain",
         f"pretraining/{name}",
-        {
-            **{f"{prefix}{part}": value for part, value in work.items()},
-            "gpu": float(gpu),
-            # On a GPU the host holds the weights once more, for checkpoints.
-            "held_mb": (held["weights"] if gpu else sum(held.values())) / MB,
-            "exported_mparameters": parameters * (1 + len(model.export_steps)) / 1e6,
-            "mparameters": parameters / 1e6,
-        },
+        training_features(model, rows(settings, model.tokenizer), settings.pretraining.block, len(languages), gpu),
         (*made_jobs(settings, model.tokenizer), *blocks, "corpora/weigh"),
         (f"pretraining/{name}",),
         threads=1 if gpu else settings.pretraining.threads,
     )
 
 
-def operations(model: Model, vocabulary: int, block: int, languages: int) -> dict[str, float]:
+def training_features(model: Recipe, vocabulary: int, block: int, languages: int, gpu: bool) -> dict[str, float]:
+    """What decides the cost of one pre-training."""
+    work = operations(model, vocabulary, block, languages)
+    prefix = "gpu_" if gpu else ""
+    parameters = count_parameters(model.shape, vocabulary)
+    masked = round(SHARE * model.micro_batch * block)
+    shape = model.shape.model_copy(update={"positions": block})
+    held = estimate_memory(shape, vocabulary, model.loss, sequences=model.micro_batch, masked=masked, half=gpu)
+    return {
+        **{f"{prefix}{part}": value for part, value in work.items()},
+        "gpu": float(gpu),
+        # On a GPU the host holds the weights once more, for checkpoints.
+        "held_mb": (held["weights"] if gpu else sum(held.values())) / MB,
+        "exported_mparameters": parameters * (1 + len(model.export_steps)) / 1e6,
+        "mparameters": parameters / 1e6,
+    }
+
+
+def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> dict[str, float]:
     """Work of a whole training: 10^15 floating-point operations by part, 10^9 parameters updated, 10^3 passes.
 
     Forward and backward take 6 for each weight and token, and 12 x layers x length x width for attention
@@ -160,7 +164,7 @@ def encoder_operations(shape: Shape, block: int) -> float:
     return 6 * shape.layers * layer + 12 * shape.layers * block * shape.hidden
 
 
-def candidates(model: Model, vocabulary: int, block: int) -> float:
+def candidates(model: Recipe, vocabulary: int, block: int) -> float:
     """Words that take part in the loss of a micro-batch.
 
     |V'| of k-NN: about 2 D k^0.75 for D distinct targets, as the paper's table over k reads (10K at k = 5, 88K at

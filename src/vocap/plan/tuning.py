@@ -118,7 +118,7 @@ def _ceiling_jobs(grid: Grid, models: list[_Tuned]) -> Iterator[Job]:
 
 
 def _encode_job(grid: Grid, model: _Tuned, training: str, inputs: str) -> Job:
-    read_mb = sum(_unpacked(path) for path in grid.files[training]) / MB
+    read_mb = sum(unpacked(path) for path in grid.files[training]) / MB
     windowed = WINDOWED if TASKS[TRAININGS[training][0]].kind == "spans" else 1.0
     return Job(
         "encode",
@@ -170,8 +170,9 @@ def _tokens(grid: Grid, settings: Settings, found: DataSet) -> float:
 def _size_mb(grid: Grid, settings: Settings, found: DataSet) -> float:
     """Megabytes of a file, unpacked; 0 where there is none."""
     path = locate(grid.xtreme, found.task, found.split, found.language, parse(settings.finetuning.stand_ins))
-    return _unpacked(path) / MB if path else 0.0
+    return unpacked(path) / MB if path else 0.0
 
 
-def _unpacked(path: Path) -> float:
+def unpacked(path: Path) -> float:
+    """Bytes of a file, unpacked as far as its name says."""
     return path.stat().st_size * (UNPACKED if path.suffix == ".xz" else 1.0)

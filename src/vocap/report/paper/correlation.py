@@ -95,6 +95,12 @@ def scatter(results: Results, points: Sequence[Measured]) -> alt.Chart:
     )
 
 
+def _remark(points: Sequence[Measured]) -> str:
+    if any(point.split != "test" for point in points):
+        return "development file: the test labels are kept back"
+    return "" if points else "not run"
+
+
 def _table(results: Results, found: list[Correlation]) -> Table:
     mine = {(one.language, one.task): one for one in found}
     paper = {(row["language"], row["task"]): row for row in printed("correlation")}
@@ -115,7 +121,7 @@ def _table(results: Results, found: list[Correlation]) -> Table:
                 one.sizes if one else None,
                 min((point.seeds for point in points), default=None),
                 max((point.steps for point in points), default=None),
-                "" if one else "not run",
+                _remark(points),
             )
         )
     columns = [

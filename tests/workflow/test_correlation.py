@@ -1,0 +1,96 @@
+"""The correlation study: its jobs, what runs again, and a whole run on made text."""
+
+import json
+
+import pytest
+
+from vocap.correlation.points import correlations, read_points
+from vocap.tsv import read_tsv
+from vocap.vocabularies.curve import read_points as read_curve
+
+STUDY = {
+    "languages": ["ru"],
+    "sizes": [50, 150, 300],
+    "tasks": ["panx"],
+    "model": {
+        "loss": "full",
+        "shape": {"layers": 1, "hidden": 32, "heads": 2, "intermediate": 64, "positions": 64},
+        **{"steps": 5, "batch": 8, "micro_batch": 8, "warmup": 2, "log_every": 5},
+    },
+}
+RECIPE = {"learning_rates": [1e-3], "epochs": [1], "batch": 16, "max_length": 64}
+TUNING = {"xtreme": "config/smoke-xtreme", "recipes": {"panx": RECIPE}}
+JOBS = ("studied_tokenizer", "studied_text", "studied_model", "studied_inputs", "studied_run", "studied_score")
+
+
+@pytest.fixture
+def study(workflow):
+    workflow.write_config(correlation=STUDY, finetuning=TUNING)
+    return workflow
+
+
+def counts(workflow, **changes):
+    workflow.write_config(correlation=STUDY | changes, finetuning=TUNING)
+    return workflow.planned("correlation")
+
+
+def test_jobs_are_those_of_the_grid(study):
+    planned = counts(study)
+    assert [planned[name] for name in JOBS] == [3] * 6
+    assert planned["own_files"] == planned["correlate"] == 1
+    planned = counts(study, seeds=[1, 2], sizes=[50, 150])
+    assert planned["studied_run"] == 4 and planned["studied_model"] == planned["studied_score"] == 2
+
+
+def test_what_lacks_is_named_and_the_rest_runs(study):
+    (study.folder / "config/smoke-xtreme/panx/train-ru.tsv").unlink()
+    run = study.snakemake("-n")
+    assert run.returncode == 0, run.stdout
+    assert "left out: correlation study: panx in ru: no config/smoke-xtreme/panx/train-ru.tsv" in run.stdout
+    assert "studied_model" not in run.stdout and "report" in run.stdout
+    study.write_config(correlation=STUDY)  # without an XTREME folder
+    run = study.snakemake("-n")
+    assert run.returncode == 0 and "left out: the correlation study: no finetuning.xtreme" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"languages": ["fa"]}, "correlation.languages: 'fa' is not among the languages of this run"),
+        ({"sizes": [50, 151]}, "correlation.sizes: 151 is not among vocabularies.sizes"),
+        ({"languages": ["ru", "ru"]}, "correlation: languages: one stands twice"),
+        ({"tasks": ["xnli"]}, "correlation.tasks"),
+        ({"model": {"shape": {"positions": 32}, "loss": "full"}}, "correlation.model.shape.positions: below"),
+    ],
+)
+def test_mistakes_are_named(study, change, said):
+    study.write_config(correlation=STUDY | change, finetuning=TUNING)
+    run = study.snakemake("-n")
+    assert run.returncode == 2 and said in run.stdout, run.stdout
+
+
+def test_a_run_gives_the_points_of_its_scores(study):
+    run = study.snakemake("correlation")
+    assert run.returncode == 0, run.stdout
+    folder = study.folder / "results/correlation"
+    points = read_points(folder / "points.tsv")
+    curve = {point.size: point.alp for point in read_curve(study.folder / "results/vocabularies/ru/curve.tsv")}
+    assert [(point.size, point.alp) for point in points] == sorted(curve.items())
+    for point in points:
+        assert (point.language, point.task, point.split, point.seeds, point.steps) == ("ru", "panx", "test", 1, 5)
+        scored = folder / f"ru/{point.size}/panx"
+        (value,) = [
+            row["value"]
+            for row in read_tsv(scored / "scores.tsv")
+            if (row["language"], row["split"], row["metric"]) == ("ru", "test", "f1")
+        ]
+        assert point.f1 == float(value)
+        described = json.loads((folder / f"ru/{point.size}/pretrained/description.json").read_text())
+        assert (described["vocabulary"], described["languages"]) == (point.size + 2, ["ru"])
+    (row,) = read_tsv(folder / "correlations.tsv")
+    (expected,) = correlations(points)
+    assert row["rho_alp"] == ("" if expected.rho_alp is None else repr(expected.rho_alp))
+    assert study.planned("correlation") == {}
+    assert {name for name, count in counts(study, seeds=[1, 2]).items() if count} == {
+        *("studied_run", "studied_score", "correlate", "correlation")
+    }
