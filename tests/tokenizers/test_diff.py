@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from vocap.errors import UsageError
 from vocap.tokenizers.diff import changes
-from vocap.tokenizers.diff.changes import compare_text
+from vocap.tokenizers.diff.changes import Pair, compare_text
 from vocap.tokenizers.diff.commands import diff
 from vocap.tokenizers.diff.splits import Splitter, changed_parts
 from vocap.tokenizers.export import export
@@ -171,11 +171,11 @@ def test_changed_parts_lie_between_common_borders(data):
 
 
 def test_memory_is_bounded_by_comparing_in_parts(folder, monkeypatch):
-    pair = [Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"]
+    pair = Pair(*(Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"))
     lines = made_lines("en", 300, seed=8)
-    whole = compare_text(*pair, [lines])
+    whole = compare_text(pair, [lines])
     monkeypatch.setattr(changes, "DISTINCT", 20)
-    parts = compare_text(*pair, [lines[:100], lines[100:200], lines[200:]])
+    parts = compare_text(pair, [lines[:100], lines[100:200], lines[200:]])
     assert parts.changed == whole.changed
     assert (parts.words, parts.words_changed, parts.characters_changed) == (
         whole.words,

@@ -127,14 +127,25 @@ class Change:
         )
 
 
-def compare_text(a: Splitter, b: Splitter, blocks: Iterable[list[str]]) -> Change:
+class Pair:
+    """Two tokenizers; `to_b`: the id in B of each id of A, by its piece (-1: B lacks it; unknown stays unknown)."""
+
+    def __init__(self, a: Splitter, b: Splitter):
+        self.a, self.b = a, b
+        ids = {piece: number for number, piece in enumerate(b.pieces) if piece is not None}
+        self.to_b = [-1 if piece is None else ids.get(piece, -1) for piece in a.pieces]
+        if a.encoder.unk_id is not None and b.encoder.unk_id is not None:
+            self.to_b[a.encoder.unk_id] = b.encoder.unk_id
+
+
+def compare_text(pair: Pair, blocks: Iterable[list[str]]) -> Change:
     """Encode every line with both tokenizers; memory is bounded by `DISTINCT` words and `KEPT` changed ones.
 
     A text of more distinct words is compared in parts: then `distinct_changed` counts a word once in each part,
     and words that are rare in every part may be missing in `changed`.
     """
+    a, b, to_b = pair.a, pair.b, pair.to_b
     change = Change(_side(a), _side(b))
-    to_b = _translation(a, b)
     words: Counter[str] = Counter()
     changed: Changed = {}
     best: dict[str, tuple[float, str]] = {}
@@ -164,15 +175,6 @@ def compare_text(a: Splitter, b: Splitter, blocks: Iterable[list[str]]) -> Chang
 
 def _side(splitter: Splitter) -> Side:
     return Side(np.zeros(splitter.encoder.size, np.int64), splitter.encoder.unk_id)
-
-
-def _translation(a: Splitter, b: Splitter) -> list[int]:
-    """The id in B of each id of A, by its piece; -1 where B lacks it. Unknown stays unknown."""
-    ids = {piece: number for number, piece in enumerate(b.pieces) if piece is not None}
-    to_b = [-1 if piece is None else ids.get(piece, -1) for piece in a.pieces]
-    if a.encoder.unk_id is not None and b.encoder.unk_id is not None:
-        to_b[a.encoder.unk_id] = b.encoder.unk_id
-    return to_b
 
 
 def _consider(best: dict[str, tuple[float, str]], line: str, tokens_a: int, tokens_b: int) -> None:

@@ -56,7 +56,7 @@ def diff(context, a, b, texts, corpora, languages, part, as_json, out, words, ex
 
 
 def _compare(a, b, texts, corpora, languages, part, limits, out, words, examples) -> tuple[dict, str]:
-    from vocap.tokenizers.diff.changes import compare_text
+    from vocap.tokenizers.diff.changes import Pair, compare_text
     from vocap.tokenizers.diff.splits import Splitter
     from vocap.tokenizers.diff.vocabularies import compare_ids
     from vocap.tokenizers.diff.writing import as_text, describe, write_tables
@@ -65,8 +65,9 @@ def _compare(a, b, texts, corpora, languages, part, limits, out, words, examples
 
     files = find_texts(texts, corpora, parse_languages(languages), [part])
     one, other = Splitter(load_encoder(a)), Splitter(load_encoder(b))
+    pair = Pair(one, other)
     found = {
-        code: compare_text(one, other, (block for path in parts.values() for block in read_sentences(path)))
+        code: compare_text(pair, (block for path in parts.values() for block in read_sentences(path)))
         for code, parts in files.items()
     }
     if not any(change.lines for change in found.values()):
