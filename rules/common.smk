@@ -27,6 +27,7 @@ from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
+from vocap.tokenizers.diff.pairs import compared_pairs
 
 
 def stop(message):

@@ -1,6 +1,7 @@
 """The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
 
 ALL_TOKENIZERS = tokenizers_of("vocap", "joint", "mono", "file")
+COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
 # Line-aligned text, if the user has some: then one table more for each tokenizer.
 PARALLEL_TEXT = SETTINGS.corpora.parallel
@@ -18,6 +19,7 @@ rule tokenizers:
             name=tokenizers_of("vocap", "joint", "mono"),
         ),
         expand("results/tokenizers/{name}/evaluation.tsv", name=ALL_TOKENIZERS),
+        [f"results/tokenizers/diff/{a}-{b}" for a, b in COMPARED],
 
 
 rule fit:
@@ -257,3 +259,32 @@ rule evaluate:
         "vocap evaluate --tokenizer {input.tokenizer:q} --corpora results/corpora --languages {params.languages}"
         " --languages-table {params.table:q} {params.parallel}"
         " -o {output.evaluation:q} --unknown {output.unknown:q} 2> {log:q}"
+
+
+rule diff:
+    input:
+        a="results/tokenizers/{a}/sentencepiece.model",
+        b="results/tokenizers/{b}/sentencepiece.model",
+        heldout=expand("results/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+    output:
+        directory("results/tokenizers/diff/{a}-{b}"),
+    log:
+        "logs/tokenizers/diff/{a}-{b}.log",
+    benchmark:
+        "logs/benchmarks/tokenizers/diff/{a}-{b}.tsv"
+    wildcard_constraints:
+        a=one_of(a for a, _ in COMPARED),
+        b=one_of(b for _, b in COMPARED),
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=memory(1600),
+        runtime=minutes(60),
+    params:
+        languages=",".join(LANGUAGES),
+        revision=REVISION["tokenizers"],
+    message:
+        "Comparing {wildcards.a} with {wildcards.b} on every language's held-out text"
+    shell:
+        "vocap diff {input.a:q} {input.b:q} --corpora results/corpora --languages {params.languages}"
+        " -o {output:q} > {log:q} 2>&1"

@@ -16,6 +16,7 @@ from vocap.corpora.sources import Resolved, resolve_all
 from vocap.corpora.weights import sampling_probabilities
 from vocap.plan.texts import MB, Text
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
+from vocap.tokenizers.diff.pairs import compared_pairs
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 
 PARITY_LINES = 10_000  # of a language, as in rules/tokenizers.smk
@@ -233,6 +234,24 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
             {"total_k": total_k, "heldout_mb": sum(text.heldout_mb for text in texts.values())},
             (*made, *samples),
             tuple(f"{folder}/{table}.tsv" for table in ("evaluation", "unknown", "parallel")),
+        )
+    yield from _diffs(settings, texts)
+
+
+def _diffs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
+    """JOINT with VOCAP of the same T, on all held-out lines."""
+    samples = tuple(f"corpora/sample-{lang}" for lang in texts)
+    rule = "pick_joint" if settings.vocabularies.engine == "ladder" else "joint"
+    for a, b in compared_pairs(settings.tokenizers, settings.allocation):
+        yield Job(
+            "diff",
+            f"tokenizers/diff/{a}-{b}",
+            {
+                "total_k": _total(settings, settings.tokenizers[a]) / 1000,
+                "heldout_mb": sum(text.heldout_mb for text in texts.values()),
+            },
+            (f"tokenizers/{a}/{rule}", f"tokenizers/{b}/fit", *samples),
+            (f"tokenizers/diff/{a}-{b}",),
         )
 
 

@@ -14,6 +14,7 @@ from vocap.correlation.points import Measured
 from vocap.correlation.points import read_points as read_measured
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
+from vocap.report.diffs import load_diffs
 from vocap.report.finetuned import load_finetuned
 from vocap.report.inputs import load_inputs
 from vocap.report.models import load_models, training_bytes
@@ -112,6 +113,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
             folder / "finetuning", lambda name: mine("fine-tuned models", name, tuned), _json
         ),
         correlation=[point for point in _correlation(folder) if point.language in languages],
+        diffs=load_diffs(folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages, _json),
         settings=settings,
         versions=_versions(),
         left={kind: sorted(names) for kind, names in left.items() if names},

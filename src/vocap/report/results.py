@@ -6,6 +6,7 @@ from typing import Any
 
 from vocap.allocation.inputs import Inputs
 from vocap.correlation.points import Measured
+from vocap.report.diffs import Diff
 from vocap.report.finetuned import Finetuned
 from vocap.report.models import Model
 from vocap.tokenizers.evaluation import RESOURCES
@@ -95,6 +96,7 @@ class Results:
     correlation: list[Measured]
     settings: dict[str, Any]
     versions: dict[str, str]
+    diffs: list[Diff] = field(default_factory=list)  # pairs of tokenizers that were compared
     seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
     left: dict[str, list[str]] = field(default_factory=dict)  # by kind, what other configurations left: not shown
     inputs: Inputs = field(default_factory=lambda: Inputs([]))  # what an allocation starts from

@@ -18,6 +18,7 @@ from vocap.report.sections import (
     paper,
     pretraining,
     provenance,
+    segmentation,
     tokenizers,
 )
 
@@ -29,6 +30,7 @@ ORDER = (
     frontier,
     explorer,
     tokenizers,
+    segmentation,
     gaps,
     corpora,
     pretraining,

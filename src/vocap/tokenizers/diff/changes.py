@@ -128,7 +128,7 @@ class Change:
 
 
 class Pair:
-    """Two tokenizers; `to_b`: the id in B of each id of A, by its piece (-1: B lacks it; unknown stays unknown)."""
+    """Two tokenizers; `to_b`: the id in B of each id of A, by its piece (-1: none; unknown stays unknown)."""
 
     def __init__(self, a: Splitter, b: Splitter):
         self.a, self.b = a, b

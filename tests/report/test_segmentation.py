@@ -1,0 +1,87 @@
+"""The report's part on what two tokenizers cut differently, from what `vocap diff` writes."""
+
+import pytest
+from click.testing import CliRunner
+
+from tests.report.made import make_results
+from tests.tokenizers.made import made_lines
+from vocap.errors import VocapError
+from vocap.report.loading import load_results
+from vocap.report.sections.segmentation import section
+from vocap.report.tables import Table
+from vocap.tokenizers.diff.commands import diff
+from vocap.tsv import read_tsv
+from vocap.vocabularies.training import train
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Made results, and a real comparison of two small models under the names of two of their tokenizers."""
+    folder = make_results(tmp_path / "results")
+    lines = made_lines("en", 300)
+    paths = []
+    for name, size in (("joint100k", 150), ("vocap100k", 190)):
+        paths.append(folder / "tokenizers" / name / "sentencepiece.model")
+        paths[-1].write_bytes(train(lines, size, threads=1))
+    texts = []
+    for language, seed in (("en", 3), ("de", 4), ("xx", 5)):
+        path = tmp_path / f"{language}.txt"
+        path.write_text("".join(f"{line}\n" for line in made_lines("en", 80, seed=seed)), "utf-8")
+        texts.append(f"--text={language}={path}")
+    out = folder / "tokenizers" / "diff" / "joint100k-vocap100k"
+    done = CliRunner().invoke(diff, [*map(str, paths), *texts, "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+def load(folder):
+    return load_results(folder, None, "title", {})
+
+
+def test_tables_hold_what_diff_wrote(results):
+    loaded = load(results)
+    tables = {block.name.split("-joint")[0]: block for block in section(loaded).blocks if isinstance(block, Table)}
+    folder = results / "tokenizers" / "diff" / "joint100k-vocap100k"
+    written = {row["language"]: row for row in read_tsv(folder / "languages.tsv")}
+    shown = {row[0]: row for row in tables["diff"].rows}
+    assert set(shown) == {"en", "de"}  # xx is no language of the run
+    for code, row in shown.items():
+        assert row[3] == int(written[code]["lines"])
+        assert row[6] == float(written[code]["tokens_per_sentence_b"])
+        assert row[7] == pytest.approx(float(written[code]["change_percent"]) / 100)
+    words = [row for row in read_tsv(folder / "words.tsv") if row["language"] != "xx"]
+    counts = sorted((int(row["count"]) for row in words), reverse=True)
+    assert [row[0] for row in tables["diff-words"].rows] == counts[:300]
+    pieces = {row["piece"]: row["status"] for row in read_tsv(folder / "pieces.tsv")}
+    names = {"joint100k": "only_a", "vocap100k": "only_b"}
+    assert tables["diff-pieces"].rows
+    assert all(pieces[piece] == names[name] for name, piece, _ in tables["diff-pieces"].rows)
+    gains = [row[3] - row[2] for row in tables["diff-sentences"].rows]
+    assert gains == sorted(gains) and 0 not in gains
+
+
+def test_a_comparison_of_tokenizers_that_are_not_shown_is_left_out(results):
+    names = ("vocap100k", "vocap200k", "joint200k", "xlmr")  # joint100k is of an earlier configuration
+    settings = {"tokenizers": {name: {"kind": "file"} for name in names}}
+    assert load_results(results, None, "title", settings).diffs == []
+    assert [diff.name for diff in load(results).diffs] == ["joint100k-vocap100k"]
+
+
+def test_without_a_comparison_the_section_says_so(tmp_path):
+    blocks = section(load(make_results(tmp_path / "results"))).blocks
+    assert len(blocks) == 1 and "vocap diff" in blocks[0].text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("summary.json", '{"a": "joint100k", "b": "vocap100k"}', "no list of languages"),
+        ("words.tsv", "language\tword\tcount\tsplit_a\nen\tx\tmany\tx\n", "line 2: a count is no number"),
+        ("examples.tsv", "language\tline\n", "no column split_a"),
+    ],
+)
+def test_a_damaged_file_is_named(results, name, content, message):
+    path = results / "tokenizers" / "diff" / "joint100k-vocap100k" / name
+    path.write_text(content, "utf-8")
+    with pytest.raises(VocapError, match=message):
+        load(results)
