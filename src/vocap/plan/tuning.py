@@ -102,14 +102,14 @@ def _check_name(training: str) -> str:
 
 def _check_jobs(grid: Grid) -> Iterator[Job]:
     for training, paths in grid.files.items():
-        read_mb = sum(_unpacked(path) for path in paths) / MB
+        read_mb = sum(unpacked(path) for path in paths) / MB
         made = (f"finetuning/checks/{training}.tsv",)
         yield Job("check_xtreme", _check_name(training), {"checked_mb": read_mb}, (), made)
 
 
 def _ceiling_jobs(grid: Grid, models: list[_Tuned]) -> Iterator[Job]:
     trainings = [training for training in grid.files if TASKS[TRAININGS[training][0]].kind == "spans"]
-    read_mb = sum(_unpacked(path) for training in trainings for path in grid.files[training]) / MB
+    read_mb = sum(unpacked(path) for training in trainings for path in grid.files[training]) / MB
     checks = tuple(_check_name(training) for training in trainings)
     for origin, model in {model.origin: model for model in models}.items() if trainings else ():
         made = (f"finetuning/ceilings/{origin}.tsv",)
