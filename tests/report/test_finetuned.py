@@ -8,7 +8,9 @@ import pytest
 from tests.report.made import make_corpora, make_finetuned
 from tests.report.pages import Page, one_row, write
 from vocap.errors import VocapError
+from vocap.finetuning.ceiling import COLUMNS
 from vocap.finetuning.metrics import MEASURES
+from vocap.tsv import write_tsv
 
 TASKS = {
     "panx": {"f1": 41.25},
@@ -120,3 +122,22 @@ def test_malformed_files_are_one_error(results, tmp_path, name, content, said):
     with pytest.raises(VocapError, match=said):
         write(results, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_ceilings_of_the_configured_tokenizers_stand_as_measured(results, tmp_path):
+    folder = results / "finetuning/ceilings"
+    row = ("tydiqa", "test", "te", 669, 99.0, 99.4, 97.5, 99.0)
+    for name in ("tokenizers/vocap", "tokenizers/older", "models/xlmr"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_tsv(folder / f"{name}.tsv", COLUMNS, [row])
+    settings = {"tokenizers": {"vocap": {}}, "finetuning": {"models": {"knn": {}, "xlmr": {}}}}
+    page = Page(write(results, tmp_path / "out", "--settings-json", json.dumps(settings)))
+    table = tmp_path / "out/tables/finetuning-ceilings.tsv"
+    assert list(pandas.read_csv(table, sep="\t")["tokenizer"]) == ["xlmr", "vocap"]
+    found = one_row(table, tokenizer="vocap")
+    assert (found["task"], found["language"], found["questions"]) == ("TyDiQA", "te", "669")
+    assert [found[column] for column in COLUMNS[4:]] == ["99.0", "99.4", "97.5", "99.0"]
+    assert "What pieces let answers reach" in words_of(page)
+    (folder / "tokenizers/vocap.tsv").write_text("\t".join(COLUMNS) + "\n" + "x\t" * 7 + "x\n")
+    with pytest.raises(VocapError, match=r"vocap\.tsv, line 2: not numbers; make it with"):
+        write(results, tmp_path / "out")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
+from vocap.finetuning.ceiling import COLUMNS
 from vocap.finetuning.metrics import MEASURES
 from vocap.finetuning.outcome import AGAIN, ALL, SELECTION, SUMMARY, read_selection
 from vocap.tsv import read_tsv
@@ -41,6 +42,21 @@ class Reached:
 
 
 @dataclass(frozen=True)
+class Ceiling:
+    """What a tokenizer lets span extraction reach in one file, in percent; `vocap.finetuning.ceiling` says how."""
+
+    tokenizer: str
+    task: str
+    split: str
+    language: str
+    questions: int
+    pieces_exact_match: float
+    pieces_f1: float
+    exact_match: float
+    f1: float
+
+
+@dataclass(frozen=True)
 class Finetuned:
     """One model of the `finetuning` section, its tasks in the paper's order."""
 
@@ -73,6 +89,25 @@ class Finetuned:
     def stand_ins(self) -> dict[str, str]:
         """Files that stood in for others."""
         return {key: value for one in self.tasks.values() for key, value in one.selection["stand_ins"].items()}
+
+
+def load_ceilings(folder: Path, mine: Callable[[str, str], bool]) -> list[Ceiling]:
+    """The rows of `folder`/ceilings, of the origins (`tokenizers` or `models`, and a name) that are `mine`.
+
+    Raises VocapError, naming the file, for one that `vocap ceiling` did not write.
+    """
+    ceilings = []
+    for path in sorted((folder / "ceilings").glob("*/*.tsv")):
+        if not mine(path.parent.name, path.stem):
+            continue
+        for number, row in enumerate(read_tsv(path, COLUMNS), start=2):
+            place = (row["task"], row["split"], row["language"])
+            try:
+                scores = (float(row[column]) for column in COLUMNS[4:])
+                ceilings.append(Ceiling(path.stem, *place, int(row["questions"]), *scores))
+            except ValueError:
+                raise VocapError(f"{path}, line {number}: not numbers; make it with: vocap ceiling") from None
+    return ceilings
 
 
 def load_finetuned(

@@ -15,7 +15,7 @@ from vocap.correlation.points import read_points as read_measured
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
 from vocap.report.diffs import load_diffs
-from vocap.report.finetuned import load_finetuned
+from vocap.report.finetuned import load_ceilings, load_finetuned
 from vocap.report.inputs import load_inputs
 from vocap.report.models import load_models, training_bytes
 from vocap.report.results import Allocation, Language, Pieces, Results, Share, Tokenizer
@@ -111,6 +111,12 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         },
         finetuned=load_finetuned(
             folder / "finetuning", lambda name: mine("fine-tuned models", name, tuned), _json
+        ),
+        ceilings=load_ceilings(
+            folder / "finetuning",
+            lambda kind, name: (
+                mine("tokenizers", name, named) if kind == "tokenizers" else mine("fine-tuned models", name, tuned)
+            ),
         ),
         correlation=[point for point in _correlation(folder) if point.language in languages],
         diffs=load_diffs(folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages, _json),

@@ -7,7 +7,7 @@ from typing import Any
 from vocap.allocation.inputs import Inputs
 from vocap.correlation.points import Measured
 from vocap.report.diffs import Diff
-from vocap.report.finetuned import Finetuned
+from vocap.report.finetuned import Ceiling, Finetuned
 from vocap.report.models import Model
 from vocap.tokenizers.evaluation import RESOURCES
 from vocap.vocabularies.curve import Point
@@ -93,6 +93,7 @@ class Results:
     models: dict[str, Model]
     training_bytes: dict[str, int]  # of the text that models are trained on, by language
     finetuned: dict[str, Finetuned]
+    ceilings: list[Ceiling]  # of span extraction, by tokenizer
     correlation: list[Measured]
     settings: dict[str, Any]
     versions: dict[str, str]

@@ -43,7 +43,13 @@ def section(results: Results) -> Section:
         "finetuning",
         "Fine-tuning",
         "Fine-tuning",
-        [*blocks, _scores(results, models), _choices(results, models), _languages(results, models)],
+        [
+            *blocks,
+            _scores(results, models),
+            _choices(results, models),
+            _languages(results, models),
+            *([_ceilings(results)] if results.ceilings else []),
+        ],
     )
 
 
@@ -194,6 +200,43 @@ def _languages(results: Results, models: list[Finetuned]) -> Table:
         "results/finetuning/{model}/{task}/summary.tsv."
     )
     return Table("finetuning-languages", "Scores by language", caption, columns, rows, folded=True)
+
+
+def _ceilings(results: Results) -> Table:
+    """A row a tokenizer and file of questions."""
+    rows = [
+        (
+            one.tokenizer,
+            TASK_NAMES.get(one.task, one.task),
+            one.split,
+            one.language,
+            _name(results, one.language),
+            one.questions,
+            one.pieces_exact_match,
+            one.pieces_f1,
+            one.exact_match,
+            one.f1,
+        )
+        for one in results.ceilings
+    ]
+    columns = [
+        Column("tokenizer", "Tokenizer"),
+        Column("task", "Task"),
+        Column("split", "Split"),
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("questions", "Questions", "number"),
+        Column("pieces_exact_match", "Pieces: EM", "number", 1),
+        Column("pieces_f1", "Pieces: F1", "number", 1),
+        Column("exact_match", "EM", "number", 1),
+        Column("f1", "F1", "number", 1),
+    ]
+    caption = (
+        "What a model that is always right would score, in percent: gold answers after their way to subwords and "
+        "back, by the bounds of pieces alone, and (EM, F1) with windows and the limit of 30 subwords too. From "
+        "results/finetuning/ceilings/."
+    )
+    return Table("finetuning-ceilings", "What pieces let answers reach", caption, columns, rows, folded=True)
 
 
 def _name(results: Results, code: str) -> str:
