@@ -251,3 +251,22 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
         with pytest.raises(kind, match=message):
             run(*arguments, "-o", tmp_path / "out")
         assert not (tmp_path / "out").exists()
+
+
+def test_a_tokenizer_whose_model_has_other_rows_keeps_the_ids_of_tokenizer_json(root, tmp_path):
+    """As XLM-R: the SentencePiece model lacks <pad> and <mask>, and its pieces are shifted by one."""
+    from tokenizers import Tokenizer, models
+
+    text = tmp_path / "xx.txt"
+    text.write_text("".join(f"{line}\n" for line in new_lines(300)), "utf-8")
+    stock = tmp_path / "shifted" / "sentencepiece.bpe.model"
+    stock.parent.mkdir()
+    stock.write_bytes(train(lines_of(root, "en", "train"), 200, threads=1))
+    names = [entry.piece for entry in read_model(stock).pieces[3:]]
+    ids = ["<s>", "<pad>", "</s>", "<unk>", *names, "<mask>"]
+    scored = [(piece, -1.0) for piece in ids]
+    Tokenizer(models.Unigram(scored, unk_id=3)).save(str(stock.parent / "tokenizer.json"))
+    run(stock.parent, "--language=xx", f"--text={text}", "--pieces=20", "-o", tmp_path / "out")
+    after = processor(tmp_path / "out/sentencepiece.model")
+    assert [after.id_to_piece(number) for number in range(len(ids))] == ids
+    assert after.get_piece_size() == len(ids) + 20
