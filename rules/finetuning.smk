@@ -182,7 +182,11 @@ rule score:
 
 rule average:
     input:
-        expand("results/finetuning/{{model}}/{task}/selection.json", task=TUNING.tasks),
+        lambda wildcards: expand(
+            "results/finetuning/{model}/{task}/selection.json",
+            model=wildcards.model,
+            task=TUNING.tasks_for(wildcards.model),
+        ),
     output:
         "results/finetuning/{model}/average.json",
     log:

@@ -179,6 +179,8 @@ def test_an_average_of_some_tasks_stands_in_no_column_of_the_papers(tmp_path):
     run = one_row(tmp_path / "out/tables/paper-table-1.tsv", model="knn")
     assert (run["average"], run["panx_f1"], run["xnli_acc"]) == ("", "50.0", "")
     assert run["remarks"] == "without XNLI, TyDiQA"
+    run = one_row(tmp_path / "out/tables/paper-table-2.tsv", model="knn")
+    assert run["remarks"] == "without XNLI"  # TyDiQA is not in this table
 
 
 def test_states_of_one_model_make_the_figure_of_costs(tmp_path):

@@ -64,6 +64,16 @@ class Grid:
     def tasks_of(self, training: str) -> list[str]:
         return [task for task in TRAININGS[training] if task in self.tasks]
 
+    def tasks_for(self, model: str) -> list[str]:
+        """The tasks that a model is fine-tuned on."""
+        wanted = self.models[model].tasks
+        return [task for task in self.tasks if wanted is None or task in wanted]
+
+    def trainings_for(self, model: str) -> list[str]:
+        """What a model is trained for them."""
+        wanted = {TASKS[task].training for task in self.tasks_for(model)}
+        return [training for training in self.files if training in wanted]
+
 
 def make_grid(settings: Finetuning, own: Collection[str]) -> Grid:
     """What there is to run; `own`: the models of the pretraining stage that are made.
@@ -103,7 +113,12 @@ def make_grid(settings: Finetuning, own: Collection[str]) -> Grid:
             elif task in settings.chosen():
                 left_out.append((f"task {task}", f"no test file in {xtreme}"))
     files = {training: paths for training, paths in files.items() if set(TRAININGS[training]) & set(tasks)}
-    return Grid(xtreme, models, files, [task for task in TASKS if task in tasks], left_out)
+    tasks = [task for task in TASKS if task in tasks]
+    for name, entry in list(models.items()):
+        if entry.tasks is not None and not set(entry.tasks) & set(tasks):
+            left_out.append((f"fine-tuning of {name}", f"none of its tasks, {', '.join(entry.tasks)}, can run"))
+            del models[name]
+    return Grid(xtreme, models, files, tasks, left_out)
 
 
 def _absent(name: str, entry: Tuned, own: Collection[str]) -> str | None:

@@ -119,9 +119,14 @@ class Tuned(BaseModel):
     weights: Literal["pretrained", "random"] = Field(
         "pretrained", description="random: the same model, untrained, to see what pre-training is worth"
     )
+    tasks: list[str] | None = Field(
+        None, min_length=1, description="those of finetuning.tasks that it is fine-tuned on; null: all of them"
+    )
 
     @model_validator(mode="after")
     def _one_origin(self) -> "Tuned":
+        if unknown := [task for task in self.tasks or [] if task not in TASKS]:
+            raise ValueError(f"tasks: no task {unknown[0]!r}; there are {', '.join(TASKS)}")
         if self.path is not None and (self.model is not None or self.step is not None):
             raise ValueError("path names a model from elsewhere; model and step one of pretraining; keep one")
         return self

@@ -33,7 +33,7 @@ def finetuning_jobs(settings: Settings, own: Collection[str], gpu: bool) -> Iter
     encoded: dict[str, Job] = {}
     runs: list[Job] = []
     for model in tuned.values():
-        for training in grid.files:
+        for training in grid.trainings_for(model.name):
             inputs = model.inputs(training)
             if inputs not in encoded:
                 encoded[inputs] = _encode_job(grid, model, training, inputs)
@@ -46,7 +46,7 @@ def finetuning_jobs(settings: Settings, own: Collection[str], gpu: bool) -> Iter
     yield from runs
     for name in tuned:
         scored = []
-        for task in grid.tasks:
+        for task in grid.tasks_for(name):
             training = TASKS[task].training
             before = tuple(job.name for job in runs if job.name.startswith(f"finetuning/{name}/{training}/"))
             predicted_mb = sum(

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from vocap.finetuning.tasks import TASKS
 from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES, measures, printed
 from vocap.report.paper.runs import PAPER_STEPS, PAPER_TOTAL, Run, nearest, of_paper_beta, one_tokenizer
 from vocap.report.tables import Column, Table
@@ -149,7 +151,8 @@ def results_table(name: str, number: int, title: str, about: str, rows: Sequence
     if "average" in head:
         column = Column("average", "Average", "number", 1)
         parts.append(Part(column, itemgetter("average"), lambda run: run.average))
-    parts.append(Part(Column("remarks", "Remarks"), lambda row: "", _remarks))
+    tasks = list(dict.fromkeys(task for task, _ in measures(name)))
+    parts.append(Part(Column("remarks", "Remarks"), lambda row: "", partial(_remarks, tasks)))
     cells = []
     for row in rows:
         if row.printed is not None:
@@ -170,8 +173,15 @@ def _score(measure: tuple[str, str]) -> Part:
     return Part(Column(key, title, "number", 1), itemgetter(key), lambda run: run.scores.get(measure))
 
 
-def _remarks(run: Run) -> str:
-    return "; ".join(run.remarks if run.scores else (*run.remarks, "not fine-tuned"))
+def _remarks(tasks: Sequence[str], run: Run) -> str:
+    """What keeps its line from being the paper's measure: tasks that lack, files that stood in for others."""
+    if not run.scores:
+        return "not fine-tuned"
+    absent = [TASK_NAMES[task] for task in tasks if task in run.missing]
+    said = [f"without {', '.join(absent)}"] if absent else []
+    files = {*tasks, *(TASKS[task].training for task in tasks)}
+    said += [f"{taken} for {file}" for file, taken in run.stand_ins.items() if file.partition("/")[0] in files]
+    return "; ".join(said)
 
 
 def _seeds(run: Run) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 from vocap.report.finetuned import Finetuned
 from vocap.report.models import Model
-from vocap.report.paper.published import TASK_NAMES
 from vocap.report.results import Results
 
 PAPER_BETA = 0.7
@@ -35,7 +34,8 @@ class Run:
     seeds: dict[str, int] = field(default_factory=dict)  # by task
     languages: dict[str, int] = field(default_factory=dict)  # scored, by task
     average: float | None = None  # of Table 1
-    remarks: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # tasks without a score
+    stand_ins: dict[str, str] = field(default_factory=dict)  # files that stood in for others: TASK/SPLIT to file
 
     @property
     def size(self) -> str:
@@ -103,14 +103,9 @@ def _run(results: Results, model: Model, tuned: Finetuned | None) -> Run:
         seeds=tuned.seeds if tuned else {},
         languages=tuned.languages if tuned else {},
         average=tuned.average if tuned and not tuned.missing else None,
-        remarks=_remarks(tuned) if tuned else (),
+        missing=tuned.missing if tuned else (),
+        stand_ins=tuned.stand_ins if tuned else {},
     )
-
-
-def _remarks(tuned: Finetuned) -> tuple[str, ...]:
-    """What keeps the scores from being the paper's measure: tasks that lack, files that stood in for others."""
-    absent = [f"without {', '.join(TASK_NAMES[task] for task in tuned.missing)}"] if tuned.missing else []
-    return (*absent, *(f"{taken} for {file}" for file, taken in tuned.stand_ins.items()))
 
 
 def nearest(candidates: Iterable[Run], key: Callable[[Run], float | None], wanted: float) -> Run | None:

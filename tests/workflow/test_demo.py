@@ -1,0 +1,55 @@
+"""The demonstration on real text and XTREME's files, as a dry run."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.conftest import BIN, ROOT, parse_counts
+
+DATA = Path(os.environ.get("VOCAP_DATA", "/nonexistent"))
+pytestmark = pytest.mark.skipif(
+    not (DATA / "text").exists() or not (DATA / "xtreme").exists(),
+    reason="needs VOCAP_DATA with text/ and xtreme/",
+)
+DEMO = ("--configfile", "config/demo.yaml")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("rules", "config", "envs", "profiles", "slurm"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "Snakefile", tmp_path)
+    (tmp_path / "data").symlink_to(DATA)
+    return tmp_path
+
+
+def run(folder, *command) -> str:
+    done = subprocess.run(
+        [BIN / command[0], *command[1:]],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    return done.stdout
+
+
+def test_all_stages_run_to_table_1_and_nothing_is_left_out(folder):
+    said = run(folder, "snakemake", "-n", "--cores", "2", *DEMO)
+    assert "left out" not in said
+    counts = parse_counts(said)
+    assert counts["ladder"] == 8 and counts["pretrain"] == counts["average"] == 2
+    assert counts["score"] == 2 * 7 and counts["finetune"] == 2 * 6
+    assert counts["studied_model"] == counts["studied_score"] == 4 and counts["report"] == 1
+
+
+def test_two_cores_are_forecast_to_need_less_than_half_an_hour(folder):
+    plan = json.loads(run(folder, "vocap", "plan", "--json", "--cores", "2", *DEMO))
+    assert plan["schedule"]["wall_s"] < 1800
+    assert set(plan["rules"]) >= {"ladder", "finetune", "average", "correlate", "report"}
