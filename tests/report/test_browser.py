@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.report.made import make_results
+from tests.report.made import make_model, make_results
 from tests.report.pages import Page, write
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -54,7 +54,7 @@ MEASURE = """
 addEventListener('load', async () => {
   const drawn = () => [...document.querySelectorAll('figure[data-drawn=yes] svg')];
   const wait = () => new Promise((done) => setTimeout(done, 400));
-  for (let tries = 0; tries < 40 && drawn().length < 6; tries++) await wait();
+  for (let tries = 0; tries < 40 && drawn().length < 8; tries++) await wait();
   document.querySelectorAll('details').forEach((folded) => { folded.open = true; });
   const root = document.documentElement;
   const widths = drawn().map((svg) => Math.round(svg.getBoundingClientRect().width));
@@ -94,14 +94,16 @@ def browse(page, profile, budget=20_000):
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
-    write(make_results(folder / "results"), folder / "out")
+    results = make_results(folder / "results")
+    make_model(results, "small", {"kind": "full"}, ["en", "de"])
+    write(results, folder / "out")
     return folder / "out"
 
 
 def test_every_figure_is_drawn(out, tmp_path):
     before = Page((out / "index.html").read_text(encoding="utf-8"))
     figures = [a["data-chart"] for tag, a in before.elements if tag == "figure"]
-    assert len(figures) == 6
+    assert len(figures) == 8
     document, console = browse(out / "index.html", tmp_path / "profile")
     assert console == []
     for name in figures:
@@ -118,7 +120,7 @@ def test_without_scripts_the_still_figures_stand(out, tmp_path):
     document, _ = browse(still, tmp_path / "profile")
     assert "data-drawn" not in document
     figures = re.findall(r"<figure .*?</figure>", document, re.S)
-    assert len(figures) == 6 and all(figure.count("<svg") == 1 and "<path" in figure for figure in figures)
+    assert len(figures) == 8 and all(figure.count("<svg") == 1 and "<path" in figure for figure in figures)
 
 
 def test_controls_do_what_they_say(out, tmp_path):
@@ -146,4 +148,4 @@ def test_nothing_overflows_on_a_phone(out, tmp_path):
     assert console == []
     inner, scroll, *widths = map(int, re.search(r'<pre id="said">(.*?)</pre>', document)[1].split())
     assert inner == 390 and scroll <= 390
-    assert len(widths) == 6 and all(300 < width <= 390 - 32 for width in widths)
+    assert len(widths) == 8 and all(300 < width <= 390 - 32 for width in widths)

@@ -63,7 +63,7 @@ def curves(models: Sequence[Model], against: str, title: str) -> alt.LayerChart:
     labels = (
         alt.Chart(alt.Data(values=[ends[name] for name in names if name in ends]))
         .mark_text(align="left", dx=6, fontSize=11)
-        .encode(x=x, y=y, text="model:N", color=alt.Color("model:N", scale=colours, legend=None))
+        .encode(x=x, y=y, text="model:N", color=alt.Color("model:N", scale=colours, legend=legend))
     )
     shown = alt.layer(lines, labels) if len(names) <= 6 else lines
     return shown.properties(width=WIDTH, height=320)

@@ -1,6 +1,6 @@
 "use strict";
 // `vocap allocate` in the browser. Functions bear the names of src/vocap/allocation/*.py and do the same in the
-// same order, so that sizes agree; a class of pieces (see overlap.js) takes the place of a piece and counts `times`.
+// same order, so that sizes agree; a class of pieces (see overlap.js) stands for a piece and counts `times`.
 const allocation = (() => {
   const SPECIALS = 5; // rows of T that are not pieces
   const ROUNDS = 60; // of the bound

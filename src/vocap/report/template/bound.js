@@ -16,7 +16,8 @@ allocation.boundRounds = (() => {
       }
       this.room = always.reduce((room, is, piece) => room - (is ? times[piece] : 0), capacity);
       this.fixed = ladders.map(({ sizes }) => new Float64Array(sizes.length + 1));
-      const [pieces, first, from, to] = [[], [], [], []]; // of each contested pair of language and class; of intervals
+      const [pieces, first] = [[], []]; // of each contested pair of language and class
+      const [from, to] = [[], []]; // of each interval
       this.bounds = [0]; // of each language, in pairs
       ladders.forEach(({ piece, start, stop }, language) => {
         piece.forEach((of, k) => {

@@ -5,7 +5,8 @@
   const place = document.querySelector(".explorer");
   const data = JSON.parse(place.querySelector("script.data").textContent);
   const WAIT = { paper: 0, "cost-aware": 250, bound: 350 }; // ms after the last touch
-  const COLUMNS = ["Language", "Size", "was", "ALP", "change", "ALP, held out", "change", "Tokens per line", "change"];
+  const MEASURES = ["ALP", "ALP, held out", "Tokens per line"];
+  const COLUMNS = ["Language", "Size", "was", ...MEASURES.flatMap((measure) => [measure, "change"])];
   const MOST_NAMED = 4;
 
   const whole = (value) => value.toLocaleString("en");
@@ -60,7 +61,7 @@
 
   // fill the table; gives the languages whose ALP moved, the largest rise first
   const show = (solution) => {
-    const sizes = new Map(solution.active.map((language, k) => [language.code, language.sizes[solution.choice.ranks[k]]]));
+    const sizes = new Map(solution.active.map(({ code }, k) => [code, solution.sizes[k]]));
     const most = Math.max(...sizes.values());
     const moved = [];
     for (const language of read.languages) {
@@ -90,10 +91,13 @@
     const { choice, problem } = solution;
     const gain = moved.filter(({ change }) => change > 0);
     const lose = moved.filter(({ change }) => change < 0).reverse();
+    const { clipped, short } = solution;
+    const rest = clipped ? `: ${whole(clipped)} are clipped.` : short ? `: ${whole(short)} stay free.` : ".";
+    const places = `${whole(choice.union)} pieces for ${whole(problem.capacity)} places${rest}`;
+    const counts = `${gain.length} gain and ${lose.length} lose`;
     const parts = [
-      `${solution.active.length} languages, ${whole(choice.union)} pieces for ${whole(problem.capacity)} places` +
-        (solution.clipped ? `: ${whole(solution.clipped)} are clipped.` : solution.short ? `: ${whole(solution.short)} stay free.` : "."),
-      moved.length ? `Against ${present.name}, ${gain.length} gain and ${lose.length} lose.` : `The sizes of ${present.name}.`,
+      `${solution.active.length} languages, ${places}`,
+      moved.length ? `Against ${present.name}, ${counts}.` : `The sizes of ${present.name}.`,
     ];
     if (gain.length) parts.push(`Most gained (nats per line): ${list(gain)}.`);
     if (lose.length) parts.push(`Most lost: ${list(lose)}.`);
@@ -125,8 +129,9 @@
     }
     const solution = allocation.solve(read, settings);
     said.textContent = describe(solution, show(solution));
-    if (solution.refused) said.textContent += ` A T below ${whole(solution.refused)} does not hold their single characters.`;
-    place.dataset.solved = JSON.stringify({ number, sizes: solution.choice.ranks.map((rank, k) => solution.active[k].sizes[rank]) });
+    const least = solution.refused;
+    if (least) said.textContent += ` A T below ${whole(least)} does not hold their single characters.`;
+    place.dataset.solved = JSON.stringify({ number, sizes: solution.sizes });
     if (!solution.choice.fitting) {
       way.textContent = "The smallest sizes alone do not fit, so there is no distance to a bound.";
       return;
@@ -135,15 +140,15 @@
   };
 
   const bound = (number, solution) => {
-    if (number !== latest) return;
     const rounds = allocation.boundRounds(solution.problem);
     const next = (best) => {
       if (number !== latest) return;
       const { value, done } = rounds.next();
       if (!done) return void setTimeout(next, 0, value);
       const share = allocation.way(solution, best);
-      way.textContent = `${percent(share)} of the way to a bound that no allocation can pass (at the last union that fits, ${whole(solution.choice.fittingUnion)}).`;
-      place.dataset.bound = JSON.stringify({ number, bound: best, objective: solution.objective, way: 100 * share });
+      const fitting = `at the last union that fits, ${whole(solution.choice.fittingUnion)}`;
+      way.textContent = `${percent(share)} of the way to a bound that no allocation can pass (${fitting}).`;
+      place.dataset.bound = JSON.stringify({ number, bound: best, way: 100 * share });
     };
     next();
   };
@@ -154,9 +159,9 @@
   };
 
   // ---- the controls
-  const setting = (key, label, { min, max, step, hint }) => {
+  const setting = (key, label, max, step, hint) => {
     const id = "explore-" + key;
-    const slider = element("input", { type: "range", id, min, max, step, value: settings[key] });
+    const slider = element("input", { type: "range", id, min: 0, max, step, value: settings[key] });
     const field = labelled(element("input", { type: "number", min: 0, step: "any", value: settings[key] }), label);
     const set = (text) => {
       const value = Number(text);
@@ -168,14 +173,16 @@
     field.addEventListener("input", () => set((slider.value = field.value)));
     field.addEventListener("change", () => (field.value = settings[key]));
     const shown = () => (slider.value = field.value = settings[key]);
-    const row = element("div", { className: "setting", title: hint }, element("label", { htmlFor: id }, label), slider, field);
-    return { row, shown, limit: (least, most) => Object.assign(slider, { min: least, max: most, value: settings[key] }) };
+    const name = element("label", { htmlFor: id }, label);
+    const row = element("div", { className: "setting", title: hint }, name, slider, field);
+    const limit = (least, most) => Object.assign(slider, { min: least, max: most, value: settings[key] });
+    return { row, shown, limit };
   };
   const sliders = {
-    total: setting("total", "T, rows in all", { min: 0, max: 500000, step: 1000, hint: "pieces and five special tokens" }),
-    alpha: setting("alpha", "α, of the sample", { min: 0, max: 1, step: 0.05, hint: "q = n^α / sum (Equation 3)" }),
-    beta: setting("beta", "β, of the data", { min: 0, max: 1, step: 0.05, hint: "a language weighs q^β (Equation 2)" }),
-    fairness: setting("fairness", "fairness", { min: 0, max: 20, step: 0.5, hint: "a nat counts (ALP / best ALP)^fairness as much" }),
+    total: setting("total", "T, rows in all", 500000, 1000, "pieces and five special tokens"),
+    alpha: setting("alpha", "α, of the sample", 1, 0.05, "q = n^α / sum (Equation 3)"),
+    beta: setting("beta", "β, of the data", 1, 0.05, "a language weighs q^β (Equation 2)"),
+    fairness: setting("fairness", "fairness", 20, 0.5, "a nat counts (ALP / best ALP)^fairness as much"),
   };
   const rules = fieldset("Rule");
   const chips = languageChips(
@@ -201,16 +208,17 @@
     chips.press([...names.keys()].filter((code) => !off.includes(code)), true);
     chips.press(off, false);
   };
-  const from = element("select", { id: "explore-from" }, ...data.present.map(({ name }) => element("option", {}, name)));
+  const from = element("select", {}, ...data.present.map(({ name }) => element("option", {}, name)));
+  labelled(from, "Start from, compare with");
   from.addEventListener("change", () => start(from.value));
-  const everything = () => chips.press([...names.keys()], true);
+  const all = (on) => () => chips.press([...names.keys()], on);
   const panel = element(
     "div",
     { className: "panel" },
     fieldset("Start from, compare with", from, plain("Reset", () => start(from.value))),
     element("div", { className: "settings" }, ...Object.values(sliders).map(({ row }) => row)),
     rules,
-    fieldset("Languages", chips.search, plain("All on", everything), plain("All off", () => chips.press([...names.keys()], false))),
+    fieldset("Languages", chips.search, plain("All on", all(true)), plain("All off", all(false))),
     chips.chips,
   );
   place.append(panel, said, way, scroll, element("div", { className: "copy" }, copy, copied, lines));

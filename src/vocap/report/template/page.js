@@ -62,7 +62,13 @@
   };
 
   document.querySelectorAll("table").forEach(sortable);
-  document.querySelectorAll("figure.chart").forEach(draw);
+  // one chart after the other once the page stands, so that it can be read meanwhile
+  const waiting = [...document.querySelectorAll("figure.chart")];
+  const drawNext = () => {
+    const figure = waiting.shift();
+    if (figure) draw(figure).finally(() => setTimeout(drawNext));
+  };
+  window.addEventListener("load", drawNext);
   window.addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach((folded) => {
       if (folded.querySelectorAll("tr").length <= 120) folded.open = true;

@@ -24,7 +24,8 @@ allocation.solve = ({ times, languages, characters }, settings) => {
   for (let character = 0; character < characters.length; character++) single += union.count[character] > 0;
   const { capacity } = problem;
   return {
-    ...{ problem, choice, active, q, weights, required: required.length },
+    ...{ problem, choice, active, required: required.length },
+    sizes: choice.ranks.map((rank, k) => active[k].sizes[rank]),
     refused: union.size > capacity && single > capacity ? single + SPECIALS : null, // the smallest T
     clipped: Math.max(0, union.size - capacity),
     short: Math.max(0, capacity - union.size),
