@@ -78,12 +78,12 @@ def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads:
     """The descent in one thread, the sizes that have left it in the others; who is free helps with an E step.
 
     The descent goes before sizes that wait for a thread, so that there is work for all of them to its end. It
-    waits where many sizes do, as each holds the lattices of its rung.
+    stands still while as many sizes wait, as each holds the lattices of its rung.
     """
     step, descending, waiting, running, finished = None, True, deque(), set(), []
     while True:
-        while len(running) < threads + 1:
-            if step is None and descending and len(waiting) < 3 * threads:
+        while len(running) < threads:
+            if step is None and descending and len(waiting) < threads:
                 step = pool.submit(next, departures, None)
                 running.add(step)
             elif waiting:
