@@ -1,7 +1,7 @@
 """What subwords alone cost in span extraction: scores of gold answers after their way to tokens and back."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +9,8 @@ import numpy as np
 from vocap.finetuning.encoding.answers import MAX_ANSWER, best_answers
 from vocap.finetuning.encoding.features import SpanFeatures
 from vocap.finetuning.encoding.inputs import InputEncoder
-from vocap.finetuning.encoding.spans import encode_questions, encoded, find_tokens
-from vocap.finetuning.examples import Question, is_labelled
+from vocap.finetuning.encoding.spans import encode_questions, find_tokens
+from vocap.finetuning.examples import Answer, Question, is_labelled
 from vocap.finetuning.metrics import mlqa_score, squad_score
 from vocap.finetuning.reading import NONE, StandIns, locate, read
 from vocap.finetuning.tasks import TASKS, Task
@@ -26,48 +26,61 @@ def ceiling(
     The second pair is that of a model that is always right: windows, their best-context rule and the limit of
     `MAX_ANSWER` subwords take their share too. Of several references, the one that comes back best is taken.
     """
-    encoder = InputEncoder.of(tokenizer)
-    returned = round_trips(examples, encoder)
-    best = [_nearest(example, texts) for example, texts in zip(examples, returned, strict=True)]
-    pieces = _score(examples, [texts[place] for texts, place in zip(returned, best, strict=True)], task, language)
-    first = [
-        replace(example, answers=(example.answers[place],)) for example, place in zip(examples, best, strict=True)
-    ]
-    features = encode_questions(first, encoder, task.max_length)
-    answers = best_answers(features, first, *oracle_scores(features))
-    whole = _score(examples, answers, task, language)
-    return pieces["exact_match"], pieces["f1"], whole["exact_match"], whole["f1"]
+    features = encode_questions(examples, tokenizer, task.max_length)
+    returned = round_trips(features, examples)
+    nearest = [_nearest(example, texts) for example, texts in zip(examples, returned, strict=True)]
+    pieces = [texts[place] for texts, place in zip(returned, nearest, strict=True)]
+    chosen = [example.answers[place] for example, place in zip(examples, nearest, strict=True)]
+    whole = best_answers(features, examples, *oracle_scores(features, chosen))
+    scores = [_score(examples, answers, task, language) for answers in (pieces, whole)]
+    return scores[0]["exact_match"], scores[0]["f1"], scores[1]["exact_match"], scores[1]["f1"]
 
 
-def round_trips(examples: Sequence[Question], tokenizer) -> list[list[str]]:
+def round_trips(features: SpanFeatures, examples: Sequence[Question]) -> list[list[str]]:
     """Every answer of every question as its first to last token give it back from the context."""
     texts: list[list[str]] = []
-    for number, _, _, places in encoded(examples, InputEncoder.of(tokenizer)):
-        context = examples[number].context
-        spans = [find_tokens(places, answer) for answer in examples[number].answers]
-        texts.append(["" if span is None else context[places[span[0], 0] : places[span[1], 1]] for span in spans])
+    for example, places in zip(examples, context_offsets(features), strict=True):
+        spans = [find_tokens(places, answer) for answer in example.answers]
+        texts.append(
+            ["" if span is None else example.context[places[span[0], 0] : places[span[1], 1]] for span in spans]
+        )
     return texts
+
+
+def context_offsets(features: SpanFeatures) -> list[np.ndarray]:
+    """int32 [tokens, 2] of every question: the offsets of its whole context, each token from its best window."""
+    bounds = np.searchsorted(features.example, np.arange(features.examples + 1))
+    return [
+        np.concatenate([features.offsets[number][features.best[number]] for number in range(first, last)])
+        for first, last in pairwise(bounds)
+    ]
+
+
+def oracle_scores(features: SpanFeatures, answers: Sequence[Answer]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Scores of starts and ends (float [length] of each input) of a model that knows the answer of each question.
+
+    Of an answer with more than `MAX_ANSWER` subwords it takes the first ones.
+    """
+    lengths = []
+    for answer, places in zip(answers, context_offsets(features), strict=True):
+        span = find_tokens(places, answer)
+        lengths.append(0 if span is None else span[1] - span[0] + 1)
+    starts, ends = [], []
+    for number, length in enumerate(features.ids.lengths):
+        start, end = np.zeros(length), np.zeros(length)
+        example = features.example[number]
+        span = find_tokens(features.offsets[number], answers[example])
+        if span is not None and span[1] - span[0] + 1 == lengths[example]:  # the window holds all of it
+            start[span[0]] = 1
+            end[min(span[1], span[0] + MAX_ANSWER - 1)] = 1
+        starts.append(start)
+        ends.append(end)
+    return starts, ends
 
 
 def _nearest(example: Question, texts: list[str]) -> int:
     same = [text == answer.text for text, answer in zip(texts, example.answers, strict=True)]
     return same.index(True) if any(same) else 0
-
-
-def oracle_scores(features: SpanFeatures) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Scores of starts and ends (float [length] of each input) of a model that knows the answers.
-
-    Of an answer with more than `MAX_ANSWER` subwords it takes the first ones.
-    """
-    starts, ends = [], []
-    for number, length in enumerate(features.ids.lengths):
-        start, end = np.zeros(length), np.zeros(length)
-        if first := features.start[number]:
-            start[first] = 1
-            end[min(features.end[number], first + MAX_ANSWER - 1)] = 1
-        starts.append(start)
-        ends.append(end)
-    return starts, ends
 
 
 def _score(examples: Sequence[Question], answers: Sequence[str], task: Task, language: str) -> dict[str, float]:

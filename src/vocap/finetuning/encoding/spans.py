@@ -22,7 +22,7 @@ def encode_questions(
     encoder = InputEncoder.of(tokenizer)
     before, between, after = encoder.before, encoder.between, encoder.after
     rows, example, second, start, end, offsets, best = [], [], [], [], [], [], []
-    for number, question, context, places in encoded(examples, encoder):
+    for number, question, context, places in _encoded(examples, encoder):
         head = [*before, *question[:max_question], *between]
         room = max_length - len(head) - len(after)
         check_room(room, 1, max_length)
@@ -55,7 +55,7 @@ def encode_questions(
     )
 
 
-def encoded(
+def _encoded(
     examples: Sequence[Question], encoder: InputEncoder
 ) -> Iterator[tuple[int, list[int], np.ndarray, np.ndarray]]:
     """Number, ids of the question, ids and offsets of the context, encoded once for neighbours that share it."""
