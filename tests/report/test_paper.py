@@ -189,8 +189,11 @@ def test_states_of_one_model_make_the_figure_of_costs(tmp_path):
     for name, f1 in (("early", 30.0), ("late", 50.0)):
         make_finetuned(results, name, SCORES | {"panx": {"f1": f1}}, [])
     models = {"early": {"model": "knn", "step": 250}, "late": {"model": "knn"}}
-    settings = {"pretraining": {"models": {"knn": {}}}, "finetuning": {"models": models}}
-    write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
+    settings = {"pretraining": {"models": {"knn": {}}}, "finetuning": {"models": models, "xtreme": "data/xtreme"}}
+    settings["corpora"] = {"source": "cc100"}
+    text = write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
+    words = " ".join(" ".join(Page(text).text).split())
+    assert "Text of the models, this run cc100 the paper Wikipedia" in words and "this run data/xtreme" in words
     early, late = read_tsv(tmp_path / "out/tables/paper-costs.tsv")
     assert (early["step"], late["step"]) == ("250", "500")
     assert float(early["hours"]) == pytest.approx(150 / 3600) and float(late["hours"]) == pytest.approx(300 / 3600)

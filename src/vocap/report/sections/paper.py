@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from vocap.report.blocks import Block, Heading, Section, Text, not_run
+from vocap.report.blocks import Block, Facts, Heading, Section, Text, not_run
 from vocap.report.comparing import pairs
 from vocap.report.paper.correlation import FIGURES, correlation_blocks
 from vocap.report.paper.costs import cost_figure, cost_points, cost_table
@@ -27,6 +27,7 @@ def section(results: Results) -> Section:
                 "lines say otherwise, so compare the order of rows, not their heights."
             ).format(SOURCE)
         ),
+        *_data(results),
         _index(results, found),
         Heading("Models and scores"),
         *results_tables(found),
@@ -37,6 +38,23 @@ def section(results: Results) -> Section:
         *data_tables(results, found),
     ]
     return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
+
+
+def _data(results: Results) -> list[Block]:
+    """Which text and files the run's own numbers come from, as the configuration names them."""
+    sections = {name: results.settings.get(name) for name in ("corpora", "pretraining", "finetuning")}
+    corpora, pretraining, finetuning = (one if isinstance(one, dict) else {} for one in sections.values())
+    source = corpora.get("source")
+    if not source:
+        return []
+    facts = [
+        ("Text of the vocabularies, this run", source),
+        ("the paper", "CommonCrawl"),
+        ("Text of the models, this run", pretraining.get("corpus") or source),
+        ("the paper", "Wikipedia"),
+        ("XTREME’s files, this run", finetuning.get("xtreme") or "none"),
+    ]
+    return [Facts(facts)]
 
 
 def _costs(results: Results) -> list[Block]:
