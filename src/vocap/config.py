@@ -30,7 +30,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
 RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
-TUNING_RESERVED = ("xtreme", "inputs", "summary", "checks", "ceilings")  # likewise of results/finetuning
+TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
 
 
 class Settings(BaseModel):

@@ -1,4 +1,4 @@
-"""Real processes that pre-train, started from one that has torch imported: a start costs no import."""
+"""Real processes that train, started from one that has torch imported: a start costs no import."""
 
 import json
 import multiprocessing
@@ -10,24 +10,26 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["vocap.pretraining.run", "tests.pretraining.processes"])
+CONTEXT.set_forkserver_preload(["vocap.pretraining.run", "vocap.finetuning.run", "tests.pretraining.processes"])
 MEASURED = ("tokens_per_s", "refresh_s", "memory_mb", "seconds")  # what differs from run to run
 
 
-def _main(arguments: list[str], output: str, environment: dict[str, str]) -> None:
+def _main(verb: str, arguments: list[str], output: str, environment: dict[str, str]) -> None:
     os.environ.update(environment)
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(file, 2)
     from vocap.cli import main
 
-    sys.argv = ["vocap", "pretrain", *arguments]
+    sys.argv = ["vocap", verb, *arguments]
     main()
 
 
-def start(arguments: list[str], out: Path, log: Path | None = None, **environment: str) -> ForkServerProcess:
-    """`vocap pretrain ARGUMENTS -o OUT`, its standard error appended to `log` (OUT.log)."""
+def start(
+    arguments: list[str], out: Path, log: Path | None = None, verb: str = "pretrain", **environment: str
+) -> ForkServerProcess:
+    """`vocap VERB ARGUMENTS -o OUT`, its standard error appended to `log` (OUT.log)."""
     log = log or out.with_name(f"{out.name}.log")
-    process = CONTEXT.Process(target=_main, args=([*arguments, "-o", str(out)], str(log), environment))
+    process = CONTEXT.Process(target=_main, args=(verb, [*arguments, "-o", str(out)], str(log), environment))
     process.start()
     return process
 
@@ -42,11 +44,11 @@ def finish(process: ForkServerProcess, timeout: float = 300) -> int:
     return process.exitcode
 
 
-def pretrain(arguments: list[str], out: Path, **environment: str) -> tuple[int, str]:
+def pretrain(arguments: list[str], out: Path, verb: str = "pretrain", **environment: str) -> tuple[int, str]:
     """Run to the end: exit status, and what it said."""
     log = out.with_name(f"{out.name}.log")
     log.unlink(missing_ok=True)
-    status = finish(start(arguments, out, log, **environment))
+    status = finish(start(arguments, out, log, verb, **environment))
     return status, log.read_text("utf-8")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import base_config, make_text
+from tests.workflow.conftest import base_config, make_text, parse_counts
 
 pytestmark = pytest.mark.xdist_group("finished")
 
@@ -55,6 +55,84 @@ def test_a_new_model_trains_only_itself(finished):
     assert planned(knn=MODEL, **second) == {"all": 1, "pretrain": 1, "report": 1}
     assert planned(knn={**MODEL, "steps": 5}) == {"all": 1, "pretrain": 1, "report": 1}
     assert planned(knn={**MODEL, "tokenizer": "mono"})["tokenize"] == 3
+
+
+def tuned(tasks: list[str], seeds: list[int], models: dict, **recipe) -> dict:
+    """Fine-tuning of a few steps, on the smoke configuration's text."""
+    short = {"learning_rates": [1e-3], "epochs": [1], "batch": 32, "max_length": 64, **recipe}
+    trainings = ("xnli", "pawsx", "udpos", "panx", "squad", "tydiqa")
+    return {
+        "xtreme": "config/smoke-xtreme",
+        "tasks": tasks,
+        "seeds": seeds,
+        "models": models,
+        "threads": 1,
+        "recipes": dict.fromkeys(trainings, short),
+    }
+
+
+def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
+    """And a language's file that is added, or a setting changed, runs again what reads it."""
+    removed = dict.fromkeys(base_config()["pretraining"]["models"])
+    one, both = {"knn": {}}, {"knn": {}, "full": {}}
+
+    def planned(*arguments, **recipe) -> dict[str, int]:
+        models = {"knn": MODEL, "full": {**MODEL, "loss": "full"}}
+        finished.write_config(
+            pretraining={"models": {**removed, **models}}, finetuning=tuned(*arguments, **recipe)
+        )
+        return finished.planned("finetuning")
+
+    planned(["panx"], [1, 2], one)
+    run = finished.snakemake("finetuning")
+    assert run.returncode == 0, run.stdout
+    assert planned(["panx"], [1, 2], one) == {}
+    again = {"finetuning": 1, "average": 1}
+    assert planned(["panx"], [1, 2, 3], one) == again | {"finetune": 1, "score": 1}
+    prepared = {"check_xtreme": 1, "encode": 1, "finetune": 2, "score": 1}
+    assert planned(["panx", "xnli"], [1, 2], one) == again | prepared
+    # xquad and mlqa share their training
+    prepared |= {"ceiling": 1}
+    assert planned(["panx", "xquad"], [1, 2], one) == again | prepared
+    assert planned(["panx", "xquad", "mlqa"], [1, 2], one) == again | prepared | {"score": 2}
+    # the second model has the first one's tokenizer, so its inputs too
+    assert planned(["panx"], [1, 2], both) == again | {"pretrain": 1, "finetune": 2, "score": 1}
+    assert planned(["panx"], [1, 2], one, learning_rates=[1e-3, 2e-3]) == again | {"finetune": 2, "score": 1}
+    assert planned(["panx"], [1, 2], one, clip=2.0) == again | {"finetune": 2, "score": 1}
+    assert planned(["panx"], [1, 2], one, max_length=32) == again | {"encode": 1, "finetune": 2, "score": 1}
+    folder = finished.folder / "config/smoke-xtreme/panx"
+    (folder / "test-af.tsv").write_bytes((folder / "test-de.tsv").read_bytes())
+    assert planned(["panx"], [1, 2], one) == again | {"check_xtreme": 1, "encode": 1, "finetune": 2, "score": 1}
+
+
+def test_without_an_xtreme_folder_the_report_says_not_run(finished):
+    page = (finished.folder / "results/report/index.html").read_text("utf-8")
+    assert "No model has been fine-tuned" in page
+    removed = dict.fromkeys(base_config()["pretraining"]["models"])
+    finished.write_config(
+        pretraining={"models": {**removed, "knn": MODEL}}, finetuning={"xtreme": "nowhere/download"}
+    )
+    run = finished.snakemake("-n", "finetuning")
+    assert run.returncode == 0 and "no folder nowhere/download" in run.stdout
+
+
+def test_the_papers_grid_is_70_runs_a_model(workflow):
+    """On files that are only there: 8 models of Table 1, of which one waits for XLM-R's tokenizer."""
+    from vocap.finetuning.reading.places import candidates
+    from vocap.finetuning.tasks import TASKS
+
+    for task in TASKS.values():
+        for split in ("train", "dev", "test"):
+            for language in task.languages_of(split):
+                path = workflow.folder / "data/xtreme" / candidates(task, split, language)[0]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+    run = workflow.snakemake("-n", "--quiet", "rules", "--configfile", "config/paper.yaml")
+    assert run.returncode == 0, run.stdout[-2000:]
+    counts = parse_counts(run.stdout)
+    assert (counts["finetune"], counts["score"], counts["average"]) == (7 * 70, 7 * 7, 7)
+    # 250K and 500K of JOINT and VoCap
+    assert (counts["encode"], counts["ceiling"], counts["check_xtreme"]) == (4 * 6, 4, 6)
 
 
 def test_a_title_reruns_the_report(finished):

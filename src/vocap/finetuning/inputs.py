@@ -11,7 +11,7 @@ from typing import Any
 from vocap.errors import VocapError
 from vocap.files import replacing_directory, write_text
 from vocap.finetuning.datasets import KEPT, DataSet, keys_of, predicted_sets, training_set
-from vocap.finetuning.encoding import Features, encode_pairs, encode_questions, encode_sentences
+from vocap.finetuning.encoding import Features, InputEncoder, encode_pairs, encode_questions, encode_sentences
 from vocap.finetuning.encoding.inputs import DEFINITION, load_tokenizer
 from vocap.finetuning.examples import Example, is_labelled
 from vocap.finetuning.reading import StandIns, locate, read
@@ -33,14 +33,14 @@ def encode_training(
     A development or test file that is missing is named and left out, the others go on. Raises VocapError for a
     training file that is missing, for files that cannot be read, and for a tokenizer that gives no offsets.
     """
-    fast = load_tokenizer(tokenizer)
+    encoder = InputEncoder(load_tokenizer(tokenizer))
     learnt = training_set(training)
     absent = []
     with replacing_directory(output) as folder:
         counts = {}
 
         def keep(found: DataSet, examples: Sequence[Example]) -> None:
-            features = encode(found, examples, fast, recipe)
+            features = encode(found, examples, encoder, recipe)
             save_features(folder / found.name, features)
             labelled = all(is_labelled(example) for example in examples)
             counts[found.name] = {"examples": len(examples), "inputs": len(features), "labelled": labelled}
@@ -76,15 +76,15 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def encode(found: DataSet, examples: Sequence[Example], tokenizer, recipe: Recipe) -> Features:
+def encode(found: DataSet, examples: Sequence[Example], encoder: InputEncoder, recipe: Recipe) -> Features:
     """The inputs of a set's examples, by the kind of its task."""
     task = found.task
     if task.kind == "pairs":
-        return encode_pairs(examples, tokenizer, task.labels, recipe.max_length)
+        return encode_pairs(examples, encoder, task.labels, recipe.max_length)
     if task.kind == "tags":
-        return encode_sentences(examples, tokenizer, task.labels, recipe.max_length)
+        return encode_sentences(examples, encoder, task.labels, recipe.max_length)
     question_length, stride = recipe.window
-    return encode_questions(examples, tokenizer, recipe.max_length, stride, question_length)
+    return encode_questions(examples, encoder, recipe.max_length, stride, question_length)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from vocap.finetuning.folder_commands import STAND_IN, stand_ins_of
+
 log = logging.getLogger(__name__)
 PATH = click.Path(path_type=Path)
 
@@ -16,13 +18,6 @@ SETTINGS = click.option(
     metavar="TEXT",
     default="{}",
     help="Keys of finetuning: recipes: TRAINING.",
-)
-STAND_IN = click.option(
-    "--stand-in",
-    "stand_ins",
-    multiple=True,
-    metavar="FILE=FILE",
-    help="As xnli/train=xnli/dev:1/2.",
 )
 
 
@@ -45,7 +40,7 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, stand_ins, ou
     recipe = _recipe(training, settings_json)
     if max_length:
         recipe = recipe.model_copy(update={"max_length": max_length})
-    encode_training(xtreme, training, tokenizer, recipe, _stand_ins(stand_ins), out)
+    encode_training(xtreme, training, tokenizer, recipe, stand_ins_of(stand_ins), out)
 
 
 @click.command
@@ -102,16 +97,10 @@ def finetune(
     from vocap.finetuning.run import finetune as run
 
     job = Job(model, training, Setting(learning_rate, epochs, seed), recipe, selection, not random_weights)
-    run(job, Folders(xtreme, inputs, out), _stand_ins(stand_ins), threads, checkpoint_every, keep_checkpoints)
+    run(job, Folders(xtreme, inputs, out), stand_ins_of(stand_ins), threads, checkpoint_every, keep_checkpoints)
 
 
 def _recipe(training: str, text: str):
     from vocap.finetuning.settings import read_recipe
 
     return read_recipe(training, text)
-
-
-def _stand_ins(words: tuple[str, ...]):
-    from vocap.finetuning.reading import parse
-
-    return parse(dict(word.partition("=")[::2] for word in words))

@@ -1,0 +1,132 @@
+"""Heads on several architectures: words by hand, and no part of the padding in a logit or a loss."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.finetuning.tiny import XTREME, make_bert, make_inputs, make_model, recipe
+from vocap.errors import VocapError
+from vocap.finetuning.batches import assemble
+from vocap.finetuning.datasets import DataSet
+from vocap.finetuning.heads import Tuner, build_model
+from vocap.finetuning.inputs import encode_training, open_inputs
+from vocap.finetuning.model_folder import longest_input, read_config
+from vocap.finetuning.tasks import TASKS
+
+KINDS = {"xnli": "pairs", "udpos": "tags", "tydiqa": "spans"}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory) -> dict:
+    """Full width, half embeddings, and a BERT."""
+    folder = tmp_path_factory.mktemp("models")
+    return {
+        "full": make_model(folder / "full"),
+        "half": make_model(folder / "half", 16),
+        "bert": make_bert(folder / "bert"),
+    }
+
+
+@pytest.fixture(scope="module")
+def features(models, tmp_path_factory) -> dict:
+    folder = tmp_path_factory.mktemp("inputs")
+    found = {}
+    for task in KINDS:
+        make_inputs(folder / task, models["full"], task)
+        found[task] = open_inputs(folder / task, task).load(DataSet(TASKS[task], "test", "ru"))
+    return found
+
+
+def tuner(folder, task: str, pooling: str = "first") -> Tuner:
+    return Tuner(build_model(folder, KINDS[task], len(TASKS[task].labels), seed=5), KINDS[task], pooling).eval()
+
+
+@pytest.mark.parametrize("task", KINDS)
+@pytest.mark.parametrize("name", ["full", "half", "bert"])
+def test_padding_changes_nothing(models, features, name, task):
+    """Logits and loss of a batch are those of its inputs alone, each without padding."""
+    model = tuner(models[name], task, "mean")
+    numbers = np.array([0, 3, 5, 1])
+    numbers = numbers[np.argsort(features[task].ids.lengths[numbers])]
+    batch = assemble(features[task], numbers, model.pad, width=60)
+    alone = [assemble(features[task], numbers[place : place + 1], model.pad) for place in range(4)]
+    with torch.no_grad():
+        together = model(batch)
+        apart = [model(one) for one in alone]
+        losses = torch.stack([model.loss(one) for one in alone])
+        loss = model.loss(batch)
+    if task == "tydiqa":
+        for end, logits in enumerate(together):
+            for row, one in enumerate(apart):
+                width = one[end].shape[1]
+                torch.testing.assert_close(logits[row, :width], one[end][0], atol=1e-5, rtol=1e-4)
+                assert (logits[row, width:] == -torch.inf).all()
+    else:
+        torch.testing.assert_close(together[0], torch.cat([one[0] for one in apart]), atol=1e-5, rtol=1e-4)
+    weights = torch.tensor([len(one.targets["label"]) if task == "udpos" else 1 for one in alone])
+    torch.testing.assert_close(loss, (losses * weights).sum() / weights.sum(), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["full", "half", "bert"])
+def test_words_of_several_subwords(models, features, name):
+    """Average pooling: the head on the mean of a word's hidden states, as the paper says."""
+    found = features["udpos"]
+    number = int(np.argmax(found.ids.lengths))
+    assert (found.last[number] - found.first[number]).max() > 1
+    logits = {}
+    for pooling in ("mean", "first", "sum"):
+        model = tuner(models[name], "udpos", pooling)
+        batch = assemble(found, np.array([number]), model.pad)
+        with torch.no_grad():
+            logits[pooling] = model(batch)[0]
+            hidden = model.model.base_model(torch.from_numpy(batch.input_ids)).last_hidden_state[0]
+            head = model.model.classifier
+            for word, (start, end) in enumerate(zip(found.first[number], found.last[number], strict=True)):
+                states = hidden[start:end]
+                expected = {"mean": head(states.mean(0)), "first": head(states[0]), "sum": head(states).sum(0)}
+                torch.testing.assert_close(logits[pooling][word], expected[pooling], atol=1e-5, rtol=1e-4)
+    assert not torch.allclose(logits["mean"], logits["first"])
+
+
+@pytest.mark.parametrize("kind", ["pairs", "tags", "spans"])
+@pytest.mark.parametrize("name", ["full", "half", "bert"])
+def test_weights_are_the_pretrained_ones_and_the_seed_decides_the_rest(models, name, kind):
+    from transformers import AutoModel
+
+    encoder = dict(AutoModel.from_pretrained(models[name]).named_parameters())
+    one, same, other = (build_model(models[name], kind, 3, seed) for seed in (1, 1, 2))
+    random = build_model(models[name], kind, 3, 1, pretrained=False)
+    shared = {key: value for key, value in one.base_model.named_parameters() if "pooler" not in key}
+    assert len(shared) >= 15  # a BERT was pre-trained without its pooler
+    for key, value in shared.items():
+        assert torch.equal(value, encoder[key]), key
+    assert not torch.equal(random.get_input_embeddings().weight, one.get_input_embeddings().weight)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), same.parameters(), strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_segments_are_told_to_models_that_have_them(models, features):
+    model = tuner(models["bert"], "xnli")
+    batch = assemble(features["xnli"], np.array([0]), model.pad)
+    ids, segments = torch.from_numpy(batch.input_ids), torch.from_numpy(batch.segments)
+    assert segments.any() and not segments.all()
+    with torch.no_grad():
+        expected = model.model(input_ids=ids, token_type_ids=segments).logits
+        assert torch.equal(model(batch)[0], expected)
+        assert not torch.allclose(model.model(input_ids=ids).logits, expected)
+
+
+def test_what_a_model_reads(models):
+    assert [longest_input(read_config(models[name])) for name in ("full", "half", "bert")] == [64, 64, 64]
+    assert longest_input({"model_type": "xlm"}) is None
+
+
+def test_folders_without_a_model_are_named(models, tmp_path):
+    with pytest.raises(VocapError, match=r"nowhere.*config\.json"):
+        build_model(tmp_path / "nowhere", "pairs", 3, 1)
+    (tmp_path / "config.json").write_bytes((models["full"] / "config.json").read_bytes())
+    torch.save({}, tmp_path / "pytorch_model.bin")  # a pickle: never read
+    with pytest.raises(VocapError, match=r"no model\.safetensors.*save_pretrained"):
+        build_model(tmp_path, "pairs", 3, 1)
+    with pytest.raises(VocapError, match=r"tokenizer\.json"):
+        encode_training(XTREME, "xnli", tmp_path, recipe("xnli"), {}, tmp_path / "out")

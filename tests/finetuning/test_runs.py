@@ -1,0 +1,214 @@
+"""Whole runs on the smoke configuration's XTREME folder: every task, kills, stops, choices, what is missing."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.finetuning.tiny import LENGTH, XTREME, make_inputs, make_model, recipe
+from tests.pretraining.processes import MEASURED, finish, newest, pretrain, start, wait_for_step
+from vocap.errors import UsageError, VocapError
+from vocap.finetuning.inputs import encode_training
+from vocap.finetuning.outcome import conclude
+from vocap.finetuning.predictions import read_predictions
+from vocap.finetuning.reading import read
+from vocap.finetuning.scoring import score
+from vocap.finetuning.tasks import TASKS, TRAININGS
+
+KILLS = int(os.environ.get("VOCAP_KILLS", 3))
+SETTINGS = {"batch": 8, "evaluate_every": 5}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    return make_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def inputs(model, tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("inputs")
+    return {training: make_inputs(folder / training, model, training) for training in TRAININGS}
+
+
+def arguments(model: Path, inputs: Path, training: str, xtreme: Path = XTREME, **options) -> list[str]:
+    """The words after `vocap finetune`, but for the output."""
+    settings = options.pop("settings", {})
+    named = {
+        "model": model, "xtreme": xtreme, "inputs": inputs, "training": training, "learning_rate": 3e-3,
+        "epochs": 2, "seed": 1, "threads": 1, "checkpoint_every": 3,
+        "settings_json": json.dumps(SETTINGS | settings),
+    } | options  # fmt: skip
+    return [f"--{name.replace('_', '-')}={value}" for name, value in named.items()]
+
+
+def finetune(words: list[str], out: Path) -> tuple[int, str]:
+    return pretrain(words, out, verb="finetune")
+
+
+def results(out: Path) -> tuple[dict[str, bytes], list[dict]]:
+    """Every file of predictions and the description, and the metrics without what is measured of the machine."""
+    files = [out / "run.json", *sorted((out / "predictions").rglob("*.*"))]
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
+    kept = [{key: value for key, value in row.items() if key not in MEASURED} for row in rows]
+    return {str(path.relative_to(out)): path.read_bytes() for path in files}, kept
+
+
+@pytest.fixture(scope="module")
+def finished(model, inputs, tmp_path_factory) -> dict[str, Path]:
+    """A run of every training."""
+    folder, found = tmp_path_factory.mktemp("runs"), {}
+    for training in TRAININGS:
+        status, said = finetune(arguments(model, inputs[training], training), folder / training)
+        assert status == 0, said
+        found[training] = folder / training
+    return found
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_every_task_is_learnt_predicted_and_scored(finished, task):
+    """The state that is kept is the one with the best mean; its predictions give that score again."""
+    out = finished[task.training]
+    assert {path.name for path in out.iterdir()} == {"checkpoints", "metrics.jsonl", "predictions", "run.json"}
+    assert [path.name for path in (out / "checkpoints").iterdir()] == ["lock"]
+    said = json.loads((out / "run.json").read_text("utf-8"))
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
+    steps = said["steps"]
+    per_epoch = steps // 2
+    assert [row["step"] for row in rows] == sorted({*range(5, steps + 1, 5), per_epoch, steps})
+    best = max(rows, key=lambda row: row["score"])  # of equals the first
+    assert (said["selected_step"], said["selected_score"]) == (best["step"], best["score"])
+    values = []
+    for name in said["selected_on"]:
+        chosen, split, language = name.replace("-", "/").split("/")
+        examples = read(XTREME, TASKS[chosen], split, language)
+        kept = read_predictions(out / "predictions" / chosen, TASKS[chosen], split, language, examples)
+        measured = score(TASKS[chosen], language, examples, kept)
+        values.append(measured.get("acc", measured.get("f1")))
+    assert sum(values) / len(values) == pytest.approx(said["selected_score"])
+    assert {row.metric for row in conclude(XTREME, task, [out]).scored.scores} >= set(task.metrics)
+
+
+def test_training_learns(finished):
+    for training in ("udpos", "panx", "squad"):
+        rows = [
+            json.loads(line) for line in (finished[training] / "metrics.jsonl").read_text("utf-8").splitlines()
+        ]
+        assert rows[-1]["loss"] < 0.9 * rows[0]["loss"], training
+
+
+def test_what_chooses_is_said(finished):
+    said = {training: json.loads((out / "run.json").read_text("utf-8")) for training, out in finished.items()}
+    assert said["tydiqa"]["selected"] == "chosen on the English test file"
+    assert said["tydiqa"]["selected_on"] == ["tydiqa/test-en"]
+    assert said["squad"]["selected_on"] == ["mlqa/dev-de", "mlqa/dev-en"]
+    assert said["xnli"]["selected_on"] == ["xnli/dev-de", "xnli/dev-en", "xnli/dev-ru"]
+
+
+@pytest.mark.parametrize("training", ["panx", "tydiqa"])
+def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(model, inputs, finished, training, tmp_path):
+    """kill -9, while steps, looks, checkpoints and predictions are made."""
+    words = arguments(model, inputs[training], training)
+    began = time.monotonic()
+    assert finetune(words, tmp_path / "timed")[0] == 0
+    seconds = time.monotonic() - began
+    moments, kills = random.Random(training), 0
+    out = tmp_path / "run"
+    while not (out / "run.json").exists():
+        process = start(words, out, verb="finetune")
+        process.join(moments.uniform(0.3, 0.9) * seconds if kills < KILLS else 300)
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        assert finish(process) in (0, -signal.SIGKILL), out.with_name("run.log").read_text("utf-8")
+    assert kills
+    assert results(out) == results(finished[training])
+
+
+def test_a_run_in_parts_is_the_whole_run(model, inputs, tmp_path):
+    words = arguments(model, inputs["panx"], "panx", epochs=12, checkpoint_every=1)
+    assert finetune(words, tmp_path / "whole")[0] == 0
+    out = tmp_path / "run"
+    process = start(words, out, verb="finetune")
+    wait_for_step(process, out, 2)
+    os.kill(process.pid, signal.SIGTERM)
+    assert finish(process) == 75
+    assert f"step {newest(out)} is in" in out.with_name("run.log").read_text("utf-8")
+    other = arguments(model, inputs["panx"], "panx", epochs=12, settings={"clip": 2.0})
+    status, said = finetune(other, out)
+    assert status == 1 and "clip was 1.0, is 2.0" in said
+    assert finetune(words, out)[0] == 0
+    assert results(out) == results(tmp_path / "whole")
+
+
+def test_english_dev_sees_no_test_file_and_no_other_language(model, tmp_path):
+    """On a folder of English training and development files alone."""
+    folder = tmp_path / "xtreme"
+    shutil.copytree(XTREME / "tydiqa" / "tydiqa-goldp-v1.1-train", folder / "tydiqa" / "tydiqa-goldp-v1.1-train")
+    make_inputs(tmp_path / "inputs", model, "tydiqa", folder)
+    words = arguments(model, tmp_path / "inputs", "tydiqa", folder)
+    status, said = finetune(words, tmp_path / "paper")
+    assert status == 1 and "chosen on the English test file" in said and "selection: english-dev" in said
+    status, said = finetune([*words, "--selection=english-dev"], tmp_path / "run")
+    assert status == 0, said
+    described = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
+    assert described["selected_on"] == ["tydiqa/heldout-en"]
+    held = json.loads((tmp_path / "run" / "predictions" / "tydiqa" / "heldout-en.json").read_text("utf-8"))
+    assert described["train_examples"] + len(held) == len(read(folder, TASKS["tydiqa"], "train", "en"))
+
+
+def test_a_missing_language_is_named_and_the_others_go_on(model, tmp_path, caplog):
+    folder = tmp_path / "xtreme"
+    shutil.copytree(XTREME / "panx", folder / "panx")
+    (folder / "panx" / "dev-ja.tsv").unlink()
+    (folder / "panx" / "test-ru.tsv").unlink()
+    description = encode_training(folder, "panx", model, recipe("panx"), {}, tmp_path / "inputs")
+    assert "panx/dev-ja: no file" in caplog.text and "panx/test-ru: no file" in caplog.text
+    assert {"panx/dev-ja", "panx/test-ru"} <= set(description["absent"])
+    status, said = finetune(arguments(model, tmp_path / "inputs", "panx", folder), tmp_path / "run")
+    assert status == 0, said
+    described = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
+    assert described["selected_on"] == ["panx/dev-de", "panx/dev-en", "panx/dev-ru"]
+    made = {path.stem for path in (tmp_path / "run" / "predictions" / "panx").iterdir()}
+    assert made == {"dev-de", "dev-en", "dev-ru", "test-de", "test-en", "test-ja"}
+
+
+def test_files_that_changed_after_encoding_are_noticed(model, inputs, tmp_path):
+    folder = tmp_path / "xtreme"
+    shutil.copytree(XTREME / "panx", folder / "panx")
+    path = folder / "panx" / "dev-de.tsv"
+    path.write_text(path.read_text("utf-8") + "Haus\tO\n\n", "utf-8")
+    status, said = finetune(arguments(model, inputs["panx"], "panx", folder), tmp_path / "run")
+    assert status == 1 and "panx/dev-de: 13 examples" in said and "vocap encode" in said
+
+
+def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
+    def said(status: int, training: str = "panx", made: str = "panx", **options) -> str:
+        found, text = finetune(arguments(model, inputs[made], training, **options), tmp_path / "run")
+        assert found == status, text
+        return text
+
+    assert "inputs of panx, not of xnli" in said(1, "xnli")
+    assert "no training 'ner'" in said(2, "ner")
+    assert "batch" in said(2, settings={"batch": 0})
+    encode_training(XTREME, "panx", model, recipe("panx", max_length=96), {}, tmp_path / "long")
+    status, text = finetune(arguments(model, tmp_path / "long", "panx"), tmp_path / "run")
+    assert status == 2 and "reads 64" in text and "--max-length 64" in text
+    with pytest.raises(VocapError, match=r"squad/train.*no such file"):
+        encode_training(XTREME / "xnli", "squad", model, recipe("squad"), {}, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert LENGTH < 64
+
+
+def test_recipes_are_checked():
+    from vocap.finetuning.settings import read_recipe
+
+    with pytest.raises(UsageError, match=r"learning_rates"):
+        read_recipe("panx", '{"learning_rates": []}')
+    with pytest.raises(UsageError, match="not JSON"):
+        read_recipe("panx", "{")
+    assert read_recipe("tydiqa", '{"batch": 4}').epochs == [6, 8]
