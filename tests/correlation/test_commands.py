@@ -1,0 +1,86 @@
+"""One language's files set apart, and points read from what scoring left."""
+
+import json
+import lzma
+
+import pytest
+from click.testing import CliRunner
+
+from vocap.correlation.commands import correlate, own_files
+from vocap.correlation.points import read_points
+from vocap.errors import VocapError
+from vocap.finetuning.reading import read
+from vocap.finetuning.tasks import TASKS
+from vocap.tsv import write_tsv
+
+
+def call(command, *words):
+    return CliRunner().invoke(command, list(map(str, words)), catch_exceptions=False, standalone_mode=False)
+
+
+def make_files(folder, language, splits=("train", "dev", "test")):
+    (folder / "panx").mkdir(parents=True)
+    for split in splits:
+        (folder / f"panx/{split}-{language}.tsv").write_text(f"{split}\tO\nदिल्ली\tB-LOC\n\n", encoding="utf-8")
+
+
+def test_the_languages_own_training_file_stands_where_the_english_one_would(tmp_path):
+    make_files(tmp_path / "xtreme", "hi")
+    (tmp_path / "xtreme/panx/train-en.tsv").write_text("English\tO\n\n")
+    dev = tmp_path / "xtreme/panx/dev-hi.tsv"
+    dev.with_name("dev-hi.tsv.xz").write_bytes(lzma.compress(dev.read_bytes()))
+    dev.unlink()
+    call(own_files, "--xtreme", tmp_path / "xtreme", "--language", "hi", "--task", "panx", "-o", tmp_path / "own")
+    names = sorted(path.name for path in (tmp_path / "own/panx").iterdir())
+    assert names == ["dev-hi.tsv.xz", "test-hi.tsv", "train-en.tsv"]
+    for split, language in (("train", "en"), ("dev", "hi"), ("test", "hi")):
+        (sentence,) = read(tmp_path / "own", TASKS["panx"], split, language)
+        assert sentence.words == (split, "दिल्ली")
+
+
+def test_a_missing_file_is_named_and_nothing_is_written(tmp_path):
+    make_files(tmp_path / "xtreme", "hi", ("dev", "test"))
+    with pytest.raises(VocapError, match=r"panx/train-hi\.tsv"):
+        call(
+            own_files,
+            "--xtreme",
+            tmp_path / "xtreme",
+            "--language",
+            "hi",
+            "--task",
+            "panx",
+            "-o",
+            tmp_path / "own",
+        )
+    assert not (tmp_path / "own").exists()
+
+
+def make_scored(folder, size, rows, steps=50):
+    """What vocap score leaves, and the metrics of the model."""
+    out = folder / "hi" / str(size) / "panx"
+    columns = ("language", "split", "seed", "learning_rate", "epochs", "metric", "value")
+    write_tsv(out / "scores.tsv", columns, [("hi", *row) for row in rows])
+    selection = {"task": "panx", "learning_rate": 2e-5, "epochs": 3, "seeds": [1, 2]}
+    (out / "selection.json").write_text(json.dumps(selection | {"languages": ["hi"], "stand_ins": {}}))
+    (out.parent / "pretrained").mkdir()
+    (out.parent / "pretrained/metrics.jsonl").write_text('{"step": 10}\n' + json.dumps({"step": steps}) + "\n")
+    return out
+
+
+def test_points_are_of_the_chosen_setting_on_the_test_file_or_else_on_dev(tmp_path):
+    columns = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
+    curve = [(size, size, -100.0 + size, None, 3.0, "ok") for size in (10, 20)]
+    write_tsv(tmp_path / "vocabularies/hi/curve.tsv", columns, curve)
+    study = tmp_path / "study"
+    dev = [("dev", 1, 2e-5, 3, "f1", 80.0), ("dev", 2, 2e-5, 3, "f1", 82.0)]
+    test = [("test", 1, 2e-5, 3, "f1", 60.0), ("test", 2, 2e-5, 3, "f1", 70.0)]
+    other = [("test", 1, 1e-5, 3, "f1", 99.0), ("test", 1, 2e-5, 3, "precision", 98.0)]
+    folders = [make_scored(study, 20, dev + test + other), make_scored(study, 10, dev)]
+    call(correlate, "--vocabularies", tmp_path / "vocabularies", "-o", tmp_path / "out", *folders)
+    first, second = read_points(tmp_path / "out/points.tsv")
+    assert (first.size, first.alp, first.split, first.f1) == (10, -90.0, "dev", 81.0)
+    assert (second.size, second.alp, second.split, second.f1) == (20, -80.0, "test", 65.0)
+    assert (second.seeds, second.steps) == (2, 50)
+    with pytest.raises(VocapError, match="no size 30"):
+        folder = make_scored(study, 30, dev)
+        call(correlate, "--vocabularies", tmp_path / "vocabularies", "-o", tmp_path / "out", folder)
