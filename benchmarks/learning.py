@@ -121,7 +121,7 @@ def train(arguments) -> None:
         untrained = build(data, "full", losses(), 1, 1, arguments, out)
         facts = unigram(data, arguments.heldout_blocks) | {"probes": probes(untrained, tasks)}
         base.write_text(json.dumps(facts) + "\n", encoding="utf-8")
-    for seed, name, budget in order(arguments.seeds):
+    for seed, name, budget in order(arguments):
         if time.perf_counter() - began > arguments.limit:
             return
         path = out / "runs" / f"{seed} {budget} {name}.json"
@@ -139,16 +139,16 @@ def train(arguments) -> None:
         )
 
 
-def order(seeds: Sequence[int]) -> list[tuple[int, str, str]]:
+def order(arguments) -> list[tuple[int, str, str]]:
     """(seed, loss, budget): equal steps, then time; of each the paper's losses for every seed, then the others."""
     others = [name for name in losses() if name not in PAPER]
     return [
         (seed, name, budget)
-        for budget in ("steps", "time")
+        for budget in arguments.budgets
         for group in (PAPER, others)
-        for seed in seeds
+        for seed in arguments.seeds
         for name in group
-        if (budget, name) != ("time", "full")
+        if name in arguments.losses and (budget, name) != ("time", "full")
     ]
 
 
@@ -291,6 +291,8 @@ def main() -> None:
     parser.add_argument("--xtreme", type=Path)
     parser.add_argument("--vocabulary", type=int, default=50_000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--losses", nargs="+", choices=list(losses()), default=list(losses()))
+    parser.add_argument("--budgets", nargs="+", choices=["steps", "time"], default=["steps", "time"])
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--batch", type=int, default=32, help=f"blocks of {LENGTH} tokens in a step")
     parser.add_argument("--learning-rate", type=float, default=4e-3)
