@@ -46,6 +46,12 @@ def test_smoke_runs_in_nine_minutes(workflow):
         losses = [json.loads(line)["exact_loss"] for line in lines]
         assert losses[-1] < losses[0]
         assert (results / f"pretraining/{name}/model/model.safetensors").exists()
+    average = json.loads((results / "finetuning/knn-small/average.json").read_text("utf-8"))
+    assert set(average["tasks"]) == {"xnli", "pawsx", "udpos", "panx", "xquad", "mlqa", "tydiqa"}
+    assert not average["missing"]
+    benchmarks = (workflow.folder / "logs/benchmarks/finetuning").rglob("*.tsv")
+    took = [row["cpu_time"] for path in benchmarks for row in table(path)]
+    assert sum(float(seconds) for seconds in took if seconds != "NA") < 180
     assert len(table(results / "correlation/points.tsv")) == 3
     assert table(results / "report/tables/paper-correlation.tsv")[-1]["sizes"] == "3"
     assert (results / "report/index.html").stat().st_size < 5_000_000
