@@ -81,6 +81,11 @@ def trained(runs: ClusterRuns) -> dict[str, bytes | list]:
     return {"losses": [(row["step"], row["loss"]) for row in rows], **files}
 
 
+def seconds_of_training(runs: ClusterRuns) -> float:
+    rows = (runs.folder / "results/pretraining/m/metrics.jsonl").read_text("utf-8").splitlines()
+    return json.loads(rows[-1])["seconds"]
+
+
 def checkpointed(runs: ClusterRuns, seconds: float = 300) -> None:
     wait_until(lambda: list(runs.folder.glob("results/pretraining/m/checkpoints/step-*")), seconds, "a checkpoint")
 
@@ -112,6 +117,30 @@ def test_the_signal_before_the_time_limit_leaves_a_checkpoint(cluster, runs, und
     run.succeed()
     assert cluster.states("pretrain", runs.folder) == ["FAILED", "COMPLETED"]
     assert trained(runs) == undisturbed
+
+
+@pytest.mark.faults
+def test_a_training_longer_than_its_time_limit_goes_on_in_further_jobs(cluster, tokenized, tmp_path):
+    """SLURM itself sends the signal, 40 to 100 s before the end of each job of two minutes."""
+
+    def train(name: str, steps: int, minutes: int) -> tuple[ClusterRuns, list[str]]:
+        (tmp_path / name).mkdir()
+        runs, settings = clone(tokenized, tmp_path / name), models(["m"])
+        settings["pretraining"]["models"]["m"] |= {"steps": steps, "checkpoint_every": steps}
+        runs.workflow.write_config(**settings)
+        place(runs, {**ONE_NODE, "runtime": minutes, "slurm_extra": "'--signal=URG@40 --requeue'"})
+        runs.start("pretraining", "--retries", "30").succeed(1800)
+        return runs, cluster.states("pretrain", runs.folder)
+
+    timed, _ = train("timed", 300, 60)
+    steps = int(200 / (seconds_of_training(timed) / 300))
+    alone, once = train("alone", steps, 60)
+    limited, often = train("limited", steps, 2)
+    assert trained(limited) == trained(alone)
+    assert once == ["COMPLETED"]
+    assert len(often) > 1
+    assert set(often[:-1]) == {"FAILED"}, "a job was ended by its limit"  # as after the signal, with a checkpoint
+    assert often[-1] == "COMPLETED"
 
 
 @pytest.mark.faults
