@@ -333,7 +333,8 @@ def test_smoke_and_paper_inherit_no_named_entry(workflow):
 
     def merge(base, other):
         for key, value in other.items():
-            base[key] = merge(base.get(key) or {}, value) if isinstance(value, dict) else value
+            nested = base.get(key) if isinstance(base.get(key), dict) else {}
+            base[key] = merge(nested, value) if isinstance(value, dict) else value
         return base
 
     folder = Path(workflow.folder) / "config"
