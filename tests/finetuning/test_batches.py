@@ -5,10 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.finetuning.batches import IGNORED, LengthBatches, assemble, evaluation_batches, padding_share
+from vocap.finetuning.batches import IGNORED, LengthBatches, assemble, evaluation_batches
 from vocap.finetuning.encoding import PairFeatures, Ragged, SpanFeatures, TagFeatures
 
 PAD = 1
+
+
+def padding_share(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
+    """The part of the ids of these batches that is padding."""
+    held = sum(len(numbers) * int(lengths[numbers].max()) for numbers in batches)
+    return 1 - int(lengths[np.concatenate(batches)].sum()) / held
 
 
 def pairs(count: int, seed: int = 0) -> PairFeatures:

@@ -1,6 +1,6 @@
 """Batches of inputs of like length: arrays in, arrays out; every one a pure function of seed and step."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -114,9 +114,3 @@ def evaluation_batches(lengths: np.ndarray, most: int) -> Iterator[np.ndarray]:
         count = max(1, most // max(1, int(lengths[order[start]])))
         yield order[start : start + count]
         start += count
-
-
-def padding_share(lengths: np.ndarray, batches: Sequence[np.ndarray]) -> float:
-    """The part of the ids of these batches that is padding."""
-    held = sum(len(numbers) * int(lengths[numbers].max()) for numbers in batches)
-    return 1 - int(lengths[np.concatenate(batches)].sum()) / held

@@ -61,9 +61,6 @@ class Grid:
     tasks: list[str] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
-    def tasks_of(self, training: str) -> list[str]:
-        return [task for task in TRAININGS[training] if task in self.tasks]
-
     def tasks_for(self, model: str) -> list[str]:
         """The tasks that a model is fine-tuned on."""
         wanted = self.models[model].tasks
