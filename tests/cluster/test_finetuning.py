@@ -40,7 +40,7 @@ def tuned(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.mark.cluster
+@pytest.mark.faults
 def test_the_signal_before_the_time_limit_leaves_a_checkpoint(cluster, tmp_path):
     alone = copy(tmp_path / "alone")
     here = alone.snakemake("finetuning")
