@@ -1,0 +1,80 @@
+"""README and docs: links lead somewhere, files and commands named are there, the picture is the workflow."""
+
+import re
+import runpy
+from pathlib import Path
+
+import click
+import pytest
+
+from vocap.cli import VERBS, vocap
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+FOLDERS = "benchmarks|config|docs|envs|profiles|rules|slurm|src|tests"
+
+
+def names(paths: list[Path]) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in paths]
+
+
+def anchors(document: Path) -> set[str]:
+    """What GitHub calls the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def commands(text: str) -> list[str]:
+    """Every `vocap VERB ...` of code blocks and of code within a line, lines that go on joined."""
+    blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    blocks += ["\n".join(re.findall(r"^    (vocap .*|  +.*)$", text, re.MULTILINE))]
+    lines = re.sub(r"\\\n\s*|\n\s{4,}", " ", "\n".join(blocks)).splitlines()
+    return [line for line in lines if re.match(r"vocap [a-z]", line)] + re.findall(r"`(vocap [a-z][^`]*)`", text)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
+def test_links_lead_to_files_and_headings_that_exist(document):
+    text = document.read_text("utf-8")
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|href|srcset)="([^"]+)"', text)
+    for target in targets:
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = document.parent / path if path else document
+        assert file.exists(), f"{document.name}: {target}"
+        assert not anchor or anchor in anchors(file), f"{document.name}: {target}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
+def test_files_of_the_project_that_a_document_names_exist(document):
+    text = document.read_text("utf-8")
+    for path in re.findall(rf"(?<![\w/.])((?:{FOLDERS})/[\w./*-]*[\w*])", text):
+        assert list(ROOT.glob(path)), f"{document.name}: {path}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
+def test_verbs_and_options_that_a_document_names_exist(document):
+    context = click.Context(vocap)
+    for line in commands(document.read_text("utf-8")):
+        verb = line.split()[1]
+        assert verb in VERBS, f"{document.name}: {line}"
+        known = {option for parameter in vocap.get_command(context, verb).params for option in parameter.opts}
+        for option in re.findall(r"(?<=[\s\[|(])(--?[a-z][a-z0-9-]*)", line.split(" #")[0]):
+            assert option in known | {"-h", "--help"}, f"{document.name}: {option} in {line}"
+
+
+def test_every_page_of_the_docs_can_be_reached_from_the_readme():
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        document = waiting.pop()
+        if document in reached:
+            continue
+        reached.add(document)
+        links = re.findall(r"\]\(([^)#\s]+\.md)", document.read_text("utf-8"))
+        waiting += [(document.parent / link).resolve() for link in links if not link.startswith("http")]
+    assert set(DOCUMENTS) <= reached
+
+
+def test_the_picture_is_that_of_the_workflow():
+    program = runpy.run_path(str(ROOT / "docs" / "make_workflow_picture.py"))
+    assert program["PICTURE"].read_text("utf-8") == program["render"](), "run python docs/make_workflow_picture.py"
