@@ -127,8 +127,6 @@ def test_threads_change_nothing(monkeypatch, threads):
     words = load_word_types({"train": lambda: [lines]})
     sizes = list(range(20, 600, 20))
     one = {rung.point.size: rung for rung in train_sizes(words, sizes)}
-    blocks = [lines[begin : begin + 70] for begin in range(0, 300, 70)]
-    words = load_word_types({"train": lambda: blocks}, threads=threads)
     monkeypatch.setattr(suffixes, "_BLOCK", 20)  # many ranges, in turns
     many = {rung.point.size: rung for rung in train_sizes(words, sizes, threads=threads)}
     assert one == many

@@ -73,26 +73,27 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
             raise VocapError(f"{path}: no such file; check the path")
 
     import gc
+    from concurrent.futures import ThreadPoolExecutor
     from contextlib import closing
-    from threading import Thread
 
     gc.disable()  # what imports make stays: to look for garbage in it takes a tenth of their time
-    from vocap.vocabularies.curve import write_points
-    from vocap.vocabularies.ladder.kernels import one_compiler
+    from vocap.vocabularies.ladder.sentences import Reading, texts_of
     from vocap.vocabularies.text import read_blocks
 
+    files = {"train": train} | ({"heldout": heldout} if heldout else {})
+    texts = Reading(files).texts if threads > 1 else texts_of(files)  # half a second, while numba is imported
+    from vocap.vocabularies.curve import write_points
+    from vocap.vocabularies.ladder.kernels import one_compiler
+
     with one_compiler():
-        from vocap.vocabularies.ladder.word_types import load_word_types
+        from vocap.vocabularies.ladder.word_types import count_word_types
     gc.enable()
-    if threads > 1:  # a fifth of a second, while words are counted
-        Thread(target=_load_engine).start()
-    texts = {"train": lambda: read_blocks(train)}
-    if heldout is not None:
-        texts["heldout"] = lambda: read_blocks(heldout)
-    words = load_word_types(texts, coverage=coverage, threads=threads)
+    with ThreadPoolExecutor(1) as loader:
+        engine = loader.submit(_load_engine, coverage) if threads > 1 else None  # while words are counted
+        words = count_word_types(texts, coverage)
+        train_sizes, frequencies_at_the_end = engine.result() if engine else _load_engine(coverage)
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
-    train_sizes, frequencies_at_the_end = _load_engine()
-    ending = frequencies_at_the_end(texts["train"](), words.required) if seeds == "words" else None
+    ending = frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
@@ -106,13 +107,15 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     click.echo("\n\n".join(filter(None, (_curve(rows), _outline(rows)))))
 
 
-def _load_engine():
-    """Import what trains, once for all threads that ask."""
+def _load_engine(coverage: float):
+    """Import what trains, and make what all models have in common."""
     from vocap.vocabularies.ladder.kernels import one_compiler
 
     with one_compiler():
+        from vocap.vocabularies.ladder.model_writer import template
         from vocap.vocabularies.ladder.sizes import train_sizes
         from vocap.vocabularies.ladder.text_end import frequencies_at_the_end
+    template(coverage)
     return train_sizes, frequencies_at_the_end
 
 

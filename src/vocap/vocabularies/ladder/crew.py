@@ -1,8 +1,8 @@
 """Threads that share one piece of work, so that its result does not depend on how many they are."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor
 
 
 class Crew:
@@ -50,19 +50,6 @@ class Crew:
 
 
 ALONE = Crew()
-
-
-def ahead(items: Iterable, threads: int) -> Iterator:
-    """The items in their order; with more than one of `threads`, the next is made while the caller uses one."""
-    if threads == 1:
-        yield from items
-        return
-    items, end = iter(items), object()
-    with ThreadPoolExecutor(1) as maker:
-        coming = maker.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = maker.submit(next, items, end)
-            yield item
 
 
 class _Turns:

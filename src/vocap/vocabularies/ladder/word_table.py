@@ -7,6 +7,7 @@ by open addressing: `slots` holds its number + 1 at the place that its hash name
 import numpy as np
 
 from vocap.vocabularies.ladder.kernels import kernel
+from vocap.vocabularies.ladder.sentences import code_points
 
 INSIDE, LAST, TEXTS = 0, 1, 2  # columns of `counts`; from TEXTS on, one a text
 _SPACE, _LINE = 0x2581, ord("\n")
@@ -36,9 +37,13 @@ class WordTable:
 
         `trained`: as what the trainer sees; `text`: also for the text of that number.
         """
-        if not lines:
+        self.count(code_points(lines), cut, trained, text)
+
+    def count(self, sentences: bytearray, cut: bool, trained: bool, text: int | None) -> None:
+        """`add` of the `code_points` of lines."""
+        if not sentences:
             return
-        points = np.frombuffer(bytearray(("\n".join(lines) + "\n").encode("utf-32-le")), np.int32)
+        points = np.frombuffer(sentences, np.int32)
         self.reserve(np.count_nonzero((points == _SPACE) | (points == _LINE)), len(points))
         column = -1 if text is None else TEXTS + text
         self.known = count_words(points, cut, trained, column, self.counts, self.known, *self.arrays())
@@ -48,7 +53,7 @@ class WordTable:
 
         Words are cut before each U+2581, stored, and not counted.
         """
-        points = np.frombuffer(bytearray(("\n".join(lines) + "\n").encode("utf-32-le")), np.int32)
+        points = np.frombuffer(code_points(lines), np.int32)
         words = np.count_nonzero((points == _SPACE) | (points == _LINE))
         self.reserve(words, len(points))
         numbers, ends = np.empty(words, np.int32), np.empty(np.count_nonzero(points == _LINE), np.int64)

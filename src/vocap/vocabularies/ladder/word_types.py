@@ -5,23 +5,15 @@ never cross U+2581 (`TrainerInterface::SplitSentencesByWhitespace`), and no piec
 and how often each occurs.
 """
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.vocabularies.characters import (
-    COVERAGE,
-    META_PIECES,
-    RESERVED,
-    SEPARATOR,
-    is_trainable,
-    required_characters,
-    trainer_normalizer,
-)
-from vocap.vocabularies.ladder.crew import ahead
+from vocap.vocabularies.characters import COVERAGE, META_PIECES, RESERVED, required_characters
+from vocap.vocabularies.ladder.sentences import Sentences, held_out, trained_on
 from vocap.vocabularies.ladder.word_table import INSIDE, LAST, TEXTS, WordTable, lay_out, sort_words
 
 SPACE = "\u2581"
@@ -63,82 +55,59 @@ class WordTypes:
         return (self.inside + self.last)[: self.trained]
 
 
-class Borders:
-    """The rows of a model that are no pieces of text: where one stands in a training line, a piece ends."""
-
-    def __init__(self, metas: Sequence[str]):
-        longest_first = sorted(metas, key=len, reverse=True)  # as in PrefixMatcher
-        self.pattern = re.compile("|".join(map(re.escape, longest_first)))
-        self.hint = "<" if all("<" in meta for meta in metas) else ""  # most lines are passed over by it
-
-    def in_line(self, line: str) -> bool:
-        return self.hint in line and self.pattern.search(line) is not None
-
-    def replace(self, line: str) -> str:
-        """The line with a separator for each (`PrefixMatcher::GlobalReplace`)."""
-        return self.pattern.sub(SEPARATOR, line)
-
-
 def load_word_types(
-    texts: dict[str, Callable[[], Iterable[list[str]]]],
+    texts: Mapping[str, Callable[[], Iterable[list[str]]]],
     train: str = "train",
     coverage: float = COVERAGE,
     metas: Sequence[str] = META_PIECES,
-    threads: int = 1,
 ) -> WordTypes:
-    """Count the word types of texts, each a function that gives blocks of lines; `train` names the trained one.
+    """`count_word_types` of texts that are functions for blocks of lines; `train` names the trained one.
+
+    `metas` are borders between words, as in `trained_on`.
+    """
+
+    def sentences(name: str) -> Iterator[Sentences]:
+        return trained_on(texts[name](), metas) if name == train else held_out(texts[name]())
+
+    return count_word_types({name: partial(sentences, name) for name in texts}, coverage)
+
+
+def count_word_types(
+    texts: Mapping[str, Callable[[], Iterable[Sentences]]], coverage: float = COVERAGE
+) -> WordTypes:
+    """Count the word types of texts, each a function that gives its sentences (once more, if need be).
 
     `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`. A character that is not required is
-    replaced by U+2585 in every text, as it has no piece. `metas` as in `Borders`. With more than one of `threads`,
-    a block is read and normalised while the one before is counted. Memory: about 12 bytes a character of the
-    distinct words and one or two blocks of lines. Raises VocapError for more distinct words than 32 bits
-    can number the characters of.
+    replaced by U+2585 in every text, as it has no piece. Memory: about 12 bytes a character of the distinct words
+    and a few blocks of sentences. Raises VocapError for more distinct words than 32 bits can number the
+    characters of.
     """
-    borders = Borders(metas)
-    table, sentences = _count_texts(texts, train, borders, True, threads)
+    table, sentences = _count_texts(texts, cut=True)
     totals = table.character_counts()
     totals[0] = 0  # the trainer passes over NUL
     counts = {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
     required = {character: counts[character] for character in required_characters(counts, coverage)}
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
-        table, sentences = _count_texts(texts, train, borders, False, threads)
+        table, sentences = _count_texts(texts, cut=False)
     kept = np.zeros(len(totals), bool)
     kept[[ord(character) for character in required]] = True
     table.replace(kept, ord(RESERVED))
     return _arrange(table, list(texts), sentences, required)
 
 
-def _count_texts(texts, train: str, borders: Borders, cut: bool, threads: int) -> tuple[WordTable, dict[str, int]]:
+def _count_texts(
+    texts: Mapping[str, Callable[[], Iterable[Sentences]]], cut: bool
+) -> tuple[WordTable, dict[str, int]]:
     """The words of every text, as encoded and as trained on, and the number of lines."""
     table = WordTable(len(texts))
-    normalizer = trainer_normalizer()
-    sentences = {}
-    for column, (name, blocks) in enumerate(texts.items()):
-        sentences[name] = 0
-        for lines, normalised in ahead(((lines, normalizer.normalize(lines)) for lines in blocks()), threads):
-            sentences[name] += len(lines)
-            if name == train:
-                _add_trained(table, lines, normalised, borders, cut, column)
-            else:
-                table.add(normalised, cut, trained=False, text=column)
-    return table, sentences
-
-
-def _add_trained(
-    table: WordTable, raw: list[str], normalised: list[str], borders: Borders, cut: bool, column: int
-) -> None:
-    """Count a block of lines of the training text: some are encoded but not trained on, or not as they are."""
-    skipped, with_meta, usual = [], [], []
-    for line, text in zip(raw, normalised, strict=True):
-        if not is_trainable(line):
-            skipped.append(text)
-        elif borders.in_line(text):
-            with_meta.append(text)
-        else:
-            usual.append(text)
-    table.add(usual, cut, trained=True, text=column)
-    table.add(skipped + with_meta, cut, trained=False, text=column)
-    table.add([borders.replace(text) for text in with_meta], cut, trained=True, text=None)
+    lines = dict.fromkeys(texts, 0)
+    for column, (name, sentences) in enumerate(texts.items()):
+        for block in sentences():
+            lines[name] += block.lines
+            table.count(block.usual, cut, trained=True, text=column)
+            table.count(block.encoded, cut, trained=False, text=column)
+            table.count(block.trained, cut, trained=True, text=None)
+    return table, lines
 
 
 def _arrange(table: WordTable, names: list[str], sentences: dict[str, int], required: dict[str, int]) -> WordTypes:
