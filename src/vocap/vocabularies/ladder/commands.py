@@ -76,7 +76,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     from concurrent.futures import ThreadPoolExecutor
     from contextlib import closing
 
-    gc.disable()  # what imports make stays: to look for garbage in it takes a tenth of their time
+    gc.disable()  # what imports make stays: to look for garbage in it, again and again, takes a tenth of a second
     from vocap.vocabularies.ladder.sentences import Reading, texts_of
     from vocap.vocabularies.text import read_blocks
 
@@ -87,11 +87,12 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
 
     with one_compiler():
         from vocap.vocabularies.ladder.word_types import count_word_types
-    gc.enable()
     with ThreadPoolExecutor(1) as loader:
         engine = loader.submit(_load_engine, coverage) if threads > 1 else None  # while words are counted
         words = count_word_types(texts, coverage)
         train_sizes, frequencies_at_the_end = engine.result() if engine else _load_engine(coverage)
+    gc.freeze()
+    gc.enable()
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     ending = frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
     models = output / "models"
