@@ -308,11 +308,44 @@ def studied_arguments(wildcards):
     return options(settings_json=json.dumps(recipe_of(wildcards.training).of_a_run()), selection="paper")
 
 
-def studied_scores(study):
-    """What is scored of the study: every size of a language and each of its tasks."""
+def reached_sizes(study):
+    """(language, size) of the study's vocabularies; in a dry run that does not know the curves, all that it asks for.
+
+    Otherwise Snakemake comes back here when it knows them.
+    """
+    found = Path(STUDIED_SIZES)
+    if not (dry_run() or STARTED_BY_SNAKEMAKE):
+        found = Path(checkpoints.studied_sizes.get().output[0])
+    absent = holes(read_sizes(found)) if found.exists() else {}
     return [
-        f"results/correlation/{lang}/{size}/{task}/selection.json"
-        for lang, tasks in study.tasks.items()
+        (lang, size)
+        for lang in study.languages
         for size in SETTINGS.correlation.sizes
-        for task in tasks
+        if size not in absent.get(lang, ())
     ]
+
+
+def studied_models(study):
+    """The models that no task is there for; those of a task are made for its runs."""
+
+    def inputs(wildcards):
+        return [
+            f"results/correlation/{lang}/{size}/pretrained/metrics.jsonl"
+            for lang, size in reached_sizes(study)
+            if lang not in study.tasks
+        ]
+
+    return inputs if set(study.languages) - set(study.tasks) else []
+
+
+def studied_scores(study):
+    """What is scored of the study: every vocabulary of a language and each of its tasks."""
+
+    def inputs(wildcards):
+        return [
+            f"results/correlation/{lang}/{size}/{task}/selection.json"
+            for lang, size in reached_sizes(study)
+            for task in study.tasks.get(lang, ())
+        ]
+
+    return inputs

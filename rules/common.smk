@@ -19,6 +19,7 @@ from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.sources import resolve_all
 from vocap.correlation.planning import plan_study
+from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import VocapError
 from vocap.finetuning.datasets import keys_of
 from vocap.finetuning.grid import input_length, longest_of, make_grid, run_folder, settings_of
@@ -76,9 +77,13 @@ def options(**values):
     return shlex.join(words)
 
 
+# A job of this workflow that Snakemake itself started, on a cluster's node.
+STARTED_BY_SNAKEMAKE = "--mode" in sys.argv
+
+
 def left_out(what, why):
     """Say on the terminal, once, what this run goes without; the jobs that Snakemake starts stay quiet."""
-    if "--mode" not in sys.argv:
+    if not STARTED_BY_SNAKEMAKE:
         print(f"left out: {what}: {why}", file=sys.stderr)
 
 

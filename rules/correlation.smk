@@ -2,6 +2,7 @@
 
 STUDY = plan_study(SETTINGS.correlation, SETTINGS.finetuning.xtreme, LANGUAGES)
 STUDIED = "results/correlation/{lang}/{size}"
+STUDIED_SIZES = "results/correlation/sizes.tsv"
 STUDIED_LOG = "logs/correlation/{lang}/{size}"
 STUDIED_BENCHMARK = "logs/benchmarks/correlation/{lang}/{size}"
 
@@ -12,7 +13,37 @@ for what, why in STUDY.left_out:
 rule correlation:
     """ALP and the size of a vocabulary against what a model reaches"""
     input:
-        ["results/correlation/points.tsv"] if STUDY.tasks else [],
+        points=["results/correlation/points.tsv"] if STUDY.tasks else [],
+        sizes=[STUDIED_SIZES] if STUDY.languages else [],
+        models=studied_models(STUDY),
+
+
+# Which models there are is known when the curves are: a size that a text does not reach is a hole. Jobs that SLURM
+# starts have no use for it; with a checkpoint they would plan all that lies before them.
+if STUDY.languages and not STARTED_BY_SNAKEMAKE:
+
+    checkpoint studied_sizes:
+        input:
+            expand("results/vocabularies/{lang}/curve.tsv", lang=STUDY.languages),
+        output:
+            STUDIED_SIZES,
+        log:
+            "logs/correlation/sizes.log",
+        benchmark:
+            "logs/benchmarks/correlation/sizes.tsv"
+        localrule: True
+        conda:
+            "../envs/vocabularies.yaml"
+        resources:
+            mem_mb=memory(200),
+            runtime=minutes(10),
+        params:
+            arguments=options(language=STUDY.languages, size=SETTINGS.correlation.sizes),
+            revision=REVISION["correlation"],
+        message:
+            "Looking which vocabularies of the study there are"
+        shell:
+            "vocap studied-sizes --vocabularies results/vocabularies {params.arguments} -o {output:q} 2> {log:q}"
 
 
 rule studied_tokenizer:
@@ -56,7 +87,7 @@ use rule tokenize as studied_text with:
     benchmark:
         f"{STUDIED_BENCHMARK}/tokenize.tsv"
     wildcard_constraints:
-        lang=one_of(STUDY.tasks),
+        lang=one_of(STUDY.languages),
     message:
         "Tokenizing the text of {wildcards.lang} with its vocabulary of {wildcards.size}"
 
@@ -194,7 +225,7 @@ use rule score as studied_score with:
 
 rule correlate:
     input:
-        curves=expand("results/vocabularies/{lang}/curve.tsv", lang=STUDY.tasks),
+        sizes=STUDIED_SIZES,
         scored=studied_scores(STUDY),
     output:
         points="results/correlation/points.tsv",
@@ -216,4 +247,4 @@ rule correlate:
     message:
         "Correlating F1 with ALP and with the size of the vocabulary"
     shell:
-        "vocap correlate --vocabularies results/vocabularies -o {params.folder:q} {params.scored:q} 2> {log:q}"
+        "vocap correlate --sizes {input.sizes:q} -o {params.folder:q} {params.scored:q} 2> {log:q}"

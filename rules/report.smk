@@ -9,7 +9,7 @@ rule report:
         rules.tokenizers.input,
         rules.pretraining.input,
         rules.finetuning.input,
-        rules.correlation.input,
+        rules.correlation.input.points,
         table=SETTINGS.corpora.table,
     output:
         page="results/report/index.html",

@@ -50,6 +50,7 @@ VERBS = {
     "compare": "vocap.finetuning.scoring_commands:compare",
     # correlation
     "own-files": "vocap.correlation.commands:own_files",
+    "studied-sizes": "vocap.correlation.commands:studied_sizes",
     "correlate": "vocap.correlation.commands:correlate",
     # report
     "report": "vocap.report.commands:report",

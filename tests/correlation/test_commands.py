@@ -6,12 +6,13 @@ import lzma
 import pytest
 from click.testing import CliRunner
 
-from vocap.correlation.commands import correlate, own_files
+from vocap.correlation.commands import correlate, own_files, studied_sizes
 from vocap.correlation.points import read_points
+from vocap.correlation.sizes import Size, read_sizes
 from vocap.errors import VocapError
 from vocap.finetuning.reading import read
 from vocap.finetuning.tasks import TASKS
-from vocap.tsv import write_tsv
+from vocap.tsv import read_tsv, write_tsv
 
 
 def call(command, *words):
@@ -67,20 +68,64 @@ def make_scored(folder, size, rows, steps=50):
     return out
 
 
-def test_points_are_of_the_chosen_setting_on_the_test_file_or_else_on_dev(tmp_path):
+def make_curve(path, reached, unreached=()):
+    """A curve whose ALP is the size less 100."""
     columns = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
-    curve = [(size, size, -100.0 + size, None, 3.0, "ok") for size in (10, 20)]
-    write_tsv(tmp_path / "vocabularies/hi/curve.tsv", columns, curve)
+    rows = [(size, size, -100.0 + size, None, 3.0, "ok") for size in reached]
+    rows += [(size, None, None, None, None, "the text gives 25 pieces") for size in unreached]
+    write_tsv(path, columns, rows)
+
+
+def call_studied_sizes(tmp_path, *sizes):
+    out = tmp_path / "sizes.tsv"
+    asked = [word for size in sizes for word in ("--size", size)]
+    call(studied_sizes, "--vocabularies", tmp_path / "vocabularies", "--language", "hi", *asked, "-o", out)
+    return out
+
+
+def test_points_are_of_the_chosen_setting_on_the_test_file_or_else_on_dev(tmp_path):
+    make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10, 20))
+    sizes = call_studied_sizes(tmp_path, 10, 20)
     study = tmp_path / "study"
     dev = [("dev", 1, 2e-5, 3, "f1", 80.0), ("dev", 2, 2e-5, 3, "f1", 82.0)]
     test = [("test", 1, 2e-5, 3, "f1", 60.0), ("test", 2, 2e-5, 3, "f1", 70.0)]
     other = [("test", 1, 1e-5, 3, "f1", 99.0), ("test", 1, 2e-5, 3, "precision", 98.0)]
     folders = [make_scored(study, 20, dev + test + other), make_scored(study, 10, dev)]
-    call(correlate, "--vocabularies", tmp_path / "vocabularies", "-o", tmp_path / "out", *folders)
+    call(correlate, "--sizes", sizes, "-o", tmp_path / "out", *folders)
     first, second = read_points(tmp_path / "out/points.tsv")
     assert (first.size, first.alp, first.split, first.f1) == (10, -90.0, "dev", 81.0)
     assert (second.size, second.alp, second.split, second.f1) == (20, -80.0, "test", 65.0)
     assert (second.seeds, second.steps) == (2, 50)
-    with pytest.raises(VocapError, match="no size 30"):
-        folder = make_scored(study, 30, dev)
-        call(correlate, "--vocabularies", tmp_path / "vocabularies", "-o", tmp_path / "out", folder)
+    with pytest.raises(VocapError, match="no vocabulary of hi has size 30"):
+        call(correlate, "--sizes", sizes, "-o", tmp_path / "out", make_scored(study, 30, dev))
+
+
+def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coefficients(tmp_path):
+    """Pearson by hand: of ALP and F1 = 1, 2, 4 over sizes 10, 20, 30 it is 3 / sqrt(2 x 14/3)."""
+    make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10, 20, 30), (40, 50))
+    sizes = call_studied_sizes(tmp_path, 10, 20, 30, 40, 50)
+    assert read_sizes(sizes)[2:4] == [
+        Size("hi", 30, -70.0, "ok"),
+        Size("hi", 40, None, "the text gives 25 pieces"),
+    ]
+    rows = {10: 1.0, 20: 2.0, 30: 4.0}
+    folders = [make_scored(tmp_path / "s", size, [("test", 1, 2e-5, 3, "f1", f1)]) for size, f1 in rows.items()]
+    call(correlate, "--sizes", sizes, "-o", tmp_path / "out", *folders)
+    (row,) = read_tsv(tmp_path / "out/correlations.tsv")
+    assert (row["sizes"], row["holes"]) == ("3", "2")
+    assert float(row["rho_alp"]) == float(row["rho_size"]) == pytest.approx(3 / (2 * 14 / 3) ** 0.5)
+    with pytest.raises(VocapError, match="no vocabulary of hi has size 40"):
+        call(correlate, "--sizes", sizes, "-o", tmp_path / "out", make_scored(tmp_path / "s", 40, []))
+
+
+def test_a_study_of_holes_alone_has_no_points(tmp_path):
+    make_curve(tmp_path / "vocabularies/hi/curve.tsv", (), (40, 50))
+    call(correlate, "--sizes", call_studied_sizes(tmp_path, 40, 50), "-o", tmp_path / "out")
+    assert read_points(tmp_path / "out/points.tsv") == []
+
+
+def test_a_size_that_was_never_trained_is_named(tmp_path):
+    make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10, 20))
+    with pytest.raises(VocapError, match=r"curve\.tsv: no size 30"):
+        call_studied_sizes(tmp_path, 10, 30)
+    assert not (tmp_path / "sizes.tsv").exists()

@@ -10,6 +10,7 @@ import pytest
 from tests.report.made import make_finetuned, make_model, make_results
 from tests.report.pages import Page, one_row, write
 from vocap.correlation.points import Measured, correlations, write_points
+from vocap.correlation.sizes import Size, write_sizes
 from vocap.errors import VocapError
 from vocap.finetuning.metrics import paper_average
 from vocap.report.paper.published import measures, paper_languages, printed
@@ -210,11 +211,15 @@ def test_the_study_stands_beside_the_papers_correlations(tmp_path):
         for task in ("udpos", "panx")
     ]
     write_points(results / "correlation/points.tsv", points)
+    sizes = [Size("hi", 1000 * size, -100 + size**0.5, "ok") for size in range(1, 9)]
+    sizes += [Size("hi", size, None, "needs more text") for size in (9000, 10000)]
+    write_sizes(results / "correlation/sizes.tsv", sizes)
     text = write(results, tmp_path / "out")
     row = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="hi", task="POS")
     assert (row["paper_rho_alp"], row["paper_rho_size"]) == ("0.922", "0.787")
-    assert (row["sizes"], row["seeds"], row["steps"]) == ("8", "2", "700")
-    assert float(row["rho_alp"]) == correlations(points)[0].rho_alp
+    assert (row["sizes"], row["holes"], row["seeds"], row["steps"]) == ("8", "2", "2", "700")
+    assert float(row["rho_alp"]) == correlations(points, {})[0].rho_alp
+    assert "Sizes that the text does not reach have no point: Hindi: 9,000, 10,000." in text
     other = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="ru", task="NER")
     assert (other["rho_alp"], other["remarks"]) == ("", "not run")
     assert all(f'id="figure-paper-figure-{number}"' in text for number in (2, 3))

@@ -5,8 +5,10 @@ import re
 
 import pytest
 
+from tests.workflow.conftest import parse_counts
 from vocap.config import load, read_files
 from vocap.correlation.points import correlations, read_points
+from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import UsageError
 from vocap.tsv import read_tsv
 from vocap.vocabularies.curve import read_points as read_curve
@@ -45,15 +47,20 @@ def test_jobs_are_those_of_the_grid(study):
     assert planned["studied_run"] == 4 and planned["studied_model"] == planned["studied_score"] == 2
 
 
-def test_what_lacks_is_named_and_the_rest_runs(study):
+def test_without_its_files_models_are_pretrained_and_what_they_wait_for_is_named(study):
+    def assert_models_alone(said):
+        run = study.snakemake("-n")
+        assert run.returncode == 0 and said in run.stdout, run.stdout
+        planned = parse_counts(run.stdout)
+        assert [planned.get(name, 0) for name in JOBS] == [3, 3, 3, 0, 0, 0]
+        assert planned["report"] == 1 and "correlate" not in planned
+
     (study.folder / "config/smoke-xtreme/panx/train-ru.tsv").unlink()
-    run = study.snakemake("-n")
-    assert run.returncode == 0, run.stdout
-    assert "left out: correlation study: panx in ru: no config/smoke-xtreme/panx/train-ru.tsv" in run.stdout
-    assert "studied_model" not in run.stdout and "report" in run.stdout
+    assert_models_alone("left out: correlation study: panx in ru: no config/smoke-xtreme/panx/train-ru.tsv")
     study.write_config(correlation=STUDY)  # without an XTREME folder
-    run = study.snakemake("-n")
-    assert run.returncode == 0 and "left out: the correlation study: no finetuning.xtreme" in run.stdout
+    assert_models_alone(
+        "left out: POS and NER of the correlation study: no finetuning.xtreme; its 3 models are pre-trained"
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,13 +81,21 @@ def test_mistakes_are_named(study, monkeypatch, change, said):
         load(read_files(["config/sources.yaml", "config/config.yaml", "test.yaml"]))
 
 
-def test_a_run_gives_the_points_of_its_scores(study):
+def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(study):
+    asked = {"sizes": [50, 150, 300, 100_000]}
+    study.write_config(correlation=STUDY | asked, finetuning=TUNING, vocabularies=asked)
+    assert study.planned("correlation")["studied_model"] == 4  # before the curve is known
     run = study.snakemake("correlation")
     assert run.returncode == 0, run.stdout
     folder = study.folder / "results/correlation"
+    curve = read_curve(study.folder / "results/vocabularies/ru/curve.tsv")
+    assert [(size.size, size.alp, size.status) for size in read_sizes(folder / "sizes.tsv")] == [
+        (point.size, point.alp, point.status) for point in curve
+    ]
+    assert holes(read_sizes(folder / "sizes.tsv")) == {"ru": [100_000]}
+    assert not (folder / "ru/100000").exists()
     points = read_points(folder / "points.tsv")
-    curve = {point.size: point.alp for point in read_curve(study.folder / "results/vocabularies/ru/curve.tsv")}
-    assert [(point.size, point.alp) for point in points] == sorted(curve.items())
+    assert [(point.size, point.alp) for point in points] == [(one.size, one.alp) for one in curve if one.ok]
     for point in points:
         assert (point.language, point.task, point.split, point.seeds, point.steps) == ("ru", "panx", "test", 1, 5)
         scored = folder / f"ru/{point.size}/panx"
@@ -93,9 +108,11 @@ def test_a_run_gives_the_points_of_its_scores(study):
         described = json.loads((folder / f"ru/{point.size}/pretrained/description.json").read_text())
         assert (described["vocabulary"], described["languages"]) == (point.size + 2, ["ru"])
     (row,) = read_tsv(folder / "correlations.tsv")
-    (expected,) = correlations(points)
+    (expected,) = correlations(points, {"ru": [100_000]})
+    assert (row["sizes"], row["holes"]) == ("3", "1")
     assert row["rho_alp"] == ("" if expected.rho_alp is None else repr(expected.rho_alp))
     assert study.planned("correlation") == {}
-    assert {name for name, count in counts(study, seeds=[1, 2]).items() if count} == {
-        *("studied_run", "studied_score", "correlate", "correlation")
-    }
+    changed = STUDY | asked | {"seeds": [1, 2]}
+    study.write_config(correlation=changed, finetuning=TUNING, vocabularies=asked)
+    planned = study.planned("correlation")
+    assert planned == {"studied_run": 3, "studied_score": 3, "correlate": 1, "correlation": 1}

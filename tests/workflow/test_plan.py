@@ -127,7 +127,7 @@ def test_slurm_counts_its_own_overhead(workflow):
 
 def test_local_rules_are_those_of_the_workflow(monkeypatch, tmp_path):
     text = "".join(path.read_text("utf-8") for path in (ROOT / "rules").glob("*.smk"))
-    rules = re.split(r"(?m)^ *rule (\w+):", text)[1:]
+    rules = re.split(r"(?m)^ *(?:rule|checkpoint) (\w+):", text)[1:]
     local = {name for name, body in zip(rules[::2], rules[1::2], strict=True) if "localrule: True" in body}
     baseline = tmp_path / "baseline.model"
     baseline.write_bytes(b"x" * 1000)

@@ -1,10 +1,11 @@
-"""`vocap own-files` and `vocap correlate`: one language's files of XTREME, and the study's points."""
+"""`vocap own-files`, `studied-sizes`, `correlate`: a language's files of XTREME, the study's sizes and points."""
 
 import logging
 from pathlib import Path
 
 import click
 
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PATH = click.Path(path_type=Path)
 logger = logging.getLogger(__name__)
@@ -25,11 +26,26 @@ def own_files(xtreme, language, tasks, out) -> None:
     make_folder(xtreme, language, tasks, out)
 
 
-@click.command()
+@click.command("studied-sizes")
 @click.option("--vocabularies", required=True, type=FOLDER, help="holds LANGUAGE/curve.tsv")
+@click.option("--language", "languages", required=True, multiple=True, help="its code")
+@click.option("--size", "sizes", required=True, multiple=True, type=click.IntRange(min=1), help="of a vocabulary")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="table to write")
+def studied_sizes(vocabularies, languages, sizes, out) -> None:
+    """Say which of the sizes asked for each language's text reaches, and why not the others."""
+    from vocap.correlation.sizes import find_sizes, holes, write_sizes
+
+    found = find_sizes(vocabularies, languages, sizes)
+    write_sizes(out, found)
+    for language, unreached in holes(found).items():
+        logger.warning("%s: its text does not reach %s", language, ", ".join(map(str, unreached)))
+
+
+@click.command()
+@click.option("--sizes", required=True, type=FILE, help="what vocap studied-sizes wrote")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="folder for points.tsv, correlations.tsv")
-@click.argument("scored", nargs=-1, required=True, type=FOLDER)
-def correlate(vocabularies, out, scored) -> None:
+@click.argument("scored", nargs=-1, type=FOLDER)
+def correlate(sizes, out, scored) -> None:
     """Correlate F1 with ALP and with the vocabulary's size (section 2.1).
 
     SCORED are folders LANGUAGE/SIZE/TASK that vocap score wrote, with LANGUAGE/SIZE/pretrained beside them.
@@ -38,12 +54,15 @@ def correlate(vocabularies, out, scored) -> None:
 
     from vocap.correlation.measuring import measure
     from vocap.correlation.points import Correlation, correlations, write_points
+    from vocap.correlation.sizes import holes, read_sizes
     from vocap.tsv import write_tsv
 
-    points = measure(vocabularies, scored)
-    found = correlations(points)
+    asked = read_sizes(sizes)
+    points = measure(asked, scored)
+    found = correlations(points, holes(asked))
     write_points(out / "points.tsv", points)
     write_tsv(out / "correlations.tsv", [field.name for field in fields(Correlation)], map(astuple, found))
     for one in found:
         values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
-        logger.info("%s %s, %d sizes: F1 with ALP %s, with |V| %s", one.language, one.task, one.sizes, *values)
+        what = (one.language, one.task, one.sizes, one.holes)
+        logger.info("%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *what, *values)

@@ -5,34 +5,31 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from vocap.correlation.points import Measured
+from vocap.correlation.sizes import Size
 from vocap.errors import VocapError
 from vocap.finetuning.outcome import SCORES, read_selection
 from vocap.tsv import read_tsv
-from vocap.vocabularies.curve import read_points
 
 MODEL = "pretrained"  # a model's folder beside those of its tasks
 
 
-def measure(vocabularies: Path, folders: Iterable[Path]) -> list[Measured]:
+def measure(sizes: Iterable[Size], folders: Iterable[Path]) -> list[Measured]:
     """The points of the study, from folders LANGUAGE/SIZE/TASK that `vocap score` wrote.
 
     F1 is that of the chosen setting on the test file, or on the development file where the test labels are kept
-    back; ALP is that of LANGUAGE/curve.tsv under `vocabularies`. Raises VocapError for a folder without a score,
-    and for a size that its curve does not have.
+    back; ALP is that of `sizes`. Raises VocapError for a folder without a score, and for one of a size that has no
+    ALP.
     """
-    curves: dict[str, dict[int, float]] = {}
+    alps = {(size.language, size.size): size.alp for size in sizes}
     points = []
     for folder in folders:
         language, size, task = folder.parts[-3], int(folder.parts[-2]), folder.parts[-1]
-        if language not in curves:
-            path = vocabularies / language / "curve.tsv"
-            curves[language] = {point.size: point.alp for point in read_points(path) if point.ok}
-        if size not in curves[language]:
-            raise VocapError(f"{vocabularies / language / 'curve.tsv'}: no size {size}, which {folder} is of")
+        if (alp := alps.get((language, size))) is None:
+            raise VocapError(f"{folder}: no vocabulary of {language} has size {size}; leave the folder out")
         values, split = _scores(folder)
         mean = sum(values) / len(values)
         steps = _steps(folder.parent / MODEL / "metrics.jsonl")
-        points.append(Measured(language, size, curves[language][size], task, split, mean, len(values), steps))
+        points.append(Measured(language, size, alp, task, split, mean, len(values), steps))
     return sorted(points, key=lambda point: (point.language, point.task, point.size))
 
 

@@ -2,7 +2,7 @@
 
 import os
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 
 from vocap.errors import VocapError
@@ -32,6 +32,7 @@ class Correlation:
     language: str
     task: str
     sizes: int
+    holes: int  # sizes that the language's text does not reach, so no part of the coefficients
     rho_alp: float | None  # of ALP with F1
     rho_size: float | None  # of the vocabulary's size with F1
 
@@ -39,8 +40,11 @@ class Correlation:
 COLUMNS = tuple(field.name for field in fields(Measured))
 
 
-def correlations(points: Iterable[Measured]) -> list[Correlation]:
-    """A row for each language and task, in the order in which they first stand."""
+def correlations(points: Iterable[Measured], holes: Mapping[str, Sequence[int]]) -> list[Correlation]:
+    """A row for each language and task, in the order in which they first stand.
+
+    `holes`: of a language, the sizes that were asked for and have no vocabulary.
+    """
     groups: dict[tuple[str, str], list[Measured]] = {}
     for point in points:
         groups.setdefault((point.language, point.task), []).append(point)
@@ -48,6 +52,7 @@ def correlations(points: Iterable[Measured]) -> list[Correlation]:
         Correlation(
             *key,
             len(group),
+            len(holes.get(key[0], ())),
             pearson([point.alp for point in group], [point.f1 for point in group]),
             pearson([float(point.size) for point in group], [point.f1 for point in group]),
         )

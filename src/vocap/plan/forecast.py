@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vocap.config import Settings
+from vocap.correlation.sizes import holes, read_sizes
 from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
 from vocap.plan.jobs import Job, list_jobs
 from vocap.plan.schedule import Schedule, simulate
@@ -58,15 +59,18 @@ def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
 def make_forecast(settings: Settings, costs: Costs, results: Path | None = None, gpu: bool = False) -> Forecast:
     """The forecast of a configuration, every job counted, whether its outputs are there or not.
 
-    With `results`, text is counted as an earlier run in that folder counted it; with `gpu`, models are trained on
-    GPUs.
+    With `results`, text is counted as an earlier run in that folder counted it, and the study goes without sizes
+    that it found to be beyond a text; with `gpu`, models are trained on GPUs.
     """
     texts = estimate_texts(settings, results)
     read = estimate_pretraining_texts(settings, texts)
     jobs = list_jobs(settings, texts, reach_of(texts, costs))
     trainings = pretraining_jobs(settings, texts, read, gpu)
     tunings = finetuning_jobs(settings, made_models(settings), gpu)
-    jobs[-1:-1] = [*trainings, *tunings, *correlation_jobs(settings, texts, read, gpu)]  # before the report
+    found = results / "correlation" / "sizes.tsv" if results else None
+    absent = holes(read_sizes(found)) if found and found.exists() else {}
+    studied = correlation_jobs(settings, texts, read, gpu, absent)
+    jobs[-1:-1] = [*trainings, *tunings, *studied]  # before the report
     return Forecast(jobs, {job.name: cost_of(job, costs) for job in jobs}, texts)
 
 

@@ -1,6 +1,6 @@
 """The jobs of the correlation study, priced as those of pre-training and fine-tuning that do the same."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vocap.config import Settings
@@ -15,28 +15,39 @@ from vocap.pretraining.memory import count_parameters
 
 
 def correlation_jobs(
-    settings: Settings, texts: Mapping[str, Text], pretraining_texts: Mapping[str, Text], gpu: bool
+    settings: Settings,
+    texts: Mapping[str, Text],
+    pretraining_texts: Mapping[str, Text],
+    gpu: bool,
+    holes: Mapping[str, Sequence[int]],
 ) -> Iterator[Job]:
     """A tokenizer, its text and a model for each vocabulary; inputs, runs and a choice for each task; the points.
 
-    The texts and `gpu` are as of `pretraining_jobs`.
+    The texts and `gpu` are as of `pretraining_jobs`; `holes`: sizes that a language's text is known not to reach.
     """
     study = plan_study(settings.correlation, settings.finetuning.xtreme, texts)
     scored: list[str] = []
-    for lang in study.tasks:
-        folder = f"correlation/{lang}/xtreme"
-        files = Job("own_files", f"correlation/{lang}/own-files", {}, (), (folder,), local=True, like="average")
-        yield files
+    known = "correlation/sizes"
+    if study.languages:
+        curves = tuple(f"vocabularies/{lang}/curve" for lang in study.languages)
+        made = ("correlation/sizes.tsv",)
+        yield Job("studied_sizes", known, {}, curves, made, local=True, like="average")
+    for lang in study.languages:
+        files = f"correlation/{lang}/own-files"
+        if lang in study.tasks:
+            made = (f"correlation/{lang}/xtreme",)
+            yield Job("own_files", files, {}, (), made, local=True, like="average")
         read_mb = pretraining_texts[lang].read_mb + texts[lang].heldout_mb
         for size in settings.correlation.sizes:
-            jobs = list(_model_jobs(settings, study, lang, size, read_mb, files.name, gpu))
+            if size in holes.get(lang, ()):
+                continue
+            jobs = list(_model_jobs(settings, study, lang, size, read_mb, files, gpu))
             scored += [job.name for job in jobs if job.rule == "studied_score"]
             yield from jobs
     if study.tasks:
         outputs = ("correlation/points.tsv", "correlation/correlations.tsv")
-        curves = tuple(f"vocabularies/{lang}/curve" for lang in study.tasks)
         name = "correlation/correlate"
-        yield Job("correlate", name, {}, (*scored, *curves), outputs, local=True, like="average")
+        yield Job("correlate", name, {}, (*scored, known), outputs, local=True, like="average")
 
 
 def _model_jobs(
@@ -44,10 +55,10 @@ def _model_jobs(
 ) -> Iterator[Job]:
     own, folder, rows = settings.correlation, f"correlation/{lang}/{size}", size + 2
     total_k = {"total_k": rows / 1000}
-    curve = f"vocabularies/{lang}/curve"
+    before = (f"vocabularies/{lang}/curve", "correlation/sizes")  # no model is begun before all holes are known
     tokenizer, text, model = (f"{folder}/{name}" for name in ("tokenizer", "tokenize", "pretrain"))
     made = (f"{folder}/tokenizer",)
-    yield Job("studied_tokenizer", tokenizer, total_k, (curve,), made, local=True, like="adopt")
+    yield Job("studied_tokenizer", tokenizer, total_k, before, made, local=True, like="adopt")
     before = (tokenizer, f"corpora/sample-{lang}", *_download(settings, lang))
     made = (f"{folder}/tokens/{lang}",)
     yield Job("studied_text", text, {"read_mb": read_mb, **total_k}, before, made, like="tokenize")
@@ -55,7 +66,7 @@ def _model_jobs(
     features = training_features(own.model, rows, settings.pretraining.block, 1, gpu)
     made = (f"{folder}/pretrained",)
     yield Job("studied_model", model, features, (tokenizer, text), made, threads, like="pretrain")
-    for task in study.tasks[lang]:
+    for task in study.tasks.get(lang, ()):
         recipe = getattr(settings.finetuning.recipes, task)
         sizes = {
             split: unpacked(path)

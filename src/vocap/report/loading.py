@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from vocap import __version__
 from vocap.correlation.points import Measured
 from vocap.correlation.points import read_points as read_measured
+from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
 from vocap.report.diffs import load_diffs
@@ -119,6 +120,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
             ),
         ),
         correlation=[point for point in _correlation(folder) if point.language in languages],
+        unreached=_unreached(folder / "correlation" / "sizes.tsv"),
         diffs=load_diffs(folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages, _json),
         settings=settings,
         versions=_versions(),
@@ -251,6 +253,10 @@ def _points(folder: Path) -> dict[str, list[Point]]:
 def _correlation(folder: Path) -> list[Measured]:
     path = folder / "correlation" / "points.tsv"
     return read_measured(path) if path.exists() else []
+
+
+def _unreached(path: Path) -> dict[str, list[int]]:
+    return holes(read_sizes(path)) if path.exists() else {}
 
 
 def _weights(path: Path) -> dict[str, dict[str, str]]:

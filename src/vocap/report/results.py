@@ -97,6 +97,9 @@ class Results:
     correlation: list[Measured]
     settings: dict[str, Any]
     versions: dict[str, str]
+    unreached: dict[str, list[int]] = field(
+        default_factory=dict
+    )  # the study's sizes that a language does not give
     diffs: list[Diff] = field(default_factory=list)  # pairs of tokenizers that were compared
     seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
     left: dict[str, list[str]] = field(default_factory=dict)  # by kind, what other configurations left: not shown

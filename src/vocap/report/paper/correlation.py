@@ -18,7 +18,7 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
 
 def correlation_blocks(results: Results) -> list[Block]:
     """The figures, where the study was run, and the table."""
-    found = correlations(results.correlation)
+    found = correlations(results.correlation, results.unreached)
     if not found:
         absent = not_run("correlation", "No model has been trained for the correlation study.")
         return [absent, _table(results, [])]
@@ -50,10 +50,19 @@ def _figure(results: Results, number: int, task: str, points: list[Measured], fo
         f"Figure {number}: {name} F1 against ALP",
         "A point for each monolingual vocabulary: the ALP of its language’s training text under it, above that of "
         f"the smallest vocabulary, and the {name} F1 of a model pre-trained with it and fine-tuned in that "
-        f"language. Pearson’s correlations: {said}. From results/correlation/points.tsv.",
+        f"language. Pearson’s correlations: {said}.{_holes(results, points)} From results/correlation/points.tsv.",
         f"Scatter chart of {counted(len(points), 'vocabulary', 'vocabularies')}; {said}.",
         lambda: scatter(results, points),
     )
+
+
+def _holes(results: Results, points: Sequence[Measured]) -> str:
+    """A sentence on the sizes that have no point."""
+    codes = [code for code in dict.fromkeys(point.language for point in points) if code in results.unreached]
+    said = "; ".join(
+        f"{results.name(code)}: " + ", ".join(f"{size:,}" for size in results.unreached[code]) for code in codes
+    )
+    return f" Sizes that the text does not reach have no point: {said}." if said else ""
 
 
 def scatter(results: Results, points: Sequence[Measured]) -> alt.Chart:
@@ -119,6 +128,7 @@ def _table(results: Results, found: list[Correlation]) -> Table:
                 one.rho_alp if one else None,
                 one.rho_size if one else None,
                 one.sizes if one else None,
+                one.holes if one else None,
                 min((point.seeds for point in points), default=None),
                 max((point.steps for point in points), default=None),
                 _remark(points),
@@ -133,13 +143,14 @@ def _table(results: Results, found: list[Correlation]) -> Table:
         Column("rho_alp", "This run: ρ of ALP and F1", "number", 3),
         Column("rho_size", "ρ of |V| and F1", "number", 3),
         Column("sizes", "Sizes", "number"),
+        Column("holes", "Not reached", "number"),
         Column("seeds", "Seeds", "number"),
         Column("steps", "Steps", "number"),
         Column("remarks", "Remarks"),
     ]
     caption = (
         "Pearson’s correlations over the vocabularies of one language: 30 in the paper, of 1K to 30K. A model is "
-        "pre-trained with each and fine-tuned on the language’s own training file. From "
-        "results/correlation/points.tsv."
+        "pre-trained with each and fine-tuned on the language’s own training file. Sizes that a language’s text "
+        "does not reach are counted apart, and left out. From results/correlation/points.tsv and sizes.tsv."
     )
     return Table("paper-correlation", "Appendix: what goes together with F1", caption, columns, rows)
