@@ -26,6 +26,7 @@ TOGETHER = {
     "starter": ("fetch_starter", "extract_starter", "merge_starter"),
     "joint": ("joint_descent", "pick_joint"),
     "study": (
+        "studied_sizes",
         "studied_tokenizer",
         "studied_text",
         "studied_model",
@@ -102,8 +103,8 @@ def stages_of_rules() -> dict[str, str]:
     stages = {}
     for stage in STAGES:
         text = (ROOT / "rules" / f"{stage}.smk").read_text("utf-8")
-        for used, name in re.findall(r"^ *(?:use rule \w+ as (\w+) with|rule (\w+)):", text, re.MULTILINE):
-            stages[used or name] = stage
+        defined = re.findall(r"^ *(?:use rule \w+ as (\w+) with|(?:rule|checkpoint) (\w+)):", text, re.MULTILINE)
+        stages |= dict.fromkeys((used or name for used, name in defined), stage)
     boxes = {rule: box for box, rules in TOGETHER.items() for rule in rules}
     stages["joint_descent"] = "tokenizers"  # named by the workflow, one for each group of totals
     return {boxes.get(rule, rule): stage for rule, stage in stages.items()}

@@ -101,8 +101,9 @@ def tokenizers_of(*kinds):
 
 
 def dry_run():
-    """Whether Snakemake was called with -n; it knows that itself only after it has read this file."""
-    return any(re.fullmatch(r"--dry-?run|-[a-zA-Z]*n[a-zA-Z]*", word) for word in sys.argv[1:])
+    """Whether Snakemake was called with -n, or to draw its jobs; it knows that only after it has read this file."""
+    shown = r"--dry-?run|-[a-zA-Z]*n[a-zA-Z]*|--(dag|rulegraph|filegraph|d3dag)(=.*)?"
+    return any(re.fullmatch(shown, word) for word in sys.argv[1:])
 
 
 def absent_text(lang):
