@@ -105,6 +105,8 @@ def test_lazy_builds_only_what_occurs():
     built = {}
     for step, words in asked.items():
         assert index.start(step, weights(step)) == 0
+        stale = any(built.get(word, -1) < step - step % 4 for word in words)
+        assert (index.prepare(torch.tensor(words), weights(step)) > 0) == stale  # seconds, of what it built
         found = index.neighbours(torch.tensor(words), weights(step))
         for word, row in zip(words, found, strict=True):
             if built.get(word, -1) < step - step % 4:

@@ -100,11 +100,7 @@ class NeighbourIndex:
             due = self.words[count * which // self.every : count * (which + 1) // self.every]
         else:
             return 0.0
-        began = time.perf_counter()
-        self._build(due, weight)
-        if weight.is_cuda:
-            torch.cuda.synchronize()
-        return time.perf_counter() - began
+        return self._build(due, weight)
 
     def neighbours(self, targets: Tensor, weight: Tensor) -> Tensor:
         """I_k(w), int64 [n, k], ordered by (score descending, id ascending), of distinct `targets` [n] in C.
@@ -114,19 +110,24 @@ class NeighbourIndex:
         self.prepare(targets, weight)
         return self.known(targets)
 
-    def prepare(self, targets: Tensor, weight: Tensor) -> None:
-        """Build what is stale of distinct `targets` [n] of all ranks together: in lazy mode a collective call."""
-        if self.refresh == "lazy":
-            since = self.step - self.step % self.every
-            stale = torch.unique(gather_ids(targets[self.built[targets] < since]))
-            if len(stale):
-                self._build(stale, weight)
+    def prepare(self, targets: Tensor, weight: Tensor) -> float:
+        """Build what is stale of distinct `targets` [n] of all ranks together; seconds spent.
+
+        In lazy mode a collective call; there is nothing to do in another.
+        """
+        if self.refresh != "lazy":
+            return 0.0
+        since = self.step - self.step % self.every
+        stale = torch.unique(gather_ids(targets[self.built[targets] < since]))
+        return self._build(stale, weight) if len(stale) else 0.0
 
     def known(self, targets: Tensor) -> Tensor:
         """As `neighbours`, of targets that `prepare` was given."""
         return self.table[targets].long()
 
-    def _build(self, rows: Tensor, weight: Tensor) -> None:
+    def _build(self, rows: Tensor, weight: Tensor) -> float:
+        """Find the neighbours of `rows`, shared out over the ranks; seconds spent."""
+        began = time.perf_counter()
         table = weight[self.words].to(self.dtype)
         count, parts = len(rows), ranks()
         size = -(-count // parts)
@@ -140,6 +141,9 @@ class NeighbourIndex:
             found = torch.cat(gathered)[:count]
         self.table[rows] = found
         self.built[rows] = self.step
+        if weight.is_cuda:
+            torch.cuda.synchronize()
+        return time.perf_counter() - began
 
     def state_dict(self) -> dict[str, Tensor]:
         """`neighbours` int32 [V, k] and `built` int64 [V], the step of each row (-1: never)."""

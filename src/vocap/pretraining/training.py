@@ -158,6 +158,7 @@ class Training(Loop):
             (output.loss / max(1.0, masked)).backward()
             nats += output.loss.item()
             candidates += output.candidates
+            progress.refresh_s += output.refresh_s
         sum_gradients(self.model.parameters())
         nats, candidates, calls = summed([nats, candidates, len(batches)], self.device)
         progress.candidates += candidates

@@ -16,12 +16,14 @@ from vocap.pretraining.ranks import rank
 class LossOutput:
     """`loss`: the sum over the targets, nats, 0-dim float32 with a gradient; divide it by the tokens of the batch.
 
-    `count` = N targets; `candidates` = |V'|, the rows of W that had a part in it (their mean over groups).
+    `count` = N targets; `candidates` = |V'|, the rows of W that had a part in it (their mean over groups);
+    `refresh_s`: seconds that the call spent on an index, as one does that is refreshed at a word's first use.
     """
 
     loss: Tensor
     count: int
     candidates: float
+    refresh_s: float = 0.0
 
 
 class Loss(ABC):
@@ -53,7 +55,7 @@ class Loss(ABC):
         self.calls = 0
 
     def start(self, step: int, weight: Tensor) -> float:
-        """Begin an optimizer step, on every rank, before its first call; seconds spent on an index (0: none)."""
+        """Begin an optimizer step, on every rank, before its first call; seconds spent on an index."""
         self.step, self.calls = step, 0
         return 0.0
 

@@ -3,6 +3,7 @@
 import itertools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -73,19 +74,22 @@ class KnnSampling(CandidateLoss):
         super().__init__(vocabulary, excluded, **options)
         self.index = NeighbourIndex(vocabulary, self.words, k, every, refresh)
         self.group, self.uniform = group, uniform
+        self.refresh_s = 0.0  # of the present call
 
     def start(self, step, weight):
         super().start(step, weight)
         return self.index.start(step, weight.detach())
 
     def __call__(self, hidden, weight, bias, targets):
+        self.refresh_s = 0.0
         if self.group:  # ranks may have different numbers of groups, yet must ask for neighbours equally often
-            self.index.prepare(torch.unique(targets), weight.detach())
-        return super().__call__(hidden, weight, bias, targets)
+            self.refresh_s = self.index.prepare(torch.unique(targets), weight.detach())
+        return replace(super().__call__(hidden, weight, bias, targets), refresh_s=self.refresh_s)
 
     def candidates(self, targets, weight):
-        near = self.index.known(targets) if self.group else self.index.neighbours(targets, weight)
-        words = [targets, near.flatten()]
+        if not self.group:
+            self.refresh_s += self.index.prepare(targets, weight)
+        words = [targets, self.index.known(targets).flatten()]
         if self.uniform:
             words.append(self.drawn_uniformly(self.uniform))
         return distinct(torch.cat(words), self.vocabulary)
