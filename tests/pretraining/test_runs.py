@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from tests.pretraining.made import LENGTH, RECIPE, arguments, make_blocks, make_lines, make_run, make_tokenizer
-from tests.pretraining.processes import pretrain, results
+from tests.pretraining.processes import newest, pretrain, results
+from vocap.errors import VocapError
 from vocap.pretraining.batches import heldout_batch, heldout_blocks
 from vocap.pretraining.blocks import open_language
 from vocap.pretraining.data import load_data, unigram_counts
@@ -94,6 +96,7 @@ def test_metrics_have_what_the_contract_names(finished):
             "memory_mb",
         ):
             assert isinstance(row[name], float), name
+        assert row["refresh_s"] > 0  # on a CPU the index is built word by word, as they occur
         assert set(row["languages"]) == {"de", "ja", "ru"}
     modes = {path.stat().st_mode for path in (finished / "model").iterdir()}
     assert modes == {(finished / "metrics.jsonl").stat().st_mode}
@@ -208,39 +211,53 @@ def test_a_rate_that_ends_in_no_number_stops_with_step_and_batch(made, tmp_path)
     assert said.count("passed over") == 10
     last = said.splitlines()[-1]
     assert "for 10 steps in a row; its batch: " in last and " block " in last and "step 1" in last
+    with open(tmp_path / "run" / "checkpoints" / "metrics.jsonl", encoding="utf-8") as file:
+        rows = [json.loads(line, parse_constant=pytest.fail) for line in file]  # no NaN, which JSON does not have
+    assert [row["exact_loss"] for row in rows] == [None, None]
+    assert all(row["accuracy"] == 0 and 0 < row["mrr"] < 0.01 for row in rows)
 
 
-def test_one_step_without_a_finite_gradient_is_passed_over(made, tmp_path):
-    """A gradient of one step made infinite where autograd gives it: that step leaves the weights alone."""
-    import vocap.pretraining.training as training
+def poisoned_train(made, out: Path, monkeypatch, bad: Callable[[int], bool]) -> list:
+    """Train with an infinite gradient, where autograd gives it, in the steps of `bad`.
 
-    seen: list[torch.Tensor] = []
-    losses: list[tuple[float, float]] = []
+    Returns the output bias as it was in each step, its loss and the number of its masked tokens.
+    """
+    import vocap.pretraining.run as run
 
-    class Poisoned(training.Training):
+    seen = []
+
+    class Poisoned(Training):
         def gradients(self, batches, step, masked):
             nats = super().gradients(batches, step, masked)
-            seen.append(self.model.decoder_bias.detach().clone())
-            losses.append((nats, masked))
-            if step == 5:
+            seen.append((self.model.decoder_bias.detach().clone(), nats, masked))
+            if bad(step):
                 self.model.decoder_bias.grad[7] = math.inf
             return nats
 
-    import vocap.pretraining.run as run
+    monkeypatch.setattr(run, "Training", Poisoned)
+    folders = Folders(made / "tokenizer", made / "tokens", None, out)
+    train(Recipe.model_validate(RECIPE), 1, folders, ["de", "ja", "ru"], threads=1)
+    return seen
 
-    original = run.Training
-    run.Training = Poisoned
-    try:
-        folders = Folders(made / "tokenizer", made / "tokens", None, tmp_path / "run")
-        train(Recipe.model_validate(RECIPE), 1, folders, ["de", "ja", "ru"], threads=1)
-    finally:
-        run.Training = original
+
+def test_one_step_without_a_finite_gradient_is_passed_over(made, tmp_path, monkeypatch):
+    """It leaves the weights alone, and no trace in the loss of the metrics."""
+    steps = poisoned_train(made, tmp_path / "run", monkeypatch, lambda step: step == 5)
+    seen, losses = [bias for bias, *_ in steps], [loss for _, *loss in steps]
     assert [bool((one != other).any()) for one, other in itertools.pairwise(seen)].count(False) == 1
     assert (seen[5] == seen[6]).all()
     rows = results(tmp_path / "run")[1]
     assert [row["skipped"] for row in rows] == [0, 1, 1]
     nats, masked = (sum(values) for values in zip(*(losses[step] for step in (4, 6, 7)), strict=True))
     assert rows[1]["loss"] == pytest.approx(nats / masked)
+
+
+def test_a_run_that_ends_among_such_steps_fails_and_keeps_the_checkpoint_before_them(made, tmp_path, monkeypatch):
+    """Seven steps, not ten: the weights that they would leave are no model."""
+    with pytest.raises(VocapError, match=r"step 11: .* for 7 steps in a row; .* has a checkpoint of step 5$"):
+        poisoned_train(made, tmp_path / "run", monkeypatch, lambda step: step >= 5)
+    assert newest(tmp_path / "run") == 5
+    assert not (tmp_path / "run" / "model").exists()
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ class Loop(ABC):
         last.
 
         Raises Stopped after a stop request, when a checkpoint is there, and VocapError where the loss stays
-        without a finite value.
+        without a finite value, be it in the last steps alone. Such steps leave no checkpoint.
         """
         progress = self.progress
         self.model.train()
@@ -131,14 +131,18 @@ class Loop(ABC):
                 bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
                 last = progress.step == self.steps
                 after_step(last)
-                if stopping or last or progress.step % self.checkpoint_every == 0:
+                due = stopping or last or progress.step % self.checkpoint_every == 0
+                if due and not progress.skipped_in_row:  # else the weights may be no numbers any more
                     self.save()
                     saved = progress.step
                 if stopping and not last:
+                    there = f"a checkpoint of step {saved}" if saved else "no checkpoint"
                     raise Stopped(
-                        f"told to stop ({stop.name or 'another process was'}); a checkpoint of step {saved} is in "
-                        f"{self.folder}: the same command goes on from it"
+                        f"told to stop ({stop.name or 'another process was'}); {there} is in {self.folder}: the "
+                        f"same command goes on from it"
                     )
+            if progress.skipped_in_row > 1:
+                raise self._without_numbers(progress.step - 1)
         finally:
             bar.close()
             prefetch.close()
@@ -163,12 +167,18 @@ class Loop(ABC):
                 )
         self.optimizer.zero_grad(set_to_none=True)
         if progress.skipped_in_row >= BAD_STEPS:
-            raise VocapError(
-                f"step {progress.step}: loss or gradient no finite number for {BAD_STEPS} steps in a row; its "
-                f"batch: {self.batch_named(progress.step)}; lower the learning rate, or look at its data. "
-                f"Checkpoints of earlier steps are in {self.folder}"
-            )
+            raise self._without_numbers(progress.step)
         return finite
+
+    def _without_numbers(self, step: int) -> VocapError:
+        """Why the run cannot go on, or must not end, after steps up to `step` that were passed over."""
+        found = checkpoints.steps(self.folder)
+        there = f"a checkpoint of step {found[-1]}" if found else "no checkpoint"
+        return VocapError(
+            f"step {step}: loss or gradient no finite number for {self.progress.skipped_in_row} steps in a row; "
+            f"its batch: {self.batch_named(step)}; lower the learning rate, or look at its data. "
+            f"{self.folder} has {there}"
+        )
 
 
 def working_precision(wanted: str, device: torch.device) -> torch.dtype:

@@ -78,7 +78,7 @@ def summary(languages: Sequence[str], sums: dict[str, np.ndarray], text: Text) -
     """Per language and over all: nats per masked token, bits per byte, accuracy, mean reciprocal rank.
 
     Bits per byte: the mean loss of a masked token, in bits, times the tokens of the text, over its UTF-8 bytes.
-    The one over all languages is of their texts together. None where nothing was masked.
+    The one over all languages is of their texts together. None where nothing was masked, or no finite number.
     """
     measured = {
         language: _scores({name: values[place] for name, values in sums.items()})
@@ -93,7 +93,12 @@ def summary(languages: Sequence[str], sums: dict[str, np.ndarray], text: Text) -
 def _scores(sums: dict[str, float]) -> dict[str, float | None]:
     count = sums["count"]
     named = {"exact_loss": "nats", "accuracy": "correct", "mrr": "reciprocal_ranks"}
-    return {name: float(sums[of] / count) if count else None for name, of in named.items()}
+    return {name: _number(sums[of] / count) if count else None for name, of in named.items()}
+
+
+def _number(value: float) -> float | None:
+    """None for what JSON has no number for."""
+    return float(value) if math.isfinite(value) else None
 
 
 def _bits(sums: dict[str, np.ndarray], text: Text, places: np.ndarray) -> float | None:
@@ -101,4 +106,4 @@ def _bits(sums: dict[str, np.ndarray], text: Text, places: np.ndarray) -> float 
     if not len(places):
         return None
     nats = sums["nats"][places] / sums["count"][places] * text.tokens[places]
-    return float(nats.sum() / math.log(2) / text.size_bytes[places].sum())
+    return _number(nats.sum() / math.log(2) / text.size_bytes[places].sum())

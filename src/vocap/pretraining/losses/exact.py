@@ -78,7 +78,8 @@ def _cut_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Te
 
 @dataclass(frozen=True)
 class ExactScores:
-    """`nats` float32 [N]: -log p(target); `ranks` int64 [N]: 1 = best, words of an equal score come first."""
+    """`nats` float32 [N]: -log p(target); `ranks` int64 [N]: 1 = best, words of an equal score, or of none that is
+    a number, come first."""
 
     nats: Tensor
     ranks: Tensor
@@ -103,5 +104,5 @@ def exact_loss(
             scores[:, out] = -torch.inf
             own = scores.gather(1, targets[part, None])
             nats[part] = torch.logsumexp(scores, 1) - own[:, 0]
-            ranks[part] = (scores >= own).sum(1)
+            ranks[part] = (~(scores < own)).sum(1)
     return ExactScores(nats, ranks)
