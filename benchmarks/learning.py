@@ -2,26 +2,28 @@
 
     python benchmarks/learning.py prepare --text FOLDER --out FOLDER [--vocabulary 50000]   tokenizer and blocks
     python benchmarks/learning.py train --out FOLDER --xtreme FOLDER [--seeds 1 2 3] [...]   models, one by one
-    python benchmarks/learning.py table --out FOLDER                                        what they reached
+    python benchmarks/learning.py table --out FOLDER [--steps 400]                          what they reached
+    python benchmarks/learning.py picture --out FOLDER [--steps 400] --svg FILE             how they got there
 
 FOLDER of --text holds {language}.txt, plain or packed. `train` makes every loss with equal steps, then with equal
-time: as many steps as take as long as the full softmax took for that seed, with their own schedule. It can be
-stopped at any time: runs that are there are not made again. Time is CPU time of one thread, validation and probe
-apart, so that a busy machine does not count; refreshing the index does. Losses that draw words draw as many as
-make k-NN's mean |V'|.
+time: as many steps as take as long as the full softmax took for that seed, with their own schedule; seed by seed,
+so that some seeds are complete when time runs out. It can be stopped at any time: runs that are there, one file
+each in FOLDER/runs/STEPS, are not made again. Time is CPU time of one thread, validation and probe apart; a
+busy machine hardly counts, refreshing the index does. Losses that draw words draw as many as make k-NN's mean |V'|
+in the run of that seed, so k-NN comes before them; full comes before all that are to take its time.
 """
 
 import argparse
 import json
 import math
-import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+from learning_results import draw, print_table, run_path, summary
 from probe import Tagging, load_tagging, probe
 
 from vocap.corpora.commands import sample
@@ -43,10 +45,12 @@ WIDTH = 64
 # start, and its layers have the gain of 768 units of N(0, 0.02)
 DEVIATION = round(0.02 * (768 / WIDTH) ** 0.5, 3)
 TASKS = {"udpos": ["en"], "panx": ["en", "de"]}  # the probe's, and the languages it is tested on
+KNN = "k-NN"
 LAZY = "k-NN, lazy Adam"
-LINES = 2  # of metrics in a run
+FIRST = ("full", KNN, "k-NN, full finish", LAZY)  # those that draw no words
+CPU = torch.device("cpu")
+LINES = 8  # of metrics in a run
 SENTENCES = 1500  # of each file
-PAPER = ("full", "k-NN", "target sampling", "NCE", "NEG")  # the order of Table 2
 
 
 def prepare(text: Path, out: Path, vocabulary: int) -> None:
@@ -107,7 +111,7 @@ class Watch:
 
 
 def train(arguments) -> None:
-    """Every loss for every seed, in the order in which they matter, should time run out."""
+    """Every loss for every seed, those that are there apart."""
     out, began = arguments.out, time.perf_counter()
     torch.set_num_threads(1)
     languages = sorted(path.parent.name for path in (out / "tokens").glob("*/description.json"))
@@ -116,15 +120,17 @@ def train(arguments) -> None:
         name: load_tagging(arguments.xtreme, out / "tokenizer" / "huggingface", name, languages, SENTENCES, LENGTH)
         for name, languages in TASKS.items()
     }
-    (out / "runs").mkdir(exist_ok=True)
-    if not (base := out / "unigram.json").exists():
+    (out / "runs" / str(arguments.steps)).mkdir(parents=True, exist_ok=True)
+    if not (base := out / "untrained.json").exists():
         untrained = build(data, "full", losses(), 1, 1, arguments, out)
-        facts = unigram(data, arguments.heldout_blocks) | {"probes": probes(untrained, tasks)}
+        rows = [{"step": 0, "cpu_s": 0.0, **untrained.validation.measure(untrained.model, CPU, torch.float32)}]
+        facts = {"rows": rows, "probes": probes(untrained, tasks)}
+        facts["frequencies"] = frequencies(data, arguments.heldout_blocks)
         base.write_text(json.dumps(facts) + "\n", encoding="utf-8")
     for seed, name, budget in order(arguments):
         if time.perf_counter() - began > arguments.limit:
             return
-        path = out / "runs" / f"{seed} {budget} {name}.json"
+        path = run_path(out, arguments.steps, seed, budget, name)
         if path.exists():
             continue
         run = train_one(data, tasks, name, budget, seed, arguments)
@@ -140,35 +146,29 @@ def train(arguments) -> None:
 
 
 def order(arguments) -> list[tuple[int, str, str]]:
-    """(seed, loss, budget): equal steps, then time; of each the paper's losses for every seed, then the others."""
-    others = [name for name in losses() if name not in PAPER]
+    """(seed, loss, budget): equal steps, then equal time; seed by seed, so that some seeds are complete."""
     return [
         (seed, name, budget)
         for budget in arguments.budgets
-        for group in (PAPER, others)
         for seed in arguments.seeds
-        for name in group
+        for name in losses()
         if name in arguments.losses and (budget, name) != ("time", "full")
     ]
 
 
 def probes(training: Training, tasks: dict[str, Tagging]) -> dict[str, float]:
-    """Chunk F1 in percent of the linear probe by task and language, as `tests` names them."""
+    """Chunk F1 in percent of the linear probe by task and language, by "task language"."""
     scores = {name: probe(training.model, tagging) for name, tagging in tasks.items()}
     return {f"{task} {language}": score for task, found in scores.items() for language, score in found.items()}
 
 
-def tests() -> list[str]:
-    return [f"{task} {language}" for task, languages in TASKS.items() for language in languages]
-
-
-def unigram(data: Data, blocks: int) -> dict[str, float]:
+def frequencies(data: Data, blocks: int) -> dict[str, float]:
     """What the words' frequencies alone reach on the masked held-out tokens: the least to be learnt."""
     counts = unigram_counts(data) + 1.0
     counts[special_ids(data.vocabulary)] = 0
     targets = heldout_batch(heldout_blocks(data.heldout, blocks), data.vocabulary).targets
-    frequencies, places = np.unique(counts[targets], return_inverse=True)
-    ranks = (counts >= frequencies[:, None]).sum(1)[places]
+    values, places = np.unique(counts[targets], return_inverse=True)
+    ranks = (counts >= values[:, None]).sum(1)[places]
     nats = -np.log(counts[targets] / counts.sum())
     return {"exact_loss": nats.mean(), "accuracy": (ranks == 1).mean(), "mrr": (1 / ranks).mean()}
 
@@ -178,7 +178,7 @@ def losses(words: int = 0) -> dict[str, dict]:
     knn = {"kind": "knn", "k": 100, "every": 100, "refresh": "lazy"}
     return {
         "full": {"kind": "full", "kernel": "chunked"},
-        "k-NN": knn,
+        KNN: knn,
         "target sampling": {"kind": "target", "tau": words},
         "NCE": {"kind": "nce", "negatives": words},
         "NEG": {"kind": "neg", "negatives": words},
@@ -190,13 +190,17 @@ def losses(words: int = 0) -> dict[str, dict]:
 
 
 def train_one(data: Data, tasks: dict[str, Tagging], name: str, budget: str, seed: int, arguments) -> dict:
-    runs = arguments.out / "runs"
     steps = arguments.steps
+
+    def made(which: str) -> dict:
+        path = run_path(arguments.out, arguments.steps, seed, "steps", which)
+        if not path.exists():
+            sys.exit(f"{path}: {name} needs this run before it; train it too (--losses, --budgets)")
+        return summary(path)
+
+    words = 0 if name in FIRST else round(made(KNN)["candidates"])
     if budget == "time":
-        full, own = (summary(runs / f"{seed} steps {which}.json") for which in ("full", name))
-        steps = max(1, round(steps * full["cpu_s"] / own["cpu_s"]))
-    knn = runs / f"{seed} steps k-NN.json"
-    words = round(summary(knn)["candidates"]) if knn.exists() else 0
+        steps = max(1, round(steps * made("full")["cpu_s"] / made(name)["cpu_s"]))
     with tempfile.TemporaryDirectory() as folder:
         training = build(data, name, losses(words), steps, seed, arguments, Path(folder))
         watch = Watch(training)
@@ -232,63 +236,16 @@ def build(
         checkpoint_every=steps,
         heldout_blocks=arguments.heldout_blocks,
     )
-    return Training(recipe, seed, data, folder, torch.device("cpu"))
-
-
-def table(out: Path) -> None:
-    """Two Markdown tables: after equal steps, after equal time; mean and standard deviation over the seeds."""
-    base = json.loads((out / "unigram.json").read_text("utf-8"))
-    runs = [(*path.stem.split(" ", 2), summary(path)) for path in sorted((out / "runs").glob("*.json"))]
-    for budget in ("steps", "time"):
-        columns = [
-            "loss",
-            "seeds",
-            "words",
-            "steps",
-            "CPU s",
-            "nats",
-            "bits per byte",
-            "accuracy",
-            "MRR",
-            *tests(),
-        ]
-        print(f"\nequal {budget}\n\n| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
-        scores = f"{base['exact_loss']:.2f} | | {base['accuracy']:.4f} | {base['mrr']:.4f}"
-        probed = " | ".join(f"{base['probes'][test]:.1f}" for test in tests())
-        print(f"| word frequencies; untrained | | | | | {scores} | {probed} |")
-        for name in losses():
-            wanted = (budget, name) if name != "full" else ("steps", name)
-            rows = [row for _, kind, loss, row in runs if (kind, loss) == wanted]
-            if rows:
-                print(f"| {name} | {len(rows)} | " + " | ".join(cells(rows)) + " |")
-
-
-def summary(path: Path) -> dict:
-    """The last line of a run's metrics, with the mean |V'| of all of them and the probe's scores."""
-    run = json.loads(path.read_text("utf-8"))
-    rows = run["rows"]
-    return rows[-1] | {"candidates": statistics.mean(row["candidates"] for row in rows)} | run["probes"]
-
-
-def cells(rows: Sequence[dict]) -> list[str]:
-    def cell(key: str, digits: int, spread: bool = True) -> str:
-        values = [row[key] for row in rows]
-        mean = f"{statistics.mean(values):,.{digits}f}"
-        return f"{mean} ± {statistics.stdev(values):.{digits}f}" if spread and len(values) > 1 else mean
-
-    return [
-        *(cell(key, 0, spread=False) for key in ("candidates", "step", "cpu_s")),
-        *(cell("exact_loss", 2), cell("bits_per_byte", 3), cell("accuracy", 4), cell("mrr", 4)),
-        *(cell(test, 1) for test in tests()),
-    ]
+    return Training(recipe, seed, data, folder, CPU)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["prepare", "train", "table"])
+    parser.add_argument("what", choices=["prepare", "train", "table", "picture"])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--text", type=Path)
     parser.add_argument("--xtreme", type=Path)
+    parser.add_argument("--svg", type=Path, help="where the picture goes")
     parser.add_argument("--vocabulary", type=int, default=50_000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--losses", nargs="+", choices=list(losses()), default=list(losses()))
@@ -307,8 +264,12 @@ def main() -> None:
         if arguments.xtreme is None:
             parser.error("train needs --xtreme")
         train(arguments)
+    elif arguments.what == "table":
+        print_table(arguments.out, arguments.steps, list(losses()))
     else:
-        table(arguments.out)
+        if arguments.svg is None:
+            parser.error("picture needs --svg")
+        draw(arguments.out, arguments.steps, arguments.svg)
 
 
 if __name__ == "__main__":
