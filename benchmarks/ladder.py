@@ -1,13 +1,16 @@
 """The ladder against SentencePiece, in one run on the same cores.
 
-    python benchmarks/ladder.py TEXT [TEXT ...] [--sizes 1000:50000:1000] [--threads 2] [--samples 6] [--repeat 1]
+    python benchmarks/ladder.py TEXT [TEXT ...] [--made MEGABYTES] [--sizes 1000:50000:1000] [--threads 2]
+        [--samples 6] [--repeat 1]
 
-For each text: `vocap train` (one SentencePiece training and its ALP) at a few of the reachable sizes, in between
-interpolated, so that all sizes add up to what they would take; the bare training at the smallest size; and `vocap
-ladder` for all sizes with exact and fast arithmetic, all with one thread and with more. Every figure is a process
-of its own, from start to files on disk, the fastest of `--repeat`; compiled kernels are cached, as after a first
-run. Prints a table: seconds by the clock (on an idle machine, these count) and of the processors, and the ratios;
-then the share of each stage of the ladder in the time of one thread.
+For each text, or as many MEGABYTES made from it by benchmarks/made_text.py: `vocap train` (one SentencePiece
+training and its ALP) at a few of the reachable sizes, in between interpolated, so that all sizes add up to what
+they would take; the bare training at the smallest size; and `vocap ladder` for all sizes with exact and fast
+arithmetic, all with one thread and with more. Every model trained one by one must have the bytes of the ladder's.
+Every figure is a process of its own, from start to files on disk, the fastest of `--repeat`; compiled kernels are
+cached, as after a first run. Prints seconds by the clock (on an idle machine, these count) and of the processors,
+the ratios, and the peaks of memory; then the share of each stage of the ladder in the time of one thread. 10 MB
+take 5 (Russian) to 12 (Japanese) minutes of processor time.
 """
 
 import argparse
@@ -26,6 +29,7 @@ from vocap.vocabularies.curve import parse_sizes, read_points
 
 VOCAP = ["-c", "from vocap.cli import main; main()"]
 TRAIN = "import sys, vocap.vocabularies.training as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
+MADE_TEXT = Path(__file__).with_name("made_text.py")
 
 # Stages by the functions that they are, each where its caller looks it up.
 STAGES = {
@@ -68,8 +72,8 @@ def run_training(text: Path, folder: Path, size: int) -> np.ndarray:
     return run(*VOCAP, "train", "--size", str(size), "--train", text, *files)
 
 
-def measure(options: argparse.Namespace, text: Path, folder: Path) -> list[tuple[str, float, float]]:
-    """Rows of the table: what, by the clock, by the processors."""
+def measure(options: argparse.Namespace, text: Path, folder: Path):
+    """Rows of the table (what, by the clock, by the processors), the sizes trained with theirs, peaks in MB."""
     sizes, threads = options.sizes, options.threads
     best = partial(fastest, options.repeat)
     run_ladder(text, folder / "ladder", sizes, 1)  # compiles kernels, if need be, and finds what can be reached
@@ -100,10 +104,13 @@ def measure(options: argparse.Namespace, text: Path, folder: Path) -> list[tuple
         f"ladder : one training, {threads} threads": exact[threads] / bare[threads],
         f"ladder, 1 : {threads} threads": exact[1] / exact[threads],
         f"fast ladder, 1 : {threads} threads": fast[1] / fast[threads],
-        "peak MB of ladder; of training": np.array([exact[1][2], bare[1][2]]),
-        f"peak MB of ladder with {threads} threads": np.array([exact[threads][2], np.nan]),
     }
-    return [(name, row[0], row[1]) for name, row in rows.items()]
+    peaks = {"ladder": exact[1], f"with {threads} threads": exact[threads], "training": bare[1]}
+    return (
+        [(name, row[0], row[1]) for name, row in rows.items()],
+        [(size, *row[:2]) for size, row in zip(chosen, singles, strict=True)],
+        {name: row[2] for name, row in peaks.items()},
+    )
 
 
 def fastest(repeat: int, function, *arguments) -> np.ndarray:
@@ -145,25 +152,38 @@ def stages(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, flo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("texts", nargs="+", type=Path)
+    parser.add_argument("--made", type=float, help="megabytes to make from each text")
     parser.add_argument("--sizes", default="1000:50000:1000")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--samples", type=int, default=6)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--stages-only", action="store_true", help="no trainings")
     options = parser.parse_args()
-    sizes = parse_sizes(options.sizes)
     for text in options.texts:
-        print(f"{text.name}, {text.stat().st_size / 1e6:.2f} MB")
-        if not options.stages_only:
-            with tempfile.TemporaryDirectory() as folder:
-                figures = measure(options, text, Path(folder))
-            print(f"{'clock':>48}{'processors':>12}")
-            print(*(f"  {name:<36}{wall:10.2f}{cpu:12.2f}" for name, wall, cpu in figures), sep="\n", flush=True)
-        both = zip(*(in_child(text, sizes, arithmetic) for arithmetic in ("exact", "fast")), strict=True)
-        print(f"{'exact, s':>48}{'fast, s':>12}")
-        print(
-            *(f"  {name:<36}{exact:10.2f}{fast:12.2f}" for (name, exact), (_, fast) in both), sep="\n", flush=True
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            compare(options, make(text, options.made, Path(folder)) if options.made else text, Path(folder))
+
+
+def make(text: Path, megabytes: float, folder: Path) -> Path:
+    """As much text, made from another one."""
+    made = folder / f"made-{text.name}"
+    subprocess.run([sys.executable, MADE_TEXT, text, str(megabytes), "-o", made], check=True)
+    return made
+
+
+def compare(options: argparse.Namespace, text: Path, folder: Path) -> None:
+    """Measure one text and print its tables."""
+    print(f"{text.name}, {text.stat().st_size / 1e6:.2f} MB")
+    if not options.stages_only:
+        figures, trained, peaks = measure(options, text, folder)
+        print(f"{'clock':>48}{'processors':>12}")
+        singles = [(f"training of {size} with ALP, s", wall, cpu) for size, wall, cpu in trained]
+        print(*(f"  {name:<36}{wall:10.2f}{cpu:12.2f}" for name, wall, cpu in singles + figures), sep="\n")
+        print("  peak MB: " + ", ".join(f"{name} {peak:.0f}" for name, peak in peaks.items()), flush=True)
+    sizes = parse_sizes(options.sizes)
+    both = zip(*(in_child(text, sizes, arithmetic) for arithmetic in ("exact", "fast")), strict=True)
+    print(f"{'exact, s':>48}{'fast, s':>12}")
+    print(*(f"  {name:<36}{exact:10.2f}{fast:12.2f}" for (name, exact), (_, fast) in both), sep="\n", flush=True)
 
 
 def in_child(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, float]]:

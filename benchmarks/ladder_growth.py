@@ -22,7 +22,7 @@ from functools import wraps
 from pathlib import Path
 
 STAGES = {  # functions, by module; a stage is the time in them, less that in other ones inside
-    "text": [("word_types", "load_word_types")],
+    "text": [("word_types", "count_word_types")],
     "suffix array": [("descent", "seed_text"), ("descent", "suffix_array"), ("descent", "common_prefixes")],
     "seeds": [("descent", "find_seeds")],
     "lattice": [("descent", "build_lattice")],
@@ -32,7 +32,7 @@ STAGES = {  # functions, by module; a stage is the time in them, less that in ot
     "model files": [("sizes", "model_bytes")],
 }
 SIZES = {  # what the results of functions say of the text; no result is kept, as that would be memory
-    "load_word_types": lambda words: {
+    "count_word_types": lambda words: {
         "lines": words.sentences["train"],
         "word types": words.trained,
         "their characters": len(words.text),
