@@ -1,5 +1,6 @@
 """The `vocap` command: a table of verbs, one for every rule, each imported only when it is called."""
 
+import errno
 import importlib
 import logging
 import sys
@@ -86,14 +87,19 @@ def main() -> None:
     """Run the command line; a person's mistake becomes one line, never a traceback."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     try:
-        status = vocap.main(standalone_mode=False)
+        status = vocap.main(prog_name="vocap", standalone_mode=False)
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.Abort:
         click.echo("vocap: interrupted; nothing half-written was left", err=True)
         status = 130
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        status = error.exit_code
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        see = f" (see: {context.command_path} --help)" if context else ""
+        click.echo(f"vocap: error: {error.format_message()}{see}", err=True)
         status = error.exit_code
     except VocapError as error:
         click.echo(f"vocap: error: {error}", err=True)
@@ -102,15 +108,20 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         click.echo(f"vocap: error: {where}{error.strerror or error}{_remedy(error)}", err=True)
         status = 1
+    except MemoryError as error:
+        what = f": {error}" if str(error) else ""
+        click.echo(f"vocap: error: out of memory{what}; ask for less, or take a larger machine", err=True)
+        status = 1
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _remedy(error: OSError) -> str:
-    import errno
-
     return {
         errno.ENOSPC: "; free some space on that device and run again, finished files are kept",
         errno.EACCES: "; make it readable and writable for this user, or choose another folder",
         errno.EROFS: "; choose a folder that can be written",
         errno.ENOENT: "; check the path",
+        errno.EEXIST: ", and is no folder; name another path, or move it away",
+        errno.ENOTDIR: ": a file stands where a folder is needed; name another path, or move it away",
+        errno.EISDIR: "; name the file itself",
     }.get(error.errno, "")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.vocabularies import COVERAGE
 
 
@@ -25,7 +26,7 @@ from vocap.vocabularies import COVERAGE
 @click.option(
     "--total", type=int, required=True, metavar="T", help="Rows of the tokenizer, 5 special tokens included."
 )
-@click.option("--alpha", type=float, default=0.7, show_default=True, help="q_i = n_i^alpha / sum (Equation 3).")
+@click.option("--alpha", type=float, default=0.7, show_default=True, help="Q_i = n_i^alpha / sum (Equation 3).")
 @click.option(
     "--beta", type=float, default=0.7, show_default=True, help="Weight of a language: q_i^beta (Equation 2)."
 )
@@ -59,7 +60,7 @@ from vocap.vocabularies import COVERAGE
 )
 @click.option(
     "--coverage",
-    type=click.FloatRange(0.98, 1),
+    type=options.COVERAGE,
     default=COVERAGE,
     show_default=True,
     help="Share of the multilingual sample's characters that must be pieces.",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import VocapError
 
@@ -39,23 +40,29 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 
 @click.command
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@click.option("--language", required=True, help="Its code, for stats.json and messages.")
+@click.option("--language", required=True, type=options.Code(), help="Its code, for stats.json and messages.")
 @click.option("--source", "source_name", default="own", show_default=True, help="Name noted in stats.json.")
-@click.option("--format", "layout", default="text", show_default=True, help="text, jsonl:FIELD or tsv:COLUMN.")
+@click.option("--format", "layout", default="text", show_default=True, help="Text, jsonl:FIELD or tsv:COLUMN.")
 @click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles.")
 @click.option("--escaped-newlines", is_flag=True, help="A backslash and an n stand for a line end.")
-@click.option("--max-sentences", type=click.IntRange(min=1), default=1_000_000, show_default=True)
+@click.option(
+    "--max-sentences",
+    type=click.IntRange(min=1),
+    default=1_000_000,
+    show_default=True,
+    help="Lines of the sample, train and held-out together.",
+)
 @click.option(
     "--max-characters",
     type=click.IntRange(min=MIN_CHARACTERS),
     help="Keep as many of the sampled lines as hold no more.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--seed", type=options.SEED, default=1, show_default=True, help="Of the random choice of lines.")
 @click.option("--scan-bytes", type=click.IntRange(min=1), help="Read no more than this of the files as stored.")
 @click.option("--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json.")
-@click.option("--train", required=True, type=click.Path(dir_okay=False))
-@click.option("--heldout", required=True, type=click.Path(dir_okay=False))
-@click.option("--stats", required=True, type=click.Path(dir_okay=False))
+@click.option("--train", required=True, type=click.Path(dir_okay=False), help="Text to write: train lines.")
+@click.option("--heldout", required=True, type=click.Path(dir_okay=False), help="Text to write: held-out lines.")
+@click.option("--stats", required=True, type=click.Path(dir_okay=False), help="JSON to write: what was counted.")
 def sample(
     files: tuple[str, ...],
     language: str,
@@ -167,7 +174,7 @@ STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # of a stats.json: 
 
 @click.command
 @click.argument("stats", nargs=-1, required=True, type=click.Path(dir_okay=False), metavar="STATS.json...")
-@click.option("--by", default="lines", show_default=True, help="lines, bytes, or a numeric column of the table.")
+@click.option("--by", default="lines", show_default=True, help="Lines, bytes, or a numeric column of the table.")
 @click.option("--languages-table", "table", type=click.Path(dir_okay=False), help="Instead of the usual one.")
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False), help="Columns language, n, source."
@@ -208,11 +215,13 @@ def _read_stats(path: str) -> dict:
 
 @click.command
 @click.option("--weights", required=True, type=click.Path(dir_okay=False), help="Columns language, n.")
-@click.option("--alpha", type=click.FloatRange(0, 10), default=0.7, show_default=True, help="Of Equation 3.")
-@click.option("--sentences", type=click.IntRange(min=1), default=1_000_000, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--alpha", type=options.Real(0, 10), default=0.7, show_default=True, help="Of Equation 3.")
+@click.option(
+    "--sentences", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="Lines of the sample."
+)
+@click.option("--seed", type=options.SEED, default=1, show_default=True, help="Of the random choice of lines.")
 @click.option("--corpora", required=True, type=click.Path(file_okay=False), help="Holds {lang}/train.txt.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False))
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Text to write.")
 def mix(weights: str, alpha: float, sentences: int, seed: int, corpora: str, output: str) -> None:
     """Draw the multilingual sample: lines of every language in proportion to n^alpha, shuffled.
 

@@ -2,16 +2,14 @@
 
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.languages import Language
+from vocap.options import CODE
 from vocap.tsv import read_tsv
-
-CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # a folder's name, and a part of a comma-separated list
 
 
 def sampling_probabilities(n: Sequence[float] | np.ndarray, alpha: float) -> np.ndarray:

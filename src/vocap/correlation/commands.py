@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from vocap import options
+
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PATH = click.Path(path_type=Path)
@@ -12,10 +14,17 @@ logger = logging.getLogger(__name__)
 
 
 @click.command("own-files")
-@click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's")
-@click.option("--language", required=True, help="its code")
-@click.option("--task", "tasks", required=True, multiple=True, type=click.Choice(["udpos", "panx"]))
-@click.option("-o", "--output", "out", required=True, type=PATH, help="folder to write, replaced whole")
+@click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's.")
+@click.option("--language", required=True, type=options.Code(), help="Its code.")
+@click.option(
+    "--task",
+    "tasks",
+    required=True,
+    multiple=True,
+    type=click.Choice(["udpos", "panx"]),
+    help="Whose files; may be repeated.",
+)
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write, replaced whole.")
 def own_files(xtreme, language, tasks, out) -> None:
     """Copy the tagging files of one language, its own training file in the place of the English one.
 
@@ -27,10 +36,19 @@ def own_files(xtreme, language, tasks, out) -> None:
 
 
 @click.command("studied-sizes")
-@click.option("--vocabularies", required=True, type=FOLDER, help="holds LANGUAGE/curve.tsv")
-@click.option("--language", "languages", required=True, multiple=True, help="its code")
-@click.option("--size", "sizes", required=True, multiple=True, type=click.IntRange(min=1), help="of a vocabulary")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="table to write")
+@click.option("--vocabularies", required=True, type=FOLDER, help="Holds LANGUAGE/curve.tsv.")
+@click.option(
+    "--language", "languages", required=True, multiple=True, type=options.Code(), help="Its code; may be repeated."
+)
+@click.option(
+    "--size",
+    "sizes",
+    required=True,
+    multiple=True,
+    type=click.IntRange(min=1),
+    help="Of a vocabulary; may be repeated.",
+)
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Table to write.")
 def studied_sizes(vocabularies, languages, sizes, out) -> None:
     """Say which of the sizes asked for each language's text reaches, and why not the others."""
     from vocap.correlation.sizes import find_sizes, holes, write_sizes
@@ -42,8 +60,8 @@ def studied_sizes(vocabularies, languages, sizes, out) -> None:
 
 
 @click.command()
-@click.option("--sizes", required=True, type=FILE, help="what vocap studied-sizes wrote")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="folder for points.tsv, correlations.tsv")
+@click.option("--sizes", required=True, type=FILE, help="What vocap studied-sizes wrote.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for points.tsv, correlations.tsv.")
 @click.argument("scored", nargs=-1, type=FOLDER)
 def correlate(sizes, out, scored) -> None:
     """Correlate F1 with ALP and with the vocabulary's size (section 2.1).

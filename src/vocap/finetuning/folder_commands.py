@@ -9,6 +9,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.finetuning.tasks import TASKS
 
 PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path)
 SHOWN = 20  # broken files that are named
 logger = logging.getLogger(__name__)
@@ -29,6 +30,8 @@ def tasks_of(names: str) -> list[str]:
     wanted = [name for name in names.split(",") if name]
     if unknown := [name for name in wanted if name not in TASKS]:
         raise UsageError(f"--tasks {unknown[0]}: no such task; there are {', '.join(TASKS)}")
+    if not wanted:
+        raise UsageError(f"--tasks {names!r}: no task; there are {', '.join(TASKS)}")
     return [name for name in TASKS if name in wanted]
 
 
@@ -43,7 +46,7 @@ STAND_IN = click.option(
 @TASK_NAMES
 @STAND_IN
 @click.option(
-    "-o", "--output", required=True, type=PATH, help="Table of the files: rows, labels, what is missing."
+    "-o", "--output", required=True, type=FILE, help="Table of the files: rows, labels, what is missing."
 )
 def xtreme(folder: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -> None:
     """Check FOLDER, XTREME's download folder (or xTune's), before anything trains.
@@ -72,7 +75,7 @@ def xtreme(folder: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -
 @click.argument("tokenizer", type=PATH)
 @TASK_NAMES
 @STAND_IN
-@click.option("-o", "--output", required=True, type=PATH, help="Table: a row a task, split and language.")
+@click.option("-o", "--output", required=True, type=FILE, help="Table: a row a task, split and language.")
 def ceiling(folder: Path, tokenizer: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -> None:
     """Say what span extraction can reach at most with TOKENIZER: EM and F1 of the gold answers.
 

@@ -6,16 +6,19 @@ from pathlib import Path
 
 import click
 
+from vocap import options
+
 PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-XTREME = click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's")
+XTREME = click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's.")
 logger = logging.getLogger(__name__)
 
 
 @click.command()
 @XTREME
-@click.option("--task", required=True, help="xnli, pawsx, udpos, panx, xquad, mlqa or tydiqa")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="folder to write")
+@click.option("--task", required=True, help="Xnli, pawsx, udpos, panx, xquad, mlqa or tydiqa.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
     """Score one model's RUNS on one task, and choose among their settings.
@@ -55,7 +58,7 @@ def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
 
 
 @click.command()
-@click.option("-o", "--output", required=True, type=PATH, help="average.json")
+@click.option("-o", "--output", required=True, type=FILE, help="Average.json.")
 @click.argument("tasks", nargs=-1, required=True, type=FOLDER)
 def average(output: Path, tasks: tuple[Path, ...]) -> None:
     """Average one model's TASKS as the paper's Table 1 does: folders that vocap score wrote, one a task.
@@ -76,9 +79,9 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
 
 @click.command()
 @XTREME
-@click.option("--samples", default=1000, show_default=True, type=click.IntRange(100), help="of the examples")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="of the samples")
-@click.option("-o", "--output", required=True, type=PATH, help="table to write")
+@click.option("--samples", default=1000, show_default=True, type=click.IntRange(100), help="Of the examples.")
+@click.option("--seed", default=1, show_default=True, type=options.SEED, help="Of the samples.")
+@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
 @click.argument("first", type=FOLDER)
 @click.argument("second", type=FOLDER)
 def compare(xtreme: Path, samples: int, seed: int, output: Path, first: Path, second: Path) -> None:
@@ -111,5 +114,5 @@ def _task(name: str):
     from vocap.finetuning.tasks import TASKS
 
     if name not in TASKS:
-        raise UsageError(f"{name}: no task; there are {', '.join(TASKS)}")
+        raise UsageError(f"--task {name!r}: no such task; there are {', '.join(TASKS)}")
     return TASKS[name]

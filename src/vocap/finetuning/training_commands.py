@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.finetuning.folder_commands import STAND_IN, stand_ins_of
 
 log = logging.getLogger(__name__)
 PATH = click.Path(path_type=Path)
 
 XTREME = click.option("--xtreme", required=True, type=PATH, help="The download/ folder of XTREME or xTune.")
-TRAINING = click.option("--training", required=True, help="xnli, pawsx, udpos, panx, squad or tydiqa.")
+TRAINING = click.option("--training", required=True, help="Xnli, pawsx, udpos, panx, squad or tydiqa.")
 SETTINGS = click.option(
     "--settings-json",
     metavar="TEXT",
@@ -49,9 +50,11 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, stand_ins, ou
 @XTREME
 @click.option("--inputs", required=True, type=PATH, help="What vocap encode made of the same XTREME folder.")
 @TRAINING
-@click.option("--learning-rate", required=True, type=click.FloatRange(min=0, min_open=True))
-@click.option("--epochs", required=True, type=click.IntRange(min=1))
-@click.option("--seed", required=True, type=click.IntRange(min=0))
+@click.option(
+    "--learning-rate", required=True, type=options.Real(min=0, min_open=True), help="Highest of the schedule."
+)
+@click.option("--epochs", required=True, type=click.IntRange(min=1), help="Passes over the training file.")
+@click.option("--seed", required=True, type=options.SEED, help="Of the head's weights, the order, dropout.")
 @click.option(
     "--selection",
     type=click.Choice(["paper", "english-dev"]),
@@ -61,7 +64,7 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, stand_ins, ou
 )
 @SETTINGS
 @STAND_IN
-@click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="On a CPU.")
+@click.option("--threads", type=options.THREADS, default=2, show_default=True, help="On a CPU.")
 @click.option("--checkpoint-every", type=click.IntRange(min=1), default=500, show_default=True, help="Steps.")
 @click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Gets predictions/, run.json.")

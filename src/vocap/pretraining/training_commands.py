@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import UsageError
 
 log = logging.getLogger(__name__)
@@ -21,10 +22,8 @@ PATH = click.Path(path_type=Path)
 @click.option("--weights", type=PATH, help="Table with language and n, where the settings weigh by corpora.")
 @click.option("--settings", "file", type=PATH, help="YAML or JSON: the keys of pretraining: models: NAME.")
 @click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Where the settings have none."
-)
-@click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="On a CPU.")
+@click.option("--seed", type=options.SEED, default=1, show_default=True, help="Where the settings have none.")
+@click.option("--threads", type=options.THREADS, default=2, show_default=True, help="On a CPU.")
 @click.option("--checkpoint-every", type=click.IntRange(min=1), help="Instead of the settings' number of steps.")
 @click.option("--tensorboard", type=PATH, help="Folder for TensorBoard's events too.")
 @click.option("--no-memory-check", is_flag=True, help="Start even if the memory seems too small.")

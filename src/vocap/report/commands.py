@@ -12,13 +12,15 @@ logger = logging.getLogger(__name__)
 
 
 @click.command()
-@click.option("--results", required=True, type=PATH, help="folder that the stages wrote to")
-@click.option("--languages-table", type=PATH, help="table of languages [default: the one that ships with vocap]")
-@click.option("--title", help="heading of the page [default: the configuration's, or a plain one]")
-@click.option("--settings", "settings_file", type=PATH, help="the merged configuration, JSON or YAML, to be shown")
-@click.option("--settings-json", metavar="TEXT", help="the same as JSON text")
-@click.option("--benchmarks", type=PATH, help="folder of Snakemake's benchmark files, to state times")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="folder to write")
+@click.option("--results", required=True, type=PATH, help="Folder that the stages wrote to.")
+@click.option("--languages-table", type=PATH, help="Table of languages [default: the one that ships with vocap]")
+@click.option("--title", help="Heading of the page [default: the configuration's, or a plain one]")
+@click.option(
+    "--settings", "settings_file", type=PATH, help="The merged configuration, JSON or YAML, to be shown."
+)
+@click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
+@click.option("--benchmarks", type=PATH, help="Folder of Snakemake's benchmark files, to state times.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def report(results, languages_table, title, settings_file, settings_json, benchmarks, out) -> None:
     """Write one self-contained page about whatever the stages have left.
 

@@ -4,18 +4,19 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.allocation import SPECIALS
 from vocap.errors import UsageError, VocapError
 from vocap.vocabularies import COVERAGE
 
 PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
-OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="folder to write")
+OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
 BYTE_FALLBACK = click.option(
-    "--byte-fallback", is_flag=True, help="256 byte pieces for characters that are no piece"
+    "--byte-fallback", is_flag=True, help="256 byte pieces for characters that are no piece."
 )
 SYMBOLS = click.option(
-    "--symbol", "symbols", multiple=True, metavar="STRING", help="a string that stays one piece; may be repeated"
+    "--symbol", "symbols", multiple=True, metavar="STRING", help="A string that stays one piece; may be repeated."
 )
 
 
@@ -29,24 +30,24 @@ def _checked(symbols: tuple[str, ...]) -> list[str]:
 
 
 @click.command()
-@click.option("--allocation", required=True, type=PATH, help="folder with allocation.tsv and vocabulary.tsv")
+@click.option("--allocation", required=True, type=PATH, help="Folder with allocation.tsv and vocabulary.tsv.")
 @click.option(
     "--vocabularies",
     required=True,
     type=PATH,
-    help="folder with {language}/curve.tsv and {language}/models/{size}.model",
+    help="Folder with {language}/curve.tsv and {language}/models/{size}.model.",
 )
-@click.option("--weights", required=True, type=PATH, help="table with the columns language, n")
-@click.option("--mix", required=True, type=PATH, help="the multilingual sample, one sentence a line")
+@click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
+@click.option("--mix", required=True, type=PATH, help="The multilingual sample, one sentence a line.")
 @click.option(
-    "--alpha", default=0.7, show_default=True, type=click.FloatRange(0, 10), help="the allocation's (Equation 3)"
+    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="The allocation's (Equation 3)."
 )
 @click.option(
     "--scores",
     default="mixture",
     show_default=True,
     type=click.Choice(["mixture", "max", "viterbi", "em"]),
-    help="how pieces are scored (docs/tokenizers.md compares them)",
+    help="How pieces are scored (docs/tokenizers.md compares them).",
 )
 @BYTE_FALLBACK
 @SYMBOLS
@@ -81,35 +82,35 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, sy
 
 
 @click.command()
-@click.option("--mix", required=True, type=PATH, help="the multilingual sample, one sentence a line")
+@click.option("--mix", required=True, type=PATH, help="The multilingual sample, one sentence a line.")
 @click.option(
     "--total",
     "totals",
     required=True,
     multiple=True,
     type=click.IntRange(SPECIALS + 1),
-    help="T: every id counted; may be repeated, then -o must hold {total}",
+    help="T: every id counted; may be repeated, then -o must hold {total}.",
 )
 @click.option(
     "--coverage",
     default=COVERAGE,
     show_default=True,
-    type=click.FloatRange(0.98, 1),
-    help="share of the sample's characters that must be pieces",
+    type=options.COVERAGE,
+    help="Share of the sample's characters that must be pieces.",
 )
 @click.option(
     "--engine",
     default="ladder",
     show_default=True,
     type=click.Choice(["ladder", "sentencepiece"]),
-    help="one descent for every T, or one SentencePiece training for each",
+    help="One descent for every T, or one SentencePiece training for each.",
 )
 @click.option(
     "--threads",
     default=1,
     show_default=True,
-    type=click.IntRange(1, 1024),
-    help="with engine sentencepiece a setting like the others: another number gives slightly other pieces",
+    type=options.THREADS,
+    help="With engine sentencepiece a setting like the others: another number gives slightly other pieces.",
 )
 @BYTE_FALLBACK
 @SYMBOLS
@@ -147,16 +148,14 @@ def joint(mix, totals, coverage, engine, threads, byte_fallback, symbols, out) -
 
 
 @click.command()
-@click.option("--model", required=True, type=PATH, help="a SentencePiece unigram model of one language")
-@click.option("--language", required=True, help="code of its language")
+@click.option("--model", required=True, type=PATH, help="A SentencePiece unigram model of one language.")
+@click.option("--language", required=True, type=options.Code(), help="Code of its language.")
 @OUT
 def mono(model, language, out) -> None:
     """Lay one language's model out as a tokenizer: the MONO baseline, two ids larger.
 
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
-    if not language.strip():
-        raise UsageError("--language is empty; give the code of the model's language")
     from vocap.tokenizers.accounts import write_as_trained
     from vocap.tokenizers.mono import relayout
     from vocap.vocabularies.model_file import read_model

@@ -6,23 +6,27 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizers.texts import parse_languages
 
 logger = logging.getLogger(__name__)
 
 PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 CORPORA = click.option(
-    "--corpora", required=True, type=PATH, help="folder with {language}/train.txt and heldout.txt"
+    "--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt."
 )
 LANGUAGES = click.option(
-    "--languages", metavar="CODES", help="comma-separated; all that have a folder in --corpora unless given"
+    "--languages", metavar="CODES", help="Comma-separated; all that have a folder in --corpora unless given."
 )
 
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.option("-o", "--output", "out", required=True, type=PATH, help="folder to write: the results' huggingface/")
+@click.option(
+    "-o", "--output", "out", required=True, type=PATH, help="Folder to write: the results' huggingface/."
+)
 def export(model: Path, out: Path) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
 
@@ -35,17 +39,17 @@ def export(model: Path, out: Path) -> None:
 
 
 @click.command()
-@click.option("--tokenizer", required=True, type=PATH, help="folder with sentencepiece.model and huggingface/")
+@click.option("--tokenizer", required=True, type=PATH, help="Folder with sentencepiece.model and huggingface/.")
 @CORPORA
 @LANGUAGES
 @click.option(
     "--sample",
     type=click.IntRange(10_000),
     metavar="LINES",
-    help="compare so many lines a language, all held-out ones among them; all lines unless given",
+    help="Compare so many lines a language, all held-out ones among them; all lines unless given.",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="of the sample")
-@click.option("-o", "--output", required=True, type=PATH, help="parity.tsv")
+@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
+@click.option("-o", "--output", required=True, type=FILE, help="Parity.tsv.")
 def parity(tokenizer: Path, corpora: Path, languages: str | None, sample: int | None, seed: int, output: Path):
     """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
 
@@ -77,18 +81,18 @@ def parity(tokenizer: Path, corpora: Path, languages: str | None, sample: int | 
 
 
 @click.command()
-@click.option("--tokenizer", required=True, type=PATH, help="a .model, a tokenizer.json, or a folder with one")
+@click.option("--tokenizer", required=True, type=PATH, help="A .model, a tokenizer.json, or a folder with one.")
 @CORPORA
 @LANGUAGES
 @click.option(
-    "--languages-table", type=PATH, help="table of scripts and resource groups; the package's unless given"
+    "--languages-table", type=PATH, help="Table of scripts and resource groups; the package's unless given."
 )
-@click.option("-o", "--output", required=True, type=PATH, help="evaluation.tsv")
-@click.option("--unknown", type=PATH, help="table to write: which characters are unknown, how often")
+@click.option("-o", "--output", required=True, type=FILE, help="Evaluation.tsv.")
+@click.option("--unknown", type=FILE, help="Table to write: which characters are unknown, how often.")
 @click.option(
-    "--parallel", metavar="PATTERN", help="line-aligned files with {lang} in their path (.xz, .gz, .zst too)"
+    "--parallel", metavar="PATTERN", help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too)."
 )
-@click.option("--parallel-output", type=PATH, help="parallel.tsv, with --parallel")
+@click.option("--parallel-output", type=FILE, help="Parallel.tsv, with --parallel.")
 def evaluate(
     tokenizer: Path,
     corpora: Path,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import VocapError
 from vocap.vocabularies import COVERAGE
 
@@ -21,9 +22,15 @@ folder = click.Path(file_okay=False, path_type=Path)
 @click.option("--models", type=folder, required=True, help="Folder that gets {size}.model.")
 @click.option("--point", type=file, required=True, help="Table to write: the curve's row of this size.")
 @click.option(
-    "--coverage", type=float, default=COVERAGE, show_default=True, help="Share of characters that must be pieces."
+    "--coverage",
+    type=options.COVERAGE,
+    default=COVERAGE,
+    show_default=True,
+    help="Share of characters that must be pieces.",
 )
-@click.option("--threads", type=int, default=1, show_default=True, help="Another number can change pieces.")
+@click.option(
+    "--threads", type=options.THREADS, default=1, show_default=True, help="Another number can change pieces."
+)
 def train(size, train_path, heldout, models, point, coverage, threads):
     """Train one unigram model, and give its ALP on all train and held-out lines.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import UsageError, VocapError
 from vocap.vocabularies import COVERAGE
 
@@ -15,29 +16,27 @@ SHARE = 0.01  # docs/adapting.md has what other shares give
 
 @click.command()
 @click.argument("tokenizer", type=PATH)
-@click.option("--language", required=True, metavar="CODE", help="the language to add")
-@click.option("--text", "--train", "text", type=PATH, help="its training text [default: train.txt of --corpora]")
-@click.option("--heldout", type=PATH, help="its held-out text [default: heldout.txt of --corpora]")
-@click.option("--pieces", "count", type=click.IntRange(1), metavar="N", help="how many new pieces")
-@click.option("--total", type=click.IntRange(1), metavar="T", help="or: how many ids in the end")
+@click.option("--language", required=True, type=options.Code(), metavar="CODE", help="The language to add.")
+@click.option("--text", "--train", "text", type=PATH, help="Its training text [default: train.txt of --corpora]")
+@click.option("--heldout", type=PATH, help="Its held-out text [default: heldout.txt of --corpora]")
+@click.option("--pieces", "count", type=click.IntRange(1), metavar="N", help="How many new pieces.")
+@click.option("--total", type=click.IntRange(1), metavar="T", help="Or: how many ids in the end.")
 @click.option(
     "--corpora",
     type=PATH,
-    help="folder with {language}/heldout.txt, to measure what changes for the languages that it served already "
+    help="Folder with {language}/heldout.txt, to measure what changes for the languages that it served already "
     "[default: the corpora of the run that made TOKENIZER]",
 )
 @click.option(
-    "--languages", metavar="CODES", help="those to measure, comma-separated; all of --corpora unless given"
+    "--languages", metavar="CODES", help="Those to measure, comma-separated; all of --corpora unless given."
 )
 @click.option(
-    "--check", "checks", multiple=True, metavar="LANG=FILE", help="other text to measure; may be repeated"
+    "--check", "checks", multiple=True, metavar="LANG=FILE", help="Other text to measure; may be repeated."
 )
-@click.option("--share", default=SHARE, show_default=True, help="of the tokens, as if: the new pieces' scores")
-@click.option(
-    "--coverage", default=COVERAGE, show_default=True, type=click.FloatRange(0.98, 1), help="of its characters"
-)
-@click.option("--model", "model_folder", type=PATH, help="its Hugging Face model, to be extended too")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="folder to write")
+@click.option("--share", default=SHARE, show_default=True, help="Of the tokens, as if: the new pieces' scores.")
+@click.option("--coverage", default=COVERAGE, show_default=True, type=options.COVERAGE, help="Of its characters.")
+@click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be extended too.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def extend(
     tokenizer,
     language,

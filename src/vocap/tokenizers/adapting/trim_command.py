@@ -13,22 +13,22 @@ PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("tokenizer", type=PATH)
-@click.option("--languages", metavar="CODES", help="comma-separated; all that have text unless given")
-@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="text of a language; may be repeated")
+@click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
+@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Text of a language; may be repeated.")
 @click.option(
-    "--heldout", "heldouts", multiple=True, metavar="LANG=FILE", help="its held-out text; may be repeated"
+    "--heldout", "heldouts", multiple=True, metavar="LANG=FILE", help="Its held-out text; may be repeated."
 )
 @click.option(
     "--corpora",
     type=PATH,
-    help="folder with {language}/train.txt and heldout.txt [default: the corpora of the run that made TOKENIZER]",
+    help="Folder with {language}/train.txt and heldout.txt [default: the corpora of the run that made TOKENIZER]",
 )
-@click.option("--vocabulary", type=PATH, help="vocabulary.tsv: which pieces are whose [default: pieces.tsv]")
-@click.option("--only-used", is_flag=True, help="drop the languages' own pieces, too, where the text lacks them")
-@click.option("--min-count", default=1, show_default=True, type=click.IntRange(1), help="uses that keep a piece")
-@click.option("--all-characters", is_flag=True, help="keep every single character, of any language")
-@click.option("--model", "model_folder", type=PATH, help="its Hugging Face model, to be cut too")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="folder to write")
+@click.option("--vocabulary", type=PATH, help="Vocabulary.tsv: which pieces are whose [default: pieces.tsv]")
+@click.option("--only-used", is_flag=True, help="Drop the languages' own pieces, too, where the text lacks them.")
+@click.option("--min-count", default=1, show_default=True, type=click.IntRange(1), help="Uses that keep a piece.")
+@click.option("--all-characters", is_flag=True, help="Keep every single character, of any language.")
+@click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be cut too.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def trim(
     tokenizer,
     languages,

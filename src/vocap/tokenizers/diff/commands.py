@@ -5,32 +5,33 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import UsageError, VocapError
 
 PATH = click.Path(path_type=Path)
-LIMIT = click.FloatRange(min=0)
+LIMIT = options.Real(min=0)
 
 
 @click.command()
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
-@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="text of a language; may be repeated")
-@click.option("--corpora", type=PATH, help="folder with {language}/heldout.txt, such as results/corpora")
-@click.option("--languages", metavar="CODES", help="comma-separated; all that have text unless given")
+@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Text of a language; may be repeated.")
+@click.option("--corpora", type=PATH, help="Folder with {language}/heldout.txt, such as results/corpora.")
+@click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
 @click.option(
     "--part",
     type=click.Choice(["heldout", "train"]),
     default="heldout",
     show_default=True,
-    help="which lines of --corpora",
+    help="Which lines of --corpora.",
 )
-@click.option("--max-change", type=LIMIT, metavar="PERCENT", help="limit on the change of tokens a line")
-@click.option("--max-words", type=LIMIT, metavar="PERCENT", help="limit on words cut elsewhere")
-@click.option("--max-characters", type=LIMIT, metavar="PERCENT", help="limit on text cut elsewhere")
-@click.option("--words", default=20, show_default=True, type=click.IntRange(0), help="changed words to print")
-@click.option("--examples", default=3, show_default=True, type=click.IntRange(0), help="languages with examples")
-@click.option("--json", "as_json", is_flag=True, help="print the summary as one JSON object")
-@click.option("-o", "--output", "out", type=PATH, help="folder to write: tables and a summary")
+@click.option("--max-change", type=LIMIT, metavar="PERCENT", help="Limit on the change of tokens a line.")
+@click.option("--max-words", type=LIMIT, metavar="PERCENT", help="Limit on words cut elsewhere.")
+@click.option("--max-characters", type=LIMIT, metavar="PERCENT", help="Limit on text cut elsewhere.")
+@click.option("--words", default=20, show_default=True, type=click.IntRange(0), help="Changed words to print.")
+@click.option("--examples", default=3, show_default=True, type=click.IntRange(0), help="Languages with examples.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
+@click.option("-o", "--output", "out", type=PATH, help="Folder to write: tables and a summary.")
 @click.pass_context
 def diff(context, a, b, texts, corpora, languages, part, as_json, out, words, examples, **limits) -> None:
     """Compare two tokenizers on text: tokens, words, sentences, pieces.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import UsageError, VocapError
 from vocap.vocabularies import COVERAGE, SEEDS
 
@@ -33,9 +34,15 @@ file = click.Path(dir_okay=False, path_type=Path)
     help="Ids of the models, as FIRST:LAST:STEP or as a list with commas.",
 )
 @click.option("--heldout", type=file, help="Held-out text, for its ALP under every model.")
-@click.option("--threads", type=int, default=1, show_default=True, help="The results do not depend on it.")
 @click.option(
-    "--coverage", type=float, default=COVERAGE, show_default=True, help="Share of characters that must be pieces."
+    "--threads", type=options.THREADS, default=1, show_default=True, help="The results do not depend on it."
+)
+@click.option(
+    "--coverage",
+    type=options.COVERAGE,
+    default=COVERAGE,
+    show_default=True,
+    help="Share of characters that must be pieces.",
 )
 @click.option(
     "--arithmetic",
@@ -64,10 +71,6 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     scores are those of 0.2.2. A size that the text cannot reach is no error: curve.tsv says why.
     """
     numbers = _parse_sizes(sizes)
-    if not 0.98 <= coverage <= 1:
-        raise UsageError(f"--coverage {coverage}: SentencePiece takes 0.98 to 1")
-    if not 1 <= threads <= 1024:
-        raise UsageError(f"--threads {threads}: give 1 to 1024")
     for path in filter(None, (train, heldout)):
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
