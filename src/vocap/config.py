@@ -20,6 +20,7 @@ from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, read_languages, select
+from vocap.mistakes import describe, yaml_booleans
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
 from vocap.tokenizers.settings import Tokenizer
@@ -28,9 +29,9 @@ from vocap.vocabularies.settings import Vocabularies
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
 RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
 TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
+DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
 class Settings(BaseModel):
@@ -38,7 +39,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    seed: int = Field(1, ge=0, description="of every random choice: samples, held-out lines, shuffles")
+    seed: int = Field(
+        1, ge=0, le=2**63 - 1, description="of every random choice: samples, held-out lines, shuffles"
+    )
     languages: Literal["all"] | list[str] = Field("all", description="codes of corpora.table, or all of them")
     corpora: Corpora
     vocabularies: Vocabularies
@@ -72,12 +75,13 @@ def load(config: Mapping[str, Any]) -> Settings:
     Raises UsageError with one line for every mistake: the key, what is wrong, and what would be right.
     """
     config = _without_nulls(config)
-    mistakes = list(_yaml_booleans(config))
+    mistakes = list(yaml_booleans(config))
     if not mistakes:
         try:
             settings = Settings.model_validate(config)
         except ValidationError as error:
-            mistakes = [_mistake(detail) for detail in error.errors()]
+            schema = Settings.model_json_schema()
+            mistakes = list(dict.fromkeys(describe(detail, schema) for detail in error.errors()))
         else:
             mistakes = list(_loose_ends(settings))
     if mistakes:
@@ -123,56 +127,6 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def _yaml_booleans(config: Mapping[str, Any]) -> Iterator[str]:
-    """What YAML made of an unquoted `no`: Norwegian as a key, or in a list of codes."""
-
-    def search(path: str, value: Any) -> Iterator[str]:
-        if isinstance(value, Mapping):
-            for key, entry in value.items():
-                if isinstance(key, bool):
-                    yield f"{path}: a key is {str(key).lower()}, not a name: {YAML_BOOLEAN}"
-                yield from search(f"{path}.{key}" if path else str(key), entry)
-        elif isinstance(value, list):
-            for number, entry in enumerate(value, start=1):
-                if isinstance(entry, bool):
-                    yield f"{path}: entry {number} is {str(entry).lower()}, not a name: {YAML_BOOLEAN}"
-                yield from search(f"{path}.{number}", entry)
-
-    yield from search("", config)
-
-
-def _mistake(detail: Mapping[str, Any]) -> str:
-    """One line for one finding of pydantic."""
-    path = list(detail["loc"])
-    if path[0] == "tokenizers" and len(path) > 2:
-        del path[2]  # pydantic's own: which kind of tokenizer it was reading
-    if path[:2] == ["pretraining", "models"] and path[3:4] == ["loss"] and len(path) > 4:
-        del path[4]  # likewise, the kind of loss
-    key = ".".join(map(str, path))
-    kind, value = detail["type"], detail["input"]
-    message = detail["msg"].removeprefix("Value error, ")
-    if key.startswith("languages"):
-        key, message = "languages", f"give a list of codes, or all; not {value!r}"
-    if kind == "extra_forbidden":
-        message = "no such key here; check its spelling and its indentation"
-    elif kind == "missing":
-        message = "this key is missing"
-    elif kind in ("union_tag_invalid", "union_tag_not_found"):
-        known = (
-            "full, knn, target, uniform, sampled, nce, neg"
-            if path[0] == "pretraining"
-            else "vocap, joint, mono, file"
-        )
-        message = f"kind must be one of {known}"
-    elif key != "languages":
-        message = f"{message[:1].lower()}{message[1:]}, not {value!r}"[:400]
-    if isinstance(value, bool):
-        message += f" ({YAML_BOOLEAN})"
-    elif isinstance(value, str) and re.fullmatch(r"[0-9]+e[+-]?[0-9]+", value):
-        message += f" (YAML reads {value} as text; write {value.replace('e', '.0e', 1)})"
-    return f"{key}: {message}"
-
-
 def _loose_ends(settings: Settings) -> list[str]:
     """What no section can know alone: names that must fit together."""
     try:
@@ -180,53 +134,79 @@ def _loose_ends(settings: Settings) -> list[str]:
     except VocapError as error:
         return [f"corpora.table: {error}"]
     chosen = list(table) if settings.languages == "all" else settings.languages
-    where = settings.corpora.table
-    mistakes = []
+    mistakes = [
+        *_languages(settings, table, chosen),
+        *_weights(settings, table, chosen),
+        *_names(settings),
+        *_allocations(settings, chosen),
+        *_tokenizers(settings, chosen),
+        *_models(settings, table),
+        *_tuned(settings),
+        *_studied(settings, chosen),
+    ]
+    return list(dict.fromkeys(mistakes))
+
+
+def _languages(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> Iterator[str]:
+    """Codes that the table does not have, and sources that are not there."""
+    own, where = settings.corpora, settings.corpora.table
     if not chosen:
-        mistakes.append("languages: the list is empty; name at least one, or write: languages: all")
+        yield "languages: the list is empty; name at least one, or write: languages: all"
     for code in chosen:
         if code not in table:
-            mistakes.append(
-                f"languages: unknown code {code!r}; {where} lists the known ones, add a row for a new one"
-            )
+            yield f"languages: unknown code {code!r}; {where} lists the known ones, add a row for a new one"
         elif chosen.count(code) > 1:
-            mistakes.append(f"languages: {code!r} stands {chosen.count(code)} times; keep one")
-    for code, source in settings.corpora.languages.items():
+            yield f"languages: {code!r} stands {chosen.count(code)} times; keep one"
+    for code, source in own.languages.items():
         if code not in table:
-            mistakes.append(f"corpora.languages.{code}: unknown code; {where} lists the known ones")
-        if source not in settings.corpora.sources:
-            mistakes.append(f"corpora.languages.{code}: no source {source!r} under corpora.sources")
-    if settings.corpora.source not in settings.corpora.sources:
-        known = ", ".join(settings.corpora.sources)
-        mistakes.append(f"corpora.source: no source {settings.corpora.source!r} under corpora.sources ({known})")
-    mistakes += _weights(settings, table, chosen)
-    names = {"allocation": settings.allocation, "tokenizers": settings.tokenizers}
-    names |= {
+            yield f"corpora.languages.{code}: unknown code; {where} lists the known ones"
+        if source not in own.sources:
+            yield f"corpora.languages.{code}: no source {source!r} under corpora.sources"
+    if own.source not in own.sources:
+        yield f"corpora.source: no source {own.source!r} under corpora.sources ({', '.join(own.sources)})"
+
+
+def _names(settings: Settings) -> Iterator[str]:
+    """Names that cannot be folders."""
+    sections = {
+        "allocation": settings.allocation,
+        "tokenizers": settings.tokenizers,
         "pretraining.models": settings.pretraining.models,
         "finetuning.models": settings.finetuning.tuned([]),
     }
-    for section, entries in names.items():
+    for section, entries in sections.items():
         for name in entries:
             if not NAME.fullmatch(name):
-                mistakes.append(f"{section}.{name}: names become folders: use letters, digits, dots, - and _")
+                yield f"{section}.{name}: names become folders: use letters, digits, dots, - and _"
+
+
+def _allocations(settings: Settings, chosen: list[str]) -> Iterator[str]:
+    """Languages that an allocation leaves out."""
     for name, entry in settings.allocation.items():
         for code in entry.without:
             if code not in chosen:
-                mistakes.append(f"allocation.{name}.without: {code!r} is not among the languages of this run")
+                yield f"allocation.{name}.without: {code!r} is not among the languages of this run"
+        if chosen and set(entry.without).issuperset(chosen):
+            yield f"allocation.{name}.without: no language is left to allocate to; name fewer"
+
+
+def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
+    """What a tokenizer is made of, and whether T has room for it."""
     for name, entry in settings.tokenizers.items():
+        key = f"tokenizers.{name}"
+        if name == DIFFS:
+            yield f"{key}: results/tokenizers/{name} holds comparisons; give the tokenizer another name"
         if entry.kind == "vocap" and entry.allocation not in settings.allocation:
-            mistakes.append(f"tokenizers.{name}.allocation: no allocation is named {entry.allocation!r}")
+            yield f"{key}.allocation: no allocation is named {entry.allocation!r}"
         if entry.kind == "mono":
             if entry.language not in chosen:
-                mistakes.append(
-                    f"tokenizers.{name}.language: {entry.language!r} is not among the languages of this run"
-                )
+                yield f"{key}.language: {entry.language!r} is not among the languages of this run"
             if entry.size not in settings.vocabularies.sizes:
-                mistakes.append(f"tokenizers.{name}.size: {entry.size} is not among vocabularies.sizes")
-    mistakes += _models(settings, table)
-    mistakes += _tuned(settings)
-    mistakes += _studied(settings, chosen)
-    return list(dict.fromkeys(mistakes))
+                yield f"{key}.size: {entry.size} is not among vocabularies.sizes"
+        if entry.kind in ("vocap", "joint"):
+            extra = 256 * entry.byte_fallback + len(entry.user_defined_symbols)
+            if _words(settings, name) <= extra:
+                yield f"{key}: byte fallback and symbols take {extra} ids, all that T has for words; raise total"
 
 
 def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:

@@ -61,7 +61,7 @@ def table_lines(columns: Sequence[str], rows: Iterable[Sequence]) -> Iterator[st
 def read_tsv(path: str | os.PathLike, required: Sequence[str] = ()) -> Iterator[dict[str, str]]:
     """Yield each line as a dict, column to cell.
 
-    Raises VocapError, naming file and line, for a missing file or column, invalid UTF-8, or a short line.
+    Raises VocapError, naming file and line, for a missing file or column, a folder, invalid UTF-8, a short line.
     """
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
@@ -78,6 +78,8 @@ def read_tsv(path: str | os.PathLike, required: Sequence[str] = ()) -> Iterator[
                     )
                 yield dict(zip(header, map(unescape, cells), strict=True))
     except FileNotFoundError:
-        raise VocapError(f"{path}: no such file") from None
+        raise VocapError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise VocapError(f"{path}: a folder, not a table; name the file") from None
     except UnicodeDecodeError as error:
         raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from None

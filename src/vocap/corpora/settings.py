@@ -28,6 +28,13 @@ def check_pattern(value: str) -> str:
     return value
 
 
+def check_varies(value: str) -> str:
+    """Raises ValueError for a pattern that is one file for all languages."""
+    if "{lang}" not in value:
+        raise ValueError("write {lang} where the code of the language stands; each has a file of its own")
+    return value
+
+
 def check_url(value: str) -> str:
     """Raises ValueError for anything but http and https."""
     if not re.match(r"https?://[^/]", value):
@@ -115,7 +122,7 @@ class Corpora(BaseModel):
         "lines", min_length=1, description="n_i of Equation 3: lines, bytes, or a numeric column of the table"
     )
     mix: Mix = Mix()
-    parallel: Pattern | None = Field(
+    parallel: Annotated[Pattern, AfterValidator(check_varies)] | None = Field(
         None, description="path, with {lang}, of line-aligned files that tokenizers are evaluated on"
     )
     starter: Starter = Starter()

@@ -11,6 +11,7 @@ from vocap.tsv import read_tsv, write_tsv
 
 COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
 OK = "ok"
+MOST_SIZES = 100_000  # far above any use, far below what fills the memory
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ def parse_sizes(value: object) -> object:
             raise ValueError(f'write "first:last:step", as in "1000:50000:1000", not {value!r}') from None
         if step < 1 or last < first:
             raise ValueError(f"{value!r} names no size: last below first, or step below 1")
+        if (last - first) // step >= MOST_SIZES:
+            raise ValueError(f"{value!r} names more than {MOST_SIZES:,} sizes; take a larger step")
         value = list(range(first, last + 1, step))
     if not isinstance(value, list) or not value:
         raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
