@@ -27,6 +27,18 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path):
     assert os.listdir(tmp_path) == ["out.txt"]
 
 
+def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError, match="folder: a folder"), replacing(tmp_path / "folder"):
+        raise AssertionError("nothing may be computed for it")
+    with pytest.raises(UsageError, match="file: not a folder"), replacing_directory(tmp_path / "file"):
+        raise AssertionError("nothing may be computed for it")
+    with pytest.raises(VocapError, match="folder: a folder, not a table"):
+        list(read_tsv(tmp_path / "folder"))
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder"] and (tmp_path / "file").read_text() == "mine"
+
+
 def test_a_directory_takes_the_place_of_an_older_one(tmp_path):
     target = tmp_path / "out"
     target.mkdir()

@@ -20,9 +20,11 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     """Open a temporary file beside `path` that becomes `path` when the block ends without an error.
 
     Text is UTF-8 with `\\n` line ends. On an error the temporary file is removed and an older `path` stays.
-    Raises OSError (no space, no permission) as the system gives it.
+    Raises OSError (no space, no permission) as the system gives it, UsageError where `path` is a folder.
     """
     target = Path(path)
+    if target.is_dir():
+        raise UsageError(f"{target}: a folder, where a file is to be written; name a file")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
@@ -45,7 +47,9 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
     else stays as it is: raises UsageError, as for a `path` that is no directory.
     """
     target = Path(path)
-    if owned is not None:
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
+    if owned is not None and target.exists():
         _check_owned(target, MARKS.union(owned))
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
@@ -87,10 +91,6 @@ def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def _check_owned(target: Path, names: Collection[str]) -> None:
-    if not target.is_dir():
-        if target.exists():
-            raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
-        return
     foreign = sorted(entry.name for entry in target.iterdir() if entry.name + "/" * entry.is_dir() not in names)
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""

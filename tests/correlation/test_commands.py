@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from vocap.correlation.commands import correlate, own_files, studied_sizes
 from vocap.correlation.points import read_points
 from vocap.correlation.sizes import Size, read_sizes
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.finetuning.reading import read
 from vocap.finetuning.tasks import TASKS
 from vocap.tsv import read_tsv, write_tsv
@@ -129,3 +129,25 @@ def test_a_size_that_was_never_trained_is_named(tmp_path):
     with pytest.raises(VocapError, match=r"curve\.tsv: no size 30"):
         call_studied_sizes(tmp_path, 10, 30)
     assert not (tmp_path / "sizes.tsv").exists()
+
+
+def test_folders_of_other_names_are_refused(tmp_path):
+    (tmp_path / "hi/large/panx").mkdir(parents=True)
+    make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10,))
+    sizes = call_studied_sizes(tmp_path, 10)
+    for folder in (tmp_path / "hi/large/panx", "/"):
+        with pytest.raises(UsageError, match="not LANGUAGE/SIZE/TASK"):
+            call(correlate, "--sizes", sizes, "-o", tmp_path / "out", folder)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path):
+    make_files(tmp_path / "xtreme", "hi")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("mine")
+    words = ("--xtreme", tmp_path / "xtreme", "--language", "hi", "--task", "panx")
+    with pytest.raises(UsageError, match=r"holds 'notes\.txt'"):
+        call(own_files, *words, "-o", tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+    for _ in range(2):  # its own it replaces
+        call(own_files, *words, "-o", tmp_path / "own")

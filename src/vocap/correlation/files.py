@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
-from vocap.finetuning.tasks import ENGLISH, SPLITS
+from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS
 
 ENDINGS = ("", ".xz")
 
@@ -36,8 +36,11 @@ def lacking(xtreme: Path, task: str, language: str) -> str | None:
 
 
 def make_folder(xtreme: Path, language: str, tasks: Iterable[str], out: Path) -> None:
-    """Copy the files of these tasks. Raises VocapError where one is not there."""
-    with replacing_directory(out) as folder:
+    """Copy the files of these tasks.
+
+    Raises VocapError where one is not there, UsageError for an `out` that holds anything else.
+    """
+    with replacing_directory(out, owned=[f"{task}/" for task in TASKS]) as folder:
         for task in tasks:
             if reason := lacking(xtreme, task, language):
                 raise VocapError(f"{reason}; bring it, or take {language} out of correlation.languages")

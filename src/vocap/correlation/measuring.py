@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vocap.correlation.points import Measured
 from vocap.correlation.sizes import Size
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.finetuning.outcome import SCORES, read_selection
 from vocap.tsv import read_tsv
 
@@ -17,13 +17,13 @@ def measure(sizes: Iterable[Size], folders: Iterable[Path]) -> list[Measured]:
     """The points of the study, from folders LANGUAGE/SIZE/TASK that `vocap score` wrote.
 
     F1 is that of the chosen setting on the test file, or on the development file where the test labels are kept
-    back; ALP is that of `sizes`. Raises VocapError for a folder without a score, and for one of a size that has no
-    ALP.
+    back; ALP is that of `sizes`. Raises UsageError for a folder of another name, VocapError for one without a
+    score, and for one of a size that has no ALP.
     """
     alps = {(size.language, size.size): size.alp for size in sizes}
     points = []
     for folder in folders:
-        language, size, task = folder.parts[-3], int(folder.parts[-2]), folder.parts[-1]
+        language, size, task = _place(folder)
         if (alp := alps.get((language, size))) is None:
             raise VocapError(f"{folder}: no vocabulary of {language} has size {size}; leave the folder out")
         values, split = _scores(folder)
@@ -31,6 +31,14 @@ def measure(sizes: Iterable[Size], folders: Iterable[Path]) -> list[Measured]:
         steps = _steps(folder.parent / MODEL / "metrics.jsonl")
         points.append(Measured(language, size, alp, task, split, mean, len(values), steps))
     return sorted(points, key=lambda point: (point.language, point.task, point.size))
+
+
+def _place(folder: Path) -> tuple[str, int, str]:
+    """Language, size and task, from the last names of a path."""
+    *_, language, size, task = ("", "", *folder.resolve().parts)
+    if not (size.isascii() and size.isdigit()):
+        raise UsageError(f"{folder}: not LANGUAGE/SIZE/TASK, a folder that vocap score wrote in the study")
+    return language, int(size), task
 
 
 def _scores(folder: Path) -> tuple[list[float], str]:

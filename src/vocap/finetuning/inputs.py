@@ -18,7 +18,7 @@ from vocap.finetuning.reading import StandIns, locate, read
 from vocap.finetuning.selection import HELD_OUT, development, held_out
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.store import load_features, save_features
-from vocap.finetuning.tasks import ENGLISH
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
 
 log = logging.getLogger(__name__)
 
@@ -31,12 +31,15 @@ def encode_training(
     """Encode the files of a training with the tokenizer of a Hugging Face folder; returns the description.
 
     A development or test file that is missing is named and left out, the others go on. Raises VocapError for a
-    training file that is missing, for files that cannot be read, and for a tokenizer that gives no offsets.
+    training file that is missing, for files that cannot be read, and for a tokenizer that gives no offsets,
+    UsageError for an `output` that holds anything else.
     """
     encoder = InputEncoder(load_tokenizer(tokenizer))
     learnt = training_set(training)
     absent = []
-    with replacing_directory(output) as folder:
+    with replacing_directory(
+        output, owned=[DESCRIPTION, *(f"{name}/" for name in (*TASKS, *TRAININGS))]
+    ) as folder:
         counts = {}
 
         def keep(found: DataSet, examples: Sequence[Example]) -> None:

@@ -18,7 +18,8 @@ LIMIT = 8_000_000  # bytes of the page
 def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]) -> int:
     """Write `index.html`, `figures/` and `tables/` under `out`, each whole or not at all; the page's bytes.
 
-    Raises VocapError for two blocks of one name, or a page over the limit.
+    Raises VocapError for two blocks of one name, or a page over the limit; UsageError where `out` has no page but
+    folders of these names that hold something.
     """
     out = Path(out)
     blocks = [block for section in sections for block in section.blocks]
@@ -30,11 +31,12 @@ def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]
         raise VocapError(
             f"{out / 'index.html'} would take {size:,} bytes, over {LIMIT:,}; report on fewer tokenizers"
         )
-    with replacing_directory(out / "figures") as folder:
+    owned = None if (out / "index.html").exists() else ()  # folders that are not of an earlier page stay
+    with replacing_directory(out / "figures", owned) as folder:
         for name, chart in charts.items():
             for file, data in figures.files(figures.specification(chart.still()), name).items():
                 (folder / file).write_bytes(data)
-    with replacing_directory(out / "tables") as folder:
+    with replacing_directory(out / "tables", owned) as folder:
         for name, table in tables.items():
             write_tsv(folder / f"{name}.tsv", *tsv_rows(table))
             write_text(folder / f"{name}.md", markdown(table))
