@@ -116,16 +116,17 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(model, inpu
     began = time.monotonic()
     assert finetune(words, tmp_path / "timed")[0] == 0
     seconds = time.monotonic() - began
-    moments, kills = random.Random(training), 0
-    out = tmp_path / "run"
-    while not (out / "run.json").exists():
-        process = start(words, out, verb="finetune")
-        process.join(moments.uniform(0.3, 0.9) * seconds if kills < KILLS else 300)
-        if process.is_alive():
-            os.kill(process.pid, signal.SIGKILL)
-            kills += 1
-        assert finish(process) in (0, -signal.SIGKILL), out.with_name("run.log").read_text("utf-8")
-    assert kills
+    moments, kills, attempts = random.Random(training), 0, 0
+    while not kills:  # a run that was quicker than all moments is no test of anything
+        attempts += 1
+        out = tmp_path / f"run-{attempts}"
+        while not (out / "run.json").exists():
+            process = start(words, out, verb="finetune")
+            process.join(moments.uniform(0.3, 0.9) * seconds / attempts if kills < KILLS else 300)
+            if process.is_alive():
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+            assert finish(process) in (0, -signal.SIGKILL), out.with_name(f"{out.name}.log").read_text("utf-8")
     assert results(out) == results(finished[training])
 
 
@@ -201,6 +202,9 @@ def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
     with pytest.raises(VocapError, match=r"squad/train.*no such file"):
         encode_training(XTREME / "xnli", "squad", model, recipe("squad"), {}, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    (tmp_path / "long/notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"holds 'notes\.txt'"):
+        encode_training(XTREME, "panx", model, recipe("panx"), {}, tmp_path / "long")
     assert LENGTH < 64
 
 

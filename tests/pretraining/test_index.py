@@ -185,4 +185,4 @@ def test_two_processes(tmp_path):
         )
         for rank in range(2)
     ]
-    assert [process.communicate(timeout=120)[0] for process in processes] == ["well\n", "well\n"]
+    assert [process.communicate(timeout=600)[0] for process in processes] == ["well\n", "well\n"]

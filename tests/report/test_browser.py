@@ -87,7 +87,7 @@ def browse(page, profile, budget=20_000):
         *("--enable-logging=stderr", f"--user-data-dir={profile}", "--window-size=1280,1200"),
         *(f"--virtual-time-budget={budget}", "--dump-dom", page.as_uri()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=100, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=400, check=True)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 

@@ -41,7 +41,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(finished_once, tmp_path):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600  # minutes on a busy machine
     while len(list((killed.folder / "results").glob("vocabularies/*/points/*.tsv"))) < 3:
         assert time.monotonic() < deadline, "the run did not get to its third model"
         assert process.poll() is None, "the run ended before it could be killed"
