@@ -1,6 +1,5 @@
 """The `vocap` command: a table of verbs, one for every rule, each imported only when it is called."""
 
-import errno
 import importlib
 import logging
 import sys
@@ -8,7 +7,7 @@ import sys
 import click
 
 from vocap import __version__
-from vocap.errors import VocapError
+from vocap.errors import VocapError, explain
 
 # verb: "module:function", a click command; the first line of its docstring is the summary in --help
 VERBS = {
@@ -105,23 +104,10 @@ def main() -> None:
         click.echo(f"vocap: error: {error}", err=True)
         status = error.exit_code
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"vocap: error: {where}{error.strerror or error}{_remedy(error)}", err=True)
+        click.echo(f"vocap: error: {explain(error)}", err=True)
         status = 1
     except MemoryError as error:
         what = f": {error}" if str(error) else ""
         click.echo(f"vocap: error: out of memory{what}; ask for less, or take a larger machine", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def _remedy(error: OSError) -> str:
-    return {
-        errno.ENOSPC: "; free some space on that device and run again, finished files are kept",
-        errno.EACCES: "; make it readable and writable for this user, or choose another folder",
-        errno.EROFS: "; choose a folder that can be written",
-        errno.ENOENT: "; check the path",
-        errno.EEXIST: ", and is no folder; name another path, or move it away",
-        errno.ENOTDIR: ": a file stands where a folder is needed; name another path, or move it away",
-        errno.EISDIR: "; name the file itself",
-    }.get(error.errno, "")

@@ -13,7 +13,7 @@ from tests.cluster.slurm import ClusterRuns, command, wait_until
 from tests.workflow.conftest import copy_workflow
 
 MODEL = {
-    **{"tokenizer": "vocap", "steps": 150, "batch": 8, "micro_batch": 4, "warmup": 10},
+    **{"tokenizer": "vocap", "steps": 300, "batch": 8, "micro_batch": 4, "warmup": 10},
     **{"log_every": 25, "checkpoint_every": 25, "heldout_blocks": 1},
     "shape": {"layers": 1, "hidden": 32, "heads": 2, "intermediate": 64, "positions": 64},
 }

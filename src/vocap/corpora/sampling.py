@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -144,7 +144,7 @@ class Sample:
 
     train: list[bytes]
     heldout: list[bytes]
-    counts: dict[str, int | bool] = field(default_factory=dict)
+    counts: dict[str, int]
 
 
 def draw_sample(
@@ -162,7 +162,24 @@ def draw_sample(
     `progress` is told of the file and the lines read after every block. Raises VocapError for a file in which more
     than a tenth of the lines are not UTF-8.
     """
-    reservoir = Reservoir(max_sentences, seed)
+    lines, counts = _read(files, Reservoir(max_sentences, seed), progress)
+    distinct = list(dict.fromkeys(lines))
+    kept = limit_characters(distinct, max_characters, seed)
+    generator = np.random.Generator(np.random.PCG64([seed, 1]))
+    out = np.zeros(len(kept), bool)
+    out[generator.choice(len(kept), heldout_count(len(kept)), replace=False)] = True
+    train = [line for line, held in zip(kept, out, strict=True) if not held]
+    heldout = [line for line, held in zip(kept, out, strict=True) if held]
+    counts["duplicates"] = len(lines) - len(distinct)
+    counts["left_out"] = len(distinct) - len(kept)
+    counts["kept"], counts["train"], counts["heldout"] = len(kept), len(train), len(heldout)
+    return Sample(train, heldout, counts)
+
+
+def _read(
+    files: Iterable[TextFile], reservoir: Reservoir, progress: Callable[[TextFile, int], None]
+) -> tuple[list[bytes], dict[str, int]]:
+    """The lines that the reservoir keeps, in corpus order, and what was counted on the way."""
     lines: list[bytes] = []
     order: list[int] = []
     names = ("read", "empty", "overlong", "invalid_utf8", "no_field", "bytes")
@@ -182,7 +199,7 @@ def draw_sample(
             if len(indices) < len(found.starts):
                 found.starts, found.ends = found.starts[indices], found.ends[indices]
             first, last = found.starts.tolist(), found.ends.tolist()
-            room = max_sentences - len(lines)  # until it is full, lines come first, one after the other
+            room = reservoir.size - len(lines)  # until it is full, lines come first, one after the other
             lines += [block[start:end] for start, end in zip(first[:room], last[:room], strict=True)]
             order += range(seen, seen + min(room, len(first)))
             for slot, start, end, index in zip(
@@ -202,20 +219,7 @@ def draw_sample(
                 "convert the file (iconv -f ENCODING -t UTF-8), or check that it is text"
             )
 
-    if reservoir.seen > max_sentences:
+    if reservoir.seen > reservoir.size:
         lines = [lines[slot] for slot in np.argsort(np.array(order, np.int64)).tolist()]
-    distinct = list(dict.fromkeys(lines))
-    kept = limit_characters(distinct, max_characters, seed)
-    generator = np.random.Generator(np.random.PCG64([seed, 1]))
-    out = np.zeros(len(kept), bool)
-    out[generator.choice(len(kept), heldout_count(len(kept)), replace=False)] = True
-    sample = Sample(
-        train=[line for line, held in zip(kept, out, strict=True) if not held],
-        heldout=[line for line, held in zip(kept, out, strict=True) if held],
-    )
     counts["valid"] = reservoir.seen
-    counts["duplicates"] = len(lines) - len(distinct)
-    counts["left_out"] = len(distinct) - len(kept)
-    counts["kept"], counts["train"], counts["heldout"] = len(kept), len(sample.train), len(sample.heldout)
-    sample.counts = counts
-    return sample
+    return lines, counts

@@ -58,7 +58,7 @@ def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
 
 
 @click.command()
-@click.option("-o", "--output", required=True, type=FILE, help="Average.json.")
+@click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
 @click.argument("tasks", nargs=-1, required=True, type=FOLDER)
 def average(output: Path, tasks: tuple[Path, ...]) -> None:
     """Average one model's TASKS as the paper's Table 1 does: folders that vocap score wrote, one a task.

@@ -49,7 +49,7 @@ def export(model: Path, out: Path) -> None:
     help="Compare so many lines a language, all held-out ones among them; all lines unless given.",
 )
 @click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
-@click.option("-o", "--output", required=True, type=FILE, help="Parity.tsv.")
+@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
 def parity(tokenizer: Path, corpora: Path, languages: str | None, sample: int | None, seed: int, output: Path):
     """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
 
@@ -87,12 +87,12 @@ def parity(tokenizer: Path, corpora: Path, languages: str | None, sample: int | 
 @click.option(
     "--languages-table", type=PATH, help="Table of scripts and resource groups; the package's unless given."
 )
-@click.option("-o", "--output", required=True, type=FILE, help="Evaluation.tsv.")
+@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
 @click.option("--unknown", type=FILE, help="Table to write: which characters are unknown, how often.")
 @click.option(
     "--parallel", metavar="PATTERN", help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too)."
 )
-@click.option("--parallel-output", type=FILE, help="Parallel.tsv, with --parallel.")
+@click.option("--parallel-output", type=FILE, help="Table to write, with --parallel.")
 def evaluate(
     tokenizer: Path,
     corpora: Path,

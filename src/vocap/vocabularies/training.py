@@ -78,15 +78,7 @@ def train(
     symbols = [*user_defined_symbols, *control_symbols]
     ids = [unk_id, bos_id, eos_id, pad_id]
     _check(size, coverage, threads, ids, symbols)
-
-    shortest = min(len(meta.encode("utf-8")) for meta in [*META_PIECES, *symbols])
-    if shortest * coverage <= MAX_LINE_BYTES * (1 - coverage):
-        # Symbols can be all that the coverage asks for: then no character is required, and the process would end.
-        lines = list(lines)
-        counts = character_counts([lines], [*META_PIECES, *symbols])
-        if not required_characters(counts, coverage):
-            raise Unreachable("no text: symbols only" if counts else "no text")
-    reader = _Lines(lines)
+    reader = _Lines(_with_a_character(lines, coverage, symbols))
     model = io.BytesIO()
     meta_count = sum(number >= 0 for number in ids) + len(symbols) + 256 * byte_fallback
     try:
@@ -120,6 +112,22 @@ def train(
             MAX_LINE_BYTES,
         )
     return model.getvalue()
+
+
+def _with_a_character(lines: Iterable[str], coverage: float, symbols: Sequence[str]) -> Iterable[str]:
+    """The lines, where any character is required; raises Unreachable where none is: the process would end.
+
+    Symbols can be all that the coverage asks for, if they are short.
+    """
+    metas = [*META_PIECES, *symbols]
+    shortest = min(len(meta.encode("utf-8")) for meta in metas)
+    if shortest * coverage > MAX_LINE_BYTES * (1 - coverage):
+        return lines
+    lines = list(lines)
+    counts = character_counts([lines], metas)
+    if not required_characters(counts, coverage):
+        raise Unreachable("no text: symbols only" if counts else "no text")
+    return lines
 
 
 class _Lines:

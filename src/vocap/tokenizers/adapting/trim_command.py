@@ -23,7 +23,7 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Folder with {language}/train.txt and heldout.txt [default: the corpora of the run that made TOKENIZER]",
 )
-@click.option("--vocabulary", type=PATH, help="Vocabulary.tsv: which pieces are whose [default: pieces.tsv]")
+@click.option("--vocabulary", type=PATH, help="Table of which pieces are whose [default: pieces.tsv]")
 @click.option("--only-used", is_flag=True, help="Drop the languages' own pieces, too, where the text lacks them.")
 @click.option("--min-count", default=1, show_default=True, type=click.IntRange(1), help="Uses that keep a piece.")
 @click.option("--all-characters", is_flag=True, help="Keep every single character, of any language.")

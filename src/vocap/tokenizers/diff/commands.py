@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from vocap import options
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, explain
 
 PATH = click.Path(path_type=Path)
 LIMIT = options.Real(min=0)
@@ -45,7 +45,8 @@ def diff(context, a, b, texts, corpora, languages, part, as_json, out, words, ex
     try:
         summary, text = _compare(a, b, texts, corpora, languages, part, limits, out, words, examples)
     except (VocapError, OSError) as error:
-        raise UsageError(str(error)) from None  # 1 says that the tokenizers differ
+        said = explain(error) if isinstance(error, OSError) else str(error)
+        raise UsageError(said) from None  # 1 says that the tokenizers differ
     if as_json:
         import json
 
