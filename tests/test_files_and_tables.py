@@ -30,7 +30,7 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path):
 def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(UsageError, match="folder: a folder"), replacing(tmp_path / "folder"):
+    with pytest.raises(VocapError, match="folder: a folder"), replacing(tmp_path / "folder"):
         raise AssertionError("nothing may be computed for it")
     with pytest.raises(UsageError, match="file: not a folder"), replacing_directory(tmp_path / "file"):
         raise AssertionError("nothing may be computed for it")

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 
 MARKS = {".snakemake_timestamp"}  # what workflows put into folders that they made
 
@@ -20,11 +20,11 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     """Open a temporary file beside `path` that becomes `path` when the block ends without an error.
 
     Text is UTF-8 with `\\n` line ends. On an error the temporary file is removed and an older `path` stays.
-    Raises OSError (no space, no permission) as the system gives it, UsageError where `path` is a folder.
+    Raises OSError (no space, no permission) as the system gives it, VocapError where `path` is a folder.
     """
     target = Path(path)
     if target.is_dir():
-        raise UsageError(f"{target}: a folder, where a file is to be written; name a file")
+        raise VocapError(f"{target}: a folder, where a file is to be written; move it away, or name another path")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
