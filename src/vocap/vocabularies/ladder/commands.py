@@ -91,9 +91,9 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     with one_compiler():
         from vocap.vocabularies.ladder.word_types import count_word_types
     with ThreadPoolExecutor(1) as loader:
-        engine = loader.submit(_load_engine, coverage) if threads > 1 else None  # while words are counted
+        engine = loader.submit(_load_engine) if threads > 1 else None  # while words are counted
         words = count_word_types(texts, coverage)
-        train_sizes, frequencies_at_the_end = engine.result() if engine else _load_engine(coverage)
+        train_sizes, frequencies_at_the_end = engine.result() if engine else _load_engine()
     gc.freeze()
     gc.enable()
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
@@ -111,15 +111,13 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     click.echo("\n\n".join(filter(None, (_curve(rows), _outline(rows)))))
 
 
-def _load_engine(coverage: float):
-    """Import what trains, and make what all models have in common."""
+def _load_engine():
+    """Import what trains."""
     from vocap.vocabularies.ladder.kernels import one_compiler
 
     with one_compiler():
-        from vocap.vocabularies.ladder.model_writer import template
         from vocap.vocabularies.ladder.sizes import train_sizes
         from vocap.vocabularies.ladder.text_end import frequencies_at_the_end
-    template(coverage)
     return train_sizes, frequencies_at_the_end
 
 
