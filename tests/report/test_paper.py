@@ -110,6 +110,22 @@ def test_tables_2_and_3_compare_losses_of_one_tokenizer():
     assert list(found)[-2:] == ["k = 7", "k = 40"]
 
 
+def test_a_k_that_is_not_the_papers_is_said():
+    runs = [replace(RUN, name="full"), *(replace(RUN, name=f"k{k}", loss="knn", k=k) for k in (7, 10))]
+    runs += [replace(RUN, name="small", tokenizer="t", total=1000, loss="knn", k=9)]
+
+    def remarks(name, rows):
+        table = results_table(name, 1, "", "", rows)
+        keys = [column.key for column in table.columns]
+        found = (dict(zip(keys, row, strict=True)) for row in table.rows)
+        return {row["model"]: row["remarks"] for row in found if row["origin"] == "this run"}
+
+    assert remarks("sampling", sampling_rows(runs))["k10"] == "k = 10; not fine-tuned"
+    assert remarks("xtreme", xtreme_rows(runs))["small"] == "k = 9; not fine-tuned"
+    in_its_own_line = remarks("k", k_rows(runs))
+    assert in_its_own_line["k7"] == in_its_own_line["k10"] == "not fine-tuned"
+
+
 def test_table_4_takes_one_total():
     runs = [replace(RUN, name=f"b{beta:g}", beta=beta, tokenizer=f"t{beta}") for beta in (0.0, 0.5, 0.7)]
     runs += [replace(RUN, name="small", total=1000, beta=1.0)]
@@ -223,6 +239,11 @@ def test_the_study_stands_beside_the_papers_correlations(tmp_path):
     other = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="ru", task="NER")
     assert (other["rho_alp"], other["remarks"]) == ("", "not run")
     assert all(f'id="figure-paper-figure-{number}"' in text for number in (2, 3))
+    paper = read_tsv(tmp_path / "out/tables/paper-correlation.tsv")
+    assert {(row["name"], row["task"]) for row in paper} == {
+        (name, task) for name in ("Hindi", "Persian", "Italian", "Russian") for task in ("POS", "NER")
+    }
+    assert "Figure 6" in text
 
 
 def test_a_malformed_average_is_named(tmp_path):

@@ -7,7 +7,7 @@ import altair as alt
 from vocap.correlation.points import Correlation, Measured, correlations
 from vocap.report.blocks import Block, Text, counted, not_run
 from vocap.report.figures import WIDTH, Figure, token
-from vocap.report.paper.published import TASK_NAMES, printed
+from vocap.report.paper.published import TASK_NAMES, paper_languages, printed
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
 
@@ -113,7 +113,7 @@ def _remark(points: Sequence[Measured]) -> str:
 def _table(results: Results, found: list[Correlation]) -> Table:
     mine = {(one.language, one.task): one for one in found}
     paper = {(row["language"], row["task"]): row for row in printed("correlation")}
-    order = [*(key for key in paper if key[0] in results.languages), *(key for key in mine if key not in paper)]
+    order = [*paper, *(key for key in mine if key not in paper)]
     rows = []
     for language, task in order:
         row, one = paper.get((language, task), {}), mine.get((language, task))
@@ -121,7 +121,7 @@ def _table(results: Results, found: list[Correlation]) -> Table:
         rows.append(
             (
                 language,
-                results.name(language),
+                results.name(language) if language in results.languages else paper_languages()[language].name,
                 TASK_NAMES.get(task, task),
                 row.get("rho_alp"),
                 row.get("rho_size"),

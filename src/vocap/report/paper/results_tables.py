@@ -13,6 +13,7 @@ from vocap.report.tables import Column, Table
 
 NOT_RUN = "not run"
 PAPER_SEEDS = "5"
+PAPER_K = 50  # where a table has one k
 KIND_NAMES = {"vocap": "VOCAP", "joint": "JOINT", "mono": "MONO", "file": "from elsewhere"}
 LOSS_NAMES = {
     "full": "full softmax",
@@ -51,7 +52,7 @@ def xtreme_rows(runs: Sequence[Run]) -> list[Row]:
             if (run.kind, run.loss, "yes" if run.half else "no") == (row["tokenizer"], row["loss"], row["half"])
             and run.total is not None
             and round(run.total / 1000) == row["thousands"]
-            and run.k in (None, 50)
+            and run.k in (None, PAPER_K)
         ]
         rows.append(Row(row["method"], row, _by_steps(same, "xtreme")))
     rest = [run for run in candidates if run.total is None or round(run.total / 1000) not in paper_totals]
@@ -158,7 +159,9 @@ def results_table(name: str, number: int, title: str, about: str, rows: Sequence
         if row.printed is not None:
             cells.append((row.method, "the paper", *(part.printed(row.printed) for part in parts)))
         if row.run is not None:
-            cells.append((row.method, "this run", *(part.run(row.run) for part in parts)))
+            *values, remarks = (part.run(row.run) for part in parts)
+            remarks = "; ".join(filter(None, (_other_k(row), remarks)))
+            cells.append((row.method, "this run", *values, remarks))
         else:
             cells.append((row.method, "this run", NOT_RUN, *(None for _ in parts[1:])))
     columns = [Column("method", "Method"), Column("origin", "Numbers of"), *(part.column for part in parts)]
@@ -182,6 +185,13 @@ def _remarks(tasks: Sequence[str], run: Run) -> str:
     files = {*tasks, *(TASKS[task].training for task in tasks)}
     said += [f"{taken} for {file}" for file, taken in run.stand_ins.items() if file.partition("/")[0] in files]
     return "; ".join(said)
+
+
+def _other_k(row: Row) -> str:
+    """The k of a run where it is neither the paper's nor said by the line itself."""
+    said = f"k = {row.run.k}"
+    paper_k = (row.printed or {}).get("k") or PAPER_K
+    return said if row.run.k not in (None, paper_k) and row.method != said else ""
 
 
 def _seeds(run: Run) -> str:
