@@ -75,27 +75,13 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
 
-    import gc
-    from concurrent.futures import ThreadPoolExecutor
     from contextlib import closing
 
-    gc.disable()  # what imports make stays: to look for garbage in it, again and again, takes a tenth of a second
-    from vocap.vocabularies.ladder.sentences import Reading, texts_of
+    files = {"train": train} | ({"heldout": heldout} if heldout else {})
+    words, train_sizes, frequencies_at_the_end = _count_words(files, coverage, threads)
+    from vocap.vocabularies.curve import write_points
     from vocap.vocabularies.text import read_blocks
 
-    files = {"train": train} | ({"heldout": heldout} if heldout else {})
-    texts = Reading(files).texts if threads > 1 else texts_of(files)  # half a second, while numba is imported
-    from vocap.vocabularies.curve import write_points
-    from vocap.vocabularies.ladder.kernels import one_compiler
-
-    with one_compiler():
-        from vocap.vocabularies.ladder.word_types import count_word_types
-    with ThreadPoolExecutor(1) as loader:
-        engine = loader.submit(_load_engine) if threads > 1 else None  # while words are counted
-        words = count_word_types(texts, coverage)
-        train_sizes, frequencies_at_the_end = engine.result() if engine else _load_engine()
-    gc.freeze()
-    gc.enable()
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     ending = frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
     models = output / "models"
@@ -109,6 +95,34 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     for table, lines in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
         write_points(table, lines)
     click.echo("\n\n".join(filter(None, (_curve(rows), _outline(rows)))))
+
+
+def _count_words(files: dict[str, Path], coverage: float, threads: int):
+    """The word types of texts, and the functions that train on them.
+
+    To start numba takes half a second. With more than one of `threads`, another process reads the texts meanwhile,
+    and what trains is imported while words are counted.
+    """
+    import gc
+    from concurrent.futures import ThreadPoolExecutor
+
+    gc.disable()  # what imports make stays: to look for garbage in it, again and again, takes a tenth of a second
+    try:
+        from vocap.vocabularies.ladder.sentences import Reading, texts_of
+
+        texts = Reading(files).texts if threads > 1 else texts_of(files)
+        from vocap.vocabularies.ladder.kernels import one_compiler
+
+        with one_compiler():
+            from vocap.vocabularies.ladder.word_types import count_word_types
+        with ThreadPoolExecutor(1) as loader:
+            engine = loader.submit(_load_engine) if threads > 1 else None
+            words = count_word_types(texts, coverage)
+            engine = engine.result() if engine else _load_engine()
+        gc.freeze()
+    finally:
+        gc.enable()
+    return words, *engine
 
 
 def _load_engine():
