@@ -12,6 +12,7 @@ from vocap.vocabularies import COVERAGE, SEEDS
 logger = logging.getLogger(__name__)
 
 WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
+MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 
 _NUMBERS = ("ALP", "held-out", "tokens/line")
 
@@ -137,13 +138,14 @@ def _load_engine():
 
 def _write_models(rungs, models: Path, train: Path) -> list:
     """Write each model as it comes; returns the points. A full disk ends it at once, not after the last size."""
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from collections import deque
+    from concurrent.futures import ThreadPoolExecutor
 
-    points, writes = [], []
+    points, writes = [], deque()
     with ThreadPoolExecutor(WRITERS) as writers:
         for rung in rungs:
-            for write in filter(Future.done, writes):
-                write.result()
+            while writes and (writes[0].done() or len(writes) == MOST_WRITES):
+                writes.popleft().result()
             writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
             points.append(rung.point)
             logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
