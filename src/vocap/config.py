@@ -21,6 +21,7 @@ from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, read_languages, select
 from vocap.mistakes import describe, yaml_booleans
+from vocap.options import CODE
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
 from vocap.tokenizers.settings import Tokenizer
@@ -157,6 +158,8 @@ def _languages(settings: Settings, table: Mapping[str, Language], chosen: list[s
             yield f"languages: unknown code {code!r}; {where} lists the known ones, add a row for a new one"
         elif chosen.count(code) > 1:
             yield f"languages: {code!r} stands {chosen.count(code)} times; keep one"
+        elif not CODE.fullmatch(code):
+            yield f"corpora.table: {where}: {code!r} is not a language code; use letters, digits, - and _"
     for code, source in own.languages.items():
         if code not in table:
             yield f"corpora.languages.{code}: unknown code; {where} lists the known ones"

@@ -128,6 +128,13 @@ def test_a_mistake_is_named_with_its_key(config, path, value, says):
         assert words in str(caught.value)
 
 
+def test_a_code_of_the_table_that_cannot_be_a_folder_is_named(config, tmp_path):
+    table = tmp_path / "languages.tsv"
+    table.write_text("language\tname\tscript\tresource\nsr@latin\tSerbian\tLatn\tlow\n", "utf-8")
+    with pytest.raises(UsageError, match=r"corpora\.table: .*'sr@latin' is not a language code"):
+        load(edit(config, "corpora/table", str(table)))
+
+
 def test_words_as_seeds_need_the_ladder(config):
     config = edit(config, "vocabularies/seeds", "words")
     assert load(config).vocabularies.seeds == "words"
