@@ -32,15 +32,17 @@ def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]
             f"{out / 'index.html'} would take {size:,} bytes, over {LIMIT:,}; report on fewer tokenizers"
         )
     owned = None if (out / "index.html").exists() else ()  # folders that are not of an earlier page stay
-    with replacing_directory(out / "figures", owned) as folder:
+    with (
+        replacing_directory(out / "figures", owned) as drawn,
+        replacing_directory(out / "tables", owned) as written,
+    ):
         for name, chart in charts.items():
             for file, data in figures.files(figures.specification(chart.still()), name).items():
-                (folder / file).write_bytes(data)
-    with replacing_directory(out / "tables", owned) as folder:
+                (drawn / file).write_bytes(data)
         for name, table in tables.items():
-            write_tsv(folder / f"{name}.tsv", *tsv_rows(table))
-            write_text(folder / f"{name}.md", markdown(table))
-            write_text(folder / f"{name}.tex", latex(table))
+            write_tsv(written / f"{name}.tsv", *tsv_rows(table))
+            write_text(written / f"{name}.md", markdown(table))
+            write_text(written / f"{name}.tex", latex(table))
     write_text(out / "index.html", page)
     return size
 
