@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from vocap.vocabularies.alp import average_log_probability
+from vocap.vocabularies.encoders import Encoder
 
 COLUMNS = (
     "language",
@@ -44,11 +45,11 @@ class Tally:
     size_bytes: int = 0
 
 
-def tally(encoder, blocks: Iterable[list[str]]) -> tuple[Tally, Counter]:
+def tally(encoder: Encoder, blocks: Iterable[list[str]]) -> tuple[Tally, Counter]:
     """Count tokens, words, characters and bytes; and the characters that became unknown.
 
-    `encoder` as `load_encoder` gives it. Words are the maximal runs of characters other than white space;
-    characters are code points and bytes those of UTF-8, both of the raw line without its end.
+    Words are the maximal runs of characters other than white space; characters are code points and bytes those of
+    UTF-8, both of the raw line without its end.
     """
     result, unknown = Tally(np.zeros(encoder.size, np.int64)), Counter()
     for lines in blocks:
@@ -65,7 +66,7 @@ def tally(encoder, blocks: Iterable[list[str]]) -> tuple[Tally, Counter]:
     return result, unknown
 
 
-def unknown_characters(encoder, line: str) -> str:
+def unknown_characters(encoder: Encoder, line: str) -> str:
     """The characters of the line that `<unk>` stands for: normalised for SentencePiece, else as written."""
     if hasattr(encoder, "processor"):
         proto = encoder.processor.encode(line, out_type="immutable_proto")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizers.texts import read_text
+from vocap.vocabularies.encoders import Encoder
 
 COLUMNS = ("language", "lines", "tokens", "ratio_to_english")
 ENGLISH = "en"
@@ -43,7 +44,7 @@ def find_files(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path],
     return found, [language for language in languages if language not in found]
 
 
-def count_tokens(encoder, path: Path) -> tuple[int, int]:
+def count_tokens(encoder: Encoder, path: Path) -> tuple[int, int]:
     """Lines and tokens of one file (plain, .gz, .xz, .zst), empty lines counted: they keep the alignment."""
     lines = tokens = 0
     for block in read_text(path):

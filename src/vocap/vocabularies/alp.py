@@ -7,6 +7,8 @@ from itertools import chain
 
 import numpy as np
 
+from vocap.vocabularies.encoders import Encoder, SentencePieceEncoder
+
 
 @dataclass(frozen=True)
 class CorpusAlp:
@@ -64,13 +66,12 @@ def count_tokens(
     return counts, sentences
 
 
-def corpus_alp(encoder, blocks: Iterable[list[str]]) -> CorpusAlp | None:
+def corpus_alp(encoder: Encoder, blocks: Iterable[list[str]]) -> CorpusAlp | None:
     """ALP of a text, given in blocks of lines; None where it has no line.
 
-    `encoder` as `vocap.vocabularies.encoders` gives them. The counts of p_uni come from the same lines, and every
-    line counts in |D|. A SentencePiece model's are counted word by word where that gives the same (`word_counts`).
+    The counts of p_uni come from the same lines, and every line counts in |D|. A SentencePiece model's are counted
+    word by word where that gives the same (`word_counts`).
     """
-    from vocap.vocabularies.encoders import SentencePieceEncoder
     from vocap.vocabularies.word_counts import count_by_words
 
     if isinstance(encoder, SentencePieceEncoder):
