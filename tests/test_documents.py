@@ -6,11 +6,15 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
+from snakemake.utils import update_config
 
 from vocap.cli import VERBS, vocap
+from vocap.config import load
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+CONFIGURATIONS = ("sources.yaml", "config.yaml")  # what a file of one's own is merged over
 FOLDERS = "benchmarks|config|docs|envs|profiles|rules|slurm|src|tests"
 
 
@@ -61,6 +65,17 @@ def test_verbs_and_options_that_a_document_names_exist(document):
         known = {option for parameter in vocap.get_command(context, verb).params for option in parameter.opts}
         for option in re.findall(r"(?<=[\s\[|(])(--?[a-z][a-z0-9-]*)", line.split(" #")[0]):
             assert option in known | {"-h", "--help"}, f"{document.name}: {option} in {line}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/corpora.md", "docs/correlation.md", "docs/pretraining.md"])
+def test_the_configuration_that_a_document_shows_can_be_used(name):
+    examples = re.findall(r"^```yaml\n(.*?)^```", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert examples
+    for example in examples:
+        merged: dict = {}
+        for text in (*((ROOT / "config" / file).read_text("utf-8") for file in CONFIGURATIONS), example):
+            update_config(merged, yaml.safe_load(text))
+        assert load(merged).languages
 
 
 def test_every_page_of_the_docs_can_be_reached_from_the_readme():
