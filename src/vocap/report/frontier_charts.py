@@ -48,15 +48,54 @@ def trade_off(frontier: Frontier, unequal: str) -> alt.LayerChart:
     rivals = [row for row in rows if row["series"] not in LINES]
     paths = alt.Chart(alt.Data(values=lines)).mark_line(strokeWidth=2)
     paths = paths.encode(x=x, y=y, color=color, detail="kind:N", order="place:Q")
-    numbers = alt.Chart(alt.Data(values=[row for row in lines if row["text"]]))
-    numbers = numbers.mark_text(align="left", dx=7, dy=-6).encode(x=x, y=y, text="text:N", color=color)
+    labels = _labels(rows)
+
+    def numbers(align: str, dx: int, halo: bool) -> alt.Chart:
+        # the lines run to and fro: a halo keeps what is written on them readable
+        ink = {"stroke": token("surface"), "strokeWidth": 4} if halo else {}
+        texts = alt.Chart(alt.Data(values=[row for row in labels if row["align"] == align]))
+        return texts.mark_text(align=align, dx=dx, dy=-9, **ink).encode(x=x, y=y, text="text:N", color=color)
 
     def points(values: list[dict[str, Any]], size: int) -> alt.Chart:
         marks = alt.Chart(alt.Data(values=values)).mark_point(filled=True, size=size, opacity=1)
         return marks.encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip)
 
-    layers = alt.layer(paths, points(lines, 40), numbers, points(rivals, 120))
+    texts = [numbers(align, dx, halo) for halo in (True, False) for align, dx in (("left", 7), ("right", -7))]
+    layers = alt.layer(paths, points(lines, 40), points(rivals, 120), *texts)
     return layers.properties(width=WIDTH, height=360)
+
+
+def _labels(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Beta and fairness beside some marks of the lines; marks of one line that lie together share a label.
+
+    A label that would stand on one of the other line's is left out: hovering tells. Near the right edge, labels
+    stand to the left of their mark.
+    """
+    left, width = _extent(rows, "x")
+    _, height = _extent(rows, "alp")
+    labels: list[dict[str, Any]] = []
+    for row in sorted((row for row in rows if row["marked"]), key=lambda row: (row["series"], row["place"])):
+        near = [
+            label
+            for label in labels
+            if abs(label["x"] - row["x"]) < 0.08 * width and abs(label["alp"] - row["alp"]) < 0.06 * height
+        ]
+        if not near:
+            align = "right" if row["x"] - left > 0.8 * width else "left"
+            labels.append({**row, "align": align, "last": row["place"]})
+        elif near[-1]["series"] == row["series"]:
+            near[-1]["last"] = row["place"]
+    for label in labels:
+        letter = {"beta": "β", "fairness": "φ"}[label["series"]]
+        more = f" to {label['last']:g}" if label["last"] > label["place"] else ""
+        label["text"] = f"{letter} {label['place']:g}{more}"
+    return labels
+
+
+def _extent(rows: list[dict[str, Any]], axis: str) -> tuple[float, float]:
+    """The least value, and how far it is to the largest."""
+    values = [row[axis] for row in rows]
+    return min(values), max(values) - min(values) or 1
 
 
 def _row(point: Point, unequal: str) -> dict[str, Any]:
@@ -67,7 +106,7 @@ def _row(point: Point, unequal: str) -> dict[str, Any]:
         "series": point.series,
         "kind": KINDS[point.series][0],
         "label": point.label,
-        "text": f"{'β' if point.series == 'beta' else 'φ'} {varied:g}" if marked else "",
+        "marked": marked,
         "place": varied,
         "x": round(getattr(point, unequal), 5),
         "alp": round(point.alp, 4),
