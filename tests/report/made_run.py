@@ -1,6 +1,7 @@
 """A small run that allocations can be computed from: curves, indexes of pieces, characters and weights."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,11 +35,11 @@ def vocabularies(rng: random.Random, code: str, sizes: list[int]) -> list[list[s
     return found
 
 
-def make_run(folder: Path, seed: int = 1) -> Inputs:
+def make_run(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Inputs:
     """Write `corpora/weights.tsv` and `vocabularies/`; what `vocap allocate` would read of them."""
     rng = random.Random(seed)
     languages = []
-    for code in CODES:
+    for code in codes:
         sizes = [STEP * (k + 1) for k in range(rng.randint(3, 9))]
         sets = vocabularies(rng, code, sizes)
         bend, reach = rng.uniform(40, 300), rng.uniform(20, 60)

@@ -4,13 +4,19 @@ import html
 import json
 import random
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.report.chromium import BROWSER, Chromium
 from tests.report.made_run import CODES, allocate, make_run, write_choice
 from tests.report.pages import write
-from tests.report.test_browser import BROWSER, browse, drive
+from tests.report.test_browser import browse, drive
+from vocap.allocation.settings import Allocation
+from vocap.config import load
 from vocap.errors import UsageError
 
 pytestmark = [
@@ -18,14 +24,35 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
+PRESENT_SETTINGS = Allocation(**PRESENT).model_dump()
+ROOT = Path(__file__).parents[2]
 COVERAGE = 0.99
 TRIALS = 60
 
-# the library's own functions on shared settings, then the controls as a reader moves them
+# the page's own functions on settings that the library gets too
+SOLVED = """
+const solved = async (vectors) => {
+  const read = await overlap.read(JSON.parse(document.querySelector('.explorer script.data').textContent));
+  return vectors.map((settings) => {
+    const solution = allocation.solve(read, settings);
+    return {
+      sizes: solution.choice.ranks.map((rank, k) => solution.active[k].sizes[rank]),
+      union: solution.choice.union,
+      fitting: solution.choice.fittingUnion,
+      required: solution.required,
+      refused: solution.refused,
+      objective: solution.objective,
+      smallest: solution.smallest,
+      bound: solution.choice.fitting ? allocation.upperBound(solution.problem) : null,
+    };
+  });
+};
+"""
+# then the controls as a reader moves them
 DRIVER = """
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 const place = document.querySelector('.explorer');
-const said = { vectors: [], touched: [] };
+const said = { touched: [] };
 const until = async (key) => {
   while (!place.dataset[key]) await wait(100);
   return JSON.parse(place.dataset[key]);
@@ -57,20 +84,7 @@ const settled = async (change) => {
 addEventListener('load', async () => {
   place.scrollIntoView();
   await until('bound');
-  const read = await overlap.read(JSON.parse(place.querySelector('script.data').textContent));
-  for (const settings of VECTORS) {
-    const solution = allocation.solve(read, settings);
-    said.vectors.push({
-      sizes: solution.choice.ranks.map((rank, k) => solution.active[k].sizes[rank]),
-      union: solution.choice.union,
-      fitting: solution.choice.fittingUnion,
-      required: solution.required,
-      refused: solution.refused,
-      objective: solution.objective,
-      smallest: solution.smallest,
-      bound: solution.choice.fitting ? allocation.upperBound(solution.problem) : null,
-    });
-  }
+  said.vectors = await solved(VECTORS);
   const button = (text) => [...place.querySelectorAll('button')].find((one) => one.textContent === text);
   await settled(() => button('Reset').click());
   await settled(() => { set('total', 1203); set('beta', 0.1); });
@@ -88,20 +102,25 @@ addEventListener('load', async () => {
 """
 
 
-def vectors():
-    """Settings all over the range, those of a config file."""
-    rng = random.Random(7)
+def vectors(codes=CODES):
+    """Settings all over the range, those of a config file, its ends among them."""
+    rng = random.Random(7 + len(codes))
+    off = [number for number in (0, 0, 1, len(codes) // 2, len(codes) - 1) if number < len(codes)]
     for trial in range(TRIALS):
         yield {
-            "total": rng.choice([rng.randrange(30, 320), *[rng.randrange(300, 2000)] * 4]),
-            "alpha": rng.choice([0, 0.3, 0.7, 1]),
-            "beta": rng.choice([0, 0.25, 0.7, 1]),
-            "fairness": rng.choice([0, 0, 1.5, 20]),
+            "total": rng.choice([rng.randrange(6, 320), 10**9, *[rng.randrange(300, 2000)] * 6]),
+            "alpha": rng.choice([0, 0.3, 0.7, 1, 10]),
+            "beta": rng.choice([0, 0.25, 0.7, 1, 10]),
+            "fairness": rng.choice([0, 0, 1.5, 20, 50]),
             "rule": "cost-aware" if trial % 2 else "paper",
             "search": rng.choice(["greedy", "greedy", "bisect"]),
             "curve": rng.choice(["hull", "hull", "raw"]),
-            "without": sorted(rng.sample(CODES, rng.choice([0, 0, 1, 3]))),
+            "without": sorted(rng.sample(codes, rng.choice(off))),
         }
+
+
+def given(codes):
+    return json.dumps([{**settings, "coverage": COVERAGE} for settings in vectors(codes)])
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +130,7 @@ def run(tmp_path_factory):
     inputs = make_run(folder / "results")
     write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
     write(folder / "results", folder / "out")
-    given = json.dumps([{**settings, "coverage": COVERAGE} for settings in vectors()])
-    page = drive(folder / "out", folder, f"const VECTORS = {given};{DRIVER}")
+    page = drive(folder / "out", folder, f"const VECTORS = {given(CODES)};{SOLVED}{DRIVER}")
     document, console = browse(page, folder / "profile", budget=10_000_000)
     assert console == []
     return inputs, json.loads(html.unescape(re.search(r'<pre id="said">(.*?)</pre>', document, re.S)[1]))
@@ -120,8 +138,27 @@ def run(tmp_path_factory):
 
 def test_the_browser_allocates_as_the_library(run):
     inputs, said = run
+    refused, below = compare(inputs, CODES, said["vectors"])
+    assert 0 < below < TRIALS / 2 and 0 < refused < TRIALS / 2
+
+
+@pytest.mark.parametrize(("codes", "seed"), [(CODES[:1], 11), (CODES[3:5], 12), (CODES[2:7], 13)])
+def test_few_languages_are_allocated_alike(tmp_path, codes, seed):
+    inputs = make_run(tmp_path / "results", seed, codes)
+    write_choice(tmp_path / "results", "present", inputs, COVERAGE, **PRESENT)
+    write(tmp_path / "results", tmp_path / "out")
+    with Chromium(tmp_path / "profile") as browser:
+        tab = browser.open((tmp_path / "out/index.html").as_uri())
+        found = tab.evaluate(f"(async () => {{ {SOLVED} return solved({given(codes)}); }})()")
+        assert tab.console == []
+    refused, below = compare(inputs, codes, found)
+    assert refused + below < TRIALS
+
+
+def compare(inputs, codes, solutions):
+    """Each solution is the library's; how many it refuses, and in how many the smallest sizes do not fit."""
     refused = below = 0
-    for settings, found in zip(vectors(), said["vectors"], strict=True):
+    for settings, found in zip(vectors(codes), solutions, strict=True):
         try:
             solution = allocate(inputs, COVERAGE, **settings)
         except UsageError as error:
@@ -139,7 +176,7 @@ def test_the_browser_allocates_as_the_library(run):
             continue
         assert found["bound"] == pytest.approx(solution.bound, rel=1e-9)
         assert found["objective"] == pytest.approx(solution.chosen.objective, rel=1e-12)
-    assert 0 < below < TRIALS / 2 and 0 < refused < TRIALS / 2
+    return refused, below
 
 
 def test_the_lines_to_copy_give_what_is_shown(run):
@@ -160,6 +197,25 @@ def test_the_lines_to_copy_give_what_is_shown(run):
     assert fewer["fairness"] == 6 and fewer["without"] == ["en"] and aware == {**fewer, "rule": "cost-aware"}
 
 
+def test_the_lines_to_copy_are_a_configuration(run, tmp_path):
+    _, said = run
+    base = yaml.safe_load((ROOT / "config/sources.yaml").read_text("utf-8"))
+    base |= yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8")) | {"corpora": base["corpora"]}
+    for touched in said["touched"]:
+        entry = yaml.safe_load(touched["lines"])["allocation"]
+        settings = load({**base, "allocation": {**base["allocation"], **entry}})
+        assert settings.allocation["explored"].model_dump() == {**PRESENT_SETTINGS, **entry["explored"]}
+    # as a file beside the run's own, as its first line says
+    pasted = tmp_path / "explored.yaml"
+    pasted.write_text(said["touched"][1]["lines"], "utf-8")
+    assert yaml.safe_load(said["touched"][1]["lines"])["allocation"]["explored"].get("without", []) == []
+    command = [Path(sys.executable).parent / "snakemake", "--dry-run", "--cores", "1", "--nolock", "--configfile"]
+    command += ["config/smoke.yaml", pasted, "--", "results/allocation/explored/allocation.tsv"]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "results/allocation/explored/allocation.tsv" in done.stdout + done.stderr
+
+
 def test_the_table_shows_who_gains_and_who_loses(run):
     inputs, said = run
     present, moved, fewer, *_ = said["touched"]
@@ -176,4 +232,4 @@ def test_the_table_shows_who_gains_and_who_loses(run):
         lose += curve[now] < curve[before]
     assert gain and f"Against present, {gain} gain and {lose} lose." in moved["text"]
     assert [row[1] for row in fewer["rows"]].count("off") == 1
-    assert said["none"].startswith("No language is left") and said["unnamed"] == 0
+    assert said["none"].startswith("No allocation: no language is left") and said["unnamed"] == 0

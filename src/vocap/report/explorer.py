@@ -49,7 +49,9 @@ def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
                 "characters": len(entry.characters or ()),
             }
         )
+    schema = Settings.model_json_schema()["properties"]
     data = {
+        "limits": {key: schema[key]["maximum"] for key in ("alpha", "beta", "fairness")},
         "classes": len(overlap.times),
         "alphabet": overlap.characters,
         "languages": languages,

@@ -35,7 +35,7 @@
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body);
   const scroll = element("div", { className: "scroll", role: "region", tabIndex: 0 }, table);
   labelled(scroll, "What each language gets");
-  const lines = labelled(element("pre", { tabIndex: 0 }), "Configuration and command of these settings");
+  const lines = labelled(element("pre", { tabIndex: 0, role: "region" }), "Configuration and command of these settings");
   const copied = element("span", { role: "status", className: "count" });
   const copy = plain("Copy", async () => {
     try {
@@ -104,6 +104,7 @@
     return parts.join(" ");
   };
 
+  const SEE_ALSO = "# one entry more under `allocation:` of the configuration, or a file of its own after the run's:\n";
   const configuration = () => {
     const { total, alpha, beta, fairness, rule, search, curve, coverage, without } = settings;
     const words = Object.entries({ total, alpha, beta, fairness, rule, search, curve });
@@ -112,25 +113,41 @@
     const options = words.map(([key, value]) => ` --${key} ${value}`);
     if (without.length) options.push(` --without ${without.join(",")}`);
     return (
+      `${SEE_ALSO}# snakemake --cores all --configfile RUN.yaml THIS.yaml -- allocation\n` +
       `allocation:\n  explored: {${yaml.join(", ")}}\n\n` +
       "# or at once:\n# vocap allocate --vocabularies results/vocabularies --weights results/corpora/weights.tsv" +
       `${options.join("")} --coverage ${coverage} -o explored\n`
     );
   };
 
+  // there is no allocation: say why, and leave nothing that seems to be one
+  const refuse = (number, why) => {
+    said.textContent = `No allocation: ${why}`;
+    way.textContent = "";
+    lines.textContent = "# no allocation has these settings\n";
+    for (const cells of rows.values()) {
+      cells.forEach((cell) => put(cell, "–", NaN));
+      cells[0].removeAttribute("style");
+    }
+    place.dataset.solved = JSON.stringify({ number, refused: why });
+  };
+
   // ---- the work: the choice, then the bound round by round unless something is touched meanwhile
   const choose = (number) => {
     if (number !== latest || !read) return;
-    lines.textContent = configuration();
     copied.textContent = "";
     if (settings.without.length >= read.languages.length) {
-      said.textContent = "No language is left to allocate to: switch some on.";
+      refuse(number, "no language is left to allocate to. Switch some on.");
       return;
     }
     const solution = allocation.solve(read, settings);
+    if (solution.refused) {
+      const least = whole(solution.refused);
+      refuse(number, `T = ${whole(settings.total)} does not hold the characters of these languages. Take ${least} or more.`);
+      return;
+    }
+    lines.textContent = configuration();
     said.textContent = describe(solution, show(solution));
-    const least = solution.refused;
-    if (least) said.textContent += ` A T below ${whole(least)} does not hold their single characters.`;
     place.dataset.solved = JSON.stringify({ number, sizes: solution.sizes });
     if (!solution.choice.fitting) {
       way.textContent = "The smallest sizes alone do not fit, so there is no distance to a bound.";
@@ -158,15 +175,17 @@
     setTimeout(choose, WAIT[settings.rule], ++latest);
   };
 
-  // ---- the controls
+  // ---- the controls: any value that a configuration takes, in digits that YAML reads as a number
   const setting = (key, label, max, step, hint) => {
     const id = "explore-" + key;
+    const [least, most, digits] = key === "total" ? [allocation.SPECIALS + 1, 1e9, 1] : [0, data.limits[key], 1e6];
     const slider = element("input", { type: "range", id, min: 0, max, step, value: settings[key] });
-    const field = labelled(element("input", { type: "number", min: 0, step: "any", value: settings[key] }), label);
+    const field = element("input", { type: "number", min: least, max: most, step: "any", value: settings[key] });
+    labelled(field, label);
     const set = (text) => {
       const value = Number(text);
-      if (text.trim() === "" || !Number.isFinite(value) || value < 0) return;
-      settings[key] = key === "total" ? Math.max(allocation.SPECIALS + 1, Math.round(value)) : value;
+      if (text.trim() === "" || !Number.isFinite(value)) return;
+      settings[key] = Math.min(most, Math.max(least, Math.round(value * digits) / digits));
       touch();
     };
     slider.addEventListener("input", () => set((field.value = slider.value)));
@@ -175,7 +194,12 @@
     const shown = () => (slider.value = field.value = settings[key]);
     const name = element("label", { htmlFor: id }, label);
     const row = element("div", { className: "setting", title: hint }, name, slider, field);
-    const limit = (least, most) => Object.assign(slider, { min: least, max: most, value: settings[key] });
+    // from the least union to the largest, in some hundred steps
+    const limit = (low, high) => {
+      const step = 10 ** Math.max(0, Math.floor(Math.log10(high - low)) - 2);
+      const [min, max] = [Math.floor(low / step) * step, Math.ceil(high / step) * step];
+      Object.assign(slider, { min, max, step, value: settings[key] });
+    };
     return { row, shown, limit };
   };
   const sliders = {
@@ -235,7 +259,7 @@
     const problem = allocation.makeProblem(read.languages, data.languages.map(() => 1), [], read.times, 0);
     const most = new allocation.Union(problem, read.languages.map(({ sizes }) => sizes.length - 1)).size;
     const least = allocation.start(problem).size;
-    sliders.total.limit(Math.floor(least / 1000) * 1000, Math.ceil((most + allocation.SPECIALS) / 1000) * 1000);
+    sliders.total.limit(least + allocation.SPECIALS, most + allocation.SPECIALS);
     choose(latest);
   };
   const near = new IntersectionObserver((entries) => {
