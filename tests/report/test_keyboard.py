@@ -1,0 +1,234 @@
+"""The page by keyboard alone, and as a screen reader gets it: real keys in a real browser."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.report.chromium import BROWSER, SHIFT, Chromium
+from tests.report.made_run import CODES, allocate, make_run, write_choice
+from tests.report.pages import write
+
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to press keys"),
+    pytest.mark.xdist_group("browser"),
+]
+PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
+COVERAGE = 0.99
+
+# everything that is on the page to be reached: of a group of radio buttons only the chosen one is a stop
+STOPS = """
+const stops = [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
+  .filter((one) => one.checkVisibility() && !(one.type === 'radio' && !one.checked));
+"""
+# what has the focus: its number among the stops, whether its outline shows, whether anything hides it
+FOCUS = """(() => {
+  const one = document.activeElement;
+  if (!one || one === document.body) return null;
+  const style = getComputedStyle(one);
+  const { left, top, right, bottom } = one.getBoundingClientRect();
+  const [x, y] = [Math.max(left, 1) + 3, Math.min(Math.max(top, 0) + 3, bottom - 1)];
+  const seen = document.elementFromPoint(x, y);
+  return {
+    number: stops.indexOf(one),
+    tag: one.outerHTML.slice(0, 120),
+    outlined: one.matches(':focus-visible') && style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
+    hidden: right < 0 || left > innerWidth || bottom < 0 || top > innerHeight
+      || !(one.contains(seen) || seen.contains(one)),
+  };
+})()"""
+CONTROLS = {"button", "checkbox", "combobox", "link", "radio", "searchbox", "slider", "spinbutton", "textbox"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keyboard")
+    inputs = make_run(folder / "results")
+    write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
+    write(folder / "results", folder / "out")
+    with Chromium(folder / "profile") as browser:
+        yield inputs, browser, (folder / "out/index.html").as_uri()
+
+
+@pytest.fixture
+def tab(run):
+    _, browser, url = run
+    tab = browser.open(url, prefers_reduced_motion="reduce")  # what has the focus is there at once
+    yield tab
+    assert tab.console == []
+    tab.close()
+
+
+def explore(tab):
+    """The focus on the slider of T, the explorer's first answer there."""
+    tab.evaluate("document.querySelector('#explore-total').focus()")
+    return solved(tab, 0)
+
+
+def solved(tab, after):
+    """The explorer's next answer: the settings' number, sizes or why there are none."""
+    return json.loads(
+        tab.until(
+            f"(({{ solved }}) => solved && JSON.parse(solved).number > {after} && solved)"
+            "(document.querySelector('.explorer').dataset)"
+        )
+    )
+
+
+def lines(tab):
+    return tab.evaluate("document.querySelector('.explorer pre').textContent")
+
+
+def test_tab_reaches_every_control_in_order_and_shows_where_it_is(tab):
+    tab.evaluate(f"{STOPS} window.stops = stops;")
+    number = tab.evaluate("stops.length")
+    assert number > 80
+    reached = []
+    for _ in range(number + 3):
+        tab.press("Tab")
+        focus = tab.evaluate(FOCUS)
+        if focus is None:
+            break
+        assert focus["outlined"] and not focus["hidden"], focus
+        reached.append(focus["number"])
+    assert reached == list(range(number))
+    # and back: from the end Shift and Tab go to the last
+    tab.evaluate("stops.at(-1).focus()")
+    tab.press("Tab", modifiers=SHIFT)
+    assert tab.evaluate(FOCUS)["number"] == number - 2
+
+
+def test_the_skip_link_leads_past_the_navigation(tab):
+    tab.press("Tab")
+    assert tab.evaluate("document.activeElement.className") == "skip"
+    assert tab.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+    tab.press("Enter")
+    assert tab.until("document.activeElement.id === 'main'")
+    tab.press("Tab")
+    assert tab.evaluate("document.querySelector('main').contains(document.activeElement)")
+
+
+def test_tables_open_sort_and_scroll_by_key(tab):
+    tab.evaluate("document.querySelector('#figure-alp-curves .files a').focus()")
+    tab.press("Enter")
+    table = "document.querySelector('[aria-describedby=table-curves-caption]')"
+    assert tab.until(f"{table}.closest('details').open")
+    tab.press("Tab", 3)  # the caption's links to the files
+    tab.press("Tab")
+    scroll = f"{table}.parentElement"
+    assert tab.evaluate(f"document.activeElement === {scroll}")
+    tab.press("ArrowDown", 3)
+    assert tab.until(f"{scroll}.scrollTop > 0")
+    tab.press("Tab", 2)
+    tab.press("Enter")
+    assert tab.evaluate(f"{table}.tHead.rows[0].cells[1].getAttribute('aria-sort')") == "descending"
+    sizes = tab.evaluate(
+        f"[...{table}.tBodies[0].rows].map((row) => Number(row.cells[1].dataset.k ?? row.cells[1].textContent))"
+    )
+    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) > 3
+    tab.evaluate(f"{table}.closest('details').querySelector('summary').focus()")
+    tab.press(" ")
+    assert not tab.evaluate(f"{table}.closest('details').open")
+
+
+def test_the_curves_are_driven_by_key(tab):
+    figure = "document.querySelector('#figure-alp-curves')"
+    tab.evaluate(f"{figure}.querySelector('input[type=search]').focus()")
+    tab.until(f"{figure}.dataset.drawn")
+    for letter in "swah":
+        tab.press(letter)
+    assert tab.evaluate(f"[...{figure}.querySelectorAll('.chips button')].filter((b) => !b.hidden).length") == 1
+    tab.press("Tab", 2)  # past the button that clears
+    chip = "document.activeElement"
+    before = tab.evaluate(f"{chip}.getAttribute('aria-pressed')")
+    for key in (" ", "Enter"):
+        tab.press(key)
+        after = tab.evaluate(f"{chip}.getAttribute('aria-pressed')")
+        assert tab.evaluate(f"{chip}.textContent") == "Swahili" and {before, after} == {"true", "false"}
+        before = after
+    tab.evaluate(f"{figure}.querySelector('input[type=radio]').focus()")
+    tab.press("ArrowRight")
+    assert tab.evaluate(f"[...{figure}.querySelectorAll('input[type=radio]')].map((one) => one.checked)") == [
+        False,
+        True,
+    ]
+
+
+def test_the_explorer_is_driven_by_key(run, tab):
+    inputs, *_ = run
+    number = explore(tab)["number"]
+    tab.press("Tab", 2)  # over the field of T to the slider of alpha
+    assert tab.evaluate("document.activeElement.id") == "explore-alpha"
+    tab.press("ArrowLeft", 2)
+    found = solved(tab, number + 1)
+    assert tab.evaluate("document.querySelector('#explore-alpha').value") == "0.6"
+    assert found["sizes"] == sizes(inputs, total=900, alpha=0.6)
+    tab.evaluate("document.querySelector('.explorer input[name=explore-rule]:checked').focus()")
+    tab.press("ArrowRight")
+    found = solved(tab, found["number"])
+    assert found["sizes"] == sizes(inputs, total=900, alpha=0.6, rule="cost-aware")
+    tab.evaluate("document.querySelector('.explorer .chips button').focus()")
+    tab.press(" ")
+    found = solved(tab, found["number"])
+    assert found["sizes"] == sizes(inputs, total=900, alpha=0.6, rule="cost-aware", without=CODES[:1])
+
+
+def sizes(inputs, **settings):
+    return [row.size for row in allocate(inputs, COVERAGE, **settings).rows]
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "asked"),
+    [
+        ("total", "1000000000000", {"total": 10**9}),
+        ("beta", "0.0000001", {"beta": 0}),
+        ("alpha", "99", {"alpha": 10}),
+        ("fairness", "1e9", {"fairness": 50}),
+    ],
+)
+def test_what_is_typed_stays_what_a_configuration_takes(run, tab, field, typed, asked):
+    inputs, *_ = run
+    number = explore(tab)["number"]
+    tab.evaluate(f"document.querySelector('#explore-{field}').focus()")
+    tab.press("Tab")
+    for letter in typed:
+        tab.press(letter)
+    tab.press("Tab")
+    found = solved(tab, number + len(typed) - 2)
+    entry = yaml.safe_load(lines(tab))["allocation"]["explored"]
+    assert entry == {**entry, **asked}
+    assert found["sizes"] == sizes(inputs, **entry)
+    assert float(tab.evaluate(f"document.querySelector('#explore-{field} ~ input').value")) == asked[field]
+
+
+def test_no_solution_says_so(tab):
+    number = explore(tab)["number"]
+    tab.press("Tab")  # a field that the keyboard enters is selected: typing replaces its value
+    tab.press("9")
+    refused = solved(tab, number)["refused"]
+    assert refused.startswith("T = 9 does not hold the characters of these languages. Take ")
+    assert tab.evaluate("document.querySelector('.explorer .said').textContent") == f"No allocation: {refused}"
+    assert yaml.safe_load(lines(tab)) is None
+    assert set(tab.evaluate("[...document.querySelectorAll('.explorer td')].map((one) => one.textContent)")) == {
+        "–"
+    }
+
+
+def test_every_control_has_a_name_and_every_figure_words(tab):
+    nodes = tab.accessible()
+    unnamed = [node for node in nodes if node["role"] in CONTROLS and not node["name"].strip()]
+    assert unnamed == []
+    assert {"slider", "spinbutton", "radio", "checkbox", "combobox", "searchbox"} <= {n["role"] for n in nodes}
+    pictures = [node["name"] for node in nodes if node["role"] in ("image", "img")]
+    assert len(pictures) == tab.evaluate("document.querySelectorAll('figure').length") > 2
+    assert all(len(name.split()) > 8 for name in pictures)
+    regions = [node for node in nodes if node["role"] in ("region", "table", "group", "RadioGroup", "navigation")]
+    assert all(node["name"].strip() for node in regions if node["role"] in ("region", "navigation"))
+    headings = [node for node in nodes if node["role"] == "heading"]
+    assert headings[0]["level"] == 1 and {node["level"] for node in headings} <= {1, 2, 3}
+
+
+def test_every_figure_links_to_its_numbers(tab):
+    link = "one.querySelector('a[href^=\"#table-\"]')?.hash"
+    links = tab.evaluate(f"[...document.querySelectorAll('figure.chart')].map((one) => {link})")
+    assert all(links) and all(tab.evaluate(f"!!document.querySelector('{link}')") for link in links)
