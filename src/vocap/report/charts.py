@@ -13,154 +13,27 @@ from vocap.report.comparing import Group, Pair
 from vocap.report.figures import WIDTH, token
 from vocap.report.results import Allocation, Results
 from vocap.tokenizers.evaluation import RESOURCES
-from vocap.vocabularies.knee import outline
 
 SHAPES = {"low": "circle", "mid": "square", "high": "triangle-up"}  # groups are told apart without colour too
-KNEE = {"shape": "diamond", "size": 110, "filled": True, "opacity": 1}
 CODES_SIZE = alt.ExprRef("width < 450 ? 0 : 10")  # no codes beside the dots on a phone: they would overlap
-SIZE_AXIS = alt.Axis(labelExpr="datum.value ? format(datum.value / 1000, ',') + 'K' : '0'", grid=True, tickCount=8)
 
 
-def _palette(groups: Sequence[str], suffix: str = "") -> alt.Scale:
+def palette(groups: Sequence[str], suffix: str = "") -> alt.Scale:
+    """A colour for each resource group; "-faint" as suffix gives the pale ones."""
     return alt.Scale(
         domain=list(groups), range=[token((name if name in RESOURCES else "unknown") + suffix) for name in groups]
     )
 
 
-def _group_color(groups: Sequence[str], legend: bool = True) -> alt.Color:
+def group_color(groups: Sequence[str], legend: bool = True) -> alt.Color:
+    """The colour of a mark by its row's `group`."""
     shown = alt.Legend(title="resource group") if legend else None
-    return alt.Color("group:N", scale=_palette(groups), legend=shown)
+    return alt.Color("group:N", scale=palette(groups), legend=shown)
 
 
 def _group_shape(groups: Sequence[str]) -> alt.Shape:
     scale = alt.Scale(domain=list(groups), range=[SHAPES.get(name, "diamond") for name in groups])
     return alt.Shape("group:N", scale=scale, legend=alt.Legend(title="resource group"))
-
-
-def curve_rows(results: Results) -> list[dict[str, Any]]:
-    """Points of the ALP curves; thousands, so short keys: l(anguage), s(ize), a(lp), h(eld-out), k(nee)."""
-    rows = []
-    for code in results.curves:
-        points = results.trained(code)
-        found = outline(points)
-        for point in points:
-            row = {"l": code, "s": point.size, "a": round(point.alp, 2), "a0": round(points[0].alp, 2)}
-            row |= {"n": results.name(code), "group": results.resource(code)}
-            if point.alp_heldout is not None:
-                row["h"] = round(point.alp_heldout, 2)
-                row["h0"] = round(points[0].alp_heldout or point.alp_heldout, 2)
-            if point.tokens_per_sentence is not None:
-                row["t"] = round(point.tokens_per_sentence, 2)
-            if point == found.knee:
-                row["k"] = 1
-            rows.append(row)
-    return rows
-
-
-def curves(results: Results, chosen: Sequence[str]) -> alt.LayerChart:
-    """Figure 1 at rest: all languages faint, the chosen ones in full, held-out dashed, knees as diamonds."""
-    groups = results.groups()
-    rows = curve_rows(results)
-    few = [row for row in rows if row["l"] in set(chosen)]
-    x = alt.X("s:Q", title="vocabulary size (ids)", axis=SIZE_AXIS)
-    y = alt.Y("a:Q", title="ALP (nats per line)", scale=alt.Scale(zero=False))
-    hidden = {"detail": "l:N", "x": x}
-    faint = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(strokeWidth=1, interpolate="monotone")
-        .encode(y=y, color=alt.Color("group:N", scale=_palette(groups, "-faint"), legend=None), **hidden)
-    )
-    bold = (
-        alt.Chart(alt.Data(values=few))
-        .mark_line(strokeWidth=2, interpolate="monotone", point=alt.OverlayMarkDef(size=14))
-        .encode(y=y, color=_group_color(groups), **hidden)
-    )
-    held = (
-        alt.Chart(alt.Data(values=[row for row in few if "h" in row]))
-        .mark_line(strokeWidth=1.5, strokeDash=[4, 3], interpolate="monotone")
-        .encode(y=alt.Y("h:Q"), color=_group_color(groups, legend=False), **hidden)
-    )
-    ends = {row["l"]: row for row in few}
-    labels = (
-        alt.Chart(alt.Data(values=[ends[code] for code in sorted(ends)]))
-        .mark_text(align="left", dx=6, fontSize=12)
-        .encode(x=x, y=y, text="l:N", color=_group_color(groups, legend=False))
-    )
-    knees = (
-        alt.Chart(alt.Data(values=[row for row in few if "k" in row]))
-        .mark_point(**KNEE)
-        .encode(x=x, y=y, color=_group_color(groups, legend=False))
-    )
-    layers = alt.layer(faint, bold, held, knees, labels).resolve_scale(color="independent")
-    return layers.properties(width=WIDTH, height=400)
-
-
-def live_curves(results: Results, chosen: Sequence[str]) -> alt.LayerChart:
-    """Figure 1 on the page, whose controls set `chosen` (codes), `shown` (groups) and `gain` (true or false)."""
-    groups = results.groups()
-    data = alt.Data(values=curve_rows(results))
-    controls = [
-        alt.param(name="chosen", value=list(chosen)),
-        alt.param(name="shown", value=list(groups)),
-        alt.param(name="gain", value=False),
-    ]
-    base = (
-        alt.Chart(data)
-        .transform_filter("indexof(shown, datum.group) >= 0 || indexof(chosen, datum.l) >= 0")
-        .transform_calculate(y="gain ? datum.a - datum.a0 : datum.a", z="gain ? datum.h - datum.h0 : datum.h")
-        .transform_calculate(on="indexof(chosen, datum.l) >= 0")
-    )
-    hover = alt.selection_point(
-        name="hover", fields=["l"], nearest=True, on="pointerover", clear="pointerout", empty=False
-    )
-    stands_out = {"or": [{"param": "hover", "empty": False}, "datum.on"]}
-    x = alt.X("s:Q", title="vocabulary size (ids)", axis=SIZE_AXIS)
-    y = alt.Y("y:Q", title="ALP (nats per line)", scale=alt.Scale(zero=False))
-    color = _group_color(groups)
-    lines = base.mark_line(interpolate="monotone").encode(
-        x=x,
-        y=y,
-        detail="l:N",
-        color=color,
-        opacity=alt.OpacityValue(0.28, condition={"test": stands_out, "value": 1}),
-        strokeWidth=alt.StrokeWidthValue(1, condition={"test": stands_out, "value": 2.2}),
-    )
-    held = (
-        base.transform_filter("datum.on && isValid(datum.h)")
-        .mark_line(strokeDash=[4, 3], strokeWidth=1.5, interpolate="monotone")
-        .encode(x=x, y="z:Q", detail="l:N", color=color)
-    )
-    knees = base.transform_filter("datum.on && datum.k").mark_point(**KNEE).encode(x=x, y=y, color=color)
-    # a view name of our own: altair would count one up over the life of the process
-    points = (
-        alt.Chart(data, name="points")
-        .transform_filter("indexof(shown, datum.group) >= 0 || indexof(chosen, datum.l) >= 0")
-        .transform_calculate(y="gain ? datum.a - datum.a0 : datum.a")
-        .mark_point(filled=True, size=46)
-        .encode(
-            x=x,
-            y=y,
-            color=color,
-            opacity=alt.condition(hover, alt.value(0.9), alt.value(0), empty=False),
-            tooltip=[
-                alt.Tooltip("n:N", title="language"),
-                alt.Tooltip("l:N", title="code"),
-                alt.Tooltip("s:Q", title="size", format=",d"),
-                alt.Tooltip("a:Q", title="ALP, train", format=",.2f"),
-                alt.Tooltip("h:Q", title="ALP, held out", format=",.2f"),
-                alt.Tooltip("t:Q", title="tokens per line", format=",.2f"),
-            ],
-        )
-        .add_params(hover)
-    )
-    labels = (
-        base.transform_filter("datum.on")
-        .transform_joinaggregate(last="max(s)", groupby=["l"])
-        .transform_filter("datum.s == datum.last")
-        .mark_text(align="left", dx=6, fontSize=12)
-        .encode(x=x, y=y, text="l:N", color=color)
-    )
-    return alt.layer(lines, held, knees, points, labels).add_params(*controls).properties(height=420)
 
 
 def group_means(groups: Sequence[Group]) -> alt.LayerChart:
@@ -266,7 +139,7 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
             x=x,
             y=y,
             yOffset=offset,
-            color=_group_color(groups, legend=False),
+            color=group_color(groups, legend=False),
             shape=alt.Shape(
                 "group:N",
                 scale=alt.Scale(domain=groups, range=[SHAPES.get(name, "diamond") for name in groups]),
@@ -331,7 +204,7 @@ def against_paper(results: Results, allocation: Allocation) -> alt.LayerChart:
         .encode(
             x=x,
             y=y,
-            color=_group_color(groups),
+            color=group_color(groups),
             shape=_group_shape(groups),
             tooltip=[
                 "language:N",

@@ -66,6 +66,7 @@ class Figure:
     still: Callable[[], Any]  # gives an altair chart; called when the page is assembled
     live: Callable[[], Any] | None = None
     controls: dict[str, Any] = field(default_factory=dict)  # what page.js needs to drive it
+    table: str = ""  # the table with its numbers, for who cannot point at a mark
     kind: str = "figure"
 
 

@@ -53,6 +53,7 @@ def _figure(results: Results, number: int, task: str, points: list[Measured], fo
         f"language. Pearson’s correlations: {said}.{_holes(results, points)} From results/correlation/points.tsv.",
         f"Scatter chart of {counted(len(points), 'vocabulary', 'vocabularies')}; {said}.",
         lambda: scatter(results, points),
+        table="paper-correlation",
     )
 
 

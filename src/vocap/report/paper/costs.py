@@ -76,6 +76,7 @@ def cost_figure(points: Sequence[CostPoint], tasks: Sequence[str]) -> Figure:
         "different devices do not compare.",
         f"Line chart of {len({point.model for point in points})} models over hours of training.",
         lambda: cost_chart(points),
+        table="paper-costs",
     )
 
 

@@ -129,6 +129,7 @@ def _one(results: Results, entry: Allocation) -> list[Block]:
                 f"(across), in thousand pieces, both axes logarithmic. {said}",
                 f"Scatter chart of {counted(len(ours), 'language')}. {said}",
                 lambda: charts.against_paper(results, entry),
+                table=f"allocation-{entry.name}",
             )
         )
     blocks.append(_table(results, entry))

@@ -74,6 +74,7 @@ def _means(rows: list[Group]) -> Figure:
         "4.",
         f"Dot chart with one row for each group and T; VOCAP minus JOINT, in nats per line: {words}.",
         lambda: charts.group_means(rows),
+        table="vocap-joint-groups",
     )
 
 
@@ -132,6 +133,7 @@ def _strip(results: Results, pair: Pair, worst: Difference, best: Difference) ->
         f"Strip chart of {counted(len(pair.compared), 'language')}. The smallest difference is {worst.gain:+.2f} "
         f"({results.name(worst.language)}), the largest {best.gain:+.2f} ({results.name(best.language)}).",
         lambda: charts.differences(results, pair),
+        table=f"vocap-joint-{pair.vocap}-{pair.joint}",
     )
 
 

@@ -1,6 +1,6 @@
 """ALP of every language at every size: the paper's Figure 1."""
 
-from vocap.report import charts
+from vocap.report import curve_charts
 from vocap.report.blocks import Block, Section, Text, not_run
 from vocap.report.figures import Figure
 from vocap.report.results import Results
@@ -36,8 +36,8 @@ def section(results: Results) -> Section:
                 "size on. The paper’s Figure 1.",
                 f"Line chart of {len(results.curves)} languages: ALP rises with vocabulary size for all and "
                 "flattens. The numbers are in the table that follows.",
-                lambda: charts.curves(results, chosen),
-                lambda: charts.live_curves(results, chosen),
+                lambda: curve_charts.curves(results, chosen),
+                lambda: curve_charts.live_curves(results, chosen),
                 {
                     "languages": [
                         {"code": code, "name": language.name, "group": language.resource}
@@ -46,7 +46,9 @@ def section(results: Results) -> Section:
                     ],
                     "chosen": chosen,
                     "groups": results.groups(),
+                    "told": curve_charts.TOLD,
                 },
+                table="curves",
             )
         )
         blocks += [_summary(results), _points(results)]

@@ -66,6 +66,7 @@ def _one(results: Results, one: Frontier, several: bool) -> list[Block]:
                 f"Held-out ALP in nats per line. {start} The fairness weight varies at beta {one.beta:g}.",
                 f"Chart of {len(one.points)} allocations and tokenizers. {said} The numbers are in the table.",
                 lambda unequal=unequal: frontier_charts.trade_off(one, unequal),
+                table=f"frontier-{one.total}",
             )
         )
     blocks += [Text(said), _table(results, one)]

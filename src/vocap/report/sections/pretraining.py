@@ -46,6 +46,7 @@ def _figure(models: list[Model], against: str, name: str, title: str, ends: str)
         "results/pretraining/{name}/metrics.jsonl.",
         f"Line chart of {counted(len(models), 'model')}; bits per byte at the end: {ends}.",
         lambda: model_charts.curves(models, against, title),
+        table="models",
     )
 
 

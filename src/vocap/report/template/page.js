@@ -2,47 +2,56 @@
 (() => {
   const { element, fieldset, plain, radios, languageChips, sortable } = widgets;
 
+  // what a mark says that carries its row as it is: text is made of one row when it is pointed at, not of thousands
+  const tell = (told) => (row, clean) => {
+    const lines = told.filter(([, key]) => row[key] !== undefined).map(([title, key, digits]) => {
+      const format = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+      const value = digits === null ? row[key] : row[key].toLocaleString("en", format).replace("-", "−");
+      return `<tr><td class="key">${clean(title)}</td><td class="value">${clean(value)}</td></tr>`;
+    });
+    return `<table><tbody>${lines.join("")}</tbody></table>`;
+  };
+
   // charts: the still picture stands until the live one is drawn, and stays where it cannot be
-  const views = new Map();
   const draw = async (figure) => {
-    if (views.has(figure) || !window.vegaEmbed) return;
-    views.set(figure, null);
     const place = figure.querySelector(".drawing");
     const spec = JSON.parse(figure.querySelector("script.spec").textContent);
+    const driven = figure.querySelector("script.controls");
+    const tooltip = driven ? { formatTooltip: tell(JSON.parse(driven.textContent).told) } : undefined;
     const stage = element("div");
     stage.style.width = place.clientWidth + "px";
     place.append(stage);
     try {
       // logLevel 1: errors only, a curve without chosen languages is no reason to warn
-      const options = { actions: false, ast: true, renderer: "svg", mode: "vega-lite", logLevel: 1 };
-      const embedded = await vegaEmbed(stage, spec, options);
+      const options = { actions: false, ast: true, renderer: "svg", mode: "vega-lite", logLevel: 1, tooltip };
+      const { view } = await vegaEmbed(stage, spec, options);
       place.querySelector(":scope > svg")?.remove();
       stage.style.width = "";
       place.classList.add("live");
-      views.set(figure, embedded.view);
       figure.dataset.drawn = "yes";
-      controls(figure, embedded.view);
+      return view;
     } catch (error) {
       stage.remove();
       console.error("chart " + figure.dataset.chart + ": " + error.message);
+      return null;
     }
   };
 
-  // what drives the ALP curves: which languages stand out, which groups are shown, ALP or its gain
-  const controls = (figure, view) => {
-    const data = figure.querySelector("script.controls");
-    if (!data) return;
-    const { languages, chosen, groups } = JSON.parse(data.textContent);
-    const shown = new Set(groups);
-    const set = (name, value) => view.signal(name, value).runAsync();
+  // what drives the ALP curves: which languages stand out, which groups are shown, ALP or its gain. The controls
+  // stand from the start, so that a keyboard finds them; gives what connects them with the chart once it is drawn
+  const controls = (figure) => {
+    const { languages, chosen, groups } = JSON.parse(figure.querySelector("script.controls").textContent);
+    const signals = { chosen, shown: groups, gain: false };
+    let view = null;
+    const set = (name, value) => {
+      signals[name] = value;
+      view?.signal(name, value).runAsync();
+    };
     const standing = languageChips(languages, chosen, "Languages that stand out", (codes) => set("chosen", codes));
     const boxes = groups.map((group) => {
       const box = element("input", { type: "checkbox", checked: true });
-      box.addEventListener("change", () => {
-        if (box.checked) shown.add(group);
-        else shown.delete(group);
-        set("shown", [...shown]);
-      });
+      box.dataset.group = group;
+      box.addEventListener("change", () => set("shown", groups.filter((name) => boxOf(name).checked)));
       return element("label", {}, box, group);
     });
     const measures = [["ALP", false], ["gain over the smallest size", true]];
@@ -54,24 +63,58 @@
       fieldset("Languages", standing.search, plain("Clear", () => standing.press([...standing.picked], false))),
       standing.chips,
     );
+    const boxOf = (group) => panel.querySelector(`[data-group="${group}"]`);
     figure.querySelector(".drawing").before(panel);
-    view.addEventListener("click", (event, item) => {
-      const code = item?.datum?.l ?? item?.datum?.datum?.l;
-      if (standing.has(code)) standing.toggle(code);
-    });
+    figure.querySelector(".drawing").addEventListener("pointerenter", () => set("pointed", true), { once: true });
+    return (drawn) => {
+      view = drawn;
+      for (const [name, value] of Object.entries(signals)) view.signal(name, value);
+      view.runAsync();
+      view.addEventListener("click", (event, item) => {
+        const code = item?.datum?.l ?? item?.datum?.datum?.l;
+        if (standing.has(code)) standing.toggle(code);
+      });
+    };
   };
 
-  document.querySelectorAll("table").forEach(sortable);
-  // one chart after the other once the page stands, so that it can be read meanwhile
-  const waiting = [...document.querySelectorAll("figure.chart")];
-  const drawNext = () => {
-    const figure = waiting.shift();
-    if (figure) draw(figure).finally(() => setTimeout(drawNext));
+  // a table that is folded becomes sortable when it is opened
+  for (const table of document.querySelectorAll("table")) {
+    const folded = table.closest("details:not([open])");
+    if (folded) folded.addEventListener("toggle", () => sortable(table), { once: true });
+    else sortable(table);
+  }
+
+  // a chart is drawn when the reader comes near, one after the other; on paper its still picture stands
+  const figures = [...document.querySelectorAll("figure.chart")];
+  const driven = figures.filter((figure) => figure.querySelector("script.controls"));
+  const connect = new Map(driven.map((figure) => [figure, controls(figure)]));
+  let last = Promise.resolve();
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        near.unobserve(target);
+        last = last.then(() => draw(target)).then((view) => view && connect.get(target)?.(view));
+      }
+    },
+    { rootMargin: "200px 0px" },
+  );
+  window.addEventListener("load", () => figures.forEach((figure) => near.observe(figure)));
+
+  // a link to something folded opens it
+  const unfold = () => {
+    const folded = document.getElementById(location.hash.slice(1))?.closest("details");
+    if (folded) folded.open = true;
   };
-  window.addEventListener("load", drawNext);
+  window.addEventListener("hashchange", unfold);
+  unfold();
+
+  // on paper short tables are open, and the long ones that the reader opened
+  let opened = [];
   window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details").forEach((folded) => {
-      if (folded.querySelectorAll("tr").length <= 120) folded.open = true;
-    });
+    opened = [...document.querySelectorAll("details:not([open])")];
+    opened = opened.filter((folded) => folded.querySelectorAll("tr").length <= 40);
+    opened.forEach((folded) => (folded.open = true));
   });
+  window.addEventListener("afterprint", () => opened.forEach((folded) => (folded.open = false)));
 })();
