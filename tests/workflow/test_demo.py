@@ -1,4 +1,4 @@
-"""The demonstration on real text and XTREME's files, as a dry run."""
+"""The demonstration on real text and XTREME's files, and the trial of what pre-training is worth, as dry runs."""
 
 import json
 import os
@@ -53,3 +53,10 @@ def test_two_cores_are_forecast_to_need_less_than_half_an_hour(folder):
     plan = json.loads(run(folder, "vocap", "plan", "--json", "--cores", "2", *DEMO))
     assert plan["schedule"]["wall_s"] < 1800
     assert set(plan["rules"]) >= {"ladder", "finetune", "average", "correlate", "report"}
+
+
+def test_the_trial_tunes_a_model_with_and_without_pre_training(folder):
+    said = run(folder, "snakemake", "-n", "--cores", "2", "finetuning", "--configfile", "config/sanity.yaml")
+    counts = parse_counts(said)
+    assert counts["tokenize"] == 11 and counts["pretrain"] == 1  # one for all three
+    assert counts["encode"] == 2 and counts["finetune"] == 3 * 2 * 2 and counts["score"] == 3 * 2
