@@ -9,8 +9,8 @@ all of 1000:50000:1000 in another, their ALP included. The text of all is normal
 (nmt_nfkc), and seeds, shrinking factor, EM rounds and longest piece are 1,000,000, 0.75, 2 and 16 in all three.
 The Hugging Face trainer knows no character coverage, hence the default of 1 for the others; nor does it end a
 piece where the script changes. So it runs twice: as its class SentencePieceUnigramTokenizer does, and with words
-cut at such borders beforehand. This forbids what SentencePiece forbids, but also takes from its seeds the words that
-are always cut off there (a seed needs two different continuations): neither is quite the same.
+cut at such borders beforehand. This forbids what SentencePiece forbids, but also takes from its seeds the words
+that are always cut off there (a seed needs two different continuations): neither is quite the same.
 
 ALP, tokens per line and <unk> are of the held-out lines, encoded by the library that trained the model, counted by
 the same function. Compared with SentencePiece's model of that size: `pieces`, the share of its pieces that the
