@@ -2,7 +2,8 @@
 
     PYTHONPATH=. python docs/take_screenshots.py results/report/index.html docs/pictures
 
-Needs Debian's `chromium`, and Pillow, which the tests' tensorboard brings. Pictures are PNG of 256 colours, 1200 px wide, each well under 150 KB.
+Needs Debian's `chromium`, and Pillow, which the tests' tensorboard brings. Pictures are PNG of 256 colours,
+1200 px wide, each under 150 KB.
 """
 
 import argparse
