@@ -21,9 +21,9 @@ LINES = ("beta", "fairness")
 
 def trade_off(frontier: Frontier, unequal: str) -> alt.LayerChart:
     """Both lines and all rivals; `unequal` is `gini` or `worst_ratio`."""
-    title = {
-        "gini": "Gini coefficient of x: unequal towards the right",
-        "worst_ratio": "x of the worst served language (nats over those of its best vocabulary)",
+    title = {  # in lines that a phone is wide enough for
+        "gini": ["Gini coefficient of x: unequal towards the right"],
+        "worst_ratio": ["x of the worst served language", "(nats over those of its best vocabulary)"],
     }[unequal]
     rows = [_row(point, unequal) for point in frontier.points]
     x = alt.X("x:Q", title=title, scale=alt.Scale(zero=False, padding=24), axis=alt.Axis(tickCount=7))

@@ -34,7 +34,7 @@ def curves(models: Sequence[Model], against: str, title: str) -> alt.LayerChart:
     rows = curve_rows(models)
     names = [model.name for model in models]
     ends = {row["model"]: row for row in rows}
-    axis = alt.Axis(grid=True, tickCount=8, format=",~g")
+    axis = alt.Axis(grid=True, tickCount=8, format=",~r")
     x = alt.X(f"{against}:Q", title=title, axis=axis)
     y = alt.Y("bits:Q", title="exact loss (bits per byte)", scale=alt.Scale(zero=False))
     colours = alt.Scale(domain=names, range=[COLOURS[place % len(COLOURS)] for place in range(len(names))])
