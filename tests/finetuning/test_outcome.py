@@ -224,7 +224,7 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
     runs = make_runs(xtreme, tmp_path / "model", "pawsx")
     out, task = tmp_path / "out", TASKS["pawsx"]
     command = ["score", "--xtreme", xtreme, "--task", "pawsx", "-o", out]
-    refused("ner: no task", *command[:3], "--task", "ner", *command[5:], runs[0])
+    refused("'ner': no such task", *command[:3], "--task", "ner", *command[5:], runs[0])
     refused("no such file; the run is not finished", *command, tmp_path)
     refused("runs of one setting", *command, runs[0], runs[0])
     refused("seed 2, which others", *command, *runs[:4])
