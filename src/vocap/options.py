@@ -1,7 +1,8 @@
-"""Types of command-line options that several verbs share."""
+"""Command-line options that several verbs share, and their types."""
 
 import math
 import re
+from collections.abc import Callable
 
 import click
 
@@ -33,4 +34,8 @@ class Code(click.ParamType):
 
 THREADS = click.IntRange(1, 1024)
 SEED = click.IntRange(0, 2**63 - 1)  # what torch takes too
-COVERAGE = Real(0.98, 1)  # SentencePiece's bounds
+
+
+def coverage(default: float, help: str) -> Callable:
+    """The option --coverage, within SentencePiece's bounds; `help` says whose characters are meant."""
+    return click.option("--coverage", type=Real(0.98, 1), default=default, show_default=True, help=help)

@@ -58,13 +58,7 @@ from vocap.vocabularies import COVERAGE
     show_default=True,
     help="Gains on the concave hull of the ALP curve, or on the curve as measured.",
 )
-@click.option(
-    "--coverage",
-    type=options.COVERAGE,
-    default=COVERAGE,
-    show_default=True,
-    help="Share of the multilingual sample's characters that must be pieces.",
-)
+@options.coverage(COVERAGE, "Share of the multilingual sample's characters that must be pieces.")
 @click.option("--without", default="", metavar="LANG,LANG", help="Languages to leave out.")
 @click.option(
     "-o",

@@ -91,13 +91,7 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, sy
     type=click.IntRange(SPECIALS + 1),
     help="T: every id counted; may be repeated, then -o must hold {total}.",
 )
-@click.option(
-    "--coverage",
-    default=COVERAGE,
-    show_default=True,
-    type=options.COVERAGE,
-    help="Share of the sample's characters that must be pieces.",
-)
+@options.coverage(COVERAGE, "Share of the sample's characters that must be pieces.")
 @click.option(
     "--engine",
     default="ladder",

@@ -21,13 +21,7 @@ folder = click.Path(file_okay=False, path_type=Path)
 @click.option("--heldout", type=file, required=True, help="Held-out text; may be empty.")
 @click.option("--models", type=folder, required=True, help="Folder that gets {size}.model.")
 @click.option("--point", type=file, required=True, help="Table to write: the curve's row of this size.")
-@click.option(
-    "--coverage",
-    type=options.COVERAGE,
-    default=COVERAGE,
-    show_default=True,
-    help="Share of characters that must be pieces.",
-)
+@options.coverage(COVERAGE, "Share of characters that must be pieces.")
 @click.option(
     "--threads", type=options.THREADS, default=1, show_default=True, help="Another number can change pieces."
 )

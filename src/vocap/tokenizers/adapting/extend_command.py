@@ -34,7 +34,7 @@ SHARE = 0.01  # docs/adapting.md has what other shares give
     "--check", "checks", multiple=True, metavar="LANG=FILE", help="Other text to measure; may be repeated."
 )
 @click.option("--share", default=SHARE, show_default=True, help="Of the tokens, as if: the new pieces' scores.")
-@click.option("--coverage", default=COVERAGE, show_default=True, type=options.COVERAGE, help="Of its characters.")
+@options.coverage(COVERAGE, "Of its characters.")
 @click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be extended too.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def extend(

@@ -38,13 +38,7 @@ file = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--threads", type=options.THREADS, default=1, show_default=True, help="The results do not depend on it."
 )
-@click.option(
-    "--coverage",
-    type=options.COVERAGE,
-    default=COVERAGE,
-    show_default=True,
-    help="Share of characters that must be pieces.",
-)
+@options.coverage(COVERAGE, "Share of characters that must be pieces.")
 @click.option(
     "--arithmetic",
     type=click.Choice(["exact", "fast"]),
