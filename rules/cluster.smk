@@ -4,9 +4,22 @@
 prepend_to_path(Path(workflow.basedir, "slurm", "bin"))
 
 
+def start_over():
+    """Run the same command again: what is to be done was decided on files that jobs, cancelled since, took back."""
+    workflow.persistence.unlock()
+    # With -d, paths on the command line are relative to a folder that is no longer known.
+    if any(re.fullmatch(r"-d.*|--dir.*", word) for word in sys.argv[1:]):
+        stop("the jobs that an earlier run left have ended; run the same command again")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, sys.orig_argv)
+
+
 onstart:
     # The jobs that a killed run left in the queue would write what this run writes.
     try:
-        cancel_leftovers(Path.cwd())
+        cancelled = cancel_leftovers(Path.cwd())
     except VocapError as error:
         stop(error)
+    if cancelled:
+        start_over()

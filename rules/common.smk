@@ -1,6 +1,7 @@
 """The checked configuration, and what several stages ask of it."""
 
 import json
+import os
 import re
 import shlex
 import sys

@@ -32,23 +32,23 @@ def jobs_of(folder: Path) -> dict[str, str]:
     }
 
 
-def cancel_leftovers(folder: Path) -> None:
+def cancel_leftovers(folder: Path) -> int:
     """Cancel what an earlier run of `folder`, killed since, still has in the queue, and wait until it has ended.
 
     To be called by a run that holds the folder's lock: then no other run owns these jobs, and what they write is
-    written again. Nothing happens without SLURM, or where another run has a lock beside ours. Raises VocapError
-    for jobs that do not end.
+    written again. Returns how many there were: 0 without SLURM, or where another run has a lock beside ours.
+    Raises VocapError for jobs that do not end.
     """
     locks = list((folder / ".snakemake" / "locks").glob("*.output.lock"))
     if shutil.which("squeue") is None or len(locks) != 1:
-        return
+        return 0
     try:
         left = jobs_of(folder)
     except VocapError as error:
         log.warning("%s; jobs of an earlier run in this folder may still be running", error)
-        return
+        return 0
     if not left:
-        return
+        return 0
     log.warning("cancelling %d jobs that an earlier run left: %s", len(left), ", ".join(left.values()))
     subprocess.run(["scancel", *left], check=False)
     end = time.monotonic() + PATIENCE_S
@@ -58,6 +58,7 @@ def cancel_leftovers(folder: Path) -> None:
                 f"jobs {', '.join(sorted(remaining))} do not end after scancel; see squeue, then run again"
             )
         time.sleep(1)
+    return len(left)
 
 
 def prepend_to_path(folder: Path) -> None:

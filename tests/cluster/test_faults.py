@@ -161,6 +161,29 @@ def test_snakemake_killed_and_started_again(cluster, runs, fault):
     fault.is_over(second, "the second run cancels the job that was left, and submits it again")
     assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
     assert "cancelling" in second.text()
+    assert second.text().count("Building DAG of jobs") == 2, "it starts over"
+
+
+@pytest.mark.faults
+def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
+    """A job cancelled in its last second takes its results back; Snakemake has seen them and thinks it done."""
+    runs.hold("ladder@ru.after")
+    first = runs.start("allocation")
+    cluster.running("ladder", runs.folder, "ru")
+    points = [runs.folder / f"results/vocabularies/ru/points/{size}.tsv" for size in (50, 150, 300)]
+    wait_until(lambda: all(point.exists() for point in points), 300, "the points are written")
+    wait_until(lambda: cluster.states("ladder", runs.folder, "de") == ["COMPLETED"], 300, "the other has ended")
+    fault.strikes("as above, but the job has written everything, and Snakemake's mark that it has not is gone")
+    first.kill()
+    for mark in (runs.folder / ".snakemake/incomplete").iterdir():
+        mark.unlink()
+    assert runs.workflow.snakemake("--unlock").returncode == 0
+    assert "ladder" not in runs.workflow.planned("allocation")
+    second = runs.start("allocation")
+    wait_until(lambda: not any(point.exists() for point in points), 300, "the job takes back what it wrote")
+    runs.release("ladder@ru.after")
+    fault.is_over(second, "the second run cancels the job, starts over, and submits it again")
+    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
 
 
 @pytest.mark.faults
