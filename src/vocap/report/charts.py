@@ -100,24 +100,22 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
     rows, means = [], []
     for group in groups:
         members = sorted((one for one in pair.compared if one.resource == group), key=lambda one: one.gain)
-        lanes: list[float] = []
+        lanes = _lanes([one.gain for one in members], width)
         edge = {members[0].language, members[-1].language}
-        for one in members:
-            lane = next((place for place, last in enumerate(lanes) if one.gain - last >= width), len(lanes))
-            lanes[lane : lane + 1] = [one.gain]
-            rows.append(
-                {
-                    "group": group,
-                    "language": results.name(one.language),
-                    "code": one.language,
-                    "gain": round(one.gain, 4),
-                    "vocap": round(one.vocap, 3),
-                    "joint": round(one.joint, 3),
-                    "lane": (lane + 1) // 2 * (1 if lane % 2 else -1),
-                    "label": one.language if one.language in edge else "",
-                    "left": one is members[0],
-                }
-            )
+        rows += [
+            {
+                "group": group,
+                "language": results.name(one.language),
+                "code": one.language,
+                "gain": round(one.gain, 4),
+                "vocap": round(one.vocap, 3),
+                "joint": round(one.joint, 3),
+                "lane": lane,
+                "label": one.language if one.language in edge else "",
+                "left": one is members[0],
+            }
+            for one, lane in zip(members, lanes, strict=True)
+        ]
         average = sum(one.gain for one in members) / len(members)
         means.append({"group": group, "mean": round(average, 4), "lane": 0})
     y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True))
@@ -164,6 +162,17 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
         )
 
     return alt.layer(zero, ticks, dots, edges(True), edges(False)).properties(width=WIDTH, height=90 * len(groups))
+
+
+def _lanes(places: list[float], width: float) -> list[int]:
+    """A lane for each of the ascending places, no two in a lane nearer than `width`: 0, 1, -1, 2 ..."""
+    last: list[float] = []  # of each lane
+    lanes = []
+    for place in places:
+        lane = next((lane for lane, end in enumerate(last) if place - end >= width), len(last))
+        last[lane : lane + 1] = [place]
+        lanes.append((lane + 1) // 2 * (1 if lane % 2 else -1))
+    return lanes
 
 
 def against_paper(results: Results, allocation: Allocation) -> alt.LayerChart:

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sentencepiece import SentencePieceProcessor
@@ -68,56 +68,64 @@ def fit(
         )
     list(sample_blocks(mix, 1))  # what is wrong with the sample is better said before the work
     pieces = list(owners)
-    added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
-    mixed = scores in MIXED
-    fitted = fitting.mixture(pieces, models, weights) if mixed else fitting.maximum(pieces, models)
-    fitted = fitting.fill_unlisted(fitted)
-    excess = 256 * byte_fallback + sum(symbol not in owners for symbol in symbols)
-    try:
-        kept, dropped = fitting.make_room(pieces, fitted, symbols, excess)
-    except ValueError as short:
-        raise UsageError(
-            f"T = {total} is too small by {short}: beside {SPECIALS} special tokens and the allocation's single "
-            f"characters there is no room for {excess} rows of byte fallback and symbols; raise the allocation's "
-            "total, or leave them out"
-        ) from None
-    lost = [(pieces[index], float(fitted[index])) for index in dropped]
-    names, values = [pieces[index] for index in kept], fitted[kept]
+    fitted = fitting.mixture(pieces, models, weights) if scores in MIXED else fitting.maximum(pieces, models)
+    kept, lost = _make_room(pieces, fitting.fill_unlisted(fitted), symbols, byte_fallback)
+    names, values = list(kept), np.array(list(kept.values()))
     if scores in ("viterbi", "em"):
         values = _count_and_fit(names, values, scores, mix, normalizer)
     contents = Contents(names, round_scores(values), list(symbols), byte_fallback)
     log.info("raising shadowed pieces among %d", len(names))
     raised_scores, raised = raise_shadowed(contents)
     before = build_model(contents, normalizer)
-    proto = build_model(Contents(names, raised_scores, list(symbols), byte_fallback), normalizer)
+    proto = build_model(replace(contents, scores=raised_scores), normalizer)
     if len(proto.pieces) != total:
         raise AssertionError(f"{len(proto.pieces)} rows were laid out, not {total}")
     dead = dead_pieces(proto)
+    added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
     status = dict.fromkeys(added, "character") | dict.fromkeys(raised, "raised") | dict.fromkeys(dead, "dead")
-    rows = account(proto, owners, status, raised | dead, lost)
-    log.info("measuring what raising costs")
-    (counts_before, lines), (counts, _) = (_count(_processor(model), mix, ALP_LINES) for model in (before, proto))
     description = describe(
         "vocap",
         proto,
-        {
-            "scores": scores,
-            "byte_fallback": byte_fallback,
-            "user_defined_symbols": list(symbols),
-        },
+        {"scores": scores, "byte_fallback": byte_fallback, "user_defined_symbols": list(symbols)},
         HOW[scores],
         len(dead),
         dead_before_raising=len(dead_pieces(before)),
         raised=len(raised),
-        dropped=len(dropped),
+        dropped=len(lost),
         characters_added=len(added),
-        raising={
-            "sample_lines": lines,
-            "alp_before": average_log_probability(counts_before, lines),
-            "alp_after": average_log_probability(counts, lines),
-        },
+        raising=_cost_of_raising(before, proto, mix),
     )
-    return Fitted(proto, rows, description)
+    return Fitted(proto, account(proto, owners, status, raised | dead, lost), description)
+
+
+def _make_room(
+    pieces: list[str], fitted: np.ndarray, symbols: Sequence[str], byte_fallback: bool
+) -> tuple[dict[str, float], list[tuple[str, float]]]:
+    """The pieces that stay and those that give their rows to byte fallback and symbols, with their scores."""
+    excess = 256 * byte_fallback + len(set(symbols) - set(pieces))
+    try:
+        kept, dropped = fitting.make_room(pieces, fitted, symbols, excess)
+    except ValueError as short:
+        raise UsageError(
+            f"T = {len(pieces) + SPECIALS} is too small by {short}: beside {SPECIALS} special tokens and the "
+            f"allocation's single characters there is no room for {excess} rows of byte fallback and symbols; "
+            "raise the allocation's total, or leave them out"
+        ) from None
+    return (
+        {pieces[index]: float(fitted[index]) for index in kept},
+        [(pieces[index], float(fitted[index])) for index in dropped],
+    )
+
+
+def _cost_of_raising(before, after, mix: str | os.PathLike) -> dict:
+    """ALP on the sample's first lines under the model before and after."""
+    log.info("measuring what raising costs")
+    (counts_before, lines), (counts, _) = (_count(_processor(model), mix, ALP_LINES) for model in (before, after))
+    return {
+        "sample_lines": lines,
+        "alp_before": average_log_probability(counts_before, lines),
+        "alp_after": average_log_probability(counts, lines),
+    }
 
 
 def sample_blocks(path: str | os.PathLike, limit: int | None = None) -> Iterator[list[str]]:
