@@ -185,6 +185,8 @@ def losses(words: int = 0) -> dict[str, dict]:
         "uniform": {"kind": "uniform", "negatives": words},
         "k-NN + uniform": {**knn, "k": 50, "uniform": words // 2},
         "k-NN, full finish": {**knn, "finish": 0.1},
+        "target, full finish": {"kind": "target", "tau": words, "finish": 0.1},
+        "NCE, full finish": {"kind": "nce", "negatives": words, "finish": 0.1},
         LAZY: knn,
     }
 

@@ -1,4 +1,4 @@
-"""A small run that allocations can be computed from: curves, indexes of pieces, characters and weights."""
+"""A small run that allocations can be computed from: curves, indexes of pieces, characters, weights; its page."""
 
 import random
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.report.pages import write
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.results import write_allocation
 from vocap.allocation.settings import Allocation
@@ -17,6 +18,8 @@ from vocap.vocabularies.index import NAME, build, save_index
 
 CODES = ["de", "en", "fa", "hi", "ja", "no", "ru", "sw"]
 STEP = 40
+PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}  # the allocation that the page starts from
+COVERAGE = 0.99
 
 
 def vocabularies(rng: random.Random, code: str, sizes: list[int]) -> list[list[str]]:
@@ -87,3 +90,11 @@ def write_choice(folder: Path, name: str, inputs: Inputs, coverage: float = 0.99
     solution = allocate(inputs, coverage, **settings)
     write_allocation(folder / "allocation" / name, inputs, Allocation(**settings), coverage, solution)
     return solution
+
+
+def make_page(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Inputs:
+    """Write `results`, a run with the allocation `PRESENT`, and its page, `out/index.html`."""
+    inputs = make_run(folder / "results", seed, codes)
+    write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
+    write(folder / "results", folder / "out")
+    return inputs

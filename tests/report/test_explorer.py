@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from tests.report.chromium import BROWSER, Chromium
-from tests.report.made_run import CODES, allocate, make_run, write_choice
-from tests.report.pages import write
+from tests.report.made_run import CODES, COVERAGE, PRESENT, allocate, make_page
 from tests.report.test_browser import browse, drive
 from vocap.allocation.settings import Allocation
 from vocap.config import load
@@ -23,10 +22,8 @@ pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to run the explorer"),
     pytest.mark.xdist_group("browser"),
 ]
-PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
 PRESENT_SETTINGS = Allocation(**PRESENT).model_dump()
 ROOT = Path(__file__).parents[2]
-COVERAGE = 0.99
 TRIALS = 60
 
 # the page's own functions on settings that the library gets too
@@ -127,9 +124,7 @@ def given(codes):
 def run(tmp_path_factory):
     """The run, and what the browser said of it."""
     folder = tmp_path_factory.mktemp("explorer")
-    inputs = make_run(folder / "results")
-    write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
-    write(folder / "results", folder / "out")
+    inputs = make_page(folder)
     page = drive(folder / "out", folder, f"const VECTORS = {given(CODES)};{SOLVED}{DRIVER}")
     document, console = browse(page, folder / "profile", budget=10_000_000)
     assert console == []
@@ -144,9 +139,7 @@ def test_the_browser_allocates_as_the_library(run):
 
 @pytest.mark.parametrize(("codes", "seed"), [(CODES[:1], 11), (CODES[3:5], 12), (CODES[2:7], 13)])
 def test_few_languages_are_allocated_alike(tmp_path, codes, seed):
-    inputs = make_run(tmp_path / "results", seed, codes)
-    write_choice(tmp_path / "results", "present", inputs, COVERAGE, **PRESENT)
-    write(tmp_path / "results", tmp_path / "out")
+    inputs = make_page(tmp_path, seed, codes)
     with Chromium(tmp_path / "profile") as browser:
         tab = browser.open((tmp_path / "out/index.html").as_uri())
         found = tab.evaluate(f"(async () => {{ {SOLVED} return solved({given(codes)}); }})()")

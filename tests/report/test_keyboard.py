@@ -6,15 +6,12 @@ import pytest
 import yaml
 
 from tests.report.chromium import BROWSER, SHIFT, Chromium
-from tests.report.made_run import CODES, allocate, make_run, write_choice
-from tests.report.pages import write
+from tests.report.made_run import CODES, COVERAGE, allocate, make_page
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to press keys"),
     pytest.mark.xdist_group("browser"),
 ]
-PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
-COVERAGE = 0.99
 
 # everything that is on the page to be reached: of a group of radio buttons only the chosen one is a stop
 STOPS = """
@@ -43,9 +40,7 @@ CONTROLS = {"button", "checkbox", "combobox", "link", "radio", "searchbox", "sli
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("keyboard")
-    inputs = make_run(folder / "results")
-    write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
-    write(folder / "results", folder / "out")
+    inputs = make_page(folder)
     with Chromium(folder / "profile") as browser:
         yield inputs, browser, (folder / "out/index.html").as_uri()
 
