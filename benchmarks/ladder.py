@@ -3,14 +3,14 @@
     python benchmarks/ladder.py TEXT [TEXT ...] [--made MEGABYTES] [--sizes 1000:50000:1000] [--threads 2]
         [--samples 6] [--repeat 1]
 
-For each text, or as many MEGABYTES made from it by benchmarks/made_text.py: `vocap train` (one SentencePiece
-training and its ALP) at a few of the reachable sizes, in between interpolated, so that all sizes add up to what
-they would take; the bare training at the smallest size; and `vocap ladder` for all sizes with exact and fast
-arithmetic, all with one thread and with more. Every model trained one by one must have the bytes of the ladder's.
-Every figure is a process of its own, from start to files on disk, the fastest of `--repeat`; compiled kernels are
-cached, as after a first run. Prints seconds by the clock (on an idle machine, these count) and of the processors,
-the ratios, and the peaks of memory; then the share of each stage of the ladder in the time of one thread. 10 MB
-take 5 (Russian) to 12 (Japanese) minutes of processor time.
+For each text, or as many MEGABYTES made from it by benchmarks/made_text.py (in no more lines than SentencePiece
+takes): `vocap train` (one SentencePiece training and its ALP) at a few of the reachable sizes, in between
+interpolated, so that all sizes add up to what they would take; the bare training at the smallest size; and `vocap
+ladder` for all sizes with exact and fast arithmetic, all with one thread and with more. Every model trained one by
+one must have the bytes of the ladder's. Every figure is a process of its own, from start to files on disk, the
+fastest of `--repeat`; compiled kernels are cached, as after a first run. Prints seconds by the clock (on an idle
+machine, these count) and of the processors, the ratios, and the peaks of memory; then the share of each stage of
+the ladder in the time of one thread. 10 MB take 5 (Russian) to 12 (Japanese) minutes of processor time.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.vocabularies.curve import parse_sizes, read_points
+from vocap.vocabularies.training import INPUT_SENTENCES
 
 VOCAP = ["-c", "from vocap.cli import main; main()"]
 TRAIN = "import sys, vocap.vocabularies.training as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
@@ -168,11 +169,31 @@ def make(text: Path, megabytes: float, folder: Path) -> Path:
     """As much text, made from another one."""
     made = folder / f"made-{text.name}"
     subprocess.run([sys.executable, MADE_TEXT, text, str(megabytes), "-o", made], check=True)
+    while count_lines(made) > INPUT_SENTENCES:
+        join_lines(made)
     return made
+
+
+def count_lines(text: Path) -> int:
+    with open(text, "rb") as file:
+        return sum(1 for _ in file)
+
+
+def join_lines(text: Path) -> None:
+    """Make one line of two."""
+    joined = text.with_suffix(".joined")
+    with open(text, "rb") as file, open(joined, "wb") as out:
+        for first in file:
+            out.write(first.rstrip(b"\n") + b" " + next(file, b"\n"))
+    joined.replace(text)
 
 
 def compare(options: argparse.Namespace, text: Path, folder: Path) -> None:
     """Measure one text and print its tables."""
+    if (lines := count_lines(text)) > INPUT_SENTENCES:
+        sys.exit(
+            f"{text}: {lines} lines; SentencePiece would train on {INPUT_SENTENCES} of them, the ladder on all"
+        )
     print(f"{text.name}, {text.stat().st_size / 1e6:.2f} MB")
     if not options.stages_only:
         figures, trained, peaks = measure(options, text, folder)
