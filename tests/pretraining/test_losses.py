@@ -345,7 +345,9 @@ def test_wrong_settings():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 @pytest.mark.parametrize(
-    "kind", [*(Full(kernel=kernel) for kernel in ("auto", "chunked", "eager")), *SAMPLED], ids=repr
+    "kind",
+    [*(Full(kernel=kernel) for kernel in ("auto", "chunked", "eager")), Full(kernel="chunked", chunk=3), *SAMPLED],
+    ids=repr,
 )
 def test_gpu_equals_cpu(kind):
     hidden, weight, bias, targets = case(dtype=torch.float32)

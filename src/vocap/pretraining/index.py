@@ -13,6 +13,7 @@ from torch import Tensor, distributed
 from torch.nn import functional as F
 
 from vocap.errors import UsageError
+from vocap.pretraining.products import multiplies_wide, multiply
 from vocap.pretraining.ranks import gather_ids, rank, ranks
 
 RUN = 64
@@ -41,8 +42,8 @@ def nearest(queries: Tensor, table: Tensor, k: int, held: int | None = None) -> 
 def _products(queries: Tensor, table: Tensor) -> Tensor:
     """Inner products [n, m], float32, whatever autocast says."""
     with torch.autocast(queries.device.type, enabled=False):
-        if queries.is_cuda and queries.dtype in (torch.bfloat16, torch.float16):
-            return torch.mm(queries, table.T, out_dtype=torch.float32)
+        if queries.is_cuda and multiplies_wide():
+            return multiply(queries, table.T, torch.float32)
         return queries.float() @ table.T.float()
 
 

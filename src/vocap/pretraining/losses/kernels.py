@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vocap.pretraining.products import add_product
+
 
 @dataclass(frozen=True)
 class Block:
@@ -145,10 +147,10 @@ class _BlockLoss(torch.autograd.Function):
             if for_weight and columns is None and reuse:
                 grad_weight = torch.mm(gradient.T, rows, out=w)
             elif for_weight and columns is None:
-                grad_weight = _product(gradient.T, rows, grad_weight, wide)
+                grad_weight = add_product(gradient.T, rows, grad_weight, wide)
             elif for_weight:
                 grad_weight = torch.zeros_like(w, dtype=wide) if grad_weight is None else grad_weight
-                grad_weight.index_add_(0, columns, _product(gradient.T, rows, None, wide))
+                grad_weight.index_add_(0, columns, add_product(gradient.T, rows, None, wide))
             if for_bias:
                 grad_bias += sums if columns is None else torch.zeros_like(b).index_copy_(0, columns, sums)
         if for_weight and grad_weight is None:
@@ -177,14 +179,3 @@ def _graph_is_kept() -> bool:
 def _add(logits: Tensor, bias: Tensor) -> Tensor:
     """logits + bias in the dtype of `bias`, in the memory of the logits where that fits."""
     return logits.add_(bias) if logits.dtype == bias.dtype else logits.to(bias.dtype).add_(bias)
-
-
-def _product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -> Tensor:
-    """total + a @ b in the dtype `wide`; in place where that is no extra pass."""
-    if a.dtype == wide:
-        return a @ b if total is None else total.addmm_(a, b)
-    if a.is_cuda:  # the sum of float16 or bfloat16 products leaves the GPU's matrix units as float32
-        product = functools.partial(torch.mm, out_dtype=wide)
-        return product(a, b) if total is None else torch.addmm(total, a, b, out_dtype=wide)
-    product = (a @ b).to(wide)
-    return product if total is None else total.add_(product)

@@ -1,0 +1,45 @@
+"""Products of float16 or bfloat16 matrices whose sums leave a GPU's matrix units as float32, unrounded."""
+
+import functools
+
+import torch
+from torch import Tensor
+
+
+def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:
+    """a [n, d] @ b [d, m] in the dtype `wide`; rounded to that of the factors before where the device must."""
+    if a.is_cuda and a.dtype != wide and multiplies_wide():
+        return torch.mm(a, b, out_dtype=wide)
+    return (a @ b).to(wide)
+
+
+def add_product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -> Tensor:
+    """total + a @ b in the dtype `wide`, in the memory of `total`; None is a sum of nothing."""
+    if total is None:
+        return multiply(a, b, wide)
+    if a.dtype == wide:
+        return total.addmm_(a, b)
+    if sums_wide(a.device, a.dtype, wide):
+        return torch.addmm(total, a, b, out_dtype=wide, out=total)
+    return total.add_(multiply(a, b, wide))
+
+
+@functools.cache
+def multiplies_wide() -> bool:
+    """Whether this torch has products in another dtype (2.8 and later)."""
+    return hasattr(torch.ops.aten.mm, "dtype")
+
+
+@functools.cache
+def sums_wide(device: torch.device, dtype: torch.dtype, wide: torch.dtype) -> bool:
+    """Whether this torch adds products to a sum that is wider than their factors, in place: it is tried out.
+
+    2.8 has the function and refuses such a sum; on a CPU there is none.
+    """
+    factor = torch.ones(16, 16, dtype=dtype, device=device)
+    total = torch.ones(16, 16, dtype=wide, device=device)
+    try:
+        torch.addmm(total, factor, factor, out_dtype=wide, out=total)
+    except (RuntimeError, TypeError):
+        return False
+    return bool((total == 17).all())
