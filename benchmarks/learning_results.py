@@ -10,7 +10,7 @@ import numpy as np
 
 from vocap.report.figures import files, specification
 
-# Okabe and Ito's colours, two of them darker for white paper; what mends k-NN has its colour and dashes
+# Okabe and Ito's colours, two of them darker for white paper; what mends a loss has its colour and dashes
 STYLES = {
     "full": ("#1b1f24", [1, 0]),
     "k-NN": ("#0072b2", [1, 0]),
@@ -19,6 +19,7 @@ STYLES = {
     "NEG": ("#b0578d", [1, 0]),
     "k-NN + uniform": ("#0072b2", [6, 3]),
     "k-NN, full finish": ("#0072b2", [2, 2]),
+    "target, full finish": ("#00805e", [2, 2]),
 }
 MEASURES = {"bits_per_byte": "exact loss, bits per byte", "mrr": "mean reciprocal rank"}
 AXES = {"step": "steps", "cpu_s": "CPU seconds"}
@@ -76,13 +77,15 @@ def cells(rows: Sequence[dict], tests: Sequence[str]) -> list[str]:
 def draw(out: Path, steps: int, target: Path) -> None:
     """Curves of exact loss and rank against steps and against CPU seconds, mean and range over the seeds.
 
-    Against steps the runs of equal steps, against seconds those of equal time. A loss without runs is left out.
+    Against steps the runs of equal steps, against seconds those of equal time, if there are any. A loss without
+    runs is left out.
     """
+    timed = any((out / "runs" / str(steps)).glob("* time *.json"))
     start = json.loads((out / "untrained.json").read_text("utf-8"))["rows"][0]
     rows = []
     for measure in MEASURES:
         panels = []
-        for axis, budget in (("step", "steps"), ("cpu_s", "time")):
+        for axis, budget in (("step", "steps"), ("cpu_s", "time" if timed else "steps")):
             curves = [
                 (name, curve(paths, start, axis, measure))
                 for name in STYLES
