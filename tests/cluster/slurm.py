@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("slurm-cluster")
 
 # The real programs, delayed or failing while a file says so. A file VERB@NAME holds `vocap VERB` where NAME is a
 # folder in a path among its arguments, before it starts; VERB@NAME.after, once it has written everything. A number
-# in the file is the memory in MB that the held process takes; took.VERB@NAME is there when it has.
+# in the file is the memory in MB that the held process takes; took.JOB, by the job's number, is there when it has.
 VOCAP = """#!/bin/sh
 hold() {
     for file in {switches}/"$verb"@*; do
@@ -38,7 +38,7 @@ TAKE = """
 import os, pathlib, sys, time
 file = pathlib.Path(sys.argv[1])
 room = b"x" * (int(file.read_text()) << 20)
-file.with_name("took." + file.name).touch()
+file.with_name("took." + os.environ["SLURM_JOB_ID"]).touch()
 while file.exists():
     time.sleep(0.1)
 """
@@ -169,13 +169,9 @@ class ClusterRuns:
     def hold(self, name: str, takes_mb: int | None = None) -> None:
         (self.switches / name).write_text("" if takes_mb is None else str(takes_mb))
 
-    def took(self, name: str) -> bool:
-        """Whether a held process has taken its memory; asked again, whether the next one has."""
-        mark = self.switches / f"took.{name}"
-        with suppress(FileNotFoundError):
-            mark.unlink()
-            return True
-        return False
+    def took(self, job: str) -> bool:
+        """Whether a held process of the job has taken its memory."""
+        return (self.switches / f"took.{job}").exists()
 
     def release(self, name: str) -> None:
         (self.switches / name).unlink()
