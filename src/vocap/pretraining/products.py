@@ -26,7 +26,7 @@ def add_product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -
 
 @functools.cache
 def multiplies_wide() -> bool:
-    """Whether this torch has products in another dtype (2.8 and later)."""
+    """Whether this torch has products in another dtype than their factors'."""
     return hasattr(torch.ops.aten.mm, "dtype")
 
 
@@ -34,7 +34,7 @@ def multiplies_wide() -> bool:
 def sums_wide(device: torch.device, dtype: torch.dtype, wide: torch.dtype) -> bool:
     """Whether this torch adds products to a sum that is wider than their factors, in place: it is tried out.
 
-    2.8 has the function and refuses such a sum; on a CPU there is none.
+    An earlier release has the function and refuses such a sum; on a CPU there is none.
     """
     factor = torch.ones(16, 16, dtype=dtype, device=device)
     total = torch.ones(16, 16, dtype=wide, device=device)
