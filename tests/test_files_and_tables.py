@@ -54,18 +54,22 @@ def test_a_directory_takes_the_place_of_an_older_one(tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
-def write_folder(target):
-    with replacing_directory(target) as folder:
-        for name in range(20):
-            (folder / str(name)).write_text("whole")
+def write_folders(target, owned, times):
+    for _ in range(times):
+        with replacing_directory(target, owned) as folder:
+            (folder / "model").mkdir()
+            for name in ("model/a", "model/b", "c"):
+                (folder / name).write_text("whole")
 
 
-def test_two_writers_of_one_directory_both_end_well(tmp_path):
-    """A job that a cluster started twice."""
-    with concurrent.futures.ProcessPoolExecutor(2) as pool:
-        for writer in [pool.submit(write_folder, tmp_path / "out") for _ in range(40)]:
+@pytest.mark.parametrize("owned", [None, ["model/", "c"]])
+def test_writers_of_one_directory_all_end_well(tmp_path, owned):
+    """A job that a cluster started twice: another's folder can be there at one look, and away at the next."""
+    with concurrent.futures.ProcessPoolExecutor(4) as pool:
+        for writer in [pool.submit(write_folders, tmp_path / "out", owned, 400) for _ in range(4)]:
             writer.result()
-    assert len(os.listdir(tmp_path / "out")) == 20
+    assert sorted(os.listdir(tmp_path / "out")) == ["c", "model"]
+    assert sorted(os.listdir(tmp_path / "out" / "model")) == ["a", "b"]
     assert os.listdir(tmp_path) == ["out"]
 
 

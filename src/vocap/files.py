@@ -5,6 +5,7 @@ import glob
 import os
 import platform
 import shutil
+import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -47,10 +48,8 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
     else stays as it is: raises UsageError, as for a `path` that is no directory.
     """
     target = Path(path)
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
-    if owned is not None and target.exists():
-        _check_owned(target, MARKS.union(owned))
+    with suppress(FileNotFoundError):  # not there yet, or just moved away by another writer of it
+        _check_owned(target, None if owned is None else MARKS.union(owned))
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
     temporary.mkdir()
@@ -90,8 +89,14 @@ def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _check_owned(target: Path, names: Collection[str]) -> None:
-    foreign = sorted(entry.name for entry in target.iterdir() if entry.name + "/" * entry.is_dir() not in names)
+def _check_owned(target: Path, names: Collection[str] | None) -> None:
+    """Refuse a file, and a folder with more than `names` in it; raises FileNotFoundError where nothing stands."""
+    if not stat.S_ISDIR(target.stat().st_mode):  # one look: it can be gone at the next
+        raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
+    if names is None:
+        return
+    with os.scandir(target) as entries:  # which knows folders from files by itself
+        foreign = sorted(entry.name for entry in entries if entry.name + "/" * entry.is_dir() not in names)
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise UsageError(
@@ -109,7 +114,8 @@ def _beside(target: Path) -> Path:
     for stale in target.parent.glob(f"{glob.escape(stem)}*.part"):
         owner = stale.name.removeprefix(stem).removesuffix(".part")
         if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
-            shutil.rmtree(stale) if stale.is_dir() else stale.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # two writers clear away at once
+                shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
     return target.with_name(f"{stem}{os.getpid()}.part")
 
 
