@@ -69,7 +69,7 @@ def test_a_submission_from_elsewhere_is_read(tmp_path):
         ("panx", b"O\n\n", sentences(1, 1), r"tags of 1 sentences for 2"),
         ("panx", b"", sentences(1), r"tags of 0 sentences for 1"),
         ("xquad", b'{"a": "x",\n"b" "y"}', questions("a"), r"line 2: not JSON"),
-        ("xquad", b'["a"]', questions("a"), r"not an object of question id to text"),
+        ("xquad", b'["a"]', questions("a"), r"a list, not an object"),
         ("xquad", b'{"a": 1}', questions("a"), r"not an object of question id to text"),
         ("xquad", b'{"a": "x", "a": "y"}', questions("a"), r"'a' stands twice"),
         ("xquad", b'{"a": "x"}', questions("a", "b"), r"1 of 2 questions without an answer, among them b"),

@@ -114,7 +114,7 @@ def test_labels_kept_back_are_no_score_and_nothing_is_not_run(results, tmp_path)
         ),
         ("summary.tsv", "language\tmetric\n", "line 1: no column mean"),
         ("selection.json", "{}", "no choice that vocap score wrote"),
-        ("selection.json", "[", "no choice that vocap score wrote"),
+        ("selection.json", "[", "selection.json, line 1: not JSON"),
     ],
 )
 def test_malformed_files_are_one_error(results, tmp_path, name, content, said):

@@ -10,6 +10,7 @@ import click
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import VocapError
+from vocap.json_object import read_object
 
 log = logging.getLogger(__name__)
 
@@ -201,14 +202,8 @@ def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> No
 
 
 def _read_stats(path: str) -> dict:
-    try:
-        entry = json.loads(Path(path).read_bytes())
-        complete = isinstance(entry["language"], str) and entry.keys() >= STATS
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; make it with: vocap sample") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        complete = False
-    if not complete:
+    entry = read_object(path, "make it again with: vocap sample", "make it with: vocap sample")
+    if not isinstance(entry.get("language"), str) or not entry.keys() >= STATS:
         raise VocapError(f"{path}: not the stats.json of a sample; make it again with: vocap sample")
     return entry
 

@@ -19,6 +19,7 @@ from vocap.finetuning.selection import HELD_OUT, development, held_out
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.store import load_features, save_features
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
+from vocap.json_object import read_object
 
 log = logging.getLogger(__name__)
 
@@ -109,10 +110,7 @@ class Inputs:
 def open_inputs(folder: Path, training: str) -> Inputs:
     """Raises VocapError for a folder that holds no inputs of this training."""
     path = folder / DESCRIPTION
-    try:
-        description = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        raise VocapError(f"{path}: no inputs there; make them with: vocap encode") from None
+    description = read_object(path, "make it with: vocap encode")
     if description.get("training") != training:
         raise VocapError(f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs")
     return Inputs(folder, description)

@@ -1,10 +1,9 @@
 """What a Hugging Face model's config.json says, read without loading the model."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from vocap.errors import VocapError
+from vocap.json_object import read_object
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -12,14 +11,11 @@ FROM_PAD = ("roberta", "camembert", "longformer", "data2vec-text")  # their posi
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The config.json of a model's folder; raises VocapError where there is none."""
-    try:
-        return json.loads((folder / CONFIG).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise VocapError(
-            f"{folder}: no Hugging Face model ({CONFIG}: {error}); name a folder with {CONFIG}, {WEIGHTS[0]} and "
-            "the tokenizer's files"
-        ) from None
+    """The config.json of a Hugging Face model's folder; raises VocapError where there is none."""
+    return read_object(
+        folder / CONFIG,
+        f"name the folder of a Hugging Face model: {CONFIG}, {WEIGHTS[0]} and the tokenizer's files",
+    )
 
 
 def longest_input(config: dict[str, Any]) -> int | None:

@@ -15,6 +15,7 @@ from vocap.finetuning.finished import PREDICTIONS, Run, Score, Scored, read_runs
 from vocap.finetuning.reading import parse
 from vocap.finetuning.selection import Choice, Development, choose, development
 from vocap.finetuning.tasks import TASKS, Task
+from vocap.json_object import read_object
 from vocap.languages import read_languages
 from vocap.tsv import write_tsv
 
@@ -149,15 +150,11 @@ def read_selection(folder: Path) -> dict[str, Any]:
     Raises VocapError for a folder without one, or one that does not say what it must.
     """
     path = folder / SELECTION
+    found = read_object(path, AGAIN, "the folder of one model's task is wanted, made by vocap score")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
         usable = found["task"] in TASKS and all(isinstance(found[key], list) for key in ("seeds", "languages"))
         usable = usable and isinstance(found["stand_ins"], dict)
-    except FileNotFoundError:
-        raise VocapError(
-            f"{path}: no such file; the folder of one model's task is wanted, made by vocap score"
-        ) from None
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         usable = False
     if not usable:
         raise VocapError(f"{path}: no choice that vocap score wrote; {AGAIN}")

@@ -12,6 +12,7 @@ from vocap.errors import VocapError
 from vocap.files import replacing
 from vocap.finetuning.examples import Example, Question, Sentence
 from vocap.finetuning.tasks import Task
+from vocap.json_object import read_object
 
 Labels = list[str]  # of pairs, one an example
 Tags = list[list[str]]  # of sentences, one a word
@@ -104,17 +105,8 @@ def _tags(path: Path, task: Task, examples: Sequence[Sentence]) -> Tags:
 
 
 def _answers(path: Path, examples: Sequence[Question]) -> Answers:
-    def unique(pairs: list[tuple[str, object]]) -> dict:
-        if len(found := dict(pairs)) < len(pairs):
-            names = [name for name, _ in pairs]
-            raise VocapError(f"{path}: {next(n for n in names if names.count(n) > 1)!r} stands twice; {AGAIN}")
-        return found
-
-    try:
-        answers = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise VocapError(f"{path}, line {error.lineno}: not JSON ({error.msg}); {AGAIN}") from None
-    if not isinstance(answers, dict) or not all(isinstance(answer, str) for answer in answers.values()):
+    answers = read_object(path, AGAIN)
+    if not all(isinstance(answer, str) for answer in answers.values()):
         raise VocapError(f"{path}: not an object of question id to text; {AGAIN}")
     asked = {example.id for example in examples}
     for names, problem in ((asked - answers.keys(), "without an answer"), (answers.keys() - asked, "not asked")):

@@ -5,7 +5,6 @@ the ids of all blocks one after the other; `{part}-ends.npy` int64, where each b
 uint32, the UTF-8 bytes of the text in each block. `description.json`, written last, says what they were made of.
 """
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
+from vocap.json_object import read_object
 
 FORMAT = 1
 DESCRIPTION = "description.json"
@@ -141,13 +141,8 @@ class TokenizedLanguage:
 def read_description(folder: Path) -> dict[str, Any]:
     """What a folder of blocks says of itself; raises VocapError where it is absent or of another format."""
     path = folder / DESCRIPTION
-    try:
-        description = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; make it with: vocap tokenize") from None
-    except ValueError as error:
-        raise VocapError(f"{path}: not JSON ({error}); {_REMEDY}") from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
+    description = read_object(path, _REMEDY, "make it with: vocap tokenize")
+    if description.get("format") != FORMAT:
         raise VocapError(f"{path}: not of format {FORMAT}; {_REMEDY}")
     return description
 

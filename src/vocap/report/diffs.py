@@ -1,12 +1,13 @@
 """What `vocap diff` left of two tokenizers, as the report shows it."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
+from vocap.json_object import read_object
 from vocap.tsv import read_tsv
 
 SUMMARY = "summary.json"
@@ -31,19 +32,14 @@ class Diff:
     only_b: list[dict[str, Any]]
 
 
-def load_diffs(
-    folder: Path,
-    tokenizers: Collection[str],
-    languages: Collection[str],
-    read_json: Callable[[Path], dict[str, Any]],
-) -> list[Diff]:
+def load_diffs(folder: Path, tokenizers: Collection[str], languages: Collection[str]) -> list[Diff]:
     """The comparisons under `folder` of two of these tokenizers, by name; rows of other languages are left out.
 
     Raises VocapError, naming the file, for what cannot be read.
     """
     found = []
     for path in sorted(folder.glob(f"*/{SUMMARY}")):
-        summary = read_json(path)
+        summary = read_object(path)
         names = [_name(summary.get(side)) for side in ("a", "b")]
         if any(name not in tokenizers for name in names):
             continue

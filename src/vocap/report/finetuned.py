@@ -9,6 +9,7 @@ from vocap.errors import VocapError
 from vocap.finetuning.ceiling import COLUMNS
 from vocap.finetuning.metrics import MEASURES
 from vocap.finetuning.outcome import AGAIN, ALL, SELECTION, SUMMARY, read_selection
+from vocap.json_object import read_object
 from vocap.tsv import read_tsv
 
 AVERAGE = "average.json"
@@ -110,9 +111,7 @@ def load_ceilings(folder: Path, mine: Callable[[str, str], bool]) -> list[Ceilin
     return ceilings
 
 
-def load_finetuned(
-    folder: Path, mine: Callable[[str], bool], read_json: Callable[[Path], dict]
-) -> dict[str, Finetuned]:
+def load_finetuned(folder: Path, mine: Callable[[str], bool]) -> dict[str, Finetuned]:
     """The models under `folder` with a task's choice that are `mine`, by name.
 
     Raises VocapError, naming the file, for one that `vocap score` or `vocap average` did not write.
@@ -121,18 +120,18 @@ def load_finetuned(
     for name in sorted({path.parents[1].name for path in folder.glob(f"*/*/{SELECTION}")}):
         if mine(name):
             tasks = [task for task in MEASURES if (folder / name / task / SELECTION).exists()]
-            models[name] = _finetuned(folder / name, tasks, read_json)
+            models[name] = _finetuned(folder / name, tasks)
     return models
 
 
-def _finetuned(folder: Path, tasks: Sequence[str], read_json: Callable[[Path], dict]) -> Finetuned:
+def _finetuned(folder: Path, tasks: Sequence[str]) -> Finetuned:
     reached = {task: _reached(folder / task) for task in tasks}
     path = folder / AVERAGE
     if not path.exists():
         missing = tuple(task for task in MEASURES if task not in reached or not reached[task].overall)
         return Finetuned(folder.name, reached, None, None, missing)
     try:
-        said = read_json(path)
+        said = read_object(path)
         mean, deviation = (None if said[key] is None else float(said[key]) for key in ("average", "std"))
         return Finetuned(folder.name, reached, mean, deviation, tuple(said["missing"]))
     except (KeyError, TypeError, ValueError):

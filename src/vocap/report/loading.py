@@ -13,6 +13,7 @@ from vocap.correlation.points import Measured
 from vocap.correlation.points import read_points as read_measured
 from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import UsageError
+from vocap.json_object import read_object
 from vocap.languages import read_languages
 from vocap.report.diffs import load_diffs
 from vocap.report.finetuned import load_ceilings, load_finetuned
@@ -20,7 +21,7 @@ from vocap.report.inputs import load_inputs
 from vocap.report.models import load_models, training_bytes
 from vocap.report.results import Allocation, Language, Results, Tokenizer
 from vocap.report.selection import Selection
-from vocap.report.stage_files import read_allocation, read_json, read_rows, read_tokenizer
+from vocap.report.stage_files import read_allocation, read_rows, read_tokenizer
 from vocap.tsv import read_tsv
 from vocap.vocabularies.curve import Point, read_points
 
@@ -39,7 +40,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
     known = read_languages(table)
     selection = Selection(settings, known)
     corpora = {
-        path.parent.name: read_json(path)
+        path.parent.name: read_object(path)
         for path in sorted(folder.glob("corpora/*/stats.json"))
         if selection.shows("languages", path.parent.name)
     }
@@ -54,29 +55,27 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
     languages = {code: _language(code, known) for code in codes}
     inputs, no_inputs = load_inputs(folder, curves, weights)
     pretraining, finetuning = folder / "pretraining", folder / "finetuning"
-    bytes_of = training_bytes(pretraining, read_json)
+    bytes_of = training_bytes(pretraining)
     return Results(
         title=title,
         languages=languages,
         outside=sum(code not in languages for code in known),
         corpora=corpora,
-        packages=[read_json(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
+        packages=[read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
         weights=weights,
         curves=curves,
         allocations={entry.name: entry for entry in allocations},
         tokenizers={entry.name: entry for entry in tokenizers},
-        models=load_models(pretraining, partial(selection.shows, "models"), read_json),
+        models=load_models(pretraining, partial(selection.shows, "models")),
         training_bytes={code: size for code, size in bytes_of.items() if code in languages},
-        finetuned=load_finetuned(finetuning, partial(selection.shows, "fine-tuned models"), read_json),
+        finetuned=load_finetuned(finetuning, partial(selection.shows, "fine-tuned models")),
         ceilings=load_ceilings(
             finetuning,
             lambda kind, name: selection.shows(kind if kind == "tokenizers" else "fine-tuned models", name),
         ),
         correlation=[point for point in _correlation(folder) if point.language in languages],
         unreached=_unreached(folder / "correlation" / "sizes.tsv"),
-        diffs=load_diffs(
-            folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages, read_json
-        ),
+        diffs=load_diffs(folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages),
         settings=settings,
         versions=_versions(),
         left=selection.left,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
+from vocap.json_object import read_object
 
 METRICS, DESCRIPTION = "metrics.jsonl", "description.json"
 NUMBERS = ("step", "exact_loss", "bits_per_byte")  # that every line must have, or null
@@ -40,7 +41,7 @@ class Model:
         return f"{loss.get('kind', '')}" + (f" ({', '.join(told)})" if told else "")
 
 
-def load_models(folder: Path, mine: Callable[[str], bool], read_json: Callable[[Path], dict]) -> dict[str, Model]:
+def load_models(folder: Path, mine: Callable[[str], bool]) -> dict[str, Model]:
     """The models under `folder` that have metrics and are `mine`, by name.
 
     Raises VocapError, naming file and line, for metrics that cannot be read.
@@ -50,15 +51,15 @@ def load_models(folder: Path, mine: Callable[[str], bool], read_json: Callable[[
         name = path.parent.name
         if mine(name):
             described = path.parent / DESCRIPTION
-            models[name] = Model(name, read_json(described) if described.exists() else {}, _rows(path))
+            models[name] = Model(name, read_object(described) if described.exists() else {}, _rows(path))
     return models
 
 
-def training_bytes(folder: Path, read_json: Callable[[Path], dict]) -> dict[str, int]:
+def training_bytes(folder: Path) -> dict[str, int]:
     """Bytes of each language's lines under `folder`/tokens, which all tokenizers share."""
     sizes = {}
     for path in sorted(folder.glob(f"tokens/*/*/{DESCRIPTION}")):
-        size = (read_json(path).get("train") or {}).get("bytes")
+        size = (read_object(path).get("train") or {}).get("bytes")
         if isinstance(size, int):
             sizes[path.parent.name] = size
     return sizes

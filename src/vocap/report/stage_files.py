@@ -1,12 +1,12 @@
 """One file or folder of a stage each, as the page needs it; what is malformed is one clear error."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from vocap.errors import VocapError
+from vocap.json_object import read_object
 from vocap.report.results import Allocation, Pieces, Share, Tokenizer
 from vocap.tokenizers.evaluation import COLUMNS
 from vocap.tsv import read_tsv
@@ -14,20 +14,6 @@ from vocap.tsv import read_tsv
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
 MEASURES = COLUMNS[2:]  # the columns of evaluation.tsv that are numbers
 Row = TypeVar("Row")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise VocapError(
-            f"{path}: not UTF-8 ({error.reason} at byte {error.start}); run its stage again"
-        ) from None
-    except json.JSONDecodeError as error:
-        raise VocapError(f"{path}, line {error.lineno}: not JSON ({error.msg}); run its stage again") from None
-    if not isinstance(value, dict):
-        raise VocapError(f"{path}: a {type(value).__name__}, not an object; run its stage again")
-    return value
 
 
 class Cells:
@@ -78,7 +64,7 @@ def read_allocation(folder: Path) -> Allocation:
     return Allocation(
         folder.name,
         read_rows(rows, ("language", "size"), share) if rows.exists() else [],
-        read_json(summary) if summary.exists() else {},
+        read_object(summary) if summary.exists() else {},
         sum(1 for _ in read_tsv(vocabulary, ("piece",))) if vocabulary.exists() else None,
     )
 
@@ -86,7 +72,7 @@ def read_allocation(folder: Path) -> Allocation:
 def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:
     names = ("description.json", "evaluation.tsv", "parity.tsv", "pieces.tsv", "parallel.tsv", "unknown.tsv")
     files = {name: folder / name for name in names if (folder / name).exists()}
-    description = read_json(files["description.json"]) if "description.json" in files else {}
+    description = read_object(files["description.json"]) if "description.json" in files else {}
     # a tokenizer from elsewhere is evaluated, and nothing else
     kind = (
         description.get("kind") or configured or ("file" if set(files) <= {*names[1:2], *names[4:]} else "unknown")
