@@ -219,6 +219,14 @@ def test_damaged_tables(tmp_path, task, content, message):
     assert message in str(error.value) and "test-en.tsv" in str(error.value)
 
 
+def test_raw_files_of_panx_are_told_from_words_with_a_colon(tmp_path):
+    raw = "en:R.H.\tB-PER\nen::\tO\n\nen:12:30\tO\n"
+    with pytest.raises(VocapError, match=r"test-en.tsv, line 1: 'en:R.H.' has its language before it.*script"):
+        read_made(tmp_path, "panx/test-en.tsv", raw, TASKS["panx"])
+    made = read_made(tmp_path, "panx/test-en.tsv", raw.replace("en::", ":"), TASKS["panx"])
+    assert [sentence.words for sentence in made] == [("en:R.H.", ":"), ("en:12:30",)]
+
+
 def broken(change) -> str:
     content = json.loads(one_question())
     change(content["data"][0]["paragraphs"][0])

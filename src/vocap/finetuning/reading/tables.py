@@ -1,5 +1,6 @@
 """The tab-separated files: pairs of sentences (xnli, pawsx) and tagged words (udpos, panx)."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from vocap.finetuning.examples import Pair, Sentence
 from vocap.finetuning.reading.lines import AGAIN, read_lines
 
 ALIASES = {"contradictory": "contradiction"}  # MultiNLI's training file of XNLI
+RAW = re.compile(r"[a-z-]{2,12}:.")  # before each word of PAN-X, until XTREME's script takes it away
 
 
 def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[Pair]:
@@ -77,7 +79,7 @@ def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> li
     """The lines `word, tag` of a file, or `word` where tags are kept back; blank lines part the sentences.
 
     `labels`: the tags that may occur; `blank`: whether the whole file may lack them. Raises VocapError, naming
-    the line, as `read_pairs` does.
+    the line, as `read_pairs` does, and for a file as PAN-X has it, where each word has its language before it.
     """
     sentences: list[Sentence] = []
     words: list[str] = []
@@ -104,6 +106,11 @@ def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> li
             sentences.append(Sentence(tuple(words), None if tags[0] is None else tuple(map(str, tags))))
             words, tags = [], []
     check_blanks(blanks, blank, path, numbers)
+    if all(RAW.match(word) for sentence in sentences for word in sentence.words):
+        raise VocapError(
+            f"{path}, line {numbers[0]}: {sentences[0].words[0]!r} has its language before it, as all words here; "
+            "run XTREME's script on this raw file"
+        )
     return sentences
 
 
