@@ -68,8 +68,8 @@ def trade_off(frontier: Frontier, unequal: str) -> alt.LayerChart:
 def _labels(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Beta and fairness beside some marks of the lines; marks of one line that lie together share a label.
 
-    A label that would stand on one of the other line's is left out: hovering tells. Near the right edge, labels
-    stand to the left of their mark.
+    A label that would stand on one of the other line's, on a phone, is left out: hovering tells. Near the right
+    edge, labels stand to the left of their mark.
     """
     left, width = _extent(rows, "x")
     _, height = _extent(rows, "alp")
@@ -78,7 +78,7 @@ def _labels(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         near = [
             label
             for label in labels
-            if abs(label["x"] - row["x"]) < 0.08 * width and abs(label["alp"] - row["alp"]) < 0.06 * height
+            if abs(label["x"] - row["x"]) < 0.14 * width and abs(label["alp"] - row["alp"]) < 0.06 * height
         ]
         if not near:
             align = "right" if row["x"] - left > 0.8 * width else "left"
