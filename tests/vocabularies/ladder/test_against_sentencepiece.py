@@ -15,6 +15,7 @@ from vocap.vocabularies import training
 from vocap.vocabularies.alp import corpus_alp
 from vocap.vocabularies.encoders import SentencePieceEncoder
 from vocap.vocabularies.ladder import descent
+from vocap.vocabularies.ladder.scripts import OLDER, YOUNGER
 from vocap.vocabularies.ladder.seeds import find_seeds
 from vocap.vocabularies.ladder.sizes import train_sizes
 from vocap.vocabularies.ladder.word_types import load_word_types
@@ -110,6 +111,23 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_text_does_what_sentencepiece_does(name):
     assert_same(ODD[name], ["the cat ab <unk> \u2585 \0", "x" * 5000], [5, 6, 8, 10, 15, 20, 30, 45])
+
+
+@pytest.mark.parametrize("part", range(12))
+def test_scripts_are_those_that_sentencepiece_knows(part):
+    """Words of two characters, of a script or without, thrice: they are a piece or not by their scripts.
+
+    Characters of all blocks are tried, and those at both ends of each range that is younger than its table.
+    """
+    borders = {int(end, 16) for one in YOUNGER.split() for end in one.split("-")}
+    near = {point + step for point in borders | OLDER.keys() for step in (-1, 0, 1)}
+    tried = sorted(near | set(range(0x80, 0x20000, 97)))
+    characters = [chr(point) for point in tried if not 0xD800 <= point < 0xE000 and point not in (0x2581, 0x2585)]
+    chosen = characters[part::12]
+    words = [(one + other) * 3 for one in chosen for other in ("\u3001", "a", "д", "\u0301", chosen[0])]
+    lines = [" ".join(words[place : place + 20]) for place in range(0, len(words), 20)] * 2
+    top = int(reference(lines, 100_000).removeprefix("too little text: at most ").removesuffix(" pieces"))
+    assert assert_same(lines, [], [top - 50, top]) == 2
 
 
 def test_coverage_is_taken_into_account():

@@ -7,14 +7,14 @@ import numpy as np
 from vocap.vocabularies.characters import RESERVED, SEPARATOR
 from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.kernels import kernel
-from vocap.vocabularies.ladder.suffixes import SeedText, character_counts, independent_ranges
+from vocap.vocabularies.ladder.scripts import INHERITED, NO_SCRIPT, scripts
+from vocap.vocabularies.ladder.suffixes import SeedText, independent_ranges
 from vocap.vocabularies.ladder.word_types import SPACE
 
 MAX_PIECE_LENGTH = 16  # max_sentencepiece_length
 MAX_SEEDS = 1_000_000  # seed_sentencepiece_size
 
 _SPACE, _RESERVED, _SEPARATOR = ord(SPACE), ord(RESERVED), ord(SEPARATOR)
-_NO_SCRIPT, _INHERITED = -1, -2
 
 
 @dataclass(frozen=True)
@@ -55,31 +55,10 @@ def _first_best(score: np.ndarray, limit: int) -> np.ndarray:
     return chosen[np.argsort(-score[chosen], kind="stable")]
 
 
-def scripts(text: np.ndarray) -> np.ndarray:
-    """A number for the Unicode script of each code point of `text`, indexed by code point, int16.
-
-    As `IsValidSentencePiece` groups them: Hiragana, Katakana and U+30FC count as Han; U+2581 has none; Inherited
-    takes the script before it. SentencePiece's table is older (about Unicode 10): younger characters are Common.
-    """
-    from fontTools import unicodedata
-
-    alphabet = np.flatnonzero(character_counts(text))
-    table = np.full(int(alphabet[-1]) + 1 if len(alphabet) else 1, _NO_SCRIPT, np.int16)
-    numbers: dict[str, int] = {}
-    for point in alphabet.tolist():
-        name = unicodedata.script(chr(point))
-        if name in ("Hira", "Kana") or point == 0x30FC:
-            name = "Hani"
-        elif name == "Zzzz":
-            name = "Zyyy"
-        table[point] = _INHERITED if name == "Zinh" else numbers.setdefault(name, len(numbers))
-    return table
-
-
 @kernel("boolean(int32[::1], int64, int64, int16[::1])")
 def is_valid(text, start, length, script):
     """`TrainerInterface::IsValidSentencePiece` for a substring of no more than the longest length."""
-    previous = _NO_SCRIPT
+    previous = NO_SCRIPT
     for position in range(start, start + length):
         character = text[position]
         if character in (0, _RESERVED, _SEPARATOR):
@@ -89,9 +68,9 @@ def is_valid(text, start, length, script):
                 return False
             continue
         current = script[character]
-        if current == _INHERITED:
+        if current == INHERITED:
             current = previous
-        if current != _NO_SCRIPT and previous != _NO_SCRIPT and current != previous:
+        if current != NO_SCRIPT and previous != NO_SCRIPT and current != previous:
             return False
         previous = current
     return True

@@ -14,7 +14,8 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.vocabularies.ladder.kernels import kernel
-from vocap.vocabularies.ladder.seeds import MAX_PIECE_LENGTH, MAX_SEEDS, Seeds, is_valid, scripts
+from vocap.vocabularies.ladder.scripts import scripts
+from vocap.vocabularies.ladder.seeds import MAX_PIECE_LENGTH, MAX_SEEDS, Seeds, is_valid
 from vocap.vocabularies.ladder.suffixes import SeedText
 from vocap.vocabularies.ladder.word_types import WordTypes
 
