@@ -30,6 +30,11 @@ def sampled_files(wildcards, input):
     return [f"{input[0]}/{wildcards.lang}.txt"] if SOURCES[wildcards.lang].starter else list(input)
 
 
+def language_table(wildcards, output):
+    """The table of languages; not watched, as a copy with a row more changes nothing for the others."""
+    return SETTINGS.corpora.table
+
+
 def allocation_arguments(wildcards):
     """An entry's settings as the options of `vocap allocate`, which bear the same names."""
     settings = SETTINGS.allocation[wildcards.name].model_dump()

@@ -52,7 +52,7 @@ rule extract_starter:
         mem_mb=memory(400),
         runtime=minutes(30),
     params:
-        table=SETTINGS.corpora.table,
+        table=language_table,
         revision=REVISION["corpora"],
     message:
         "Cleaning the messages of {wildcards.package}"
@@ -77,7 +77,8 @@ rule merge_starter:
         mem_mb=memory(200),
         runtime=minutes(30),
     params:
-        table=SETTINGS.corpora.table,
+        order=STARTER,  # decides which of two translations stays; Snakemake watches inputs as a set
+        table=language_table,
         revision=REVISION["corpora"],
     message:
         "Merging the starter corpus"
@@ -123,11 +124,12 @@ rule sample:
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(700),
+        mem_mb=memory(350 + 350 * SETTINGS.corpora.max_sentences / 1_000_000),
         runtime=minutes(30, 0.02),
     params:
         arguments=sample_arguments,
         files=sampled_files,
+        order=lambda wildcards: SOURCES[wildcards.lang].paths,  # Snakemake watches inputs as a set
         revision=REVISION["corpora"],
     message:
         "Sampling the text of {wildcards.lang}"
@@ -154,7 +156,7 @@ rule weigh:
         runtime=minutes(10),
     params:
         by=SETTINGS.corpora.weights,
-        table=SETTINGS.corpora.table,
+        table=language_table,
         revision=REVISION["corpora"],
     message:
         "Weighing the languages by {params.by}"

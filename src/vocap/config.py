@@ -29,9 +29,9 @@ from vocap.vocabularies.settings import Vocabularies
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-
 RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
 TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
+UNLIMITED = {"max_characters"}  # keys whose null is no default
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
@@ -124,7 +124,9 @@ def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> None:
 def _without_nulls(value: Any) -> Any:
     """Drop `NAME: null` entries of named maps, which is how a file merged later removes one."""
     if isinstance(value, Mapping):
-        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
+        return {
+            key: _without_nulls(entry) for key, entry in value.items() if entry is not None or key in UNLIMITED
+        }
     return value
 
 

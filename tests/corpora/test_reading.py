@@ -250,6 +250,10 @@ def test_split_sentences_of_a_file(file):
         lines_of(path, split_sentences=True)
         == "Es regnet.\nEs schneit!\nÄh …\nJa.\n".encode() + b"\xff bad. Line.\n"
     )
+    path = file(b"one\rtwo half.\n\xff bad\n")
+    assert lines_of(path, split_sentences=True) == lines_of(file(b"one\rtwo half.\n"), split_sentences=True) + (
+        b"\xff bad\n"
+    )
     path = file(json.dumps({"text": "One\\ntwo. Three"}).encode() + b"\n")
     assert lines_of(path, "jsonl:text", split_sentences=True, escaped_newlines=True) == b"One\ntwo.\nThree\n"
 

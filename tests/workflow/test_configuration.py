@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.workflow.conftest import ROOT, base_config
-from vocap.config import load
+from vocap.config import load, read_files
 from vocap.errors import UsageError
 from vocap.vocabularies.settings import parse_sizes
 
@@ -34,6 +34,15 @@ def edit(config: dict, path: str, value: object) -> dict:
 
 def test_the_default_configuration_names_all_86_languages(config):
     assert len(load(config).selected()) == 86
+
+
+def test_a_limit_that_is_null_is_none_and_not_the_default(config):
+    assert load(config).corpora.max_characters == 75_000_000
+    assert load(edit(config, "corpora/max_characters", None)).corpora.max_characters is None
+    names = ("sources.yaml", "config.yaml", "paper.yaml")
+    paper = read_files(ROOT / "config" / name for name in names)
+    paper["corpora"]["table"] = config["corpora"]["table"]
+    assert load(paper).corpora.max_characters is None  # a million lines, as in the paper
 
 
 @pytest.mark.parametrize(
@@ -67,6 +76,12 @@ def test_the_default_configuration_names_all_86_languages(config):
         ("vocabularies/sizes", "1K-50K", ["vocabularies.sizes", "first:last:step"]),
         ("vocabularies/sizes", [1000, "2K"], ["vocabularies.sizes", "'2K'", "whole number"]),
         ("vocabularies/sizes", [2, 1000], ["vocabularies.sizes", "2 is too small"]),
+        ("vocabularies/sizes", [1000, 10**400], ["vocabularies.sizes", "is too large"]),
+        (
+            "vocabularies",
+            {"engine": "sentencepiece", "arithmetic": "fast", "sizes": [1000]},
+            ["vocabularies.arithmetic", "write exact or engine: ladder"],
+        ),
         ("vocabularies/engine", "bpe", ["vocabularies.engine", "'bpe'", "sentencepiece"]),
         ("allocation/vocap-100k/total", "500K", ["allocation.vocap-100k.total", "'500K'"]),
         ("allocation/vocap-100k/beta", "1e-1", ["allocation.vocap-100k.beta", "'1e-1'", "write 1.0e-1"]),

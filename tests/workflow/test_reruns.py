@@ -257,6 +257,29 @@ def test_another_way_to_sample_samples_again(finished, edit):
     assert planned["ladder"] == planned["sample"]
 
 
+def test_another_order_of_files_samples_again(finished):
+    """What is drawn of a language depends on it."""
+    for language in ("de", "ja", "ru"):
+        (finished.folder / "text" / f"{language}-more").write_text(make_text(language, seed=3), "utf-8")
+    places = ["text/{lang}.txt", "text/{lang}-more"]
+    finished.write_config(corpora={"sources": {"made": {"path": places}}})
+    run = finished.snakemake("results/corpora/de/train.txt")
+    assert run.returncode == 0, run.stdout
+    before = (finished.folder / "results/corpora/de/train.txt").read_bytes()
+    assert "sample" not in finished.planned("results/corpora/de/train.txt")
+    finished.write_config(corpora={"sources": {"made": {"path": places[::-1]}}})
+    run = finished.snakemake("results/corpora/de/train.txt")
+    assert run.returncode == 0, run.stdout
+    assert (finished.folder / "results/corpora/de/train.txt").read_bytes() != before
+
+
+def test_a_copy_of_the_table_under_another_name_samples_nothing_again(finished):
+    table = finished.folder / "config/languages.tsv"
+    (table.parent / "mine.tsv").write_text(table.read_text("utf-8"), "utf-8")
+    finished.write_config(corpora={"table": "config/mine.tsv"})
+    assert not {"sample", "weigh", "ladder", "allocate"} & finished.planned().keys()
+
+
 def test_another_seed_samples_again(finished):
     finished.write_config(seed=7)
     assert finished.planned()["sample"] == 3

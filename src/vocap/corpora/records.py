@@ -134,14 +134,14 @@ class TextFile:
         try:
             lines = [block[:-1].decode()]
         except UnicodeDecodeError:
-            return b"".join(map(self._plain_line, block.splitlines(keepends=True)))
+            return b"".join(map(self._plain_line, block[:-1].split(b"\n")))  # and not at \r, as splitlines does
         return self._joined(lines)
 
     def _plain_line(self, line: bytes) -> bytes:
         try:
-            return self._joined([line.removesuffix(b"\n").decode()])
+            return self._joined([line.decode()])
         except UnicodeDecodeError:
-            return line
+            return line + b"\n"
 
     def _joined(self, texts: list[str]) -> bytes:
         if self.layout.escaped_newlines:

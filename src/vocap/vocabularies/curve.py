@@ -8,10 +8,11 @@ from dataclasses import astuple, dataclass
 
 from vocap.errors import VocapError
 from vocap.tsv import read_tsv, write_tsv
+from vocap.vocabularies import MAX_SIZE
 
 COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
 OK = "ok"
-MOST_SIZES = 100_000  # far above any use, far below what fills the memory
+MOST_SIZES = 50_000  # far above any use; the index of pieces counts sizes in 16 bits
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def parse_sizes(value: object) -> object:
             raise ValueError(f"{size!r} is not a whole number")
         if size < 5:
             raise ValueError(f"{size} is too small: three ids are <unk>, <s> and </s>")
+        if size > MAX_SIZE:
+            raise ValueError(f"{size} is too large: no text supports more than {MAX_SIZE:,} pieces")
     for lower, upper in itertools.pairwise(value):
         if lower == upper:
             raise ValueError(f"{upper} stands twice; remove one")

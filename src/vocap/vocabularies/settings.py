@@ -19,14 +19,15 @@ class Vocabularies(BaseModel):
     seeds: Literal["classic", "words"] = Field(
         "classic",
         description="pieces that the ladder begins with: as SentencePiece 0.1.99 to 0.2.1 finds them, or, whole "
-        "words among them, as 0.2.2 does",
+        "words among them, as 0.2.2 does; those of JOINT are always classic",
     )
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
         description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"'
     )
     coverage: float = Field(COVERAGE, ge=0.98, le=1, description="share of the characters that must be pieces")
     arithmetic: Literal["exact", "fast"] = Field(
-        "exact", description="of the ladder: every bit as in SentencePiece, or near it in less time"
+        "exact",
+        description="of the ladder: every bit as in SentencePiece, or near it in less time; JOINT is always exact",
     )
 
     @field_validator("seeds")
@@ -38,3 +39,10 @@ class Vocabularies(BaseModel):
                 "write classic or engine: ladder"
             )
         return seeds
+
+    @field_validator("arithmetic")
+    @classmethod
+    def _arithmetic_of_the_engine(cls, arithmetic: str, info: ValidationInfo) -> str:
+        if arithmetic == "fast" and info.data.get("engine") == "sentencepiece":
+            raise ValueError("engine: sentencepiece has its own arithmetic; write exact or engine: ladder")
+        return arithmetic

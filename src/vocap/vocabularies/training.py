@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from vocap.corpora import MAX_LINE_BYTES
 from vocap.errors import UsageError, VocapError
-from vocap.vocabularies import COVERAGE
+from vocap.vocabularies import COVERAGE, MAX_SIZE
 from vocap.vocabularies.characters import (
     META_PIECES,
     character_counts,
@@ -25,7 +25,6 @@ from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
 logger = logging.getLogger(__name__)
 
 INPUT_SENTENCES = 1_000_000  # the reference code's input_sentence_size
-MAX_SIZE = 100_000_000  # far above any text; from 1,952,257,863 SentencePiece overflows and never returns
 
 _TOO_HIGH = re.compile(r"Vocabulary size too high \(\d+\)\. Please set it to a value <= (\d+)")
 _TOO_SMALL = re.compile(r"Vocabulary size is smaller than required_chars\. \d+ vs (\d+)")
