@@ -24,6 +24,7 @@ from vocap.mistakes import describe, yaml_booleans
 from vocap.options import CODE
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
+from vocap.tokenizers.diff.pairs import compared_pairs
 from vocap.tokenizers.settings import Tokenizer
 from vocap.vocabularies.settings import Vocabularies
 
@@ -212,6 +213,18 @@ def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
             extra = 256 * entry.byte_fallback + len(entry.user_defined_symbols)
             if _words(settings, name) <= extra:
                 yield f"{key}: byte fallback and symbols take {extra} ids, all that T has for words; raise total"
+    made = {
+        name: entry
+        for name, entry in settings.tokenizers.items()
+        if entry.kind != "vocap" or entry.allocation in settings.allocation
+    }
+    folders: dict[str, tuple[str, str]] = {}
+    for pair in compared_pairs(made, settings.allocation):
+        if (other := folders.setdefault("-".join(pair), pair)) != pair:
+            yield (
+                f"tokenizers.{pair[1]}: {' with '.join(pair)} and {' with '.join(other)} would both be compared "
+                f"in results/tokenizers/{DIFFS}/{'-'.join(pair)}; give one another name"
+            )
 
 
 def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:

@@ -187,6 +187,19 @@ def test_total_above_all_is_taken_with_a_warning(trained):
     assert "a total of 5000 is above all that the languages have" in run.stderr
 
 
+def test_a_curve_that_dips_is_told_from_one_that_ends(folder):
+    """Raw, a language stops at the step that gains nothing, though a larger size is better than both."""
+    path = folder / "v" / "aa" / "curve.tsv"
+    rows = [list(row.values()) for row in read_tsv(path)]
+    rows[2][2] = repr(float(rows[1][2]) - 0.5)
+    write_tsv(path, COLUMNS, rows)
+    run = allocate(folder, 5000, "--curve", "raw")
+    assert "the next size gains nothing for aa, though there are larger ones (curve: hull" in run.stderr
+    assert {row["language"]: row["size"] for row in results(folder)[0]} == {"aa": "150", "bb": "250", "cc": "250"}
+    run = allocate(folder, 5000, output="hull")
+    assert "above all that the languages have" in run.stderr and "gains nothing" not in run.stderr
+
+
 def test_total_below_the_smallest_sizes_is_clipped_with_a_warning(trained):
     run = allocate(trained, 250, output="small")
     assert run.returncode == 0, run.stderr

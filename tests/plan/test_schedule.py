@@ -48,6 +48,15 @@ def test_light_jobs_take_cores_while_the_others_take_places():
     assert run(jobs, seconds, 2, places=1).wall_s == 8
 
 
+def test_trainings_on_a_gpu_follow_one_another_but_on_a_cluster():
+    jobs = [Job("rule", name, {"gpu": float(name != "c")}) for name in "abc"]
+    seconds = {"a": 5, "b": 5, "c": 5}
+    assert run(jobs, seconds, 16).wall_s == 10
+    assert run(jobs, seconds, 16, gpus=2).wall_s == 5
+    assert run(jobs, seconds, 1).wall_s == 15
+    assert run(jobs, seconds, 16, places=3).wall_s == 5
+
+
 def test_nothing_to_do():
     assert run([], {}, 2).wall_s == 0
 

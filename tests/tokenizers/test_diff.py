@@ -119,6 +119,43 @@ def test_exit_status_says_which_limit_is_passed(folder):
     assert run(folder, "--corpora", folder / "corpora", "--languages=en")  # no limit, no difference too great
 
 
+def without(folder, path, characters):
+    """A model without the pieces of these characters."""
+    from vocap.vocabularies.model_file import read_model
+
+    proto = read_model(folder / "a.model")
+    kept = [piece for piece in proto.pieces if piece.piece not in characters]
+    assert len(kept) == len(proto.pieces) - len(characters)
+    del proto.pieces[:]
+    proto.pieces.extend(kept)
+    path.write_bytes(proto.SerializeToString())
+
+
+@pytest.mark.parametrize("exported", [False, True])
+def test_text_that_becomes_unknown_has_changed(tmp_path, folder, exported):
+    """Though SentencePiece writes <unk> as the text that it stands for."""
+    lost = next(piece for piece in load_encoder(folder / "a.model").pieces if len(piece) == 1 and piece.isalpha())
+    without(folder, tmp_path / "lost.model", {lost})
+    (tmp_path / "text.txt").write_text(f"a {lost} b\n{lost}{lost}\n", "utf-8")
+    b = "lost.model"
+    if exported:
+        tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        b = "tokenizer.json"
+        tokenizer.save(str(tmp_path / b))
+    arguments = [str(folder / "a.model"), str(tmp_path / b), f"--text=en={tmp_path / 'text.txt'}", "--max-words=0"]
+    result = CliRunner().invoke(diff, arguments)
+    assert result.exit_code == 1 and "BEYOND THE LIMIT: en" in result.stdout
+    assert f"⟨{lost}" in result.stdout
+
+
+def test_a_language_without_a_line_holds_no_limit(tmp_path, folder):
+    (tmp_path / "empty.txt").write_text("", "utf-8")
+    shown = run(folder, *texts(folder), f"--text=de={tmp_path / 'empty.txt'}", "--max-change=1000", status=1)
+    assert "BEYOND THE LIMIT: de: no line" in shown
+    run(folder, *texts(folder), f"--text=de={tmp_path / 'empty.txt'}")
+
+
 def byte_level():
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -90,6 +90,16 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("allocation/a b", {"total": 1000}, ["allocation.a b", "folders"]),
         ("allocation/..", {"total": 1000}, ["allocation...", "folders"]),
         ("tokenizers/vocap-100k/allocation", "none", ["tokenizers.vocap-100k.allocation", "'none'"]),
+        (
+            "tokenizers",
+            {
+                "joint": {"kind": "joint", "total": 100_000},
+                "joint-small": {"kind": "joint", "total": 100_000},
+                "vocap": {"kind": "vocap", "allocation": "vocap-100k"},
+                "small-vocap": {"kind": "vocap", "allocation": "vocap-100k"},
+            },
+            ["tokenizers.vocap", "joint-small with vocap", "diff/joint-small-vocap"],
+        ),
         ("tokenizers/new", {"kind": "bpe"}, ["tokenizers.new", "kind", "vocap, joint, mono, file"]),
         ("tokenizers/new", {"kind": "joint"}, ["tokenizers.new.total", "missing"]),
         ("tokenizers/new", {"kind": "joint", "total": 260, "byte_fallback": True}, ["tokenizers.new", "256 ids"]),

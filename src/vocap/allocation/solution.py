@@ -98,7 +98,17 @@ def solve(
     ]
     short = problem.capacity - len(pieces)
     warnings = list(inputs.warnings)
-    if short:
+    stopped = [
+        ladder.language
+        for ladder, rank in zip(problem.ladders, union.ranks, strict=True)
+        if rank + 1 < len(ladder.sizes)
+    ]
+    if short and stopped:
+        warnings.append(
+            f"the vocabulary stays {short} short of a total of {settings.total}: the next size gains nothing for "
+            f"{', '.join(stopped)}, though there are larger ones (curve: hull goes past a single such size)"
+        )
+    elif short:
         warnings.append(
             f"a total of {settings.total} is above all that the languages have: {len(pieces)} pieces and "
             f"{SPECIALS} special tokens; the vocabulary stays {short} short (larger sizes or more text fill it)"

@@ -26,18 +26,20 @@ def simulate(
     cores: int,
     places: int | None = None,
     submit_s: float = 0.0,
+    gpus: int = 1,
 ) -> Schedule:
     """Start each job as soon as what it waits for is done and cores are free: higher priority, then first listed.
 
     `jobs` are listed after those that they wait for. A job takes its threads of the cores, at most all of them.
     With `places`, a cluster that runs so many jobs at once, each takes one of them, whatever its threads, and two
-    submissions lie at least `submit_s` apart; only local jobs take cores.
+    submissions lie at least `submit_s` apart; only local jobs take cores. Without, a job that trains on a GPU has
+    one of `gpus` to itself.
     """
 
-    def need(job: Job) -> tuple[int, int]:
-        """Cores, places."""
+    def need(job: Job) -> tuple[int, int, int]:
+        """Cores, places, GPUs."""
         submitted = places is not None and not job.local
-        return (0, 1) if submitted else (min(job.threads, cores), 0)
+        return (0, 1, 0) if submitted else (min(job.threads, cores), 0, bool(job.features.get("gpu")))
 
     place = {job.name: index for index, job in enumerate(jobs)}
     waiting = [len(job.after) for job in jobs]
@@ -49,13 +51,17 @@ def simulate(
     heapq.heapify(ready)
     running: list[tuple[float, int]] = []  # (end, job)
     now = next_start = held = most = 0.0
-    free_cores, free_places = cores, places or 0
+    free_cores, free_places, free_gpus = cores, places or 0, gpus
+    without_gpu: list[tuple[int, int]] = []  # ready, but for that
     while ready or running:
         deferred = []
         while ready and (free_cores or free_places):
             entry = heapq.heappop(ready)
             job = jobs[entry[1]]
-            cores_taken, places_taken = need(job)
+            cores_taken, places_taken, gpus_taken = need(job)
+            if gpus_taken > free_gpus:
+                heapq.heappush(without_gpu, entry)
+                continue
             if cores_taken > free_cores or places_taken > free_places:
                 deferred.append(entry)
                 continue
@@ -65,15 +71,19 @@ def simulate(
                 next_start = start + submit_s
             free_cores -= cores_taken
             free_places -= places_taken
+            free_gpus -= gpus_taken
             held += memory_mb[job.name]
             most = max(most, held)
             heapq.heappush(running, (start + seconds[job.name], entry[1]))
         for entry in deferred:
             heapq.heappush(ready, entry)
         now, index = heapq.heappop(running)
-        cores_taken, places_taken = need(jobs[index])
+        cores_taken, places_taken, gpus_taken = need(jobs[index])
         free_cores += cores_taken
         free_places += places_taken
+        free_gpus += gpus_taken
+        if gpus_taken and without_gpu:
+            heapq.heappush(ready, heapq.heappop(without_gpu))
         held -= memory_mb[jobs[index].name]
         for follower in followers[index]:
             waiting[follower] -= 1

@@ -29,8 +29,9 @@ def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: 
     if profile:
         lines += _on_cluster(forecast, costs, schedule, places)
     else:
+        machine = f"On {places} cores{' and one GPU' if gpu else ''}"
         lines += [
-            f"On {places} cores: {duration(schedule.wall_s)}, {size(schedule.memory_mb)} of memory at most.",
+            f"{machine}: {duration(schedule.wall_s)}, {size(schedule.memory_mb)} of memory at most.",
             f"On any number of cores: {duration(schedule.longest_chain_s)}, the longest chain of jobs.",
         ]
     lines += [

@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from vocap.tokenizers.diff.splits import LONG, Splitter, changed_parts
+from vocap.tokenizers.diff.splits import LONG, Splitter, changed_parts, surface
 from vocap.vocabularies.alp import average_log_probability
 
 DISTINCT = 300_000  # words held at a time
@@ -198,10 +198,10 @@ def _compare_words(a: Splitter, b: Splitter, words: Counter, change: Change, cha
         parts = changed_parts(one, other)
         change.words_changed += count
         change.distinct_changed += 1
-        inside = sum(len("".join(part)) for part, _ in parts)
+        inside = sum(len(surface(part)) for part, _ in parts)
         change.characters_changed += count * min(length, inside)
         for part, split in parts if length > LONG else [(one, other)]:
-            name = word if length <= LONG else "".join(part)
+            name = word if length <= LONG else surface(part)
             before = changed.get((name, part, split))
             total = count + (before.count if before else 0)
             changed[name, part, split] = WordChange(name, total, part, split)

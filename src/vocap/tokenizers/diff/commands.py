@@ -88,13 +88,18 @@ def _compare(a, b, texts, corpora, languages, part, limits, out, words, examples
 
 
 def _beyond(found, limits) -> list[str]:
-    """A sentence for each limit that a language passes."""
+    """A sentence for each limit that a language passes; without a line, a language holds none."""
+
+    def moved(change) -> float:
+        return abs(change.change_percent) if change.a.tokens else float("inf") if change.b.tokens else 0.0
+
     measures = {
-        "max_change": (lambda change: abs(change.change_percent or 0.0), "tokens a line changed by"),
+        "max_change": (moved, "tokens a line changed by"),
         "max_words": (lambda change: change.words_changed_percent, "words cut elsewhere:"),
         "max_characters": (lambda change: change.characters_changed_percent, "text cut elsewhere:"),
     }
-    return [
+    empty = [f"{code}: no line in its text" for code, change in found.items() if limits and not change.lines]
+    return empty + [
         f"{code}: {words} {measure(change):.3g} %, more than {limits[name]:g} %"
         for name, (measure, words) in measures.items()
         if name in limits

@@ -1,4 +1,7 @@
-"""How tokenizers of any kind cut a word, written alike: the pieces' own text, U+2581 where a word begins."""
+"""How tokenizers of any kind cut a word, written alike: the pieces' own text, U+2581 where a word begins.
+
+What has no piece is written in brackets, `⟨text⟩`: a piece and <unk> for the same text are not the same.
+"""
 
 import json
 from collections.abc import Sequence
@@ -35,13 +38,27 @@ class Splitter:
         return [None if piece is None else self._write(piece) for piece in self.encoder.pieces]
 
     def split(self, words: Sequence[str]) -> list[tuple[str, ...]]:
-        """The pieces of each word (no spaces inside) where it follows a space; unknown text as it stands."""
+        """The pieces of each word (no spaces inside) where it follows a space; unknown text in brackets."""
+        unknown = self.encoder.unk_id
         if isinstance(self.encoder, SentencePieceEncoder):
-            return list(map(tuple, self.encoder.processor.encode(list(words), out_type=str, num_threads=1)))
-        encodings = self.encoder.tokenizer.encode_batch(
-            [self._prefix + word for word in words], add_special_tokens=False
-        )
-        return [tuple(map(self._write, encoding.tokens)) for encoding in encodings]
+            cut = [self.encoder.processor.encode(list(words), out_type=kind, num_threads=1) for kind in (str, int)]
+            return [
+                tuple(bracketed(piece) if number == unknown else piece for piece, number in zip(*row, strict=True))
+                for row in zip(*cut, strict=True)
+            ]
+        texts = [self._prefix + word for word in words]
+        encodings = self.encoder.tokenizer.encode_batch(texts, add_special_tokens=False)
+        return [
+            tuple(
+                self._unknown(text[slice(*place)], token) if number == unknown else self._write(token)
+                for token, number, place in zip(encoding.tokens, encoding.ids, encoding.offsets, strict=True)
+            )
+            for text, encoding in zip(texts, encodings, strict=True)
+        ]
+
+    def _unknown(self, text: str, token: str) -> str:
+        """What has no piece: the token says it (unigram models), or its place in the text."""
+        return bracketed(text if token == self.encoder.pieces[self.encoder.unk_id] else token)
 
     def _write(self, piece: str) -> str:
         if self._bytes is not None:
@@ -64,6 +81,22 @@ class Splitter:
         return self.encoder.tokenizer.encode(text, add_special_tokens=False).tokens
 
 
+def bracketed(text: str) -> str:
+    """Text that has no piece, as splits show it."""
+    return f"⟨{text}⟩"
+
+
+def surface(split: Sequence[str]) -> str:
+    """The text of pieces, in brackets or not.
+
+    >>> surface(("▁", "⟨%⟩", "⟨"))
+    '▁%⟨'
+    """
+    return "".join(
+        piece[1:-1] if len(piece) > 2 and piece[0] == "⟨" and piece[-1] == "⟩" else piece for piece in split
+    )
+
+
 def changed_parts(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Where two splits of the same text differ: the shortest parts between borders that both have.
 
@@ -72,15 +105,15 @@ def changed_parts(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[
     >>> changed_parts(["ab", "c", "d"], ["a", "bc", "d"])
     [(('ab', 'c'), ('a', 'bc'))]
     """
-    if "".join(one) != "".join(other):
+    if surface(one) != surface(other):
         return [(tuple(one), tuple(other))]
     parts = []
     starts, at, done = [0, 0], [0, 0], [0, 0]  # of each side: first piece of the part, pieces taken, characters
     while at[0] < len(one):
-        done[0] += len(one[at[0]])
+        done[0] += len(surface(one[at[0] : at[0] + 1]))
         at[0] += 1
         while at[1] < len(other) and done[1] < done[0]:
-            done[1] += len(other[at[1]])
+            done[1] += len(surface(other[at[1] : at[1] + 1]))
             at[1] += 1
         if done[0] == done[1]:
             both = tuple(one[starts[0] : at[0]]), tuple(other[starts[1] : at[1]])
