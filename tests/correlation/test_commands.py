@@ -118,6 +118,30 @@ def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coeffi
         call(correlate, "--sizes", sizes, "-o", tmp_path / "out", make_scored(tmp_path / "s", 40, []))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("panx/scores.tsv", "test\t1e-5\tmany\tf1\t50.0", r"scores\.tsv: epochs is 'many', not a number"),
+        ("panx/scores.tsv", "test\tlow\t3\tf1\t50.0", r"scores\.tsv: learning_rate is 'low', not a number"),
+        ("panx/scores.tsv", "test\t2e-5\t3\tf1\t", r"scores\.tsv: value is '', not a number"),
+        ("panx/selection.json", '{"task": "panx", "seeds": [1], "languages": [], "stand_ins": {}}', "no choice"),
+        ("pretrained/metrics.jsonl", "", r"metrics\.jsonl: its last line names no step; .*pre-train"),
+        ("pretrained/metrics.jsonl", '{"step": 10}\n{"st', r"metrics\.jsonl: its last line names no step"),
+        ("pretrained/metrics.jsonl", '{"loss": 2.5}\n', r"metrics\.jsonl: its last line names no step"),
+    ],
+)
+def test_damaged_results_are_one_error(tmp_path, name, content, said):
+    make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10,))
+    sizes = call_studied_sizes(tmp_path, 10)
+    scored = make_scored(tmp_path / "study", 10, [("test", 1, 2e-5, 3, "f1", 60.0)])
+    if name.endswith(".tsv"):
+        content = f"split\tlearning_rate\tepochs\tmetric\tvalue\n{content}\n"
+    (scored.parent / name).write_text(content, "utf-8")
+    with pytest.raises(VocapError, match=said):
+        call(correlate, "--sizes", sizes, "-o", tmp_path / "out", scored)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_study_of_holes_alone_has_no_points(tmp_path):
     make_curve(tmp_path / "vocabularies/hi/curve.tsv", (), (40, 50))
     call(correlate, "--sizes", call_studied_sizes(tmp_path, 40, 50), "-o", tmp_path / "out")

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.finetuning.made import PAIRS, one_question, write, xtreme_folder
+from tests.finetuning.made import PAIRS, one_question, squad, write, xtreme_folder
 from vocap.errors import UsageError
 from vocap.finetuning.folder import check, described
+from vocap.finetuning.grid import make_grid
 from vocap.finetuning.reading import parse
+from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
 from vocap.tsv import read_tsv
 
@@ -67,6 +69,32 @@ def test_labels_kept_back_are_said(tmp_path):
     rows, status, said = run(folder, tmp_path, "--tasks=pawsx")
     assert status == 0 and rows["pawsx", "test", "de"]["labelled"] == "false"
     assert "test labels kept back, predicted and never scored: de" in said
+
+
+def test_where_the_file_that_chooses_is_blank_the_training_is_left_out(tmp_path):
+    """TyDiQA under the paper's rule, on a folder as XTREME's own scripts leave it."""
+    folder = xtreme_folder(tmp_path / "download")
+    blank = squad(("Kyoto was the capital.", [("q1", "Which city?", [("", 0)])]))
+    name = "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.{}.dev.json"
+
+    def planned(**more) -> tuple[list[str], list[str]]:
+        settings = Finetuning.model_validate({"xtreme": str(folder), "tasks": ["tydiqa", "panx"], **more})
+        grid = make_grid(settings, ["m"])
+        return grid.tasks, [f"{what}: {why}" for what, why in grid.left_out]
+
+    cannot = "cannot be trained by the paper's rule"
+    write(folder, name.format("fi"), blank)  # chooses nothing
+    assert planned() == (["panx", "tydiqa"], [])
+    assert not any(cannot in line for line in described(check(folder, ["tydiqa"])))
+    write(folder, name.format("en"), blank)
+    tasks, (left_out,) = planned()
+    assert tasks == ["panx"] and left_out.startswith("fine-tuning on tydiqa: tydiqa/test-en, which chooses")
+    assert "xTune's files, or write finetuning: selection: english-dev" in left_out
+    assert sum(cannot in line for line in described(check(folder, ["tydiqa", "panx"]))) == 1
+    assert planned(selection="english-dev") == (["panx", "tydiqa"], [])
+    assert planned(stand_ins={"tydiqa/test": "xquad/test"}) == (["panx", "tydiqa"], [])
+    write(folder, name.format("en"), "{")  # what is wrong with it, the job of its check says
+    assert planned() == (["panx", "tydiqa"], [])
 
 
 def test_stand_ins_are_said(tmp_path):

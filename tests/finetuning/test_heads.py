@@ -1,8 +1,12 @@
 """Heads on several architectures: words by hand, and no part of the padding in a logit or a loss."""
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.finetuning.tiny import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import VocapError
@@ -130,3 +134,61 @@ def test_folders_without_a_model_are_named(models, tmp_path):
         build_model(tmp_path, "pairs", 3, 1)
     with pytest.raises(VocapError, match=r"tokenizer\.json"):
         encode_training(XTREME, "xnli", tmp_path, recipe("xnli"), {}, tmp_path / "out")
+
+
+def changed(models, folder, name="full", **entries):
+    """A copy of a model's folder with these entries in its config.json."""
+    shutil.copytree(models[name], folder)
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | entries), "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["full", "half", "bert"])
+def test_weights_of_other_names_or_shapes_are_never_made_up(models, tmp_path, name):
+    wrapped = changed(models, tmp_path / "wrapped", name)
+    weights = load_file(wrapped / "model.safetensors")
+    save_file({f"module.{key}": value for key, value in weights.items()}, wrapped / "model.safetensors")
+    with pytest.raises(VocapError, match=r"wrapped: the weights lack \w+\.embeddings\.word_embeddings"):
+        build_model(wrapped, "tags", 7, 1)
+    build_model(wrapped, "tags", 7, 1, pretrained=False)  # reads none
+    wider = changed(models, tmp_path / "wider", name, intermediate_size=64)
+    with pytest.raises(VocapError, match=r"wider: the weights lack \w+\.encoder\.layer\.0\.intermediate"):
+        build_model(wider, "pairs", 3, 1)
+
+
+def test_a_head_of_another_number_of_labels_gives_way_to_a_new_one(models, tmp_path):
+    tuned = build_model(models["bert"], "pairs", 5, seed=1)
+    tuned.save_pretrained(tmp_path)
+    again = build_model(tmp_path, "pairs", 3, seed=2)
+    assert again.classifier.weight.shape[0] == 3
+    shared = dict(tuned.base_model.named_parameters())
+    assert all(torch.equal(value, shared[name]) for name, value in again.base_model.named_parameters())
+    assert torch.equal(again.classifier.weight, build_model(tmp_path, "pairs", 3, seed=2).classifier.weight)
+    assert not torch.equal(again.classifier.weight, build_model(tmp_path, "pairs", 3, seed=3).classifier.weight)
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"model_type": "unheard-of"}, "does not recognize this architecture"),
+        ({"model_type": "unheard-of", "auto_map": {"AutoConfig": "code.Config"}}, "custom code"),
+        ({"hidden_size": 33}, "33"),
+        ({"hidden_size": "32"}, "field 'hidden_size'"),
+        ({"hidden_act": "unheard-of"}, "unheard-of"),
+    ],
+)
+@pytest.mark.parametrize("pretrained", [True, False])
+def test_a_configuration_of_no_model_is_one_error(models, tmp_path, entries, said, pretrained):
+    folder = changed(models, tmp_path / "odd", **entries)
+    (folder / "code.py").write_text("raise SystemExit('ran')")  # never run, and nobody is asked whether to
+    with pytest.raises(VocapError, match=rf"odd: .*{said}"):
+        build_model(folder, "tags", 7, 1, pretrained)
+
+
+def test_weights_that_were_cut_short_are_one_error(models, tmp_path):
+    folder = changed(models, tmp_path / "cut")
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[: len(content) // 2])
+    with pytest.raises(VocapError, match=r"cut: no model for tags: .*copy the folder again"):
+        build_model(folder, "tags", 7, 1)

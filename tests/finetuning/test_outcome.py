@@ -43,6 +43,8 @@ def make_runs(xtreme, folder, training, rule="paper", rates=(1e-5, 2e-5), seeds=
                             made = predict(task, read(xtreme, task, split, language), chance)
                             write_predictions(run / "predictions" / task.name, task, split, language, made)
             description = {
+                "training": training,
+                "model": f"model {salt}",
                 "learning_rate": rate,
                 "epochs": 2,
                 "seed": seed,
@@ -236,6 +238,8 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
     refused(r"test-de.tsv: no such file, though other runs have it", *command, *runs)
     path.write_text(kept)
     for key, value, said in (
+        ("training", "xnli", "training differ"),
+        ("model", "another model", "model differ; name runs of one model"),
         ("selection", "english-dev", "selection differ"),
         ("stand_ins", {"pawsx/test": "pawsx/dev"}, "stand_ins differ"),
         ("seed", "one", "seed: Input should be a valid integer"),
@@ -244,11 +248,47 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
         (runs[1] / "run.json").write_text(json.dumps({**description, key: value}))
         refused(said, *command, *runs)
         (runs[1] / "run.json").write_text(json.dumps(description))
+    refused("these are runs of pawsx; .*mlqa.* of squad", *command[:3], "--task", "mlqa", *command[5:], *runs)
     for run in runs:
         for code in ("en", "de", "zh"):
             prediction_path(run / "predictions/pawsx", task, "dev", code).unlink()
     refused("by which the rule 'paper' chooses", *command, *runs)
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "one", "other"),
+    [
+        ("weights", "pretrained", "random"),
+        ("tokenizer_sha256", "0a", "0b"),
+        ("max_length", 64, 128),
+        ("settings", {"batch": 8}, {"batch": 16}),
+    ],
+)
+def test_runs_that_differ_in_what_only_some_say_are_refused(tmp_path, xtreme, key, one, other):
+    """The second, as of an older version, says nothing of it: no bridge from one value to another."""
+    runs = make_runs(xtreme, tmp_path / "model", "pawsx", rates=(1e-5,))
+
+    def say(run, value):
+        description = json.loads((run / "run.json").read_text())
+        (run / "run.json").write_text(json.dumps({**description, key: value}))
+
+    say(runs[0], one)
+    say(runs[2], one)
+    score(xtreme, "pawsx", tmp_path / "out", runs)
+    say(runs[2], other)
+    command = ["score", "--xtreme", xtreme, "--task", "pawsx", "-o", tmp_path / "out"]
+    refused(rf"2-1, .*2-3: {key} differ", *command, *runs)
+
+
+@pytest.mark.parametrize("key", ["task", "learning_rate", "epochs", "seeds", "languages", "stand_ins"])
+def test_a_damaged_choice_is_refused(tmp_path, xtreme, key):
+    score(xtreme, "pawsx", tmp_path / "out", make_runs(xtreme, tmp_path / "model", "pawsx"))
+    path = tmp_path / "out/selection.json"
+    said = json.loads(path.read_text("utf-8"))
+    for damaged in ({name: value for name, value in said.items() if name != key}, {**said, key: None}):
+        path.write_text(json.dumps(damaged), "utf-8")
+        refused("no choice that vocap score wrote", "average", "-o", tmp_path / "a", tmp_path / "out")
 
 
 def test_the_average_of_the_tasks_that_are_there(tmp_path, xtreme):

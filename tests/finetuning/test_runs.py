@@ -1,5 +1,6 @@
 """Whole runs on the smoke configuration's XTREME folder: every task, kills, stops, choices, what is missing."""
 
+import hashlib
 import json
 import os
 import random
@@ -9,15 +10,19 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
+from pydantic import ValidationError
 
 from tests.finetuning.tiny import LENGTH, XTREME, make_inputs, make_model, recipe
 from tests.pretraining.processes import MEASURED, finish, newest, pretrain, start, wait_for_step
+from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.inputs import encode_training
 from vocap.finetuning.outcome import conclude
 from vocap.finetuning.predictions import read_predictions
 from vocap.finetuning.reading import read
 from vocap.finetuning.scoring import score
+from vocap.finetuning.settings import Finetuning, read_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS
 
 KILLS = int(os.environ.get("VOCAP_KILLS", 3))
@@ -70,7 +75,7 @@ def finished(model, inputs, tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_every_task_is_learnt_predicted_and_scored(finished, task):
+def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
     """The state that is kept is the one with the best mean; its predictions give that score again."""
     out = finished[task.training]
     assert {path.name for path in out.iterdir()} == {"checkpoints", "metrics.jsonl", "predictions", "run.json"}
@@ -90,6 +95,7 @@ def test_every_task_is_learnt_predicted_and_scored(finished, task):
         measured = score(TASKS[chosen], language, examples, kept)
         values.append(measured.get("acc", measured.get("f1")))
     assert sum(values) / len(values) == pytest.approx(said["selected_score"])
+    assert said["model"] == hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()
     assert {row.metric for row in conclude(XTREME, task, [out]).scored.scores} >= set(task.metrics)
 
 
@@ -184,7 +190,7 @@ def test_files_that_changed_after_encoding_are_noticed(model, inputs, tmp_path):
     path = folder / "panx" / "dev-de.tsv"
     path.write_text(path.read_text("utf-8") + "Haus\tO\n\n", "utf-8")
     status, said = finetune(arguments(model, inputs["panx"], "panx", folder), tmp_path / "run")
-    assert status == 1 and "panx/dev-de: 13 examples" in said and "vocap encode" in said
+    assert status == 1 and "dev-de.tsv: changed since" in said and "vocap encode" in said
 
 
 def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
@@ -209,10 +215,19 @@ def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
 
 
 def test_recipes_are_checked():
-    from vocap.finetuning.settings import read_recipe
-
     with pytest.raises(UsageError, match=r"learning_rates"):
         read_recipe("panx", '{"learning_rates": []}')
     with pytest.raises(UsageError, match="not JSON"):
         read_recipe("panx", "{")
     assert read_recipe("tydiqa", '{"batch": 4}').epochs == [6, 8]
+    for name, values in (("learning_rates", "[1e-5, 2e-5, 0.00001]"), ("epochs", "[3, 3]")):
+        with pytest.raises(UsageError, match=f"{name}: one stands twice"):
+            read_recipe("panx", f'{{"{name}": {values}}}')
+
+
+@pytest.mark.parametrize("section", [Finetuning, Correlation])
+def test_seeds_are_those_that_torch_takes(section):
+    (seed,) = section.model_validate({"seeds": [2**63 - 1]}).seeds
+    torch.manual_seed(seed)
+    with pytest.raises(ValidationError, match="less than or equal to 9223372036854775807"):
+        section.model_validate({"seeds": [2**63]})

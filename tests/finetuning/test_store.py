@@ -50,3 +50,13 @@ def test_inputs_return(encoder, tmp_path, task):
 def test_a_folder_without_inputs_says_how_to_make_them(tmp_path):
     with pytest.raises(VocapError, match="vocap encode"):
         load_features(tmp_path / "nowhere", "pairs")
+
+
+def test_an_empty_array_says_how_to_make_it_again(encoder, tmp_path):
+    examples = read(XTREME, TASKS["panx"], "test", "ru")
+    save_features(
+        tmp_path / "kept", encode(DataSet(TASKS["panx"], "test", "ru"), examples, encoder, recipe("panx"))
+    )
+    (tmp_path / "kept" / "label.npy").write_bytes(b"")
+    with pytest.raises(VocapError, match=r"label\.npy: cannot be read .*vocap encode"):
+        load_features(tmp_path / "kept", "tags")

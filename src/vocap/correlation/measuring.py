@@ -7,7 +7,7 @@ from pathlib import Path
 from vocap.correlation.points import Measured
 from vocap.correlation.sizes import Size
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.outcome import SCORES, read_selection
+from vocap.finetuning.outcome import SCORES, number_of, read_selection
 from vocap.tsv import read_tsv
 
 MODEL = "pretrained"  # a model's folder beside those of its tasks
@@ -43,20 +43,23 @@ def _place(folder: Path) -> tuple[str, int, str]:
 
 def _scores(folder: Path) -> tuple[list[float], str]:
     """F1 of each seed, and the split that it is of."""
-    chosen = read_selection(folder)
+    chosen, path = read_selection(folder), folder / SCORES
+    setting = (chosen["learning_rate"], chosen["epochs"])
     rows = [
         row
-        for row in read_tsv(folder / SCORES, ("split", "learning_rate", "epochs", "metric", "value"))
+        for row in read_tsv(path, ("split", "learning_rate", "epochs", "metric", "value"))
         if row["metric"] == "f1"
-        and (float(row["learning_rate"]), int(row["epochs"])) == (chosen["learning_rate"], chosen["epochs"])
+        and (number_of(row, "learning_rate", path), number_of(row, "epochs", path)) == setting
     ]
     for split in ("test", "dev"):
-        if values := [float(row["value"]) for row in rows if row["split"] == split]:
+        if values := [number_of(row, "value", path) for row in rows if row["split"] == split]:
             return values, split
-    raise VocapError(
-        f"{folder / SCORES}: no F1 of {chosen['learning_rate']}, {chosen['epochs']} epochs; score again"
-    )
+    raise VocapError(f"{path}: no F1 of {chosen['learning_rate']}, {chosen['epochs']} epochs; score again")
 
 
 def _steps(path: Path) -> int:
-    return int(json.loads(path.read_text("utf-8").splitlines()[-1])["step"])
+    """The steps of a model's pre-training, from the last line of its metrics."""
+    try:
+        return int(json.loads(path.read_text("utf-8").splitlines()[-1])["step"])
+    except (IndexError, KeyError, TypeError, ValueError):
+        raise VocapError(f"{path}: its last line names no step; delete it and pre-train the model again") from None

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from vocap.finetuning.settings import Seed
 from vocap.pretraining.loss_settings import Full
 from vocap.pretraining.settings import Recipe
 from vocap.vocabularies.settings import parse_sizes
@@ -23,9 +24,7 @@ class Correlation(BaseModel):
     tasks: list[TaskName] = Field(
         ["udpos", "panx"], min_length=1, description="that a model is fine-tuned on, with finetuning.recipes"
     )
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(
-        [1], min_length=1, description="of fine-tuning; scores are their mean"
-    )
+    seeds: list[Seed] = Field([1], min_length=1, description="of fine-tuning; scores are their mean")
     model: Recipe = Field(
         Recipe(loss=Full()), description="how each is pre-trained, on its language alone: as pretraining: models"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from vocap.errors import VocapError
 from vocap.finetuning.metrics import MEASURES, paper_average
-from vocap.finetuning.outcome import AGAIN, ALL, SCORES, SUMMARY, read_selection, spread
+from vocap.finetuning.outcome import ALL, SCORES, SUMMARY, number_of, read_selection, spread
 from vocap.tsv import read_tsv
 
 
@@ -28,7 +28,7 @@ def read_reached(folder: Path) -> Reached | None:
     """
     selection = read_selection(folder)
     means = {
-        row["metric"]: _number(row, "mean", folder / SUMMARY)
+        row["metric"]: number_of(row, "mean", folder / SUMMARY)
         for row in read_tsv(folder / SUMMARY, ("language", "metric", "mean"))
         if row["language"] == ALL
     }
@@ -38,21 +38,14 @@ def read_reached(folder: Path) -> Reached | None:
     path = folder / SCORES
     chosen = (selection["learning_rate"], selection["epochs"])
     for row in read_tsv(path, ("split", "seed", "learning_rate", "epochs", "metric", "value")):
-        setting = (_number(row, "learning_rate", path), _number(row, "epochs", path))
+        setting = (number_of(row, "learning_rate", path), number_of(row, "epochs", path))
         if row["split"] == "test" and setting == chosen:
-            of_seed = values.setdefault(int(_number(row, "seed", path)), {})
-            of_seed.setdefault(row["metric"], []).append(_number(row, "value", path))
+            of_seed = values.setdefault(int(number_of(row, "seed", path)), {})
+            of_seed.setdefault(row["metric"], []).append(number_of(row, "value", path))
     by_seed = {
         seed: {metric: sum(one) / len(one) for metric, one in of_seed.items()} for seed, of_seed in values.items()
     }
     return Reached(selection["task"], means, by_seed, selection)
-
-
-def _number(row: dict[str, str], column: str, path: Path) -> float:
-    try:
-        return float(row[column])
-    except ValueError:
-        raise VocapError(f"{path}: {column} is {row[column]!r}, not a number; {AGAIN}") from None
 
 
 def average(folders: Sequence[Path]) -> dict[str, Any]:

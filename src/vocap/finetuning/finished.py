@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -18,6 +18,7 @@ from vocap.finetuning.tasks import ENGLISH, Task
 
 DESCRIPTION = "run.json"
 PREDICTIONS = "predictions"
+ALIKE = ("training", "model", "weights", "tokenizer_sha256", "max_length", "settings", "selection", "stand_ins")
 
 
 class Described(BaseModel):
@@ -30,6 +31,13 @@ class Described(BaseModel):
     seed: int
     selection: Rule
     stand_ins: dict[str, str]  # as the configuration writes them, see vocap.finetuning.reading.stand_ins
+    # runs of older versions do not say all of these
+    training: str | None = None
+    model: str | None = None  # digest of its weights
+    weights: str | None = None
+    tokenizer_sha256: str | None = None
+    max_length: int | None = None
+    settings: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,16 +80,20 @@ class Scored(NamedTuple):
 def read_runs(folders: Sequence[Path]) -> list[Run]:
     """The runs in these folders, by setting.
 
-    Raises VocapError for a run without its description, two of one setting, and runs that were chosen by another
-    rule or trained on other stand-ins than the first.
+    Raises VocapError for a run without its description, two of one setting, and runs that differ in anything else
+    than that: model, inputs, recipe, rule, stand-ins.
     """
     runs = sorted((_run(folder) for folder in folders), key=lambda run: run.setting)
+    for key in ALIKE:
+        saying = [run for run in runs if getattr(run.described, key) is not None]
+        for before, run in pairwise(saying):
+            if getattr(before.described, key) != getattr(run.described, key):
+                raise VocapError(
+                    f"{before.folder}, {run.folder}: {key} differ; name runs of one model, fine-tuned in one way"
+                )
     for before, run in pairwise(runs):
         if before.setting == run.setting:
             raise VocapError(f"{before.folder}, {run.folder}: runs of one setting; name each once")
-        for key in ("selection", "stand_ins"):
-            if getattr(before.described, key) != getattr(run.described, key):
-                raise VocapError(f"{before.folder}, {run.folder}: {key} differ; fine-tune both in the same way")
     return runs
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.examples import is_labelled
 from vocap.finetuning.reading import StandIns, find, key_of, locate, read
+from vocap.finetuning.selection import development
 from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, Split, Task
 from vocap.languages import read_languages
 
@@ -154,6 +155,12 @@ def _left_out(files: Sequence[File]) -> Iterator[str]:
     blank = [file.language for file in files if file.labelled is False]
     if blank:
         yield f"test labels kept back, predicted and never scored: {' '.join(blank)}"
+    chosen = development(task.training, "paper")
+    if chosen.split == "test" and set(chosen.languages) & set(blank):
+        yield (
+            f"cannot be trained by the paper's rule, as what chooses is the test file of {chosen.languages[0]}: "
+            "bring xTune's files, or write finetuning: selection: english-dev"
+        )
     stood = dict.fromkeys(
         part.replace("stand-in", f"stand-in for {key_of(task, file.split)}")
         for file in files

@@ -4,9 +4,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from vocap.errors import VocapError
 from vocap.finetuning.datasets import DataSet, choosing_sets, predicted_sets, training_set
+from vocap.finetuning.examples import is_labelled
 from vocap.finetuning.model_folder import CONFIG, longest_input, read_config
-from vocap.finetuning.reading import StandIns, locate, parse
+from vocap.finetuning.reading import StandIns, locate, parse, read
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
 
@@ -97,8 +99,8 @@ def make_grid(settings: Finetuning, own: Collection[str]) -> Grid:
             left_out.append((f"fine-tuning on {training}", why))
             continue
         learnt = DataSet(training_set(training).task, "train", ENGLISH)
-        read = [_file(xtreme, found, stand_ins) for found in (learnt, *predicted_sets(training))]
-        files[training] = sorted({path for path in read if path is not None})
+        paths = [_file(xtreme, found, stand_ins) for found in (learnt, *predicted_sets(training))]
+        files[training] = sorted({path for path in paths if path is not None})
         for task in TRAININGS[training]:
             tested = [
                 language
@@ -128,15 +130,32 @@ def _absent(name: str, entry: Tuned, own: Collection[str]) -> str | None:
 
 
 def _untrainable(xtreme: Path, training: str, settings: Finetuning, stand_ins: StandIns) -> str | None:
-    """Why a training cannot run, if it cannot: no file to learn from, or none that chooses."""
+    """Why a training cannot run, if it cannot: no file to learn from, or none that can choose."""
     learnt = DataSet(training_set(training).task, "train", ENGLISH)
     if _file(xtreme, learnt, stand_ins) is None:
         return f"no file {learnt.name} in {xtreme}; bring it, or name another under finetuning.stand_ins"
     names = {found.name for found in predicted_sets(training) if _file(xtreme, found, stand_ins)}
     names.add(DataSet(training_set(training).task, "heldout", ENGLISH).name)
-    if not choosing_sets(training, settings.selection, names):
+    choosing = choosing_sets(training, settings.selection, names)
+    if not choosing:
         return f"no development file to choose by in {xtreme}; bring one, or change finetuning.selection"
+    if blank := next((found for found in choosing if _is_blank(xtreme, found, stand_ins)), None):
+        return (
+            f"{blank.name}, which chooses by the paper's rule, keeps its labels back in {xtreme}; bring xTune's "
+            "files, or write finetuning: selection: english-dev"
+        )
     return None
+
+
+def _is_blank(xtreme: Path, found: DataSet, stand_ins: StandIns) -> bool:
+    """Whether a test file's labels are kept back; not of a file that cannot be read, which its own job names."""
+    if found.split != "test":
+        return False
+    try:
+        examples = read(xtreme, found.task, found.split, found.language, stand_ins)
+    except VocapError:
+        return False
+    return not all(map(is_labelled, examples))
 
 
 def _file(xtreme: Path, found: DataSet, stand_ins: StandIns) -> Path | None:

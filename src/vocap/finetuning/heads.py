@@ -7,6 +7,7 @@ logit of the mean of its hidden states: average pooling needs no head of our own
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,29 +32,63 @@ HEADS = {
     "spans": AutoModelForQuestionAnswering,
 }
 
+SAVE = "save the model with save_pretrained of transformers 5"
+
 
 def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True) -> PreTrainedModel:
     """The model of `folder` with the head of a kind of task; `seed` decides the head's weights.
 
-    `labels`: how many the head tells apart (not used by spans). Without `pretrained` every weight is random.
-    Raises VocapError for a folder without a model, or whose weights are no safetensors (others may run code).
+    `labels`: how many the head tells apart (not used by spans); a head of another number gives way to a new one.
+    Without `pretrained` every weight is random. Raises VocapError for a folder without a model, whose weights are
+    no safetensors (others may run code), are damaged or another model's, and for a model that is code of its own.
     """
     library_logging.set_verbosity_error()  # that the head is new, and the language model's own head not used
     read_config(folder)
-    config = AutoConfig.from_pretrained(folder, local_files_only=True)
-    if kind != "spans":
-        config.num_labels = labels
-    torch.manual_seed(seed)
+    no_code = {"trust_remote_code": False}  # said, as otherwise a terminal is asked
     try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, **no_code)
+        if kind != "spans":
+            config.num_labels = labels
+        torch.manual_seed(seed)
         if not pretrained:
-            return HEADS[kind].from_config(config, dtype=torch.float32)
+            return HEADS[kind].from_config(config, dtype=torch.float32, **no_code)
         if not any((folder / name).exists() for name in WEIGHTS):
-            raise VocapError(f"{folder}: no {WEIGHTS[0]}; save the model with save_pretrained of transformers 5")
-        return HEADS[kind].from_pretrained(
-            folder, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=True
+            raise VocapError(f"{folder}: no {WEIGHTS[0]}; {SAVE}")
+        model, loaded = HEADS[kind].from_pretrained(
+            folder,
+            config=config,
+            dtype=torch.float32,
+            use_safetensors=True,
+            local_files_only=True,
+            ignore_mismatched_sizes=True,  # of heads; `_check_loaded` refuses the others
+            output_loading_info=True,
+            **no_code,
         )
-    except ValueError as error:
-        raise VocapError(f"{folder}: no model for {kind}: {str(error).splitlines()[0]}") from None
+    except (VocapError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # whatever the library meets in a foreign folder, unknown activations among it
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise VocapError(f"{folder}: no model for {kind}: {reason}; copy the folder again, or {SAVE}") from None
+    _check_loaded(folder, model, loaded)
+    return model
+
+
+def _check_loaded(folder: Path, model: PreTrainedModel, loaded: dict[str, Any]) -> None:
+    """Raise VocapError where weights under the head are not the file's: the library makes such up, and goes on.
+
+    A pooler is part of the head: masked language models are saved without it.
+    """
+    made_up = {*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])}
+    own = [
+        name
+        for name, _ in model.named_parameters()
+        if name in made_up and name.startswith(f"{model.base_model_prefix}.") and "pooler" not in name.split(".")
+    ]
+    if own:
+        raise VocapError(
+            f"{folder}: the weights lack {own[0]} in the shape that config.json says (one of {len(own)}); "
+            f"bring the files of one model, or {SAVE}"
+        )
 
 
 class Tuner(nn.Module):

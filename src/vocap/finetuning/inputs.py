@@ -1,6 +1,5 @@
 """The inputs of one training, made once for a tokenizer: every file that is there, encoded, on the disk."""
 
-import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -20,10 +19,12 @@ from vocap.finetuning.settings import Recipe
 from vocap.finetuning.store import load_features, save_features
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
 from vocap.json_object import read_object
+from vocap.pretraining.tokenizing import file_sha256
 
 log = logging.getLogger(__name__)
 
 DESCRIPTION = "description.json"
+_KINDS = {"tokenizer": str, "max_length": int, "stand_ins": dict, "absent": list, "sets": dict}
 
 
 def encode_training(
@@ -47,7 +48,12 @@ def encode_training(
             features = encode(found, examples, encoder, recipe)
             save_features(folder / found.name, features)
             labelled = all(is_labelled(example) for example in examples)
-            counts[found.name] = {"examples": len(examples), "inputs": len(features), "labelled": labelled}
+            counts[found.name] = {
+                "examples": len(examples),
+                "inputs": len(features),
+                "labelled": labelled,
+                "sha256": file_sha256(source(xtreme, found, stand_ins)),
+            }
             log.info("%s: %s examples, %s inputs", found.name, f"{len(examples):,}", f"{len(features):,}")
 
         examples = read(xtreme, learnt.task, "train", ENGLISH, stand_ins)
@@ -65,10 +71,10 @@ def encode_training(
                 keep(found, read(xtreme, found.task, found.split, found.language, stand_ins))
         description = {
             "training": training,
-            "tokenizer": _digest(tokenizer / DEFINITION),
+            "tokenizer": file_sha256(tokenizer / DEFINITION),
             "max_length": recipe.max_length,
             "window": recipe.window,
-            "stand_ins": {key: str(stand_in) for key, stand_in in stand_ins.items() if key in keys_of(training)},
+            "stand_ins": named_stand_ins(training, stand_ins),
             "absent": absent,
             "sets": counts,
         }
@@ -76,8 +82,15 @@ def encode_training(
     return description
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def named_stand_ins(training: str, stand_ins: StandIns) -> dict[str, str]:
+    """Those that a training reads, as text."""
+    return {key: str(stand_in) for key, stand_in in stand_ins.items() if key in keys_of(training)}
+
+
+def source(xtreme: Path, found: DataSet, stand_ins: StandIns) -> Path | None:
+    """The file that a set is of, the training file for its parts; None where it is not there."""
+    split = "train" if found.split in (KEPT, HELD_OUT) else found.split
+    return locate(xtreme, found.task, split, found.language, stand_ins)
 
 
 def encode(found: DataSet, examples: Sequence[Example], encoder: InputEncoder, recipe: Recipe) -> Features:
@@ -108,16 +121,32 @@ class Inputs:
 
 
 def open_inputs(folder: Path, training: str) -> Inputs:
-    """Raises VocapError for a folder that holds no inputs of this training."""
+    """Raises VocapError for a folder that holds no inputs of this training, or a damaged description of them."""
     path = folder / DESCRIPTION
     description = read_object(path, "make it with: vocap encode")
     if description.get("training") != training:
         raise VocapError(f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs")
+    wrong = next((name for name, kind in _KINDS.items() if not isinstance(description.get(name), kind)), None)
+    wrong = wrong or next((name for name, one in description["sets"].items() if not _is_set(one)), None)
+    if wrong:
+        raise VocapError(f"{path}: {wrong!r} is not as vocap encode writes it; run vocap encode again")
     return Inputs(folder, description)
+
+
+def _is_set(entry: Any) -> bool:
+    return isinstance(entry, dict) and {"examples", "labelled"} <= entry.keys()
+
+
+def check_source(xtreme: Path, found: DataSet, inputs: Inputs, stand_ins: StandIns) -> None:
+    """Raise VocapError where a set's file is there and is not the one that its inputs were made of."""
+    path, made = source(xtreme, found, stand_ins), inputs.sets[found.name].get("sha256")  # older inputs have none
+    if path is not None and made is not None and file_sha256(path) != made:
+        raise VocapError(f"{path}: changed since {inputs.folder} was made of it; run vocap encode again")
 
 
 def read_examples(xtreme: Path, found: DataSet, inputs: Inputs, stand_ins: StandIns) -> list[Example]:
     """The examples that a set's inputs were made of. Raises VocapError where the file has changed since."""
+    check_source(xtreme, found, inputs, stand_ins)
     if found.split == HELD_OUT:
         examples = held_out(read(xtreme, found.task, "train", found.language, stand_ins))[1]
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.files import replacing_directory, write_text
 from vocap.finetuning.finished import PREDICTIONS, Run, Score, Scored, read_runs, score_runs
 from vocap.finetuning.reading import parse
@@ -41,11 +41,18 @@ class Outcome:
 def conclude(folder: Path, task: Task, runs: Sequence[Path]) -> Outcome:
     """Score the runs in these folders on the files of the XTREME folder, and choose among them by their rule.
 
-    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and where nothing is there to choose by.
+    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and where nothing is there to choose by;
+    UsageError for runs of another training.
     """
     found = read_runs(runs)
     if not found:
         raise VocapError(f"{task.name}: no run to score; fine-tune first")
+    for run in found:
+        if run.described.training not in (None, task.training):
+            raise UsageError(
+                f"{run.folder}: these are runs of {run.described.training}; --task {task.name} is scored on runs "
+                f"of {task.training}"
+            )
     stand_ins = parse(found[0].described.stand_ins)
     files = development(task.training, found[0].described.selection)
     scored = score_runs(folder, task, found, stand_ins)
@@ -154,8 +161,17 @@ def read_selection(folder: Path) -> dict[str, Any]:
     try:
         usable = found["task"] in TASKS and all(isinstance(found[key], list) for key in ("seeds", "languages"))
         usable = usable and isinstance(found["stand_ins"], dict)
+        usable = usable and all(type(found[key]) in (int, float) for key in ("learning_rate", "epochs"))
     except (KeyError, TypeError):
         usable = False
     if not usable:
         raise VocapError(f"{path}: no choice that vocap score wrote; {AGAIN}")
     return found
+
+
+def number_of(row: dict[str, str], column: str, path: Path) -> float:
+    """A cell of one of the tables. Raises VocapError for what is no number."""
+    try:
+        return float(row[column])
+    except ValueError:
+        raise VocapError(f"{path}: {column} is {row[column]!r}, not a number; {AGAIN}") from None

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from vocap import __version__
 from vocap.errors import UsageError, VocapError
 from vocap.files import replacing_directory, write_text
 from vocap.finetuning.datasets import choosing_sets, predicted_sets, training_set
+from vocap.finetuning.encoding.inputs import DEFINITION
 from vocap.finetuning.grid import Setting
 from vocap.finetuning.heads import Tuner, build_model
-from vocap.finetuning.inputs import Inputs, open_inputs, read_examples
+from vocap.finetuning.inputs import Inputs, check_source, named_stand_ins, open_inputs, read_examples
 from vocap.finetuning.model_folder import CONFIG, longest_input, read_config
 from vocap.finetuning.prediction import predict
 from vocap.finetuning.predictions import write_predictions
@@ -26,7 +28,7 @@ from vocap.finetuning.settings import Recipe
 from vocap.finetuning.store import first_examples
 from vocap.finetuning.training import Development, FineTuning
 from vocap.pretraining import checkpoints
-from vocap.pretraining.distributed import choose_device
+from vocap.pretraining.gpu_turns import own_device
 from vocap.pretraining.locking import locked
 from vocap.pretraining.metrics import FILE
 from vocap.pretraining.ranks import ranks
@@ -76,9 +78,8 @@ def finetune(
     if ranks() > 1:
         raise UsageError("fine-tuning works in one process, on one GPU; start one, and give each run its own")
     inputs = open_inputs(folders.inputs, job.training)
-    check_length(job.model, inputs)
-    device = choose_device()
-    with stop_requests() as stop, locked(folders.checkpoints / "lock"):
+    check_inputs(job, inputs, stand_ins)
+    with own_device() as device, stop_requests() as stop, locked(folders.checkpoints / "lock"):
         checkpoints.clean(folders.checkpoints)
         tuner = build_tuner(job, device)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
@@ -94,14 +95,43 @@ def finetune(
             metrics.path.unlink()
 
 
-def check_length(model: Path, inputs: Inputs) -> None:
-    """Raise UsageError for inputs that are longer than what the model reads."""
-    longest, made = longest_input(read_config(model)), inputs.description["max_length"]
-    if longest is not None and made > longest:
+def check_inputs(job: Job, inputs: Inputs, stand_ins: StandIns) -> None:
+    """Raise UsageError for inputs of other stand-ins, or that the model cannot read.
+
+    Those are longer ones, ones of another tokenizer, and ids that it has no embedding of.
+    """
+    made, wanted = inputs.description["stand_ins"], named_stand_ins(job.training, stand_ins)
+    if made != wanted:
         raise UsageError(
-            f"{inputs.folder}: inputs of up to {made} ids, but {model} reads {longest}; "
+            f"{inputs.folder}: made with the stand-ins {_listed(made)}, not {_listed(wanted)}; "
+            "give vocap finetune the --stand-in options of vocap encode, or run vocap encode again"
+        )
+    config = read_config(job.model)
+    longest, length = longest_input(config), inputs.description["max_length"]
+    if longest is not None and length > longest:
+        raise UsageError(
+            f"{inputs.folder}: inputs of up to {length} ids, but {job.model} reads {longest}; "
             f"run vocap encode with --max-length {longest}"
         )
+    tokenizer = job.model / DEFINITION
+    if tokenizer.exists() and file_sha256(tokenizer) != inputs.description["tokenizer"]:
+        raise UsageError(
+            f"{inputs.folder}: made with another tokenizer than {tokenizer}; "
+            f"run vocap encode with --tokenizer {job.model}"
+        )
+    rows = config.get("vocab_size")
+    for found in [training_set(job.training, job.rule), *predicted_sets(job.training)]:
+        if found.name not in inputs.sets or not isinstance(rows, int):
+            continue
+        if (highest := int(inputs.load(found).ids.values.max(initial=-1))) >= rows:
+            raise UsageError(
+                f"{inputs.folder}: {found.name} holds the id {highest}, but {job.model} has {rows} embeddings; "
+                "run vocap encode with --tokenizer of this model"
+            )
+
+
+def _listed(stand_ins: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in stand_ins.items()) or "(none)"
 
 
 def build_tuner(job: Job, device: torch.device) -> Tuner:
@@ -132,6 +162,7 @@ def start(
         looked_at.append(Development(found.name, found.task, found.language, chosen.metric, features, examples))
     learnt = training_set(job.training, job.rule)
     train = first_examples(inputs.load(learnt), job.recipe.train_examples)
+    check_source(folders.xtreme, learnt, inputs, stand_ins)
     made_of = {
         "model": _model_identity(job),
         "inputs": dict(inputs.description),
@@ -169,6 +200,7 @@ def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any
     progress, device = training.progress, training.device
     return {
         "training": job.training,
+        "model": training.made_of["model"],
         "learning_rate": job.setting.learning_rate,
         "epochs": job.setting.epochs,
         "seed": job.setting.seed,

@@ -21,6 +21,7 @@ from vocap.pretraining.settings import Betas
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Number = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # what torch takes too
 OF_INPUTS = {"max_length", "question_length", "stride"}
 
 
@@ -57,6 +58,13 @@ class Recipe(BaseModel):
     precision: Literal["auto", "bf16", "fp32"] = Field(
         "auto", description="of the layers' products; auto: bf16 on a GPU that has it, else fp32"
     )
+
+    @field_validator("learning_rates", "epochs")
+    @classmethod
+    def _each_once(cls, values: list) -> list:
+        if len(set(values)) < len(values):  # the runs of both would be one
+            raise ValueError("one stands twice")
+        return values
 
     def of_inputs(self) -> dict[str, Any]:
         """What the inputs depend on."""
@@ -150,9 +158,7 @@ class Finetuning(BaseModel):
     tasks: Annotated[list[str] | None, BeforeValidator(_all_is_none)] = Field(
         None, description=f"of {', '.join(TASKS)}; all, or none said: all of them"
     )
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(
-        [1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean"
-    )
+    seeds: list[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean")
     selection: Rule = Field(
         "paper",
         description="what chooses checkpoint, rate and epochs: paper, the mean over all languages' development "

@@ -31,7 +31,7 @@ def load_features(folder: Path, kind: str) -> Features:
     def load(name: str) -> np.ndarray:
         try:
             return np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             raise VocapError(
                 f"{folder / name}.npy: cannot be read ({error}); delete {folder.parent} and run: vocap encode"
             ) from None
