@@ -82,6 +82,15 @@ def vocap() -> None:
     """
 
 
+def _training_lacks_memory(error: RuntimeError) -> bool:
+    """Whether torch, if it is loaded at all, found no memory; of a CPU's it has no error of its own."""
+    torch = sys.modules.get("torch")
+    return torch is not None and (
+        isinstance(error, torch.OutOfMemoryError)
+        or any(words in str(error) for words in ("DefaultCPUAllocator", "CUDA error: out of memory"))
+    )
+
+
 def main() -> None:
     """Run the command line; a person's mistake becomes one line, never a traceback."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
@@ -109,5 +118,15 @@ def main() -> None:
     except MemoryError as error:
         what = f": {error}" if str(error) else ""
         click.echo(f"vocap: error: out of memory{what}; ask for less, or take a larger machine", err=True)
+        status = 1
+    except RuntimeError as error:
+        if not _training_lacks_memory(error):
+            raise
+        click.echo(
+            f"vocap: error: out of memory ({str(error).strip().splitlines()[0][:300]}); run again where there is "
+            "more, to go on from the last checkpoint, or start anew with a smaller micro_batch, chunk or group "
+            "(pre-training) or batch (fine-tuning)",
+            err=True,
+        )
         status = 1
     sys.exit(status if isinstance(status, int) else 0)

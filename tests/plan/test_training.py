@@ -48,6 +48,31 @@ def test_parts_grow_with_what_they_are_of():
     assert refreshed["head_pflop"] <= whole["head_pflop"]
 
 
+def test_a_finish_is_so_much_of_the_full_softmax():
+    parts = {
+        name: operations(model(steps=100, loss=loss), 5000, 32, 3)
+        for name, loss in {
+            "full": Full(),
+            "knn": Knn(k=2, every=10),
+            "both": Knn(k=2, every=10, finish=0.3),
+        }.items()
+    }
+    full, knn, both = (parts[name]["head_pflop"] for name in ("full", "knn", "both"))
+    assert knn < full / 10
+    assert both == pytest.approx(0.3 * full + 0.7 * knn)
+    assert parts["both"]["index_pflop"] == pytest.approx(0.7 * parts["knn"]["index_pflop"])
+
+
+@pytest.mark.parametrize(("steps", "lines"), [(10, 3), (8, 2), (3, 1)])
+def test_the_last_step_is_validated_too(steps, lines):
+    """As `Training.run` has it."""
+    checked = operations(model(loss=Full(), steps=steps, log_every=4), 1000, 32, 3)["validation_pflop"]
+    tokens = lines * 3 * model().heldout_blocks * 32
+    assert checked * 1e15 == pytest.approx(
+        tokens * (encoder_operations(SMALL, 32) / 3 + 2 * 0.15 * SMALL.width * 1000)
+    )
+
+
 @pytest.mark.parametrize(("k", "words"), [(5, 10_000), (10, 17_000), (25, 37_000), (50, 57_000), (100, 88_000)])
 def test_candidates_are_near_the_papers_table(k, words):
     recipe = Model(tokenizer="t", loss=Knn(k=k))

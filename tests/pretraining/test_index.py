@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from vocap.errors import UsageError
 from vocap.pretraining.index import NeighbourIndex, nearest
@@ -80,6 +81,16 @@ def test_first_neighbours(refresh):
     assert torch.equal(index.neighbours(WORDS, weight), expected(weight, 6))
 
 
+@pytest.mark.parametrize("k", [1, 296])
+def test_special_tokens_are_no_neighbours(k):
+    """Not even where every word is asked for, and they have the highest scores."""
+    weight = weights(0)
+    weight[[0, 7, 9, 299]] = 100 * weight[[1, 2, 3, 4]]
+    index = NeighbourIndex(300, WORDS, k, 10)
+    index.start(0, weight)
+    assert torch.equal(index.neighbours(WORDS, weight), expected(weight, k))
+
+
 def test_burst_refreshes_every_n_steps():
     index = NeighbourIndex(300, WORDS, 6, 4, "burst")
     for step in range(9):
@@ -114,6 +125,31 @@ def test_lazy_builds_only_what_occurs():
             right = expected(weights(built[word]), 6)[WORDS.tolist().index(word)]
             assert torch.equal(row, right)
     assert (index.built >= 0).sum() == 3
+
+
+def test_neighbours_of_a_few_words_need_no_copy_of_the_table():
+    """Of half a million rows it would take gigabytes, at every call with a new word."""
+    weight = weights(0, 2010, 64)
+    largest = 0
+
+    class Sizes(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            nonlocal largest
+            made = function(*args, **(kwargs or {}))
+            if isinstance(made, torch.Tensor) and made.untyped_storage().data_ptr() != memory:
+                largest = max(largest, made.untyped_storage().nbytes())
+            return made
+
+    memory = weight.untyped_storage().data_ptr()
+    index = NeighbourIndex(2010, torch.arange(4, 2009), 5, 10, "lazy")
+    index.start(0, weight)
+    with Sizes():
+        index.neighbours(torch.tensor([4, 7, 2008]), weight)
+    assert 0 < largest < memory_of(weight) / 10
+
+
+def memory_of(tensor):
+    return tensor.untyped_storage().nbytes()
 
 
 def test_state_returns():

@@ -5,10 +5,13 @@ import signal
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from tests.pretraining.made import RECIPE, make_run
 from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
+from vocap.pretraining import distributed
+from vocap.pretraining.stopping import Stopped
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +84,39 @@ def test_a_rank_that_dies_ends_the_run(arguments, tmp_path, dying):
     assert finish(ranks[1 - dying]) == 1
     said = (tmp_path / f"rank-{1 - dying}.log").read_text("utf-8")
     assert "another process of this run is gone" in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("device", "error", "left"),
+    [
+        ("cuda", None, True),
+        ("cuda", Stopped("all of them"), True),
+        ("cuda", OSError("the disk is full"), False),
+        ("cuda", torch.OutOfMemoryError("CUDA out of memory"), False),
+        ("cpu", OSError("the disk is full"), True),
+    ],
+)
+def test_a_rank_that_fails_says_so_before_it_waits_for_the_others(monkeypatch, device, error, left):
+    """With NCCL, which is not started here, leaving the group waits for all ranks."""
+    calls = []
+    for name, value in variables(0, 1).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
+    monkeypatch.setattr(distributed.distributed, "is_initialized", lambda: True)
+    for name in ("init_process_group", "destroy_process_group"):
+        monkeypatch.setattr(distributed.distributed, name, lambda *_, name=name, **__: calls.append(name))
+
+    def run():
+        with distributed.joined(torch.device(device)):
+            if error:
+                raise error
+
+    if error:
+        with pytest.raises(type(error), match=str(error)):
+            run()
+    else:
+        run()
+    assert calls == ["init_process_group", "destroy_process_group"][: 1 + left]
 
 
 def test_a_stop_request_to_one_rank_stops_all(arguments, tmp_path):

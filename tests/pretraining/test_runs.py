@@ -269,6 +269,7 @@ def test_a_run_that_ends_among_such_steps_fails_and_keeps_the_checkpoint_before_
         ('{"loss": {"kind": "knn", "k": "many"}}', "loss.k: "),
         ('{"stps": 3}', "stps"),
         ('{"warmup": 9, "steps": 9}', "warmup 9 leaves none of 9 steps"),
+        ('{"seed": 18446744073709551616}', "seed: "),
         ('{"lazy": true, "row_gradients": true, "loss": {"kind": "knn", "finish": 0.1}}', "lazy has no finish"),
     ],
 )

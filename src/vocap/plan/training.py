@@ -115,8 +115,8 @@ def training_features(model: Recipe, vocabulary: int, block: int, languages: int
     prefix = "gpu_" if gpu else ""
     parameters = count_parameters(model.shape, vocabulary)
     masked = round(SHARE * model.micro_batch * block)
-    shape = model.shape.model_copy(update={"positions": block})
-    held = estimate_memory(shape, vocabulary, model.loss, sequences=model.micro_batch, masked=masked, half=gpu)
+    batch = {"sequences": model.micro_batch, "length": block, "masked": masked}
+    held = estimate_memory(model.shape, vocabulary, model.loss, **batch, half=gpu)
     return {
         **{f"{prefix}{part}": value for part, value in work.items()},
         "gpu": float(gpu),
@@ -138,7 +138,7 @@ def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> di
     tokens = model.steps * model.batch * block
     encoder = encoder_operations(shape, block)
     head = 6 * SHARE * shape.width * candidates(model, vocabulary, block)
-    logs = model.steps // model.log_every
+    logs = -(-model.steps // model.log_every)  # the last step is logged too
     checked = logs * languages * model.heldout_blocks * block
     parts = {
         "encoder_pflop": tokens * encoder / PFLOP,
@@ -149,7 +149,8 @@ def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> di
         "updated_gparameters": model.steps * count_parameters(shape, vocabulary) / 1e9,
     }
     if isinstance(model.loss, Knn):
-        refreshes = -(-model.steps // model.loss.every)
+        sampled_steps = model.steps - round(model.loss.finish * model.steps)
+        refreshes = -(-sampled_steps // model.loss.every)
         parts["index_pflop"] = refreshes * 2 * vocabulary**2 * shape.width / PFLOP
     return parts
 
@@ -165,7 +166,7 @@ def encoder_operations(shape: Shape, block: int) -> float:
 
 
 def candidates(model: Recipe, vocabulary: int, block: int) -> float:
-    """Words that take part in the loss of a micro-batch.
+    """Words that take part in the loss of a micro-batch, the mean over the steps; those of a finish take them all.
 
     |V'| of k-NN: about 2 D k^0.75 for D distinct targets, as the paper's table over k reads (10K at k = 5, 88K at
     100, if 1,543 of 2,458 are distinct); D is taken as 0.63 of the targets.
@@ -179,4 +180,4 @@ def candidates(model: Recipe, vocabulary: int, block: int) -> float:
         taken = max(loss.tau, targets)
     else:
         taken = loss.negatives + targets
-    return min(float(vocabulary), taken)
+    return loss.finish * vocabulary + (1 - loss.finish) * min(float(vocabulary), taken)

@@ -10,6 +10,7 @@ from torch import Tensor, distributed, nn
 
 from vocap.errors import UsageError, VocapError
 from vocap.pretraining.ranks import ranks
+from vocap.pretraining.stopping import Stopped
 
 TIMEOUT = datetime.timedelta(minutes=30)  # longer than the longest work of one rank alone: exporting a model
 BUCKET = 1 << 25  # elements of small gradients that travel together
@@ -42,9 +43,14 @@ def joined(device: torch.device) -> Iterator[None]:
         raise UsageError(f"WORLD_SIZE is set, {', '.join(missing)} not; start the processes with torchrun")
     if device.type == "cuda":
         torch.cuda.set_device(device)
+    together = False  # whether all ranks are at their end
     try:
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
         yield
+        together = True
+    except Stopped:
+        together = True  # they agreed on it
+        raise
     except (distributed.DistError, RuntimeError) as error:
         if isinstance(error, torch.OutOfMemoryError) or not _of_network(error):
             raise
@@ -54,7 +60,8 @@ def joined(device: torch.device) -> Iterator[None]:
             "messages, then run again: it goes on from the last checkpoint"
         ) from None
     finally:
-        if distributed.is_initialized():
+        # with NCCL leaving waits for the others: after an error until the timeout, and nothing is said meanwhile
+        if distributed.is_initialized() and (together or device.type != "cuda"):
             _leave()
 
 

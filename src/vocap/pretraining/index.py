@@ -21,21 +21,27 @@ HELD = {"cpu": 2**27, "cuda": 2**31}  # bytes of scores held at once: large prod
 NEVER = -1
 
 
-def nearest(queries: Tensor, table: Tensor, k: int, held: int | None = None) -> Tensor:
+def nearest(
+    queries: Tensor, table: Tensor, k: int, held: int | None = None, excluded: Tensor | None = None
+) -> Tensor:
     """The places int64 [n, k] of the k rows of `table` [m, d] of largest inner product with each query [n, d].
 
     Ordered by (score descending, place ascending), exactly so for the scores as computed: float32 sums of products
-    in the dtype of the input. At most `held` bytes of scores at a time (a row at least).
+    in the dtype of the input. `excluded` places are never found. At most `held` bytes of scores at a time (a row
+    at least); a float32 table on a CPU is not copied.
     """
     held = held or HELD.get(queries.device.type, HELD["cpu"])
-    count, runs = len(table), -(-len(table) // RUN)
-    table = F.pad(table, (0, 0, 0, runs * RUN - count))
-    step = max(1, held // (4 * runs * RUN))
+    count = len(table)
+    if table.is_cuda:  # whose products of aligned rows are fast
+        table = F.pad(table, (0, 0, 0, -count % RUN))
+    step = max(1, held // (4 * len(table)))
     found = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
     for start in range(0, len(queries), step):
         scores = _products(queries[start : start + step], table)
         scores[:, count:] = -torch.inf
-        found[start : start + step] = _select(scores.view(-1, runs, RUN), k)
+        if excluded is not None:
+            scores[:, excluded] = -torch.inf
+        found[start : start + step] = _select(scores, k)
     return found
 
 
@@ -48,13 +54,17 @@ def _products(queries: Tensor, table: Tensor) -> Tensor:
 
 
 def _select(scores: Tensor, k: int) -> Tensor:
-    """Places [n, k] among the flattened last two dimensions of [n, runs, RUN]."""
-    runs = scores.shape[1]
-    best = _descending_keys(scores.amax(2))
-    places = torch.topk(best, min(k, runs), dim=1).indices.sort(1).values  # ascending: places keep their order
-    inside = scores.gather(1, places[:, :, None].expand(-1, -1, RUN)).flatten(1)
-    chosen = torch.topk(_descending_keys(inside), k, dim=1).indices
-    return places.gather(1, chosen // RUN) * RUN + chosen % RUN
+    """Places [n, k] of the best of the scores [n, m]; the last run may be shorter than the others."""
+    count = scores.shape[1]
+    whole = count // RUN
+    best = scores[:, : whole * RUN].unflatten(1, (whole, RUN)).amax(2)
+    if whole * RUN < count:
+        best = torch.cat([best, scores[:, whole * RUN :].amax(1, keepdim=True)], 1)
+    runs = torch.topk(_descending_keys(best), min(k, best.shape[1]), dim=1).indices
+    runs = runs.sort(1).values  # ascending: places keep their order
+    places = (runs[:, :, None] * RUN + torch.arange(RUN, device=scores.device)).flatten(1)
+    inside = scores.gather(1, places.clamp(max=count - 1)).masked_fill_(places >= count, -torch.inf)
+    return places.gather(1, torch.topk(_descending_keys(inside), k, dim=1).indices)
 
 
 def _descending_keys(scores: Tensor) -> Tensor:
@@ -81,6 +91,8 @@ class NeighbourIndex:
         if k > len(words):
             raise UsageError(f"k {k} is above the {len(words)} words that are no special tokens; take a smaller k")
         self.words, self.k, self.every = words, k, every
+        others = torch.ones(vocabulary, dtype=torch.bool, device=words.device).index_fill_(0, words, False)
+        self.excluded = others.nonzero()[:, 0]
         self.refresh = ("burst" if words.is_cuda else "lazy") if refresh == "auto" else refresh
         self.dtype = torch.bfloat16 if words.is_cuda else torch.float32
         self.table = torch.full((vocabulary, k), NEVER, dtype=torch.int32, device=words.device)
@@ -129,11 +141,11 @@ class NeighbourIndex:
     def _build(self, rows: Tensor, weight: Tensor) -> float:
         """Find the neighbours of `rows`, shared out over the ranks; seconds spent."""
         began = time.perf_counter()
-        table = weight[self.words].to(self.dtype)
+        table = weight.to(self.dtype)
         count, parts = len(rows), ranks()
         size = -(-count // parts)
         mine = rows[rank() * size : (rank() + 1) * size]
-        found = self.words[nearest(weight[mine].to(self.dtype), table, self.k)].int()
+        found = nearest(table[mine], table, self.k, excluded=self.excluded).int()
         if parts > 1:
             padded = torch.zeros(size, self.k, dtype=torch.int32, device=found.device)
             padded[: len(found)] = found

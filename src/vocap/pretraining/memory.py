@@ -13,18 +13,32 @@ def estimate_memory(
     loss: LossSettings,
     *,
     sequences: int,
+    length: int,
     masked: int,
     half: bool = False,
 ) -> dict[str, int]:
     """Bytes by part, of one device: weights, gradients, moments, activations, head, index.
 
-    `sequences` blocks of `shape.positions` tokens and `masked` targets in a micro-batch; `half`: products run in
-    bfloat16. Weights, gradients and both moments of Adam are float32. The head's share is its logits and the rows
-    of W that it copies; |V'| of k-NN is taken as large as k and the targets allow. A rough figure: leave room.
+    `sequences` blocks of `length` tokens and `masked` targets in a micro-batch; `half`: products run in bfloat16.
+    Weights, gradients and both moments of Adam are float32. The head's share is its logits and the rows of W that
+    it copies, with a finish the larger of both losses'. A rough figure: leave room.
     """
     parameters = count_parameters(shape, vocabulary)
     width = 2 if half else FLOAT
-    tokens = sequences * shape.positions
+    heads = [loss, Full()] if getattr(loss, "finish", 0) else [loss]
+    return {
+        "weights": parameters * FLOAT,
+        "gradients": (parameters + vocabulary * shape.width) * FLOAT,
+        "moments": 2 * parameters * FLOAT,
+        "activations": ACTIVATIONS * shape.hidden * shape.layers * sequences * length * width // 2,
+        "head": max(_head(head, vocabulary, shape.width, masked, half) for head in heads),
+        "index": 4 * vocabulary * loss.k if isinstance(loss, Knn) else 0,
+    }
+
+
+def _head(loss: LossSettings, vocabulary: int, width: int, masked: int, half: bool) -> int:
+    """Bytes of logits and of copied rows of W; |V'| of k-NN is taken as large as k and the targets allow."""
+    size = 2 if half else FLOAT
     candidates = {
         Full: lambda: vocabulary,
         Knn: lambda: min(vocabulary, (loss.k + 1) * masked + loss.uniform),
@@ -36,15 +50,7 @@ def estimate_memory(
     else:
         held = min(masked, max(1, 2**28 // candidates))
         rows = candidates
-    logits = held * candidates * (2 * width + 2 * FLOAT)
-    return {
-        "weights": parameters * FLOAT,
-        "gradients": (parameters + vocabulary * shape.width) * FLOAT,
-        "moments": 2 * parameters * FLOAT,
-        "activations": ACTIVATIONS * shape.hidden * shape.layers * tokens * width // 2,
-        "head": logits + rows * shape.width * (width + FLOAT),
-        "index": 4 * vocabulary * loss.k if isinstance(loss, Knn) else 0,
-    }
+    return held * candidates * (2 * size + 2 * FLOAT) + rows * width * (size + FLOAT)
 
 
 def count_parameters(shape: Shape, vocabulary: int) -> int:

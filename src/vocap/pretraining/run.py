@@ -19,8 +19,9 @@ from vocap.files import write_text
 from vocap.pretraining import checkpoints
 from vocap.pretraining.capacity import check_memory
 from vocap.pretraining.data import EXPORT, Data, load_data
-from vocap.pretraining.distributed import choose_device, joined
+from vocap.pretraining.distributed import joined
 from vocap.pretraining.export import export_model
+from vocap.pretraining.gpu_turns import own_device
 from vocap.pretraining.locking import locked
 from vocap.pretraining.loop import working_precision
 from vocap.pretraining.masking import special_ids
@@ -71,17 +72,18 @@ def train(
     disable_progress_bar()  # of transformers, in the middle of ours
     data = load_data(folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, folders.weights)
     check(recipe, data)
-    device = choose_device()
-    if check_fit:
-        check_memory(recipe, data.vocabulary, device, working_precision(recipe.precision, device))
-    with stop_requests() as stop, joined(device):
-        check_ranks(recipe)
-        if rank() > 0:
-            _train(recipe, seed, folders, data, device, stop, keep)
-            return
-        with locked(folders.checkpoints / "lock"):
-            checkpoints.clean(folders.checkpoints)
-            _train(recipe, seed, folders, data, device, stop, keep)
+    with own_device() as device:
+        if check_fit:
+            precision = working_precision(recipe.precision, device)
+            check_memory(recipe, data.vocabulary, data.longest, device, precision)
+        with stop_requests() as stop, joined(device):
+            check_ranks(recipe)
+            if rank() > 0:
+                _train(recipe, seed, folders, data, device, stop, keep)
+                return
+            with locked(folders.checkpoints / "lock"):
+                checkpoints.clean(folders.checkpoints)
+                _train(recipe, seed, folders, data, device, stop, keep)
 
 
 def check(recipe: Recipe, data: Data) -> None:

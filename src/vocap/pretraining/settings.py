@@ -9,6 +9,7 @@ from vocap.pretraining.packing import SHORTEST
 from vocap.pretraining.shapes import Shape
 
 Steps = Annotated[int, Field(ge=1)]
+SEEDS = 2**63 - 1  # at most: an int64, which torch and NumPy take
 
 
 def _betas(value: object) -> object:
@@ -54,7 +55,7 @@ class Recipe(BaseModel):
         "auto", description="of the layers' products; auto: bf16 on a GPU that has it, else fp32"
     )
     seed: int | None = Field(
-        None, ge=0, description="of weights, order, masks, dropout, negatives; null: the configuration's"
+        None, ge=0, le=SEEDS, description="of weights, order, masks, dropout, negatives; null: the configuration's"
     )
     alpha: float = Field(0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)")
     weights: Literal["lines", "bytes", "corpora"] = Field(

@@ -8,6 +8,7 @@ is some rows of h against all rows of W or some of them, and a rule turns its lo
 import functools
 import importlib.util
 import itertools
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vocap.pretraining.products import add_product
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,26 @@ def fastest_softmax_rule(device: str) -> Rule:
 
 
 def can_compile(device: str) -> bool:
-    """Whether torch.compile has what it needs for this kind of device, without a compiler of the system."""
-    return device == "cuda" and importlib.util.find_spec("triton") is not None
+    """Whether the compiled rule is to be had and works: on a GPU only, where it needs no compiler for a CPU."""
+    return device == "cuda" and importlib.util.find_spec("triton") is not None and rule_compiles(device)
+
+
+@functools.cache
+def rule_compiles(device: str) -> bool:
+    """Whether the compiled rule runs on this kind of device: it is tried out, with a warning where it does not.
+
+    Triton, once imported, still needs a C compiler and Python's headers, which a slim container lacks.
+    """
+    try:
+        hidden, weight, bias = (torch.ones(size, device=device) for size in ((6, 16), (8, 16), 8))
+        bias.requires_grad_()  # as a model's, and two chunks: so general that it is not compiled again
+        targets = torch.arange(6, device=device)
+        block_loss(hidden, weight, bias, chunks(targets, 3), compiled_softmax_rule())
+    except Exception as error:  # whatever went wrong in a compiler
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        log.warning("torch cannot compile here (%s); the softmax runs uncompiled, which is slower", reason)
+        return False
+    return True
 
 
 def block_loss(
