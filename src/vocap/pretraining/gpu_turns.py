@@ -31,6 +31,7 @@ def own_device() -> Iterator[torch.device]:
     names = [torch.cuda.get_device_properties(index).uuid for index in range(torch.cuda.device_count())]
     folder = Path(tempfile.gettempdir())
     with first_free([folder / f"vocap-gpu-{os.getuid()}-{name}.lock" for name in names]) as index:
+        torch.cuda.set_device(index)  # where kernels of others start that are told no device
         yield torch.device("cuda", index)
 
 

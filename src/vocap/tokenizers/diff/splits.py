@@ -41,10 +41,10 @@ class Splitter:
         """The pieces of each word (no spaces inside) where it follows a space; unknown text in brackets."""
         unknown = self.encoder.unk_id
         if isinstance(self.encoder, SentencePieceEncoder):
-            cut = [self.encoder.processor.encode(list(words), out_type=kind, num_threads=1) for kind in (str, int)]
+            rows = self.encoder.processor.encode(list(words), out_type=int, num_threads=1)
             return [
-                tuple(bracketed(piece) if number == unknown else piece for piece, number in zip(*row, strict=True))
-                for row in zip(*cut, strict=True)
+                self._with_unknown(word, row) if unknown in row else tuple(map(self.pieces.__getitem__, row))
+                for word, row in zip(words, rows, strict=True)
             ]
         texts = [self._prefix + word for word in words]
         encodings = self.encoder.tokenizer.encode_batch(texts, add_special_tokens=False)
@@ -55,6 +55,11 @@ class Splitter:
             )
             for text, encoding in zip(texts, encodings, strict=True)
         ]
+
+    def _with_unknown(self, word: str, ids: Sequence[int]) -> tuple[str, ...]:
+        pieces = self.encoder.processor.encode(word, out_type=str)  # unknown text as it stands
+        numbered = zip(pieces, ids, strict=True)
+        return tuple(bracketed(piece) if number == self.encoder.unk_id else piece for piece, number in numbered)
 
     def _unknown(self, text: str, token: str) -> str:
         """What has no piece: the token says it (unigram models), or its place in the text."""

@@ -6,7 +6,8 @@ from vocap.vocabularies.ladder.suffixes import character_counts
 
 NO_SCRIPT, INHERITED = -1, -2
 
-# What fontTools' table, of a later Unicode, gives a script and Unicode 9 does not: hexadecimal code points.
+# Code points, hexadecimal, that have a script in the table of the pinned fontTools and none in Scripts.txt of
+# Unicode 9; gaps of unassigned ones are bridged. With another fontTools, compare the two again.
 YOUNGER = """
 558 560 588-589 58B-58C 5C8-5C9 5EF 61C-61D 7FD-7FF 860-89F 8B5 8BE-8D3 9FC-9FE A76 AFA-AFF B53-B55 C04 C3C
 C5C-C5D C77 C84 CDC-CDD CF3-D00 D04 D3B-D3C D81 E86 E89 E8C E8E-E93 E98 EA0 EA8-EA9 EAC EBA ECE 170D
