@@ -10,7 +10,7 @@ from tests.vocabularies.made import made_text
 from vocap.allocation.characters import required_characters
 from vocap.allocation.clipping import clip
 from vocap.errors import UsageError
-from vocap.vocabularies.characters import character_counts
+from vocap.vocabularies.coverage import character_counts
 from vocap.vocabularies.model_file import read_pieces
 from vocap.vocabularies.training import Unreachable, train
 

@@ -14,7 +14,7 @@ import sentencepiece
 
 from tests.vocabularies.made import made_text
 from vocap.tsv import read_tsv, write_tsv
-from vocap.vocabularies.characters import character_counts
+from vocap.vocabularies.coverage import character_counts
 from vocap.vocabularies.curve import COLUMNS
 
 pytestmark = pytest.mark.xdist_group("allocate")  # one worker trains the models, once

@@ -9,7 +9,7 @@ import yaml
 from tests.workflow.conftest import ROOT, base_config
 from vocap.config import load, read_files
 from vocap.errors import UsageError
-from vocap.vocabularies.settings import parse_sizes
+from vocap.vocabularies.curve import parse_sizes
 
 
 @pytest.fixture

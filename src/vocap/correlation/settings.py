@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from vocap.finetuning.settings import Seed
 from vocap.pretraining.loss_settings import Full
 from vocap.pretraining.settings import Recipe
-from vocap.vocabularies.settings import parse_sizes
+from vocap.vocabularies.curve import parse_sizes
 
 TaskName = Literal["udpos", "panx"]
 

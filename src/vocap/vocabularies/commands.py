@@ -78,7 +78,7 @@ def train(size, train_path, heldout, models, point, coverage, threads):
 def curve(train_path, models, output, characters, index, points):
     """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
     from vocap.vocabularies.character_table import write_characters
-    from vocap.vocabularies.characters import character_counts
+    from vocap.vocabularies.coverage import character_counts
     from vocap.vocabularies.curve import read_points, write_points
     from vocap.vocabularies.index import build, fingerprint, save_index, text_pieces
     from vocap.vocabularies.text import read_blocks

@@ -13,13 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from vocap.corpora import MAX_LINE_BYTES
 from vocap.errors import UsageError, VocapError
 from vocap.vocabularies import COVERAGE, MAX_SIZE
-from vocap.vocabularies.characters import (
-    META_PIECES,
-    character_counts,
-    is_trainable,
-    required_characters,
-    trainer_normalizer,
-)
+from vocap.vocabularies.characters import META_PIECES, is_trainable, trainer_normalizer
+from vocap.vocabularies.coverage import character_counts, required_characters
 from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
 
 logger = logging.getLogger(__name__)

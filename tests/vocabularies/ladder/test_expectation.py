@@ -2,7 +2,6 @@
 
 import math
 import random
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -90,29 +89,3 @@ def test_fast_models_are_near_the_exact_ones():
         )
         names = [{model.id_to_piece(number) for number in range(rung.point.size)} for model in (expected, found)]
         assert len(names[0] & names[1]) >= 0.99 * rung.point.size
-
-
-def test_blocks_are_added_in_order_by_any_number_of_threads():
-    for threads in (1, 2, 4):
-        added, computing = [], set()
-
-        def work_on(added=added, computing=computing):
-            computing.add(threading.get_ident())
-            return (lambda block: None), added.append
-
-        with ThreadPoolExecutor(threads) as pool:
-            Crew(threads, pool).in_turns(500, work_on)
-        assert added == list(range(500))
-        assert len(computing) <= threads
-
-
-def test_an_error_in_one_block_ends_the_work_of_all_threads():
-    def work_on():
-        def compute(block: int) -> None:
-            if block == 7:
-                raise MemoryError("block 7")
-
-        return compute, lambda block: None
-
-    with ThreadPoolExecutor(3) as pool, pytest.raises(MemoryError, match="block 7"):
-        Crew(3, pool).in_turns(1000, work_on)

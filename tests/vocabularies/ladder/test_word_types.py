@@ -6,7 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from vocap.vocabularies.characters import is_trainable, required_characters, trainer_normalizer
+from vocap.vocabularies.characters import is_trainable, trainer_normalizer
+from vocap.vocabularies.coverage import required_characters
 from vocap.vocabularies.ladder.seeds import _first_best
 from vocap.vocabularies.ladder.word_types import load_word_types
 

@@ -160,7 +160,7 @@ def _write_model(path: Path, model: bytes | None) -> None:
 
 
 def _parse_sizes(text: str) -> list[int]:
-    from vocap.vocabularies.settings import parse_sizes
+    from vocap.vocabularies.curve import parse_sizes
 
     try:
         return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])

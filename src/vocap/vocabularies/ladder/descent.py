@@ -128,11 +128,11 @@ def descend(
     state: State,
     sizes: Sequence[int],
     expect: Callable = expected_counts,
-    count: Callable = trainer_counts,
+    crew: Crew = ALONE,
 ) -> Iterator[Departure]:
     """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first.
 
-    `state` is used up. `expect` and `count`: `expected_counts` and `trainer_counts` with their options.
+    `state` is used up. `expect`: `expected_counts` with its options.
     """
     waiting = sorted(sizes)
     while waiting:
@@ -143,21 +143,25 @@ def descend(
             yield Departure(waiting.pop(), state, None)
         if not waiting:
             return
-        ranking = prune_order(corpus, state, count)
+        ranking = prune_order(corpus, state, crew)
         shrunk = pruned_size(len(state.ids))
         while waiting and desired_size(waiting[-1]) > shrunk:
             size = waiting.pop()
             yield Departure(size, state, ranking[: desired_size(size)])
         alone = len(waiting) == before  # no size that has left needs this state
-        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], reuse=alone)
+        state = reduce(
+            corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], state.lattice if alone else None
+        )
 
 
-def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_counts) -> State:
-    """The last state of a size: a branch is pruned to its own size and gets its own EM."""
+def depart(
+    corpus: Corpus, departure: Departure, expect: Callable = expected_counts, room: Lattice | None = None
+) -> State:
+    """The last state of a size: a branch is pruned to its own size, in `room`, and gets its own EM."""
     state, chosen = departure.state, departure.chosen
     if chosen is None:
         return state
-    state = reduce(corpus, state, chosen, state.scores[chosen], reuse=False)
+    state = reduce(corpus, state, chosen, state.scores[chosen], room)
     for _ in range(SUB_ITERATIONS - 1):
         state = expectation_maximisation(corpus, state, expect)
     return expectation_maximisation(corpus, state, expect, last=True)
@@ -177,7 +181,7 @@ def expectation_maximisation(
         raise VocapError("every piece is expected less than 0.5 times; train on more lines")
     if last:
         return State(state.ids[kept], scores, state.nodes, state.lattice)
-    return reduce(corpus, state, kept, scores, reuse=True)
+    return reduce(corpus, state, kept, scores, state.lattice)
 
 
 def _lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
@@ -191,25 +195,27 @@ def _node_scores(state: State) -> np.ndarray:
     return with_unknown(state.scores, len(state.nodes) - len(state.ids) + 1)
 
 
-def prune_order(corpus: Corpus, state: State, count: Callable = trainer_counts) -> np.ndarray:
+def prune_order(corpus: Corpus, state: State, crew: Crew = ALONE) -> np.ndarray:
     """The order in which pruning keeps the pieces of `state`."""
     scores = _node_scores(state)
-    counts = count(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids))
+    counts = trainer_counts(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids), crew)
     if corpus.by_token:
         total = counts.sum(dtype=np.float64)
     else:
         total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1]
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
-    return rank_pieces(state.lattice, place, length, scores, counts, total)
+    return rank_pieces(state.lattice, place, length, scores, counts, total, crew)
 
 
-def reduce(corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray, reuse: bool) -> State:
+def reduce(
+    corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray, room: Lattice | None = None
+) -> State:
     """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left.
 
-    With `reuse`, in the memory of the state's own lattices: nobody can need that state any more.
+    They are made in `room`: new memory, or that of the state's own lattices, if nobody needs that state any more.
     """
     alive, before = len(chosen), len(state.ids)
-    if reuse and alive == before and (chosen == np.arange(alive)).all():
+    if room is state.lattice and alive == before and (chosen == np.arange(alive)).all():
         return State(state.ids, scores, state.nodes, state.lattice)
     renumber = np.full(len(state.nodes) + 1, -1, np.int32)
     renumber[chosen] = np.arange(alive)
@@ -218,4 +224,4 @@ def reduce(corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray,
     renumber[before:] = np.arange(alive + len(dying), alive + len(dying) + len(state.nodes) - before + 1)
     ids = state.ids[chosen]
     nodes = np.concatenate([ids, state.ids[dying], state.nodes[before:]])
-    return State(ids, scores, nodes, select(state.lattice, renumber, alive, reuse))
+    return State(ids, scores, nodes, select(state.lattice, renumber, alive, room))

@@ -11,7 +11,7 @@ into blocks: probabilities are computed for some blocks at once, then each block
 import numpy as np
 
 from vocap.vocabularies.ladder import log_domain, scaled
-from vocap.vocabularies.ladder.crew import ALONE, Crew
+from vocap.vocabularies.ladder.crew import ALONE, Bench, Crew
 from vocap.vocabularies.ladder.kernels import kernel
 
 UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that much less than the worst piece
@@ -52,7 +52,7 @@ def expected_counts(
         longest = int(size[: len(frequency)].max(initial=0))
         weight = np.exp(score.astype(np.float64))
 
-        def work_on():
+        def new_bench():
             addend = np.empty(edges)
 
             def compute(block: int) -> None:
@@ -63,13 +63,13 @@ def expected_counts(
             def add(block: int) -> None:
                 scaled.add_up(*lattices, *bounds[block : block + 2], addend, expected)
 
-            return compute, add
+            return Bench(compute, add)
 
     else:
         expected = np.zeros(alive, np.float32)
         margin = log_domain.margin_for(score, size[: len(frequency)])
 
-        def work_on():
+        def new_bench():
             marginal, after, addend = np.empty(edges, np.float32), np.empty(edges, np.float32), np.empty(edges)
             total = np.empty(types, np.float32)
 
@@ -80,9 +80,9 @@ def expected_counts(
             def add(block: int) -> None:
                 log_domain.add_up(*lattices, frequency, *bounds[block : block + 2], marginal, addend, expected)
 
-            return compute, add
+            return Bench(compute, add)
 
-    crew.in_turns(len(bounds) - 1, work_on)
+    crew.in_turns(len(bounds) - 1, new_bench)
     return expected.astype(np.float32, copy=False)
 
 

@@ -7,6 +7,8 @@ decides how sums round, reads a type's edges from first to last; the forward pas
 from last to first. Neither needs a loop over positions, whose few and varying edges a processor cannot predict.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,17 +83,62 @@ def build_lattice(
     return Lattice(first, piece, length), place
 
 
-def select(lattice: Lattice, renumber: np.ndarray, alive: int, reuse: bool = False) -> Lattice:
+def select(lattice: Lattice, renumber: np.ndarray, alive: int, room: Lattice | None = None) -> Lattice:
     """Keep the edges of pieces whose new number is not negative; numbers from `alive` on become unknown nodes.
 
-    With `reuse`, in the arrays of `lattice`, which is spoilt.
+    In the arrays of `room`, which may be those of `lattice` itself, or in new ones.
     """
-    old = lattice.first, lattice.piece, lattice.length
-    first, piece, length = old if reuse else map(np.empty_like, old)
-    select_edges(*old, renumber, np.int32(alive), first, piece, length)
-    for kept in (piece, length):  # what was not written to has taken no memory, and is given back without a copy
-        kept.resize(first[-1], refcheck=False)
-    return Lattice(first, piece, length)
+    room = room or empty_like(lattice)
+    select_edges(
+        lattice.first,
+        lattice.piece,
+        lattice.length,
+        renumber,
+        np.int32(alive),
+        room.first,
+        room.piece,
+        room.length,
+    )
+    edges = int(room.first[-1])
+    return Lattice(room.first, _shortened(room.piece, edges), _shortened(room.length, edges))
+
+
+def empty_like(lattice: Lattice) -> Lattice:
+    """Arrays as large as those of a lattice. They take no memory before they are written to."""
+    return Lattice(*map(np.empty_like, (lattice.first, lattice.piece, lattice.length)))
+
+
+def _shortened(array: np.ndarray, size: int) -> np.ndarray:
+    """The beginning of an array. The memory of the rest is given back, unless it is another array's."""
+    if not array.flags.owndata:
+        return array[:size]
+    array.resize(size, refcheck=False)
+    return array
+
+
+class Rooms:
+    """Arrays for lattices that are soon done with, one after the other: as many as are in use at once.
+
+    To ask the system for fresh memory takes as long as to fill it, and threads of a process wait for each other
+    there.
+    """
+
+    def __init__(self):
+        self._free: list[Lattice] = []
+
+    @contextmanager
+    def room_for(self, lattice: Lattice) -> Iterator[Lattice]:
+        """Room for a part of `lattice`, until the block ends."""
+        room = None
+        with suppress(IndexError):
+            room = self._free.pop()
+        if room is None or len(room.piece) < len(lattice.piece):
+            room = empty_like(lattice)
+        whole = Lattice(*(array[:] for array in (room.first, room.piece, room.length)))  # views are not shortened
+        try:
+            yield whole
+        finally:
+            self._free.append(room)
 
 
 @kernel("int32[::1](int64, int32[::1], int32[::1])")

@@ -4,11 +4,14 @@ import math
 
 import numpy as np
 
+from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.kernels import kernel
+from vocap.vocabularies.ladder.lattice import Lattice
 
 SHRINKING_FACTOR = np.float32(0.75)
 
 _DROP, _KEEP, _CANDIDATE = 0, 1, 2
+_BLOCK = 1 << 12  # pieces that a thread takes at a time: a millisecond
 
 
 def pruned_size(pieces: int) -> int:
@@ -22,7 +25,13 @@ def desired_size(vocabulary: int) -> int:
 
 
 def rank_pieces(
-    lattice, place: np.ndarray, length: np.ndarray, score: np.ndarray, counts: np.ndarray, total: np.float32
+    lattice: Lattice,
+    place: np.ndarray,
+    length: np.ndarray,
+    score: np.ndarray,
+    counts: np.ndarray,
+    total: np.float32,
+    crew: Crew = ALONE,
 ) -> np.ndarray:
     """The pieces in the order in which pruning keeps them, int32: any pruned list is a beginning of this one.
 
@@ -32,12 +41,19 @@ def rank_pieces(
     unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types (0.2.2: sum of
     `counts`).
     """
-    verdict, loss = losses(
-        lattice.first, lattice.piece, lattice.length, place, length, score, counts, np.float32(total)
-    )
+    edges = lattice.first, lattice.piece, lattice.length
+    verdict, loss = np.full(len(counts), _DROP, np.int8), np.zeros(len(counts), np.float32)
+    arguments = *edges, place, length, score, counts, np.float32(total), _sum(counts)
+    bounds = [*range(0, len(counts), _BLOCK), len(counts)]
+    crew.all_of(len(bounds) - 1, lambda block: losses(*arguments, *bounds[block : block + 2], verdict, loss))
     keep = np.flatnonzero(verdict == _KEEP)
     candidates = np.flatnonzero(verdict == _CANDIDATE)
     return np.concatenate([keep, candidates[np.argsort(-loss[candidates], kind="stable")]]).astype(np.int32)
+
+
+def _sum(counts: np.ndarray) -> np.float32:
+    """Added up one after the other, in double precision."""
+    return np.float32(np.add.accumulate(counts, dtype=np.float64)[-1])
 
 
 @kernel("Tuple((float32, int64))(int32[::1], int32[::1], uint8[::1], int64, int64, float32[::1], int32[::1])")
@@ -66,25 +82,19 @@ def second_best(first, piece, length, place, size, score, path):
 
 
 @kernel(
-    "Tuple((int8[::1], float32[::1]))"
-    "(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], float32[::1], float32[::1], float32)"
+    "void(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], float32[::1], float32[::1], float32, "
+    "float32, int64, int64, int8[::1], float32[::1])"
 )
-def losses(first, piece, length, place, size, score, counts, total):
-    """For each piece: drop, keep or candidate, and a candidate's loss, float32.
+def losses(first, piece, length, place, size, score, counts, total, sum_, begin, stop, verdict, loss):
+    """For each piece from `begin` to `stop`: drop, keep or candidate, and a candidate's loss.
 
-    With f its count, S the sum of counts and m the pieces of its second best segmentation a_1..a_m:
+    With f its count, S the `sum_` of counts and m the pieces of its second best segmentation a_1..a_m:
     loss = f / total x [log f / S - sum_j log (f_aj + f) / (S + f (m - 1))].
     """
     alive = counts.size
-    verdict = np.zeros(alive, np.int8)
-    loss = np.zeros(alive, np.float32)
-    all_counts = 0.0
-    for number in range(alive):
-        all_counts += np.float64(counts[number])
-    sum_ = np.float32(all_counts)
     log_sum = np.float32(math.log(np.float64(sum_)))
     path = np.empty(256, np.int32)
-    for number in range(alive):
+    for number in range(begin, stop):
         f = counts[number]
         if f == 0:
             continue
@@ -109,4 +119,3 @@ def losses(first, piece, length, place, size, score, counts, total):
                 + (math.log(np.float64(np.float32(counts[other] + f))) - np.float64(log_sum_without))
             )
         loss[number] = np.float32(np.float32(f / total) * np.float32(log_piece - log_without))
-    return verdict, loss

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vocap.vocabularies.ladder.crew import ALONE, Crew
+from vocap.vocabularies.ladder.crew import ALONE, Bench, Crew
 from vocap.vocabularies.ladder.expectation import BLOCK_EDGES, blocks
 from vocap.vocabularies.ladder.kernels import LATTICES, index, kernel
 
@@ -27,7 +27,7 @@ def trainer_counts(
     bounds, edges = blocks(first, start, size, len(frequency), BLOCK_EDGES)
     counts = np.zeros(alive, np.float32)
 
-    def work_on():
+    def new_bench():
         path, path_end = np.empty(edges, np.int32), np.empty(int(np.diff(bounds).max()), np.int32)
 
         def compute(block: int) -> None:
@@ -36,9 +36,9 @@ def trainer_counts(
         def add(block: int) -> None:
             count_paths(frequency, *bounds[block : block + 2], path, path_end, counts)
 
-        return compute, add
+        return Bench(compute, add)
 
-    crew.in_turns(len(bounds) - 1, work_on)
+    crew.in_turns(len(bounds) - 1, new_bench)
     return counts
 
 

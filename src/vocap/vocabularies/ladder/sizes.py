@@ -8,15 +8,16 @@ from functools import partial
 
 import numpy as np
 
+from vocap.vocabularies import COVERAGE
 from vocap.vocabularies.alp import average_log_probability
-from vocap.vocabularies.characters import COVERAGE
 from vocap.vocabularies.curve import Point
 from vocap.vocabularies.ladder import descent
 from vocap.vocabularies.ladder.crew import Crew
 from vocap.vocabularies.ladder.expectation import UNKNOWN_PENALTY, expected_counts
 from vocap.vocabularies.ladder.finalisation import META_COUNT, FinalPieces, finalise
+from vocap.vocabularies.ladder.lattice import Rooms
 from vocap.vocabularies.ladder.model_writer import model_bytes
-from vocap.vocabularies.ladder.segmentation import encoder_counts, trainer_counts
+from vocap.vocabularies.ladder.segmentation import encoder_counts
 from vocap.vocabularies.ladder.word_types import WordTypes
 
 
@@ -65,11 +66,15 @@ def train_sizes(
         crew = Crew(threads, pool)
         corpus, state = descent.seed(words, ending, crew)
         expect = partial(expected_counts, crew=crew, arithmetic=arithmetic)
-        departures = descent.descend(corpus, state, reachable, expect, partial(trainer_counts, crew=crew))
+        departures = descent.descend(corpus, state, reachable, expect, crew)
         del state
 
+        rooms = Rooms()
+
         def finish(departure: descent.Departure) -> Rung:
-            return _finish(words, corpus, departure, coverage, expect, reserved)
+            with rooms.room_for(departure.state.lattice) as room:
+                state = descent.depart(corpus, departure, expect, room)
+                return _rung(words, corpus, state, departure.size, coverage, reserved)
 
         yield from map(finish, departures) if threads == 1 else _in_threads(finish, departures, pool, threads)
 
@@ -102,25 +107,24 @@ def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads:
                 waiting.append(departure)
 
 
-def _finish(
+def _rung(
     words: WordTypes,
     corpus: descent.Corpus,
-    departure: descent.Departure,
+    state: descent.State,
+    size: int,
     coverage: float,
-    expect: Callable,
     reserved: int,
 ) -> Rung:
-    state = descent.depart(corpus, departure, expect)
-    size = departure.size - reserved
-    pieces = finalise(size, state.ids, state.scores, corpus.required, corpus.alphabetical)
-    if pieces.size < size:
+    """The model and the ALP of a size's last state."""
+    pieces = finalise(size - reserved, state.ids, state.scores, corpus.required, corpus.alphabetical)
+    if pieces.size < size - reserved:
         most = pieces.size + reserved
-        return Rung(Point(departure.size, status=f"too little text: at most {most} pieces"), None, most=most)
+        return Rung(Point(size, status=f"too little text: at most {most} pieces"), None, most=most)
     names = [name for name in ("train", "heldout") if words.sentences.get(name)]
     counts = token_counts(corpus, state, pieces, np.stack([words.counts[name] for name in names]))
     alps = {name: average_log_probability(counts[row], words.sentences[name]) for row, name in enumerate(names)}
     point = Point(
-        departure.size,
+        size,
         pieces.size,
         alps.get("train"),
         alps.get("heldout"),

@@ -12,7 +12,9 @@ from functools import partial
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.vocabularies.characters import COVERAGE, META_PIECES, RESERVED, required_characters
+from vocap.vocabularies import COVERAGE
+from vocap.vocabularies.characters import META_PIECES, RESERVED
+from vocap.vocabularies.coverage import required_characters
 from vocap.vocabularies.ladder.sentences import Sentences, held_out, trained_on
 from vocap.vocabularies.ladder.word_table import INSIDE, LAST, TEXTS, WordTable, lay_out, sort_words
 

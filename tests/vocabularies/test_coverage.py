@@ -5,7 +5,7 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
 from tests.vocabularies.made import ALPHABETS, made_text
-from vocap.vocabularies.characters import character_counts, required_characters
+from vocap.vocabularies.coverage import character_counts, required_characters
 from vocap.vocabularies.training import Unreachable, train
 
 
