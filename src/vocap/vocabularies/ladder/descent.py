@@ -137,7 +137,7 @@ def descend(
     waiting = sorted(sizes)
     while waiting:
         for _ in range(SUB_ITERATIONS):
-            state = expectation_maximisation(corpus, state, expect)
+            state = expectation_maximisation(corpus, state, expect, crew=crew)
         before = len(waiting)
         while waiting and len(state.ids) <= desired_size(waiting[-1]):
             yield Departure(waiting.pop(), state, None)
@@ -149,9 +149,8 @@ def descend(
             size = waiting.pop()
             yield Departure(size, state, ranking[: desired_size(size)])
         alone = len(waiting) == before  # no size that has left needs this state
-        state = reduce(
-            corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], state.lattice if alone else None
-        )
+        room = state.lattice if alone else None
+        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], room, crew)
 
 
 def depart(
@@ -168,11 +167,11 @@ def depart(
 
 
 def expectation_maximisation(
-    corpus: Corpus, state: State, expect: Callable = expected_counts, last: bool = False
+    corpus: Corpus, state: State, expect: Callable = expected_counts, last: bool = False, crew: Crew = ALONE
 ) -> State:
     """E and M step; pieces hardly expected are dropped, from the lattices too unless it is the `last` time.
 
-    The lattices of `state` become those of the result.
+    The lattices of `state` become those of the result. The `crew` reduces them.
     """
     kept, scores = maximise(
         expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
@@ -181,7 +180,7 @@ def expectation_maximisation(
         raise VocapError("every piece is expected less than 0.5 times; train on more lines")
     if last:
         return State(state.ids[kept], scores, state.nodes, state.lattice)
-    return reduce(corpus, state, kept, scores, state.lattice)
+    return reduce(corpus, state, kept, scores, state.lattice, crew)
 
 
 def _lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
@@ -208,7 +207,12 @@ def prune_order(corpus: Corpus, state: State, crew: Crew = ALONE) -> np.ndarray:
 
 
 def reduce(
-    corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray, room: Lattice | None = None
+    corpus: Corpus,
+    state: State,
+    chosen: np.ndarray,
+    scores: np.ndarray,
+    room: Lattice | None = None,
+    crew: Crew = ALONE,
 ) -> State:
     """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left.
 
@@ -224,4 +228,4 @@ def reduce(
     renumber[before:] = np.arange(alive + len(dying), alive + len(dying) + len(state.nodes) - before + 1)
     ids = state.ids[chosen]
     nodes = np.concatenate([ids, state.ids[dying], state.nodes[before:]])
-    return State(ids, scores, nodes, select(state.lattice, renumber, alive, room))
+    return State(ids, scores, nodes, select(state.lattice, renumber, alive, room, crew))

@@ -20,6 +20,7 @@ from vocap.vocabularies.ladder.seeds import Seeds
 from vocap.vocabularies.ladder.word_types import WordTypes
 
 _MAX_EDGES = 2**31 - 1  # 32-bit offsets
+_SELECTED = 1 << 18  # edges that a thread selects at a time: a millisecond
 _DEEPEST = 256  # intervals open at a time, one of each depth at most
 
 FIRST = 128  # marks the first edge of a position in `Lattice.length`
@@ -83,23 +84,23 @@ def build_lattice(
     return Lattice(first, piece, length), place
 
 
-def select(lattice: Lattice, renumber: np.ndarray, alive: int, room: Lattice | None = None) -> Lattice:
+def select(
+    lattice: Lattice, renumber: np.ndarray, alive: int, room: Lattice | None = None, crew: Crew = ALONE
+) -> Lattice:
     """Keep the edges of pieces whose new number is not negative; numbers from `alive` on become unknown nodes.
 
-    In the arrays of `room`, which may be those of `lattice` itself, or in new ones.
+    In the arrays of `room`, which may be those of `lattice` itself, or in new ones. Several threads each select a
+    part of the edges, and leave gaps between the parts, which are closed afterwards.
     """
     room = room or empty_like(lattice)
-    select_edges(
-        lattice.first,
-        lattice.piece,
-        lattice.length,
-        renumber,
-        np.int32(alive),
-        room.first,
-        room.piece,
-        room.length,
+    old, new = ((edges.first, edges.piece, edges.length) for edges in (lattice, room))
+    begins = range(0, len(lattice.piece), _SELECTED) if crew.threads > 1 else range(1)
+    bounds = np.append(np.searchsorted(lattice.first[:-1], begins), len(lattice.first) - 1)
+    kept = crew.all_of(
+        len(begins),
+        lambda block: select_edges(*old, renumber, np.int32(alive), *bounds[block : block + 2], *new),
     )
-    edges = int(room.first[-1])
+    edges = close_gaps(bounds, np.array(kept, np.int64), *new)
     return Lattice(room.first, _shortened(room.piece, edges), _shortened(room.length, edges))
 
 
@@ -215,13 +216,18 @@ def fill_seeds(
                 place[characters + seed] = position
 
 
-@kernel("void(int32[::1], int32[::1], uint8[::1], int32[::1], int32, int32[::1], int32[::1], uint8[::1])")
-def select_edges(first, piece, length, renumber, alive, new_first, new_piece, new_length):
-    """Fill the last three, which may be the first three: an edge is read before its place is written to."""
-    size = first.size - 1
-    kept = index(0)
-    edge = index(first[0])
-    for place in range(size):
+_ARRAYS = "int32[::1], int32[::1], uint8[::1]"  # of a lattice
+
+
+@kernel(f"int64({_ARRAYS}, int32[::1], int32, int64, int64, {_ARRAYS})")
+def select_edges(first, piece, length, renumber, alive, begin_place, stop, new_first, new_piece, new_length):
+    """Fill the last three, which may be the first three, between two places; returns how many edges are kept.
+
+    They come to lie from where the old ones did; each edge is read before its place is written to.
+    """
+    edge = index(first[begin_place])
+    before = kept = edge
+    for place in range(begin_place, stop):
         begin = kept
         end = index(first[place + 1])
         new_first[place] = begin
@@ -242,4 +248,21 @@ def select_edges(first, piece, length, renumber, alive, new_first, new_piece, ne
             kept += index(1)
         if kept > begin:
             new_length[begin] |= FIRST
-    new_first[size] = kept
+    return np.int64(kept - before)
+
+
+@kernel(f"int64(int64[::1], int64[::1], {_ARRAYS})")
+def close_gaps(bounds, kept, first, piece, length):
+    """Move the edges `kept` from each of the `bounds` on to those before them; returns how many there are."""
+    edges = index(0)
+    for block in range(kept.size):
+        begin, count = index(first[bounds[block]]), index(kept[block])
+        if begin > edges:
+            for edge in range(count):
+                piece[edges + edge] = piece[begin + edge]
+                length[edges + edge] = length[begin + edge]
+            for place in range(bounds[block], bounds[block + 1]):
+                first[place] -= np.int32(begin - edges)
+        edges += count
+    first[first.size - 1] = edges
+    return np.int64(edges)
