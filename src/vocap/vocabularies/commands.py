@@ -92,9 +92,9 @@ def curve(train_path, models, output, characters, index, points):
             rows.append(row)
     rows.sort(key=lambda row: row.size)
     trained = [row for row in rows if row.ok]
-    vocabularies = [
+    vocabularies = (  # one at a time: the names of five hundred models' pieces would take a gigabyte
         text_pieces(_checked_model(models / f"{row.size}.model", row, origins[row.size])) for row in trained
-    ]
+    )
     sizes = [row.size for row in trained]
     indexed = build(sizes, vocabularies, fingerprint(models, sizes))
     counts = character_counts(read_blocks(train_path))

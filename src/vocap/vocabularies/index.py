@@ -74,8 +74,8 @@ def hash_pieces(pieces: Iterable[str]) -> np.ndarray:
     return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
-def build(sizes: list[int], vocabularies: list[list[str]], fingerprint: bytes = bytes(32)) -> PieceIndex:
-    """The index of `vocabularies[k]`, the pieces of the model of `sizes[k]` (sizes rise)."""
+def build(sizes: list[int], vocabularies: Iterable[Iterable[str]], fingerprint: bytes = bytes(32)) -> PieceIndex:
+    """The index of `vocabularies`, the pieces of the models of `sizes` (which rise), used one after the other."""
     number: dict[str, int] = {}
     members = []
     for pieces in vocabularies:
@@ -132,7 +132,7 @@ def load_or_build(target: str | os.PathLike, models: str | os.PathLike, sizes: l
             if index.fingerprint.tobytes() == current:
                 return index
             log.info("%s: made from other models; reading them again", target)
-    vocabularies = [text_pieces(read_pieces(_model(models, size))) for size in sizes]
+    vocabularies = (text_pieces(read_pieces(_model(models, size))) for size in sizes)
     index = build(sizes, vocabularies, current)
     try:
         save_index(index, target)

@@ -76,7 +76,7 @@ def test_what_is_left_is_what_the_definition_leaves(where, threads, places, monk
 
 def test_a_lattice_shrinks_again_and_again_in_the_same_memory():
     rooms, lattice = Rooms(), made(1, 300)
-    with rooms.room_for(lattice) as room:
+    with rooms.lend(lattice) as room:
         smaller = lattice
         for seed in range(4):
             renumber, alive = renumbered(seed)
@@ -86,7 +86,9 @@ def test_a_lattice_shrinks_again_and_again_in_the_same_memory():
             assert np.shares_memory(smaller.piece, room.piece)
         memory = room.piece.__array_interface__["data"]
     assert as_lists(lattice) == as_lists(made(1, 300))  # as it was
-    with rooms.room_for(made(1, 200)) as room, rooms.room_for(lattice) as other:
+    with rooms.lend(made(1, 200)) as room, rooms.lend(lattice) as other:
         assert room.piece.__array_interface__["data"] == memory
         assert not np.shares_memory(room.piece, other.piece)
         assert len(other.piece) >= len(lattice.piece)
+    kept = [rooms.take(lattice) for _ in range(3)]
+    assert not any(np.shares_memory(kept[a].piece, kept[b].piece) for a in range(3) for b in range(a))

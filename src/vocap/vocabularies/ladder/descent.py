@@ -15,7 +15,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.expectation import expected_counts, with_unknown
-from vocap.vocabularies.ladder.lattice import Lattice, build_lattice, select
+from vocap.vocabularies.ladder.lattice import Lattice, build_lattice, empty_like, select
 from vocap.vocabularies.ladder.maximisation import maximise
 from vocap.vocabularies.ladder.pruning import desired_size, pruned_size, rank_pieces
 from vocap.vocabularies.ladder.seeds import MAX_PIECE_LENGTH, find_seeds
@@ -129,15 +129,19 @@ def descend(
     sizes: Sequence[int],
     expect: Callable = expected_counts,
     crew: Crew = ALONE,
+    room_for: Callable[[Lattice], Lattice] = empty_like,
 ) -> Iterator[Departure]:
     """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first.
 
-    `state` is used up. `expect`: `expected_counts` with its options.
+    `state` is used up. `expect`: `expected_counts` with its options. `room_for` gives arrays as large as a
+    lattice's.
     """
     waiting = sorted(sizes)
     while waiting:
+        # to select edges in parts takes a little more time in all, and pays while no size that has left is at work
+        selecting = crew if len(waiting) == len(sizes) else ALONE
         for _ in range(SUB_ITERATIONS):
-            state = expectation_maximisation(corpus, state, expect, crew=crew)
+            state = expectation_maximisation(corpus, state, expect, crew=selecting)
         before = len(waiting)
         while waiting and len(state.ids) <= desired_size(waiting[-1]):
             yield Departure(waiting.pop(), state, None)
@@ -149,8 +153,10 @@ def descend(
             size = waiting.pop()
             yield Departure(size, state, ranking[: desired_size(size)])
         alone = len(waiting) == before  # no size that has left needs this state
-        room = state.lattice if alone else None
-        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], room, crew)
+        room = state.lattice if alone else room_for(state.lattice)
+        state = reduce(
+            corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], room, selecting if alone else ALONE
+        )
 
 
 def depart(

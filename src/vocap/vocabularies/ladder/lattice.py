@@ -118,7 +118,7 @@ def _shortened(array: np.ndarray, size: int) -> np.ndarray:
 
 
 class Rooms:
-    """Arrays for lattices that are soon done with, one after the other: as many as are in use at once.
+    """Arrays of lattices that are done with, for those that come.
 
     To ask the system for fresh memory takes as long as to fill it, and threads of a process wait for each other
     there.
@@ -127,17 +127,19 @@ class Rooms:
     def __init__(self):
         self._free: list[Lattice] = []
 
-    @contextmanager
-    def room_for(self, lattice: Lattice) -> Iterator[Lattice]:
-        """Room for a part of `lattice`, until the block ends."""
+    def take(self, lattice: Lattice) -> Lattice:
+        """Arrays as large as those of `lattice`, or larger."""
         room = None
         with suppress(IndexError):
             room = self._free.pop()
-        if room is None or len(room.piece) < len(lattice.piece):
-            room = empty_like(lattice)
-        whole = Lattice(*(array[:] for array in (room.first, room.piece, room.length)))  # views are not shortened
+        return empty_like(lattice) if room is None or len(room.piece) < len(lattice.piece) else room
+
+    @contextmanager
+    def lend(self, lattice: Lattice) -> Iterator[Lattice]:
+        """Such arrays until the block ends."""
+        room = self.take(lattice)
         try:
-            yield whole
+            yield Lattice(room.first[:], room.piece[:], room.length[:])  # views, which are not given back in part
         finally:
             self._free.append(room)
 

@@ -66,13 +66,12 @@ def train_sizes(
         crew = Crew(threads, pool)
         corpus, state = descent.seed(words, ending, crew)
         expect = partial(expected_counts, crew=crew, arithmetic=arithmetic)
-        departures = descent.descend(corpus, state, reachable, expect, crew)
+        rooms = Rooms()
+        departures = descent.descend(corpus, state, reachable, expect, crew, rooms.take)
         del state
 
-        rooms = Rooms()
-
         def finish(departure: descent.Departure) -> Rung:
-            with rooms.room_for(departure.state.lattice) as room:
+            with rooms.lend(departure.state.lattice) as room:
                 state = descent.depart(corpus, departure, expect, room)
                 return _rung(words, corpus, state, departure.size, coverage, reserved)
 
