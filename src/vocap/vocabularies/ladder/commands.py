@@ -73,18 +73,23 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     from contextlib import closing
 
     files = {"train": train} | ({"heldout": heldout} if heldout else {})
-    words, train_sizes, frequencies_at_the_end = _count_words(files, coverage, threads)
+    words, sorted_text, train_sizes = _count_words(files, coverage, threads, seeds)
     from vocap.vocabularies.curve import write_points
     from vocap.vocabularies.text import read_blocks
 
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
-    ending = frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
+    ending = None
+    if seeds == "words":
+        from vocap.vocabularies.ladder.text_end import frequencies_at_the_end
+
+        ending = frequencies_at_the_end(read_blocks(train), words.required)
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
     for table in tables:
         table.unlink(missing_ok=True)  # written last: no curve, no whole result
-    with closing(train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending)) as rungs:
+    rungs = train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending, sorted_text=sorted_text)
+    with closing(rungs):
         rows = _write_models(rungs, models, train)
     rows.sort(key=lambda point: point.size)
     for table, lines in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
@@ -92,11 +97,11 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     click.echo("\n\n".join(filter(None, (_curve(rows), _outline(rows)))))
 
 
-def _count_words(files: dict[str, Path], coverage: float, threads: int):
-    """The word types of texts, and the functions that train on them.
+def _count_words(files: dict[str, Path], coverage: float, threads: int, seeds: str):
+    """The word types of texts, their seed text sorted (classic seeds only), and the function that trains on them.
 
     To start numba takes half a second. With more than one of `threads`, another process reads the texts meanwhile,
-    and what trains is imported while words are counted.
+    and what trains is imported while words are counted and sorted.
     """
     import gc
     from concurrent.futures import ThreadPoolExecutor
@@ -106,28 +111,27 @@ def _count_words(files: dict[str, Path], coverage: float, threads: int):
         from vocap.vocabularies.ladder.sentences import Reading, texts_of
 
         texts = Reading(files).texts if threads > 1 else texts_of(files)
-        from vocap.vocabularies.ladder.kernels import one_compiler
-
-        with one_compiler():
-            from vocap.vocabularies.ladder.word_types import count_word_types
+        count_word_types = _load("word_types").count_word_types
         with ThreadPoolExecutor(1) as loader:
-            engine = loader.submit(_load_engine) if threads > 1 else None
+            coming = {name: loader.submit(_load, name) for name in ("suffixes", "sizes") if threads > 1}
             words = count_word_types(texts, coverage)
-            engine = engine.result() if engine else _load_engine()
+            suffixes = coming["suffixes"].result() if coming else _load("suffixes")
+            sorted_text = suffixes.sort_text(words) if seeds == SEEDS[0] and words.required else None
+            sizes = coming["sizes"].result() if coming else _load("sizes")
         gc.freeze()
     finally:
         gc.enable()
-    return words, *engine
+    return words, sorted_text, sizes.train_sizes
 
 
-def _load_engine():
-    """Import what trains."""
+def _load(name: str):
+    """A module of the ladder, with its kernels."""
+    from importlib import import_module
+
     from vocap.vocabularies.ladder.kernels import one_compiler
 
     with one_compiler():
-        from vocap.vocabularies.ladder.sizes import train_sizes
-        from vocap.vocabularies.ladder.text_end import frequencies_at_the_end
-    return train_sizes, frequencies_at_the_end
+        return import_module(f"vocap.vocabularies.ladder.{name}")
 
 
 def _write_models(rungs, models: Path, train: Path) -> list:

@@ -21,10 +21,11 @@ from vocap.vocabularies.ladder.pruning import desired_size, pruned_size, rank_pi
 from vocap.vocabularies.ladder.seeds import MAX_PIECE_LENGTH, find_seeds
 from vocap.vocabularies.ladder.segmentation import trainer_counts
 from vocap.vocabularies.ladder.suffixes import (
+    SortedText,
     character_counts,
     common_prefixes,
     independent_ranges,
-    seed_text,
+    sort_text,
     suffix_array,
 )
 from vocap.vocabularies.ladder.word_seeds import find_word_seeds, word_seed_text
@@ -77,13 +78,22 @@ class Departure:
     chosen: np.ndarray | None
 
 
-def seed(words: WordTypes, ending: Mapping[str, int] | None = None, crew: Crew = ALONE) -> tuple[Corpus, State]:
+def seed(
+    words: WordTypes,
+    ending: Mapping[str, int] | None = None,
+    crew: Crew = ALONE,
+    sorted_text: SortedText | None = None,
+) -> tuple[Corpus, State]:
     """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`).
 
     With frequencies at the `ending` of the text (`text_end`), pieces are seeded and pruned as 0.2.2 does it.
+    `sorted_text`: what `sort_text` gives, for who has it already.
     """
-    source = seed_text(words) if ending is None else word_seed_text(words)
-    order = suffix_array(source.text)
+    if ending is None:
+        source, order = (sorted_text or sort_text(words)).take()
+    else:
+        source = word_seed_text(words)
+        order = suffix_array(source.text)
     shared = common_prefixes(source.text, order, MAX_PIECE_LENGTH + 1, crew)
     if ending is None:
         seeds = find_seeds(source, order, shared, crew=crew)

@@ -18,6 +18,7 @@ from vocap.vocabularies.ladder.finalisation import META_COUNT, FinalPieces, fina
 from vocap.vocabularies.ladder.lattice import Rooms
 from vocap.vocabularies.ladder.model_writer import model_bytes
 from vocap.vocabularies.ladder.segmentation import encoder_counts
+from vocap.vocabularies.ladder.suffixes import SortedText
 from vocap.vocabularies.ladder.word_types import WordTypes
 
 
@@ -42,6 +43,7 @@ def train_sizes(
     arithmetic: str = "exact",
     reserved: int = 0,
     ending: Mapping[str, int] | None = None,
+    sorted_text: SortedText | None = None,
 ) -> Iterator[Rung]:
     """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
 
@@ -49,6 +51,7 @@ def train_sizes(
     near it. With frequencies at the text's `ending` (`text_end`), pieces and scores are those of SentencePiece
     0.2.2. ALP is counted on the texts `train` and `heldout` of `words`. So many `reserved` ids of each size are
     left free, for meta pieces other than <unk> <s> </s>: a model has that many pieces less than its size.
+    `sorted_text`: as for `descent.seed`.
     """
     if not words.required:
         reason = "no text: symbols only" if words.trained else "no text"
@@ -64,7 +67,7 @@ def train_sizes(
         return
     with ThreadPoolExecutor(threads) as pool:
         crew = Crew(threads, pool)
-        corpus, state = descent.seed(words, ending, crew)
+        corpus, state = descent.seed(words, ending, crew, sorted_text)
         expect = partial(expected_counts, crew=crew, arithmetic=arithmetic)
         rooms = Rooms()
         departures = descent.descend(corpus, state, reachable, expect, crew, rooms.take)

@@ -32,6 +32,23 @@ class SeedText:
     size: int
 
 
+class SortedText:
+    """A seed text and its suffix array. They are large, so they are given away."""
+
+    def __init__(self, source: SeedText, order: np.ndarray):
+        self._held = [(source, order)]
+
+    def take(self) -> tuple[SeedText, np.ndarray]:
+        """Both, once."""
+        return self._held.pop()
+
+
+def sort_text(words: WordTypes) -> SortedText:
+    """The seed text of word types, sorted."""
+    source = seed_text(words)
+    return SortedText(source, suffix_array(source.text))
+
+
 def seed_text(words: WordTypes) -> SeedText:
     """Each type followed by what follows it in the corpus: U+2581, or 0 at the end of a line.
 
