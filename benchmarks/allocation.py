@@ -75,7 +75,7 @@ def write_language(
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"made" * 4096)
     mark = piece_index.fingerprint(folder / "models", sizes)
-    piece_index.save_index(piece_index.build(sizes, vocabularies, mark), folder / piece_index.NAME)
+    piece_index.save_index(piece_index.build(sizes, vocabularies).of(mark), folder / piece_index.NAME)
 
 
 def write_models(folder: Path, sizes: list[int], vocabularies: list[list[str]]) -> None:

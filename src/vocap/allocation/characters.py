@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from vocap.vocabularies import COVERAGE, characters
+from vocap.vocabularies import COVERAGE
+from vocap.vocabularies.coverage import required_characters as most_frequent
 
 
 def required_characters(
@@ -18,4 +19,4 @@ def required_characters(
     for frequencies, probability in zip(per_line, q, strict=True):
         for character, frequency in frequencies.items():
             expected[character] = expected.get(character, 0.0) + probability * frequency
-    return sorted(characters.required_characters(expected, coverage))
+    return sorted(most_frequent(expected, coverage))

@@ -96,7 +96,7 @@ def curve(train_path, models, output, characters, index, points):
         text_pieces(_checked_model(models / f"{row.size}.model", row, origins[row.size])) for row in trained
     )
     sizes = [row.size for row in trained]
-    indexed = build(sizes, vocabularies, fingerprint(models, sizes))
+    indexed = build(sizes, vocabularies).of(fingerprint(models, sizes))
     counts = character_counts(read_blocks(train_path))
     lines = sum(map(len, read_blocks(train_path)))
 

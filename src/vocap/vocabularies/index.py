@@ -18,7 +18,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +61,10 @@ class PieceIndex:
     stop: np.ndarray
     fingerprint: np.ndarray
 
+    def of(self, fingerprint: bytes) -> "PieceIndex":
+        """The same, made from the models of this fingerprint."""
+        return replace(self, fingerprint=np.frombuffer(fingerprint, np.uint8))
+
     def strings(self, pieces: np.ndarray) -> list[str]:
         """The text of these pieces (numbers below P)."""
         text = self.text.tobytes()
@@ -74,8 +78,8 @@ def hash_pieces(pieces: Iterable[str]) -> np.ndarray:
     return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
-def build(sizes: list[int], vocabularies: Iterable[Iterable[str]], fingerprint: bytes = bytes(32)) -> PieceIndex:
-    """The index of `vocabularies`, the pieces of the models of `sizes` (which rise), used one after the other."""
+def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex:
+    """The index of `vocabularies`, the pieces of the models of `sizes` (which rise), held one at a time."""
     number: dict[str, int] = {}
     members = []
     for pieces in vocabularies:
@@ -95,7 +99,7 @@ def build(sizes: list[int], vocabularies: Iterable[Iterable[str]], fingerprint: 
         "piece": piece,
         "start": start,
         "stop": stop,
-        "fingerprint": np.frombuffer(fingerprint, np.uint8),
+        "fingerprint": np.zeros(32),
     }
     return PieceIndex(**{name: np.asarray(values, _DTYPES[name]) for name, values in arrays.items()})
 
@@ -133,7 +137,7 @@ def load_or_build(target: str | os.PathLike, models: str | os.PathLike, sizes: l
                 return index
             log.info("%s: made from other models; reading them again", target)
     vocabularies = (text_pieces(read_pieces(_model(models, size))) for size in sizes)
-    index = build(sizes, vocabularies, current)
+    index = build(sizes, vocabularies).of(current)
     try:
         save_index(index, target)
     except OSError as error:
