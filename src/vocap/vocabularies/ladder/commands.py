@@ -98,7 +98,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
 
 
 def _count_words(files: dict[str, Path], coverage: float, threads: int, seeds: str):
-    """The word types of texts, their seed text sorted (classic seeds only), and the function that trains on them.
+    """The word types of texts, their seed text sorted (or None, for later), and the function that trains on them.
 
     To start numba takes half a second. With more than one of `threads`, another process reads the texts meanwhile,
     and what trains is imported while words are counted and sorted.
@@ -115,8 +115,9 @@ def _count_words(files: dict[str, Path], coverage: float, threads: int, seeds: s
         with ThreadPoolExecutor(1) as loader:
             coming = {name: loader.submit(_load, name) for name in ("suffixes", "sizes") if threads > 1}
             words = count_word_types(texts, coverage)
-            suffixes = coming["suffixes"].result() if coming else _load("suffixes")
-            sorted_text = suffixes.sort_text(words) if seeds == SEEDS[0] and words.required else None
+            sorted_text = None
+            if coming and seeds == SEEDS[0] and words.required:
+                sorted_text = coming["suffixes"].result().sort_text(words)
             sizes = coming["sizes"].result() if coming else _load("sizes")
         gc.freeze()
     finally:

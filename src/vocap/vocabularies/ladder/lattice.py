@@ -94,7 +94,7 @@ def select(
     """
     room = room or empty_like(lattice)
     old, new = ((edges.first, edges.piece, edges.length) for edges in (lattice, room))
-    begins = range(0, len(lattice.piece), _SELECTED) if crew.threads > 1 else range(1)
+    begins = np.arange(0, len(lattice.piece) if crew.threads > 1 else 1, _SELECTED, np.int32)  # as `first` is
     bounds = np.append(np.searchsorted(lattice.first[:-1], begins), len(lattice.first) - 1)
     kept = crew.all_of(
         len(begins),
