@@ -23,7 +23,7 @@ if SETTINGS.vocabularies.engine == "ladder":
         conda:
             "../envs/vocabularies.yaml"
         resources:
-            mem_mb=memory(330, 15),  # 349 MB for 8 MB of Thai, 410 and 1,353 for 10 and 100 MB of Japanese: docs/ladder.md
+            mem_mb=memory(330, 15),  # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese: docs/ladder-speed.md
             runtime=minutes(30, 2),
         params:
             folder="results/vocabularies/{lang}",

@@ -74,7 +74,7 @@ def _read_zipped(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, size: int) ->
     try:
         with archive.open(entry) as member:
             return member.read(size)
-    except (RuntimeError, NotImplementedError) as error:  # encrypted; a compression method that is not built in
+    except RuntimeError as error:  # encrypted, or compressed by a method that Python does not know
         raise zipfile.BadZipFile(f"{entry.filename}: {error}") from None
 
 

@@ -113,7 +113,8 @@ def _count_words(files: dict[str, Path], coverage: float, threads: int, seeds: s
         texts = Reading(files).texts if threads > 1 else texts_of(files)
         count_word_types = _load("word_types").count_word_types
         with ThreadPoolExecutor(1) as loader:
-            coming = {name: loader.submit(_load, name) for name in ("suffixes", "sizes") if threads > 1}
+            early = ("suffixes", "sizes") if threads > 1 else ()
+            coming = {name: loader.submit(_load, name) for name in early}
             words = count_word_types(texts, coverage)
             sorted_text = None
             if coming and seeds == SEEDS[0] and words.required:

@@ -147,11 +147,14 @@ def descend(
     lattice's.
     """
     waiting = sorted(sizes)
+
+    def selecting() -> Crew:
+        """To select edges in parts takes more time in all, so only while no size that has left is at work."""
+        return crew if len(waiting) == len(sizes) else ALONE
+
     while waiting:
-        # to select edges in parts takes a little more time in all, and pays while no size that has left is at work
-        selecting = crew if len(waiting) == len(sizes) else ALONE
         for _ in range(SUB_ITERATIONS):
-            state = expectation_maximisation(corpus, state, expect, crew=selecting)
+            state = expectation_maximisation(corpus, state, expect, crew=selecting())
         before = len(waiting)
         while waiting and len(state.ids) <= desired_size(waiting[-1]):
             yield Departure(waiting.pop(), state, None)
@@ -164,9 +167,7 @@ def descend(
             yield Departure(size, state, ranking[: desired_size(size)])
         alone = len(waiting) == before  # no size that has left needs this state
         room = state.lattice if alone else room_for(state.lattice)
-        state = reduce(
-            corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], room, selecting if alone else ALONE
-        )
+        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], room, selecting())
 
 
 def depart(
