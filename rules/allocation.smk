@@ -1,4 +1,11 @@
-"""Algorithm 1: how many pieces each language gets, for every allocation of the configuration."""
+"""The share of each language in a merged vocabulary, for every allocation of the configuration."""
+
+# The part of rule pieces that does not depend on T, once for all allocations that agree in the other settings.
+TRUNKS = {
+    trunk_name(entry): trunk_arguments(entry)
+    for entry in SETTINGS.allocation.values()
+    if RULES[entry.rule].needs_text
+}
 
 
 rule allocation:
@@ -22,7 +29,7 @@ rule allocate:
     benchmark:
         "logs/benchmarks/allocation/{name}.tsv"
     wildcard_constraints:
-        name=one_of(SETTINGS.allocation),
+        name=one_of(allocations(needs_text=False)),
     conda:
         "../envs/allocation.yaml"
     resources:
@@ -37,3 +44,72 @@ rule allocate:
     shell:
         "vocap allocate --vocabularies results/vocabularies --weights {input.weights:q}"
         " {params.arguments} -o {params.folder:q} > {log:q} 2>&1"
+
+
+# Each T is a job of its own: one more changes nothing of the others.
+rule trunk:
+    input:
+        train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
+        curves=expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
+        indexes=expand("results/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
+        characters=expand("results/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
+        weights="results/corpora/weights.tsv",
+    output:
+        "results/allocation/trunks/{trunk}.npz",
+    log:
+        "logs/allocation/trunks/{trunk}.log",
+    benchmark:
+        "logs/benchmarks/allocation/trunks/{trunk}.tsv"
+    wildcard_constraints:
+        trunk=one_of(TRUNKS),
+    priority: 1  # long, and every T of the rule waits for it
+    conda:
+        "../envs/allocation.yaml"
+    resources:
+        mem_mb=memory(2500),
+        runtime=minutes(60, 0.5),
+    params:
+        arguments=lambda wildcards: TRUNKS[wildcards.trunk],
+        revision=REVISION["allocation"],
+    message:
+        "Descending over the pieces of all languages: {wildcards.trunk}"
+    shell:
+        "vocap trunk --vocabularies results/vocabularies --corpora results/corpora --weights {input.weights:q}"
+        " {params.arguments} -o {output:q} > {log:q} 2>&1"
+
+
+rule allocate_pieces:
+    input:
+        trunk=lambda wildcards: f"results/allocation/trunks/{trunk_name(SETTINGS.allocation[wildcards.name])}.npz",
+        train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
+        heldout=expand("results/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        curves=expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
+        indexes=expand("results/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
+        characters=expand("results/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
+        weights="results/corpora/weights.tsv",
+    output:
+        allocation="results/allocation/{name}/allocation.tsv",
+        vocabulary="results/allocation/{name}/vocabulary.tsv",
+        summary="results/allocation/{name}/summary.json",
+        models=directory("results/allocation/{name}/vocabularies"),
+    log:
+        "logs/allocation/{name}.log",
+    benchmark:
+        "logs/benchmarks/allocation/{name}.tsv"
+    wildcard_constraints:
+        name=one_of(allocations(needs_text=True)),
+    priority: 1
+    conda:
+        "../envs/allocation.yaml"
+    resources:
+        mem_mb=memory(2500),
+        runtime=minutes(60, 0.5),
+    params:
+        arguments=allocation_arguments,
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        revision=REVISION["allocation"],
+    message:
+        "Allocating {wildcards.name} by pieces"
+    shell:
+        "vocap allocate --vocabularies results/vocabularies --corpora results/corpora --weights {input.weights:q}"
+        " --trunk {input.trunk:q} {params.arguments} -o {params.folder:q} > {log:q} 2>&1"

@@ -35,11 +35,34 @@ def language_table(wildcards, output):
     return SETTINGS.corpora.table
 
 
+def allocations(needs_text):
+    """The names of the allocations whose rule reads the languages' text, or does not."""
+    return [name for name, entry in SETTINGS.allocation.items() if RULES[entry.rule].needs_text == needs_text]
+
+
 def allocation_arguments(wildcards):
     """An entry's settings as the options of `vocap allocate`, which bear the same names."""
-    settings = SETTINGS.allocation[wildcards.name].model_dump()
-    without = ",".join(settings.pop("without")) or None
+    settings = SETTINGS.allocation[wildcards.name].model_dump(exclude_defaults=True)
+    without = ",".join(settings.pop("without", [])) or None
     return options(**settings, without=without, coverage=SETTINGS.vocabularies.coverage)
+
+
+def trunk_arguments(entry):
+    """The settings on which the trunk of a descent depends, as options of `vocap trunk`."""
+    settings = entry.model_dump(include={"alpha", "beta", "per"})
+    return options(**settings, without=",".join(entry.without) or None, coverage=SETTINGS.vocabularies.coverage)
+
+
+def trunk_name(entry):
+    """The same settings as the name of a file."""
+    return "-".join([f"alpha{entry.alpha:g}", f"beta{entry.beta:g}", entry.per, *(f"no.{code}" for code in entry.without)])
+
+
+def fitted_models(name):
+    """The folder of the models that a tokenizer's scores come from: the languages' own, or those of its allocation."""
+    allocation = SETTINGS.tokenizers[name].allocation
+    needs_text = RULES[SETTINGS.allocation[allocation].rule].needs_text
+    return f"results/allocation/{allocation}/vocabularies" if needs_text else "results/vocabularies"
 
 
 def extras(entry):

@@ -44,13 +44,14 @@ rule fit:
         mem_mb=memory(3600, 1),  # the sample's word types, where scores are counted: 67 MB for 26 MB
         runtime=minutes(60, 0.2),
     params:
+        vocabularies=lambda wildcards: fitted_models(wildcards.name),
         arguments=fit_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
     message:
         "Fitting the scores of {wildcards.name}"
     shell:
-        "vocap fit --vocabularies results/vocabularies --weights {input.weights:q} --mix {input.mix:q}"
+        "vocap fit --vocabularies {params.vocabularies:q} --weights {input.weights:q} --mix {input.mix:q}"
         " {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 

@@ -25,6 +25,7 @@ VERBS = {
     "ladder": "vocap.vocabularies.ladder.commands:ladder",
     "alp": "vocap.vocabularies.commands:alp",
     # allocation
+    "trunk": "vocap.allocation.commands:trunk",
     "allocate": "vocap.allocation.commands:allocate",
     # tokenizers
     "fit": "vocap.tokenizers.commands:fit",

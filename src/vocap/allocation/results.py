@@ -2,16 +2,21 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vocap.allocation import SPECIALS
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Assessment, Solution
-from vocap.files import replacing
+from vocap.files import replacing, replacing_directory
 from vocap.tsv import table_lines
+from vocap.vocabularies.curve import Point, write_points
+
+if TYPE_CHECKING:
+    from vocap.allocation.pieces.language import Unigram
 
 COLUMNS = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
 
@@ -43,16 +48,25 @@ def summarise(inputs: Inputs, settings: Allocation, coverage: float, solution: S
         "objective_smallest": solution.objective_smallest,
         "bound": solution.bound,
         "chosen": assessment(solution.chosen),
-        "other_rule": assessment(solution.other),
+        "other_rules": [assessment(other) for other in solution.others],
         "exhausted": solution.exhausted,
         "warnings": solution.warnings,
     }
 
 
 def write_allocation(
-    output: str | os.PathLike, inputs: Inputs, settings: Allocation, coverage: float, solution: Solution
+    output: str | os.PathLike,
+    inputs: Inputs,
+    settings: Allocation,
+    coverage: float,
+    solution: Solution,
+    models: Mapping[str, "Unigram"] | None = None,
 ) -> None:
-    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay."""
+    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay.
+
+    `models`: the languages' own on the pieces, of a rule that makes some: they become the folder `vocabularies`,
+    with a curve of one size for each language.
+    """
     output = Path(output)
     created = not output.exists()
     summary = summarise(inputs, settings, coverage, solution)
@@ -67,6 +81,8 @@ def write_allocation(
     }
     try:
         with ExitStack() as stack:  # every file is complete on the disk before the first is renamed
+            if models:
+                _write_models(stack.enter_context(replacing_directory(output / "vocabularies")), models)
             for name, lines in texts.items():
                 file = stack.enter_context(replacing(output / name))
                 file.writelines(lines)
@@ -76,6 +92,16 @@ def write_allocation(
         if created and output.is_dir() and not any(output.iterdir()):
             output.rmdir()
         raise
+
+
+def _write_models(folder: Path, models: Mapping[str, "Unigram"]) -> None:
+    for language, model in models.items():
+        (folder / language / "models").mkdir(parents=True)
+        (folder / language / "models" / f"{model.size}.model").write_bytes(model.model)
+        alps = model.alp.get("train"), model.alp.get("heldout")
+        write_points(
+            folder / language / "curve.tsv", [Point(model.size, model.size, *alps, model.tokens_per_sentence)]
+        )
 
 
 def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
@@ -93,7 +119,8 @@ def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
     )
     yield f"{solution.required:,} required characters; {solution.required_added:,} were in no chosen vocabulary"
     yield f"{settings.rule}: {_way(solution.chosen)}"
-    yield f"the {solution.other.rule} rule would have given: {_way(solution.other)}"
+    for other in solution.others:
+        yield f"rule {other.rule}: {_way(other)}"
     if solution.exhausted:
         yield f"at the end of their curves: {', '.join(solution.exhausted)}"
 

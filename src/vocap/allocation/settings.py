@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from vocap.allocation import SPECIALS
+from vocap.allocation.rules import RULES
 
 
 class Allocation(BaseModel):
@@ -26,9 +27,13 @@ class Allocation(BaseModel):
         allow_inf_nan=False,
         description="how much more a nat counts in a language far from its best ALP: (ALP / best) to this power",
     )
-    rule: Literal["paper", "cost-aware"] = Field(
-        "paper",
-        description="price of a step: the language's own size (paper), or the growth of the union (cost-aware)",
+    rule: Literal[tuple(RULES)] = Field(
+        "paper", description="; ".join(f"{rule.name}: {rule.description}" for rule in RULES.values())
+    )
+    per: Literal["line", "character"] = Field(
+        "line",
+        description="unit of a nat: a line of each language, or a character, as lines differ in length; weights are "
+        "then multiplied by mean characters a line of all languages / of this one",
     )
     search: Literal["greedy", "bisect"] = Field(
         "greedy", description="of the paper's rule: Algorithm 1's steps, or the published code's gain threshold"
@@ -37,3 +42,13 @@ class Allocation(BaseModel):
         "hull", description="gains on the upper concave hull of the ALP curve, or on the curve as measured"
     )
     without: list[Annotated[str, Field(min_length=1)]] = Field([], description="codes of languages to leave out")
+
+    @model_validator(mode="after")
+    def _options_of_the_rule(self) -> "Allocation":
+        for name in ("fairness", "search", "curve"):
+            if (
+                name not in RULES[self.rule].options
+                and getattr(self, name) != type(self).model_fields[name].default
+            ):
+                raise ValueError(f"rule {self.rule} does not use {name}; remove it, or take another rule")
+        return self

@@ -1,26 +1,24 @@
 """One allocation from beginning to end: choose, compare with the bound and the other rule, clip to size."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vocap.allocation import SPECIALS
-from vocap.allocation.bisection import allocate_bisect
 from vocap.allocation.bound import upper_bound
 from vocap.allocation.characters import required_characters
 from vocap.allocation.clipping import clip
-from vocap.allocation.cost_aware import allocate_cost_aware
 from vocap.allocation.fairness import fair_values
-from vocap.allocation.greedy import Choice, allocate_greedy, next_gain
+from vocap.allocation.greedy import Choice, next_gain
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.ladders import Problem, Union, merge
+from vocap.allocation.rules import size_rules
 from vocap.allocation.settings import Allocation
 from vocap.corpora.weights import sampling_probabilities
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.vocabularies import COVERAGE
-
-OTHER = {"paper": "cost-aware", "cost-aware": "paper"}
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Assessment:
-    """A rule's choice at its last union that fits: F, and the share of the way from F_min to the bound, percent.
+    """A rule's choice at its last union that fits: F, and its share of the gain from F_min to the bound, percent.
 
-    Both are None when the smallest sizes alone do not fit.
+    Both are None when the smallest sizes alone do not fit. A rule that chooses pieces may pass 100 %: the bound is
+    that of unions of whole lists.
     """
 
     rule: str
@@ -64,7 +63,7 @@ class Solution:
     objective_smallest: float
     bound: float | None
     chosen: Assessment
-    other: Assessment
+    others: list[Assessment]
     exhausted: list[str]
     warnings: list[str]
 
@@ -83,10 +82,8 @@ def solve(
     problem, q, required = pose(inputs, settings, coverage)
     choices = choose(problem, settings)
     choice = choices[settings.rule]
-    bound = upper_bound(problem) if choice.fitting is not None else None
-    chosen, other = (
-        _assess(problem, rule, choices[rule], bound) for rule in (settings.rule, OTHER[settings.rule])
-    )
+    bound, assessments = assess(problem, choices)
+    chosen = assessments.pop(settings.rule)
 
     union = Union(problem, choice.ranks)
     vocabulary = _pieces(inputs, problem, choice.ranks, required)
@@ -130,7 +127,7 @@ def solve(
         objective_smallest=problem.objective([0] * len(problem.ladders)),
         bound=bound,
         chosen=chosen,
-        other=other,
+        others=list(assessments.values()),
         exhausted=exhausted,
         warnings=warnings,
     )
@@ -141,8 +138,7 @@ def pose(
 ) -> tuple[Problem, np.ndarray, list[str]]:
     """The problem that these settings make of the inputs, q of each language (Equation 3), required characters."""
     languages = inputs.languages
-    q = sampling_probabilities([entry.n for entry in languages], settings.alpha)
-    weights = q**settings.beta
+    q, weights = weigh(inputs, settings)
     known = [which for which, entry in enumerate(languages) if entry.characters is not None]
     required = required_characters(
         [languages[k].characters for k in known], [float(q[k]) for k in known], coverage
@@ -159,20 +155,51 @@ def pose(
     return problem, q, required
 
 
+def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]:
+    """q_i (Equation 3) and the weight of a nat a line of each language, q_i^beta (Equation 2), float64 both.
+
+    `per: character`: times mean characters a line of all languages / of this one, so that weight x nats a line is
+    proportional to q_i^beta x nats a character. Raises UsageError for a language whose characters are not known.
+    """
+    languages = inputs.languages
+    q = sampling_probabilities([entry.n for entry in languages], settings.alpha)
+    weights = q**settings.beta
+    if settings.per == "line":
+        return q, weights
+    unknown = [entry.language for entry in languages if not entry.characters]
+    if unknown:
+        raise UsageError(
+            f"per: character needs the characters of every language, and {', '.join(unknown)} has no characters.tsv "
+            "with a character; make it (vocap curve), leave the language out, or take per: line"
+        )
+    lengths = np.array([math.fsum(entry.characters.values()) for entry in languages])
+    return q, weights * (lengths.mean() / lengths)
+
+
 def choose(problem: Problem, settings: Allocation) -> dict[str, Choice]:
-    """The choice of each rule."""
-    paper = (allocate_bisect if settings.search == "bisect" else allocate_greedy)(problem)
-    return {"paper": paper, "cost-aware": allocate_cost_aware(problem, paper)}
+    """The choice of each rule that chooses sizes, by its name."""
+    return {rule.name: rule.choose(problem, settings) for rule in size_rules()}
+
+
+def assess(problem: Problem, choices: Mapping[str, Choice]) -> tuple[float | None, dict[str, Assessment]]:
+    """The bound, None where the smallest sizes alone do not fit, and how near each choice comes to it."""
+    fit = all(choice.fitting is not None for choice in choices.values())
+    bound = upper_bound(problem) if fit else None
+    return bound, {rule: _assess(problem, rule, choice, bound) for rule, choice in choices.items()}
 
 
 def _assess(problem: Problem, rule: str, choice: Choice, bound: float | None) -> Assessment:
     if choice.fitting is None or bound is None:
         return Assessment(rule, None, None, None)
-    smallest = problem.objective([0] * len(problem.ladders))
     objective = problem.objective(choice.fitting)
-    room = bound - smallest
-    way = 100 * (objective - smallest) / room if room > 1e-12 * abs(bound) else 100.0
-    return Assessment(rule, choice.fitting_union, objective, way)
+    return Assessment(rule, choice.fitting_union, objective, share_of_gain(problem, objective, bound))
+
+
+def share_of_gain(problem: Problem, objective: float, bound: float) -> float:
+    """How much of the gain from the smallest sizes to the bound an objective has, percent."""
+    smallest = problem.objective([0] * len(problem.ladders))
+    gain = bound - smallest
+    return 100 * (objective - smallest) / gain if gain > 1e-12 * abs(bound) else 100.0
 
 
 def _rows(inputs: Inputs, problem: Problem, union: Union, q: np.ndarray) -> list[Row]:

@@ -8,7 +8,7 @@ branch).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from vocap.vocabularies.ladder.crew import ALONE, Crew
 from vocap.vocabularies.ladder.expectation import expected_counts, with_unknown
 from vocap.vocabularies.ladder.lattice import Lattice, build_lattice, empty_like, select
 from vocap.vocabularies.ladder.maximisation import maximise
-from vocap.vocabularies.ladder.pruning import desired_size, pruned_size, rank_pieces
+from vocap.vocabularies.ladder.pruning import desired_size, piece_losses, pruned_size, rank_pieces
 from vocap.vocabularies.ladder.seeds import MAX_PIECE_LENGTH, find_seeds
 from vocap.vocabularies.ladder.segmentation import trainer_counts
 from vocap.vocabularies.ladder.suffixes import (
@@ -190,14 +190,17 @@ def expectation_maximisation(
 
     The lattices of `state` become those of the result. The `crew` reduces them.
     """
-    kept, scores = maximise(
-        expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
-    )
+    kept, scores = maximise(expected(corpus, state, expect))
     if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
         raise VocapError("every piece is expected less than 0.5 times; train on more lines")
     if last:
         return State(state.ids[kept], scores, state.nodes, state.lattice)
     return reduce(corpus, state, kept, scores, state.lattice, crew)
+
+
+def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
+    """The E step: expected counts of the n pieces of `state`, float32 [n]."""
+    return expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
 
 
 def _lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
@@ -213,6 +216,12 @@ def _node_scores(state: State) -> np.ndarray:
 
 def prune_order(corpus: Corpus, state: State, crew: Crew = ALONE) -> np.ndarray:
     """The order in which pruning keeps the pieces of `state`."""
+    verdict, loss, _ = losses(corpus, state, crew)
+    return rank_pieces(verdict, loss)
+
+
+def losses(corpus: Corpus, state: State, crew: Crew = ALONE) -> tuple[np.ndarray, np.ndarray, np.float32]:
+    """`piece_losses` of the n pieces of `state`: verdict int8 [n], loss float32 [n], and the total of the losses."""
     scores = _node_scores(state)
     counts = trainer_counts(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids), crew)
     if corpus.by_token:
@@ -220,7 +229,20 @@ def prune_order(corpus: Corpus, state: State, crew: Crew = ALONE) -> np.ndarray:
     else:
         total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1]
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
-    return rank_pieces(state.lattice, place, length, scores, counts, total, crew)
+    return *piece_losses(state.lattice, place, length, scores, counts, total, crew), total
+
+
+def compact(corpus: Corpus, state: State) -> tuple[Corpus, State]:
+    """The same without the pieces that `state` no longer holds: `ids` are numbered anew; required ones stay."""
+    kept = np.union1d(np.arange(corpus.required, dtype=np.int32), state.nodes)
+    smaller = replace(
+        corpus,
+        piece_place=corpus.piece_place[kept],
+        piece_length=corpus.piece_length[kept],
+        alphabetical=corpus.alphabetical[kept],
+    )
+    ids, nodes = (np.searchsorted(kept, numbers).astype(np.int32) for numbers in (state.ids, state.nodes))
+    return smaller, replace(state, ids=ids, nodes=nodes)
 
 
 def reduce(

@@ -10,7 +10,7 @@ from vocap.vocabularies.ladder.lattice import Lattice
 
 SHRINKING_FACTOR = np.float32(0.75)
 
-_DROP, _KEEP, _CANDIDATE = 0, 1, 2
+DROP, KEEP, CANDIDATE = 0, 1, 2  # verdicts of `piece_losses`
 _BLOCK = 1 << 12  # pieces that a thread takes at a time: a millisecond
 
 
@@ -24,7 +24,7 @@ def desired_size(vocabulary: int) -> int:
     return int(vocabulary * 1.1)
 
 
-def rank_pieces(
+def piece_losses(
     lattice: Lattice,
     place: np.ndarray,
     length: np.ndarray,
@@ -32,22 +32,29 @@ def rank_pieces(
     counts: np.ndarray,
     total: np.float32,
     crew: Crew = ALONE,
-) -> np.ndarray:
-    """The pieces in the order in which pruning keeps them, int32: any pruned list is a beginning of this one.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Verdict int8 [n] on each piece, and the loss of likelihood without it, float32 [n], relative to `total`.
 
-    First those that cannot be replaced, in their old order, then the others by the loss of likelihood that
-    removing one would bring. Pieces that no best path uses, or that are not their own best segmentation, are
-    left out. `place` and `length` int32 [n]: where each piece stands in the text; `score` float32 [n +
-    unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types (0.2.2: sum of
-    `counts`).
+    DROP: no best path uses the piece, or it is not its own best segmentation. KEEP: no other pieces can replace it.
+    CANDIDATE: pruning compares its loss. `place` and `length` int32 [n]: position of each piece in the text;
+    `score` float32 [n + unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types
+    (0.2.2: sum of `counts`).
     """
     edges = lattice.first, lattice.piece, lattice.length
-    verdict, loss = np.full(len(counts), _DROP, np.int8), np.zeros(len(counts), np.float32)
+    verdict, loss = np.full(len(counts), DROP, np.int8), np.zeros(len(counts), np.float32)
     arguments = *edges, place, length, score, counts, np.float32(total), _sum(counts)
     bounds = [*range(0, len(counts), _BLOCK), len(counts)]
     crew.all_of(len(bounds) - 1, lambda block: losses(*arguments, *bounds[block : block + 2], verdict, loss))
-    keep = np.flatnonzero(verdict == _KEEP)
-    candidates = np.flatnonzero(verdict == _CANDIDATE)
+    return verdict, loss
+
+
+def rank_pieces(verdict: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """The pieces in the order in which pruning keeps them, int32: any pruned list is a beginning of this one.
+
+    First those that cannot be replaced, in their old order, then the candidates by falling loss.
+    """
+    keep = np.flatnonzero(verdict == KEEP)
+    candidates = np.flatnonzero(verdict == CANDIDATE)
     return np.concatenate([keep, candidates[np.argsort(-loss[candidates], kind="stable")]]).astype(np.int32)
 
 
@@ -99,12 +106,12 @@ def losses(first, piece, length, place, size, score, counts, total, sum_, begin,
         if f == 0:
             continue
         if size[number] == 1:
-            verdict[number] = _KEEP
+            verdict[number] = KEEP
             continue
         best, pieces = second_best(first, piece, length, place[number], size[number], score, path)
         if best > score[number]:
             continue  # its Viterbi path is split
-        verdict[number] = _CANDIDATE
+        verdict[number] = CANDIDATE
         log_piece = np.float32(math.log(np.float64(f)) - np.float64(log_sum))
         log_sum_without = np.float32(
             math.log(np.float64(np.float32(sum_ + np.float32(f * np.float32(pieces - 1)))))

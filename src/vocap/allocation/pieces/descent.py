@@ -1,0 +1,234 @@
+"""The common descent: a trunk that does not depend on any T, and a branch of it for each T.
+
+    trunk:  every language alone, by the ladder's own rule, down to a list that the whole union can hold; then rounds
+            of EM twice in every language, and pruning of the union to three quarters
+    branch: the pieces of a rung of the trunk, offered to every language whose text holds them; EM; rounds that end
+            at exactly T - 5 pieces
+
+Pruning adds up, over languages, weight x loss of likelihood in nats a line (`Trainer::PruneSentencePieces`).
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from vocap.allocation.pieces.language import (
+    Language,
+    Unigram,
+    estimate,
+    losses,
+    make_offer,
+    offer_again,
+    only,
+    prune_alone,
+    texts_in,
+    with_pieces,
+)
+from vocap.allocation.pieces.language import settle as model_of
+from vocap.allocation.pieces.store import LanguageStore
+from vocap.allocation.pieces.union import Union
+from vocap.vocabularies.ladder.descent import SUB_ITERATIONS
+from vocap.vocabularies.ladder.word_types import WordTypes
+
+SEEDS = 4_000_000  # pieces of all languages together that enter the common descent, at most
+TRUNK_RATE = 0.75  # shrinking_factor of SentencePiece's trainer
+BRANCH_RATE = 0.9  # smaller steps near T
+BRANCH_FROM = 1.4  # a branch begins at the smallest rung with so many times its pieces
+OFFER_ROUNDS = 3  # of EM, after pieces were offered
+
+Texts = Mapping[str, Callable[[], WordTypes]]
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """Every rung of the trunk: rung r holds the first `len(scores[r])` of the `pieces`.
+
+    `scores[r]` float32: a piece's best log probability in any language, at that rung. `required` bool [pieces].
+    """
+
+    pieces: list[str]
+    scores: list[np.ndarray]
+    required: np.ndarray
+
+    def rung_for(self, capacity: int) -> int:
+        """The rung from which the branch to `capacity` pieces begins: the lowest that is large enough."""
+        enough = [rung for rung, scores in enumerate(self.scores) if len(scores) >= BRANCH_FROM * capacity]
+        return enough[-1] if enough else 0
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The result of a branch: `kept` bool of its `pieces`, `required` bool, and the last round that was pruned."""
+
+    pieces: list[str]
+    required: np.ndarray
+    kept: np.ndarray
+    last: "Round"
+
+    @property
+    def price(self) -> float:
+        """Weighted loss of likelihood, nats a line, of the 1,000 kept pieces that are worth least."""
+        losses = np.sort(self.last.loss[self.kept & ~self.required])
+        return float(losses[:1000].sum() * (1000 / max(1, min(1000, len(losses)))))
+
+
+@dataclass(frozen=True)
+class Round:
+    """All languages after a round of EM, added up: `used` bool, `loss` float64 (weighted nats a line) and `scores`
+    float32 (the best log probability in any language), each [pieces]."""
+
+    used: np.ndarray
+    loss: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return int(np.count_nonzero(self.used))
+
+    def best(self, required: np.ndarray, size: int) -> np.ndarray:
+        """The required pieces, and of the others in use those with the largest losses, `size` in all: bool."""
+        kept = required.copy()
+        others = np.flatnonzero(self.used & ~kept)
+        order = others[np.argsort(-self.loss[others], kind="stable")]
+        kept[order[: max(0, size - int(np.count_nonzero(kept)))]] = True
+        return kept
+
+
+def play(
+    languages: LanguageStore,
+    weights: Mapping[str, float],
+    required: np.ndarray,
+    step: Callable[[Language], Language],
+    threads: int,
+) -> Round:
+    """`step` takes every language to its next state, whose losses are added up in the order of the languages."""
+
+    def advance(code: str, language: Language):
+        language = step(language)
+        return language, losses(language)
+
+    used, loss = required.copy(), np.zeros(len(required))
+    best = np.full(len(required), -np.inf, np.float32)
+    for code, (numbers, nats, scores) in languages.step(advance, threads):
+        used[numbers] = True
+        loss[numbers] += weights[code] * nats  # the numbers of one language are distinct
+        np.maximum.at(best, numbers, scores)
+    best[used & np.isneginf(best)] = best[np.isfinite(best)].min()  # characters that EM has dropped everywhere
+    return Round(used, loss, best)
+
+
+def grow_trunk(
+    texts: Texts,
+    weights: Mapping[str, float],
+    required: Iterable[str],
+    languages: LanguageStore,
+    threads: int = 1,
+) -> Trunk:
+    """The trunk of all languages; `languages` is empty, and holds their states meanwhile.
+
+    `texts`: word types by language; `required`: characters that every rung holds, besides those that the languages
+    require.
+    """
+    union = Union()
+    most = SEEDS // len(texts)
+    needed = [union.add_characters(required)]
+    for code, (corpus, state, *counted) in in_order(texts, lambda count: _alone(count(), most), threads):
+        numbers = union.add(corpus.text, corpus.piece_place, corpus.piece_length)
+        needed.append(numbers[: corpus.required])
+        languages.put(code, Language(corpus, state, numbers, *counted))
+    always = np.zeros(len(union), bool)
+    always[np.concatenate(needed)] = True
+    last, rungs = np.full(len(union), -1, np.int16), []
+    kept = np.ones(len(union), bool)
+    while True:
+        now = play(languages, weights, always, partial(_prune, kept=kept), threads)
+        last[now.used] = len(rungs)
+        rungs.append(now.scores)
+        if TRUNK_RATE * now.size < BRANCH_FROM * np.count_nonzero(always):
+            break
+        kept = now.best(always, int(TRUNK_RATE * now.size))
+    order = np.argsort(-last, kind="stable")  # every rung is a beginning of it
+    scores = [rungs[rung][order[: np.count_nonzero(last >= rung)]] for rung in range(len(rungs))]
+    order = order[: len(scores[0])]
+    return Trunk(union.strings(order), scores, always[order])
+
+
+def _alone(words: WordTypes, most: int):
+    return *prune_alone(words, most), *texts_in(words)
+
+
+def in_order(items: Mapping[str, object], function: Callable, threads: int) -> Iterator[tuple[str, object]]:
+    """Key and `function(value)` in the order of the items, so many at a time."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque()
+        for key, value in items.items():
+            waiting.append((key, pool.submit(function, value)))
+            if len(waiting) > threads:
+                key, future = waiting.popleft()
+                yield key, future.result()
+        for key, future in waiting:
+            yield key, future.result()
+
+
+def branch(
+    trunk: Trunk,
+    capacity: int,
+    texts: Texts,
+    weights: Mapping[str, float],
+    languages: LanguageStore,
+    threads: int = 1,
+) -> Chosen:
+    """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile."""
+    scores = trunk.scores[trunk.rung_for(capacity)]
+    pieces, required = trunk.pieces[: len(scores)], trunk.required[: len(scores)]
+    offer = make_offer(pieces, scores)
+    for code, language in in_order(texts, lambda count: with_pieces(count(), offer), threads):
+        languages.put(code, language)
+    now = last = play(languages, weights, required, lambda language: estimate(language, OFFER_ROUNDS), threads)
+    while now.size > capacity:
+        last, size = now, max(capacity, int(BRANCH_RATE * now.size))
+        if size == capacity:
+            break
+        now = play(languages, weights, required, partial(_narrow, kept=last.best(required, size)), threads)
+    # No best path may use some of the pieces any more: the best of those that pruning took come back in their place.
+    return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
+
+
+def settle(
+    chosen: Chosen, languages: LanguageStore, coverage: float, threads: int = 1
+) -> tuple[list[str], dict[str, Unigram]]:
+    """The chosen pieces, and the unigram model of each language on them, from the states that `branch` has left.
+
+    All are offered to every language once more, as the tokenizer will have them all. A piece that EM then drops
+    everywhere stays one of the languages that had it before.
+    """
+    numbers = np.flatnonzero(chosen.kept)
+    offer = make_offer([chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers])
+
+    def again(code: str, language: Language):
+        had = np.searchsorted(numbers, only(language, chosen.kept).alive)
+        language = estimate(offer_again(language, offer), OFFER_ROUNDS)
+        return language, (had, language.alive)
+
+    held, had = offer.length == 1, {}
+    for code, (before, alive) in languages.step(again, threads):
+        held[alive] = True
+        had[code] = before
+
+    def finish(code: str, language: Language):
+        return language, model_of(language, coverage, had[code][~held[had[code]]])
+
+    return list(offer.pieces), dict(languages.step(finish, threads))
+
+
+def _prune(language: Language, kept: np.ndarray) -> Language:
+    return estimate(only(language, kept), SUB_ITERATIONS)
+
+
+def _narrow(language: Language, kept: np.ndarray) -> Language:
+    """Pieces stay in the languages' states until all lose them, so that each chosen one is a piece of some model."""
+    return estimate(only(language, kept), SUB_ITERATIONS, dropping=False)

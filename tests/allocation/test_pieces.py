@@ -1,0 +1,152 @@
+"""The common descent of rule pieces: its rounds by definition, its branches, and where states lie."""
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.allocation import common_round
+from tests.vocabularies.made import made_text
+from vocap.allocation.pieces import descent
+from vocap.allocation.pieces.language import Language, estimate, make_offer, with_pieces
+from vocap.allocation.pieces.store import LanguageStore
+from vocap.vocabularies.ladder.word_types import load_word_types
+
+LANGUAGES = ("aa", "bb", "cc")
+
+
+def word_types(lines):
+    return load_word_types({"train": lambda: [lines]})
+
+
+def counted(words):
+    return dict(zip(words.types, words.frequencies.tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Three languages; the last two share their words."""
+    lines = {"aa": made_text("latin", 120, 1), "bb": made_text("kana", 90, 2), "cc": made_text("kana", 60, 3)}
+    return {code: lambda text=text: word_types(text) for code, text in lines.items()}
+
+
+def tiny(seed):
+    """Words of few letters, so that every segmentation can be listed, and pieces of them, in two languages."""
+    rng = random.Random(seed)
+    lines = [
+        [" ".join("".join(rng.choices(letters, k=rng.randint(1, 6))) for _ in range(3)) for _ in range(25)]
+        for letters in ("abcd", "bcde")
+    ]
+    pieces = sorted(
+        {
+            word[a:b]
+            for text in lines
+            for line in text
+            for word in line.split()
+            for a in (0, 1)
+            for b in (2, 3, 4)
+            if b - a > 1 and word[a:b]
+        }
+    )
+    pieces = sorted({*"\u2581abcde", *rng.sample(pieces, 25), "\u2581a", "\u2581b"})
+    return lines, pieces, np.log(np.random.default_rng(seed).dirichlet(np.ones(len(pieces)))).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_round_is_the_definition(tmp_path, seed):
+    lines, pieces, scores = tiny(seed)
+    weights = {"aa": 0.7, "bb": 0.2}
+    languages = LanguageStore(tmp_path, 0)
+    expected = dict.fromkeys(pieces, 0.0)
+    used = {piece for piece in pieces if len(piece) == 1}
+    for code, text in zip(weights, lines, strict=True):
+        words = word_types(text)
+        languages.put(code, with_pieces(words, make_offer(pieces, scores)))
+        types = counted(words)
+        own = {
+            piece: float(score)
+            for piece, score in zip(pieces, scores, strict=True)
+            if any(piece in word for word in types)
+        }
+        for _ in range(2):
+            own = common_round.estimate(types, own)
+        for piece, loss in common_round.losses(types, own, len(text)).items():
+            expected[piece] += weights[code] * loss
+            used.add(piece)
+    required = np.array([len(piece) == 1 for piece in pieces])
+    found = descent.play(languages, weights, required, lambda language: estimate(language, 2), threads=1)
+    assert {pieces[number] for number in np.flatnonzero(found.used)} == used
+    assert found.loss == pytest.approx(np.array([expected[piece] for piece in pieces]), rel=1e-3, abs=1e-5)
+    kept = found.best(required, len(used) - 3)
+    others = sorted((piece for piece in used if len(piece) > 1), key=lambda piece: -expected[piece])
+    assert {pieces[number] for number in np.flatnonzero(kept)} == {*"\u2581abcde", *others[:-3]}
+
+
+def run(texts, total, folder, budget=1 << 30, threads=1, totals=()):
+    folder.mkdir()
+    weights = {code: weight for code, weight in zip(texts, (0.6, 0.5, 0.4), strict=True)}
+    trunk = descent.grow_trunk(texts, weights, ["\u00e9"], LanguageStore(folder, budget), threads)
+    for other in totals:
+        descent.branch(trunk, other, texts, weights, LanguageStore(folder, budget), threads)
+    languages = LanguageStore(folder, budget)
+    chosen = descent.branch(trunk, total, texts, weights, languages, threads)
+    pieces, models = descent.settle(chosen, languages, 0.9995, threads)
+    assert {piece for piece in pieces if len(piece) > 1} == {
+        pieces[number] for model in models.values() for number in model.numbers.tolist() if len(pieces[number]) > 1
+    }
+    return pieces, {code: model.model for code, model in models.items()}
+
+
+def test_threads_disk_and_other_totals_change_nothing(texts, tmp_path):
+    alone = run(texts, 400, tmp_path / "alone")
+    assert run(texts, 400, tmp_path / "threads", threads=3) == alone
+    assert run(texts, 400, tmp_path / "disk", budget=0) == alone
+    assert run(texts, 400, tmp_path / "some-disk", budget=200_000, totals=(150, 700)) == alone
+
+
+@pytest.mark.parametrize("total", [110, 137, 200, 333, 500, 612])
+def test_exactly_as_many_pieces_as_asked_for(texts, tmp_path, total):
+    pieces, _ = run(texts, total, tmp_path / "x")
+    assert len(pieces) == len(set(pieces)) == total
+    assert "\u00e9" in pieces  # required, though no language has it
+
+
+def test_more_than_the_texts_can_use(texts, tmp_path):
+    pieces, models = run(texts, 1_000_000, tmp_path / "x")
+    everything, _ = run(texts, 900_000, tmp_path / "y")
+    assert pieces == everything and 800 < len(pieces) < 900_000
+
+
+def test_languages_that_are_the_same(tmp_path):
+    text = made_text("latin", 120, 1)
+    texts = {code: lambda: word_types(text) for code in LANGUAGES}
+    pieces, models = run(texts, 300, tmp_path / "x")
+    assert len(pieces) == 300 and len(set(models.values())) == 1
+
+
+def test_rungs_of_the_trunk_are_nested_and_shrink_by_a_quarter(texts, tmp_path):
+    trunk = descent.grow_trunk(texts, dict.fromkeys(texts, 1.0), [], LanguageStore(tmp_path, 0))
+    sizes = [len(scores) for scores in trunk.scores]
+    assert sizes[0] == len(trunk.pieces) and sizes[-1] >= trunk.required.sum()
+    assert all(0.7 < small / large <= 0.751 for large, small in zip(sizes, sizes[1:], strict=False))
+    assert all(trunk.required[number] for number, piece in enumerate(trunk.pieces) if len(piece) == 1)
+    assert [trunk.rung_for(size) for size in (10**6, sizes[0] // 2, 1)] == [0, 1, len(sizes) - 1]
+
+
+def test_a_store_gives_back_what_it_was_given(texts, tmp_path):
+    pieces = ["\u2581", *"abcdefgh", "ab"]
+    words = texts["aa"]()
+    language = with_pieces(words, make_offer(pieces, np.zeros(10, np.float32)))
+    for budget in (0, 1 << 30):
+        store = LanguageStore(tmp_path, budget)
+        store.put("aa", language)
+        back = store.get("aa")
+        assert isinstance(back, Language) and (back.lines == language.lines).all()
+        for one, other in (
+            (back.corpus, language.corpus),
+            (back.state, language.state),
+            (back.state.lattice, language.state.lattice),
+        ):
+            for name, value in vars(one).items():
+                if isinstance(value, np.ndarray):
+                    assert value.dtype == vars(other)[name].dtype and (value == vars(other)[name]).all()
