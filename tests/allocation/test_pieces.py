@@ -130,7 +130,7 @@ def test_rungs_of_the_trunk_are_nested_and_shrink_by_a_quarter(texts, tmp_path):
     assert sizes[0] == len(trunk.pieces) and sizes[-1] >= trunk.required.sum()
     assert all(0.7 < small / large <= 0.751 for large, small in zip(sizes, sizes[1:], strict=False))
     assert all(trunk.required[number] for number, piece in enumerate(trunk.pieces) if len(piece) == 1)
-    assert [trunk.rung_for(size) for size in (10**6, sizes[0] // 2, 1)] == [0, 1, len(sizes) - 1]
+    assert [trunk.rung_for(size) for size in (10**6, sizes[0] // 3, 1)] == [0, 1, len(sizes) - 1]
 
 
 def test_a_store_gives_back_what_it_was_given(texts, tmp_path):

@@ -37,7 +37,7 @@ from vocap.vocabularies.ladder.word_types import WordTypes
 SEEDS = 4_000_000  # pieces of all languages together that enter the common descent, at most
 TRUNK_RATE = 0.75  # shrinking_factor of SentencePiece's trainer
 BRANCH_RATE = 0.9  # smaller steps near T
-BRANCH_FROM = 1.4  # a branch begins at the smallest rung with so many times its pieces
+BRANCH_FROM = 2.0  # a branch begins at the smallest rung with so many times its pieces
 OFFER_ROUNDS = 3  # of EM, after pieces were offered
 
 Texts = Mapping[str, Callable[[], WordTypes]]
