@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 
 import numpy as np
@@ -292,6 +293,7 @@ def test_it_can_be_run_again_and_leaves_others_files_alone(root, tmp_path):
 
 def bad_calls(root, tmp_path):
     (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "nested.model").write_text("[" * 200_000)
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     shutil.copytree(root / "tokenizers/all/huggingface", tmp_path / "model")
     folder, corpora = root / "tokenizers/all", ["--corpora", root / "corpora"]
@@ -300,6 +302,7 @@ def bad_calls(root, tmp_path):
         ([tmp_path / "none"], VocapError, "no such tokenizer"),
         ([folder / "huggingface"], VocapError, "not one SentencePiece .model in it"),
         ([folder / "huggingface/tokenizer.json"], VocapError, "not a SentencePiece model"),
+        ([tmp_path / "nested.model", f"--text=en={tmp_path}/latin.txt"], VocapError, "no such protobuf"),
         ([stock], UsageError, "no text: give --text"),
         ([folder, "--languages=xx"], VocapError, "xx.*no such file"),
         ([folder, "--languages=,"], UsageError, "no code"),
@@ -324,6 +327,48 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
         with pytest.raises(kind, match=message):
             run(*arguments, "-o", tmp_path / "out")
         assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_would_test_itself_is_read_as_any(root, tmp_path):
+    proto = read_model(root / "stock.model")
+    proto.self_test_data.samples.add(input="a b", expected="other pieces")
+    (tmp_path / "tested.model").write_bytes(proto.SerializeToString())
+    with pytest.raises(RuntimeError, match="Self-test"):
+        processor(tmp_path / "tested.model")
+    text = f"--text=en={root}/corpora/en/train.txt"
+    run(tmp_path / "tested.model", text, "-o", tmp_path / "out")
+    run(root / "stock.model", text, "-o", tmp_path / "expected")
+    for name in ("sentencepiece.model", "huggingface/tokenizer.json"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [("trainer_spec", "treat_whitespace_as_suffix", True), ("normalizer_spec", "escape_whitespaces", False)],
+)
+def test_a_setting_that_the_layout_cannot_hold_is_refused_at_once(root, tmp_path, part, field, value):
+    from vocap.tokenizers.commands import mono
+
+    proto = read_model(root / "stock.model")
+    setattr(getattr(proto, part), field, value)
+    (tmp_path / "other.model").write_bytes(proto.SerializeToString())
+    says = rf"^{tmp_path}/other\.model: its spaces are not the beginnings of words"
+    with pytest.raises(VocapError, match=says):
+        run(tmp_path / "other.model", f"--text=en={root}/corpora/en/train.txt", "-o", tmp_path / "out")
+    arguments = [f"--model={tmp_path}/other.model", "--language=en", f"--output={tmp_path}/out"]
+    assert re.match(says, str(CliRunner().invoke(mono, arguments).exception))
+    assert not (tmp_path / "out").exists()
+
+
+def test_warnings_name_no_temporary_path(root, tmp_path, caplog):
+    """A piece of characters that are none themselves: the export warns, of the folder that was asked for."""
+    proto = read_model(root / "stock.model")
+    proto.pieces.add(piece="ꙮꙮ", score=-5.0)
+    (tmp_path / "rare.model").write_bytes(proto.SerializeToString())
+    (tmp_path / "rare.txt").write_text("ꙮꙮ\n", "utf-8")
+    run(tmp_path / "rare.model", f"--text=en={tmp_path}/rare.txt", "-o", tmp_path / "out")
+    assert "where they stand alone" in caplog.text
+    assert ".part" not in caplog.text and f"{tmp_path}/out: " in caplog.text
 
 
 def test_a_model_of_another_tokenizer_is_refused(root, tmp_path):

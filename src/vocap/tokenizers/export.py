@@ -17,6 +17,7 @@ from tokenizers import (
 
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
+from vocap.tokenizers.layout import check_spaces
 from vocap.tokenizers.normalizer import FENCE, SPACE, build_normalizer
 from vocap.tokenizers.settings import META
 from vocap.vocabularies.charsmap import read_charsmap
@@ -151,10 +152,14 @@ def export(model: str | Path, output: str | Path) -> int:
     Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do, UsageError where
     `output` holds anything else.
     """
-    proto = read_model(model)
+    return write_export(read_model(model), str(model), output)
+
+
+def write_export(proto, name: str, output: str | Path) -> int:
+    """As `export`, of a checked `ModelProto` that errors and warnings call `name`."""
     definition, config, special_tokens = FILES
     with replacing_directory(output, owned=FILES) as folder:
-        tokenizer = build_tokenizer(proto, str(model))
+        tokenizer = build_tokenizer(proto, name)
         tokenizer.save(str(folder / definition), pretty=False)
         _write_json(folder / config, _config(tokenizer))
         mask = {"content": "<mask>", "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
@@ -176,11 +181,7 @@ def _check(proto, name: str) -> None:
             f"{name}: not laid out as <s> 0, <pad> 1, </s> 2, <unk> 3, and <mask> last (or before added pieces); "
             "make it with vocap fit, vocap joint or vocap mono"
         )
-    if not proto.normalizer_spec.escape_whitespaces or proto.trainer_spec.treat_whitespace_as_suffix:
-        raise VocapError(
-            f"{name}: its spaces are not the beginnings of words (escape_whitespaces, "
-            "treat_whitespace_as_suffix); train it with SentencePiece's defaults"
-        )
+    check_spaces(proto, name)
 
 
 def _check_ids(tokenizer: Tokenizer, proto, name: str) -> None:

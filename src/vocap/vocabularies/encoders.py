@@ -72,15 +72,19 @@ def load_encoder(path: str | os.PathLike) -> SentencePieceEncoder | HuggingFaceE
     if path.is_dir():
         path = _in_folder(path)
     try:
-        with open(path, "rb") as file:
-            start = file.read(64).lstrip()
+        if is_json(path):
+            return _load_json(path)
     except FileNotFoundError:
         raise VocapError(
             f"{path}: no such tokenizer; give a .model, tokenizer.json or a folder with one"
         ) from None
-    if start.startswith(b"{"):
-        return _load_json(path)
     return SentencePieceEncoder(load_processor(path))
+
+
+def is_json(path: Path) -> bool:
+    """Whether a file begins as a JSON object does, which no SentencePiece model does."""
+    with open(path, "rb") as file:
+        return file.read(64).lstrip().startswith(b"{")
 
 
 def _in_folder(folder: Path) -> Path:
