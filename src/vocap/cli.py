@@ -7,7 +7,7 @@ import sys
 import click
 
 from vocap import __version__
-from vocap.errors import VocapError, explain
+from vocap.errors import VocapError, explain, system_error
 
 # verb: "module:function", a click command; the first line of its docstring is the summary in --help
 VERBS = {
@@ -82,12 +82,16 @@ def vocap() -> None:
     """
 
 
-def _training_lacks_memory(error: RuntimeError) -> bool:
+def _training_lacks_memory(error: Exception) -> bool:
     """Whether torch, if it is loaded at all, found no memory; of a CPU's it has no error of its own."""
     torch = sys.modules.get("torch")
-    return torch is not None and (
-        isinstance(error, torch.OutOfMemoryError)
-        or any(words in str(error) for words in ("DefaultCPUAllocator", "CUDA error: out of memory"))
+    return (
+        torch is not None
+        and isinstance(error, RuntimeError)
+        and (
+            isinstance(error, torch.OutOfMemoryError)
+            or any(words in str(error) for words in ("DefaultCPUAllocator", "CUDA error: out of memory"))
+        )
     )
 
 
@@ -112,14 +116,14 @@ def main() -> None:
     except VocapError as error:
         click.echo(f"vocap: error: {error}", err=True)
         status = error.exit_code
-    except OSError as error:
-        click.echo(f"vocap: error: {explain(error)}", err=True)
-        status = 1
     except MemoryError as error:
         what = f": {error}" if str(error) else ""
         click.echo(f"vocap: error: out of memory{what}; ask for less, or take a larger machine", err=True)
         status = 1
-    except RuntimeError as error:
+    except Exception as error:
+        if system := system_error(error):
+            click.echo(f"vocap: error: {explain(system)}", err=True)
+            sys.exit(1)
         if not _training_lacks_memory(error):
             raise
         click.echo(

@@ -11,9 +11,28 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, named_file, system_error
 
 MARKS = {".snakemake_timestamp"}  # what workflows put into folders that they made
+
+
+@contextmanager
+def naming(path: str | os.PathLike, temporary: Path | None = None) -> Iterator[None]:
+    """Give the system's errors in the block the name of a file: an error of `read` or `write` has none.
+
+    That is `path`, unless another file is named; what lies in `temporary` is named as if it lay in `path`. An
+    error that a library reports as text (`system_error`) is raised as the OSError that it was.
+    """
+    try:
+        yield
+    except Exception as error:
+        system = system_error(error)
+        if system is None:
+            raise
+        named = Path(named_file(system) or path)
+        if temporary is not None and named.is_relative_to(temporary):
+            named = Path(path) / named.relative_to(temporary)
+        raise OSError(system.errno, system.strerror, str(named)) from error
 
 
 @contextmanager
@@ -30,11 +49,12 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     temporary = _beside(target)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
-        with open(temporary, mode, **text) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        with naming(target, temporary):
+            with open(temporary, mode, **text) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -54,8 +74,9 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
     temporary = _beside(target)
     temporary.mkdir()
     try:
-        yield temporary
-        _take_place(temporary, target)
+        with naming(target, temporary):
+            yield temporary
+            _take_place(temporary, target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -84,7 +105,8 @@ def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
     temporary = _beside(target.with_name(f"{target.name}.scratch"))
     temporary.mkdir()
     try:
-        yield temporary
+        with naming(target, temporary):
+            yield temporary
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -11,6 +11,7 @@ from vocap.corpora.reading import open_blocks
 from vocap.corpora.sentences import split_sentences
 from vocap.corpora.settings import check_format
 from vocap.errors import UsageError, VocapError
+from vocap.files import naming
 
 LONGEST_LINE = 1 << 20  # a longer line of text is passed over without being kept whole in memory
 LONGEST_RECORD = 1 << 26
@@ -73,6 +74,10 @@ class TextFile:
     ended = property(lambda self: self._blocks.ended)
 
     def __iter__(self) -> Iterator[bytes]:
+        with naming(self.path):
+            yield from self._converted()
+
+    def _converted(self) -> Iterator[bytes]:
         convert = {"text": self._plain, "jsonl": self._jsonl, "tsv": self._tsv}[self.layout.kind]
         for block in self._whole_lines():
             converted = convert(block)

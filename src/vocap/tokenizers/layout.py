@@ -114,7 +114,7 @@ def read_contents(proto, name: str) -> Contents:
 
 
 def check_spaces(proto, name: str) -> None:
-    """Raise VocapError where spaces are not the beginnings of words: neither the layout nor the export holds that."""
+    """Raise VocapError where spaces are not the beginnings of words, which no tokenizer here can hold."""
     if not proto.normalizer_spec.escape_whitespaces or proto.trainer_spec.treat_whitespace_as_suffix:
         raise VocapError(
             f"{name}: its spaces are not the beginnings of words (escape_whitespaces, "

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 from vocap.errors import VocapError
+from vocap.files import naming
 
 BLOCK_BYTES = 1 << 20  # some thousand lines: large enough to batch, small beside any model
 ARCHIVES = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}  # first bytes
@@ -17,7 +18,7 @@ def read_blocks(path: str | os.PathLike, block_bytes: int = BLOCK_BYTES) -> Iter
     """
     first = 1
     try:
-        with open(path, "rb") as file:
+        with naming(path), open(path, "rb") as file:
             while block := file.readlines(block_bytes):
                 yield _decode(path, block, first)
                 first += len(block)
