@@ -39,7 +39,10 @@ class SentencePieceEncoder:
 
 
 class HuggingFaceEncoder:
-    """A `tokenizers.Tokenizer`; truncation and padding, which a file may ask for, are switched off."""
+    """A `tokenizers.Tokenizer`, or one in a process of its own (`GuardedTokenizer`), as files are loaded.
+
+    Truncation and padding, which a file may ask for, are switched off.
+    """
 
     def __init__(self, tokenizer, unk_id: int | None):
         tokenizer.no_truncation()
@@ -98,27 +101,14 @@ def _in_folder(folder: Path) -> Path:
 
 
 def _load_json(path: Path) -> HuggingFaceEncoder:
-    import json
-
-    from tokenizers import Tokenizer
+    from vocap.vocabularies.guarded_tokenizer import GuardedTokenizer
 
     if path.stat().st_size > MAX_JSON_BYTES:
         raise VocapError(f"{path}: {path.stat().st_size} bytes, too large for a tokenizer; is it the right file?")
-    text = path.read_bytes()
-    try:
-        model = json.loads(text)["model"]
-        unknown = model.get("unk_token"), model.get("unk_id")
-        tokenizer = Tokenizer.from_str(text.decode("utf-8"))
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # what Rust code panics with is no Exception
-        raise VocapError(f"{path}: not a Hugging Face tokenizer ({error}); save or download it again") from None
-    ids = tokenizer.get_vocab(with_added_tokens=True)
+    tokenizer = GuardedTokenizer("json", path)
+    ids = tokenizer.get_vocab()
     if not ids or max(ids.values()) >= 2 * len(ids) + 1000:
         raise VocapError(
             f"{path}: {len(ids)} tokens with ids up to {max(ids.values(), default=-1)}; save it again"
         )
-    token, number = unknown
-    if token is not None:
-        number = ids.get(token)
-    return HuggingFaceEncoder(tokenizer, number if isinstance(number, int) else None)
+    return HuggingFaceEncoder(tokenizer, tokenizer.unk_token_id)
