@@ -24,7 +24,7 @@ from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import VocapError
 from vocap.finetuning.datasets import keys_of
 from vocap.finetuning.grid import input_length, longest_of, make_grid, run_folder, settings_of
-from vocap.finetuning.model_folder import CONFIG
+from vocap.model_folder import CONFIG
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters

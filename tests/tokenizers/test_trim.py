@@ -312,8 +312,8 @@ def bad_calls(root, tmp_path):
         ([folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"], UsageError, "ka is not among"),
         ([folder, "--languages=en", "--vocabulary=x", "--only-used"], UsageError, "give one of them"),
         ([folder, "--languages=en", "--vocabulary", tmp_path / "x"], VocapError, "x: no such file"),
-        ([folder, "--languages=en", "--model", tmp_path / "x"], VocapError, "no config.json"),
-        ([folder, "--languages=en", "--model", tmp_path / "model"], VocapError, "no config.json"),
+        ([folder, "--languages=en", "--model", tmp_path / "x"], VocapError, "config.json: no such file"),
+        ([folder, "--languages=en", "--model", tmp_path / "model"], VocapError, "config.json: no such file"),
         (
             [stock, *corpora, "--languages=en", "--model", tmp_path / "model"],
             VocapError,
@@ -369,6 +369,67 @@ def test_warnings_name_no_temporary_path(root, tmp_path, caplog):
     run(tmp_path / "rare.model", f"--text=en={tmp_path}/rare.txt", "-o", tmp_path / "out")
     assert "where they stand alone" in caplog.text
     assert ".part" not in caplog.text and f"{tmp_path}/out: " in caplog.text
+
+
+def damaged_models(folder):
+    """Each change of a model's folder, and the words of its refusal."""
+    weights, config = folder / "model.safetensors", folder / "config.json"
+    data, settings = weights.read_bytes(), json.loads(config.read_text("utf-8"))
+    size = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:size])
+    name = next(name for name in header if name.endswith("word_embeddings.weight"))
+    moved = {**header, name: {**header[name], "shape": header[name]["shape"][::-1]}}
+
+    def with_header(entries):
+        text = json.dumps(entries).encode()
+        return len(text).to_bytes(8, "little") + text + data[size:]
+
+    for broken in (
+        data[: len(data) // 2],
+        data[:7],
+        b"",
+        (1 << 62).to_bytes(8, "little") + data[8:],
+        data[:8] + b"[" * (size - 8) + data[size:],
+        with_header({name: 5}),
+        with_header({**header, name: {**header[name], "dtype": "PICKLE"}}),
+        with_header(moved),
+        with_header({**header, "x": moved[name]}),
+    ):
+        yield weights, broken, "transformers cannot load it"
+    for values, says in (
+        ({"architectures": [5]}, "architectures is .5., not a list of names"),
+        ({"architectures": ["PreTrainedModel"]}, "cannot load it"),
+        ({"architectures": ["os"]}, "none of transformers"),
+        ({"hidden_size": "x"}, "cannot load it"),
+        ({"hidden_size": 1 << 40}, "hidden_size is .*, beyond"),
+        ({"hidden_size": 8}, "the shapes of its weights are not those"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, beyond 10000"),
+        ({"num_hidden_layers": "x"}, "cannot load it"),
+        ({"num_hidden_layers": 3}, "it lacks weights"),
+        ({"num_attention_heads": 0}, "cannot load it"),
+        ({"hidden_act": ["x"]}, "cannot load it"),
+        ({"layer_norm_eps": {}}, "cannot load it"),
+        ({"dtype": "x"}, "cannot load it"),
+        ({"model_type": 7}, "model_type is 7, not of type str"),
+        ({"model_type": "none"}, "cannot load it"),
+    ):
+        yield config, json.dumps(settings | values).encode(), says
+    for broken in (b"[]", b"{", b"[" * 100_000, b"\xff", b'{"a": 1, "a": 2}'):
+        yield config, broken, "config.json.*name the folder of a Hugging Face model"
+
+
+def test_a_damaged_model_is_one_message(root, tmp_path):
+    folder, model = root / "tokenizers/all", tmp_path / "model"
+    size = processor(folder / "sentencepiece.model").get_piece_size()
+    make_model("tied", size).save_pretrained(model)
+    for path, broken, says in list(damaged_models(model)):
+        whole = path.read_bytes()
+        path.write_bytes(broken)
+        with pytest.raises(VocapError, match=says) as error:
+            run(folder, "--languages=en", "--model", model, "-o", tmp_path / "out")
+        assert str(error.value).startswith(str(model)) and len(str(error.value)) < 700
+        assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+        path.write_bytes(whole)
 
 
 def test_a_model_of_another_tokenizer_is_refused(root, tmp_path):

@@ -111,7 +111,9 @@ def _read_state(folder: Path) -> dict[str, Any]:
     try:
         state = json.loads((folder / STATE).read_bytes())
         sizes = dict(state["sizes"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if f"step-{state['step']}" != folder.name:
+            raise ValueError(f"it says step {state['step']!r:.50}")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise VocapError(f"{folder / STATE}: cannot be read ({error}); passed over") from None
     for name, size in sizes.items():
         path = folder / name
