@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError, explain
-from vocap.files import naming, replacing, replacing_directory
+from vocap.files import naming, replacing, replacing_directory, scratch_directory
 from vocap.languages import default_table, read_languages, select
 from vocap.tsv import escape, read_tsv, unescape, write_tsv
 
@@ -144,6 +144,14 @@ def test_a_full_device_is_told_with_the_file_that_was_to_be_written(tmp_path):
     says = explain(found.value)
     assert says.startswith(f"{tmp_path}/folder/b.txt: No space left on device; free some space")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named_without_its_temporary_name(tmp_path):
+    name = tmp_path / ("x" * 250)  # the temporary one is too long
+    for context in (replacing, replacing_directory, scratch_directory):
+        with pytest.raises(OSError) as found, context(name):
+            raise AssertionError("nothing is begun")
+        assert (found.value.errno, found.value.filename) == (errno.ENAMETOOLONG, str(name))
 
 
 def test_of_two_files_the_one_is_named_that_the_error_is_about(tmp_path):

@@ -56,7 +56,8 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
                 os.fsync(file.fileno())
             os.replace(temporary, target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the first error is the one to tell
+            temporary.unlink(missing_ok=True)
         raise
 
 
@@ -72,7 +73,8 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
         _check_owned(target, None if owned is None else MARKS.union(owned))
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
-    temporary.mkdir()
+    with naming(target, temporary):
+        temporary.mkdir()
     try:
         with naming(target, temporary):
             yield temporary
@@ -103,7 +105,8 @@ def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target.with_name(f"{target.name}.scratch"))
-    temporary.mkdir()
+    with naming(target, temporary):
+        temporary.mkdir()
     try:
         with naming(target, temporary):
             yield temporary
