@@ -94,6 +94,7 @@ def make_files(folder: Path) -> None:
     from vocap.tokenizers.mono import relayout
     from vocap.vocabularies.model_file import read_model
 
+    transformers.logging.disable_progress_bar()
     rng = random.Random(0)
     words = ["".join(rng.choices("aeioutnsr", k=rng.randint(1, 6))) for _ in range(200)]
     lines = [" ".join(rng.choices(words, k=8)) for _ in range(400)]
