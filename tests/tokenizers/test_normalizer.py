@@ -2,6 +2,7 @@
 
 import random
 import time
+import unicodedata
 
 import pytest
 import sentencepiece
@@ -85,6 +86,31 @@ def test_any_text(exported, text):
     assert exported.normalize_str(text) == REFERENCE.normalize(text)
 
 
+# marks of Unicode 16 to 18, younger than the tables behind \p{M} of tokenizers 0.23 and than those of Python
+YOUNG_MARKS = [
+    chr(code) for first, last in ((0x1ACF, 0x1AF0), (0x10EFA, 0x10EFB)) for code in range(first, last + 1)
+]
+
+
+def test_marks_of_any_version_of_unicode(exported, rules):
+    """`Precompiled` would drop them after a short key. benchmarks/fuzzing/code_points.py compares all pairs."""
+    short = sorted({key[0] for key in rules if ord(key[0]) < 0x800})
+    assert {"\u00a0", "½", "\u037e", "\u0387", "ſ"} < set(short)
+    assert not differing(exported, ["_".join(first + mark for mark in YOUNG_MARKS) for first in short])
+    firsts = random.Random(3).sample(sorted({key[0] for key in rules}), 300)
+    marks = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "M"]
+    chosen = YOUNG_MARKS + random.Random(4).sample(marks, 200)
+    assert not differing(exported, ["_".join(first + mark for mark in chosen) for first in firsts])
+
+
+def test_code_points_of_all_planes_after_a_key(exported, rules):
+    rng = random.Random(6)
+    points = [chr(code) for code in rng.sample(range(0x110000), 30_000) if not 0xD800 <= code < 0xE000]
+    points = [point for point in points if point != FENCE]
+    firsts = sorted({key[0] for key in rules})
+    assert not differing(exported, [rng.choice(firsts) + point for point in points])
+
+
 def test_text_that_starts_with_what_is_deleted_or_fenced(exported):
     """`NormalizedString` panics, or loses its offsets, where something is put before the first character."""
     starts = ["\x01", "\x01\x02", "\u0301", "\u3099", "\u11a8", "\ufeff", "\u200b\u0301", ""]
@@ -133,7 +159,7 @@ def test_other_treatments_of_spaces(rules, charsmap, prefix, squeeze):
         rule_name="nmt_nfkc", add_dummy_prefix=prefix, escape_whitespaces=True, remove_extra_whitespaces=squeeze
     )
     other = build_normalizer(rules, charsmap, (), prefix, squeeze)
-    for text in ("a  b ", " a", "\u3000a\tb\u200b", "", "  ", "½ ²"):
+    for text in ("a  b ", " a", "\u3000a\tb\u200b", "", "  ", "½ ²", "a\r\nb"):
         assert other.normalize_str(text) == own.normalize(text), ascii(text)
 
 

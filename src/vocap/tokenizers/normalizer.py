@@ -24,8 +24,9 @@ from vocap.errors import VocapError
 FENCE = "\ufdd1"  # no character, in no table: text for interchange never holds it
 SPACE = "\u2581"
 MAX_SINGLE_KEYS = 200  # every key replaced on its own costs 0.2 microseconds a line
-# what continues a grapheme (Extend and SpacingMark of UAX 29) and takes at most 3 bytes
-_JOINERS = r"\p{M}\x{e33}\x{eb3}\x{200c}\x{200d}\x{ff9e}\x{ff9f}"
+# Contains whatever continues a grapheme (Extend and SpacingMark of UAX 29) in any version of Unicode: all but the
+# categories of characters that do not, so that unassigned code points are in it. A needless break has no effect.
+_JOINERS = r"[^\p{L}\p{N}\p{P}\p{S}\p{Z}\p{Cc}\p{Co}]\x{e33}\x{eb3}\x{ff9e}\x{ff9f}\x{1f3fb}-\x{1f3ff}"
 _NFC = normalizers.NFC()
 
 
@@ -123,6 +124,7 @@ def breaks(rules: dict[str, str]) -> str:
     return (
         rf"(?<={character_class(short)})(?=[{_JOINERS}])"
         rf"|(?<={character_class(long)})(?=[\x{{1}}-\x{{7ff}}&&[{_JOINERS}]])"
+        r"|(?<=\r)(?=\n)"
     )
 
 
