@@ -17,7 +17,8 @@ from tokenizers import (
 
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
-from vocap.tokenizers.normalizer import FENCE, SPACE, build_normalizer
+from vocap.tokenizers.normalizer import SPACE, build_normalizer
+from vocap.tokenizers.placeholders import inert_characters
 from vocap.tokenizers.settings import META
 from vocap.vocabularies.charsmap import read_charsmap
 from vocap.vocabularies.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
@@ -55,13 +56,13 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
             scores_of(proto), unk_id=META.index("<unk>"), byte_fallback=bool(proto.trainer_spec.byte_fallback)
         )
     )
-    normalizer = build_normalizer(
-        read_charsmap(spec.precompiled_charsmap, name),
-        spec.precompiled_charsmap,
-        symbols,
-        spec.add_dummy_prefix,
-        spec.remove_extra_whitespaces,
-    )
+    rules = read_charsmap(spec.precompiled_charsmap, name)
+    try:
+        normalizer = build_normalizer(
+            rules, spec.precompiled_charsmap, symbols, spec.add_dummy_prefix, spec.remove_extra_whitespaces
+        )
+    except VocapError as error:
+        raise VocapError(f"{name}: {error}") from None
     splits = []
     if not any(SPACE in piece[1:] for piece in text_pieces):
         # words apart: the best path of a line is that of its words, which `Unigram` remembers
@@ -70,7 +71,9 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
         if proto.trainer_spec.byte_fallback:
             splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
         else:  # another unknown character; runs of them still become one token
-            normalizer = normalizers.Sequence([normalizer, normalizers.Replace(Regex(unknown), FENCE)])
+            known = set("".join(text_pieces))
+            other = next(character for character in inert_characters() if character not in known)
+            normalizer = normalizers.Sequence([normalizer, normalizers.Replace(Regex(unknown), other)])
     tokenizer.normalizer = normalizer
     if splits:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
