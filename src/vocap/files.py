@@ -35,9 +35,18 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        _name_target(error, temporary, target)
         raise
+
+
+def _name_target(error: BaseException, temporary: Path, target: Path) -> None:
+    """Let an error of the system name the file being written; that of a full disk names none."""
+    if isinstance(error, OSError):
+        full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        if full or error.filename == os.fspath(temporary):
+            error.filename = os.fspath(target)
 
 
 @contextmanager
