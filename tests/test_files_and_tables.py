@@ -44,6 +44,22 @@ def test_a_write_that_the_system_refuses_names_the_file(tmp_path, mode):
     assert not os.listdir(tmp_path)
 
 
+def test_a_checkpoint_on_a_full_disk_names_its_file_and_leaves_nothing(tmp_path):
+    program = (
+        "import resource, torch\n"
+        "from pathlib import Path\n"
+        "from vocap.pretraining.checkpoints import save\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "save(Path(), 7, {'model': {'weight': torch.zeros(10_000)}}, {})\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    last = run.stderr.splitlines()[-1]
+    assert "File too large: " in last, run.stderr
+    assert last.endswith("model.safetensors'") and not os.listdir(tmp_path)
+
+
 def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")

@@ -4,6 +4,7 @@ import errno
 import glob
 import os
 import platform
+import re
 import shutil
 import stat
 from collections.abc import Collection, Iterator
@@ -136,6 +137,20 @@ def _alive(process: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+@contextmanager
+def system_errors_of(path: str | os.PathLike) -> Iterator[None]:
+    """Raise OSError, naming `path`, where a library written in Rust reports an error of the system as its own."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1])), os.fspath(path)) from None
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import zstandard
 
 from vocap.errors import VocapError
+from vocap.progress import Progress
 
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
 LONGEST_LINE = 1 << 20  # a longer line of text is passed over without being kept whole in memory
@@ -231,11 +232,17 @@ class LineBlocks:
     A line of more than `longest` bytes is never held. Where lines are `records`, it is an error; else it is passed
     over and counted: `passed_over` lines of `passed_bytes` together. `lines`: all lines so far, those too.
     `consumed`, `size`, `ended`: see `Blocks`. Where the reading stops before the end of the text, the last,
-    partial line is dropped. Raises VocapError for a file that is not text.
+    partial line is dropped. `progress` is told of every block read. Raises VocapError for a file that is not text.
     """
 
-    def __init__(self, blocks: Blocks, longest: int = LONGEST_LINE, records: bool = False) -> None:
-        self._blocks, self.longest, self.records = blocks, longest, records
+    def __init__(
+        self,
+        blocks: Blocks,
+        longest: int = LONGEST_LINE,
+        records: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self._blocks, self.longest, self.records, self._progress = blocks, longest, records, progress
         self.path = blocks.path
         self.lines = self.passed_over = self.passed_bytes = 0
 
@@ -253,6 +260,8 @@ class LineBlocks:
         length = 0
         first = True
         for block in self._blocks:
+            if self._progress:
+                self._progress.tell(self.lines, self.consumed, self.size)
             if first:
                 self._check_start(block)
                 first = False

@@ -7,7 +7,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
-from vocap.files import replacing_directory
+from vocap.files import replacing_directory, system_errors_of
 from vocap.pretraining.model import MaskedLanguageModel
 
 TOKENIZER = "tokenizer.json"
@@ -26,7 +26,8 @@ def export_model(model: MaskedLanguageModel, tokenizer: Path, output: Path) -> N
     if ids != rows:
         raise VocapError(f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own")
     with replacing_directory(output) as directory:
-        model.transformer.save_pretrained(directory)
+        with system_errors_of(output):
+            model.transformer.save_pretrained(directory)
         for file in sorted(tokenizer.iterdir()):
             if file.is_file():
                 shutil.copyfile(file, directory / file.name)

@@ -19,12 +19,10 @@ def read_blocks(path: str | os.PathLike, block_bytes: int = BLOCK) -> Iterator[l
     the file holds. A file that takes more than 5 s is reported on. Raises VocapError, naming the file, where there
     is none or its compressed data are damaged, and naming the line that is not UTF-8.
     """
-    file = LineBlocks(open_blocks(path, block_bytes=block_bytes))
-    progress = Progress(path)
+    file = LineBlocks(open_blocks(path, block_bytes=block_bytes), progress=Progress(path))
     try:
         for block in file:
             yield _decode(path, block, file.lines - block.count(b"\n") + 1)
-            progress.tell(file.lines, file.consumed, file.size)
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from vocap.errors import VocapError
+from vocap.files import system_errors_of
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
@@ -107,7 +108,8 @@ def gather(table: Tensor, origins: Sequence[Sequence[int]]) -> Tensor:
 def save_model(model, tokenizer: Path, folder: Path) -> None:
     """Write the model and its tokenizer's files to the new folder `folder`."""
     folder.mkdir()
-    model.save_pretrained(folder)
+    with system_errors_of(folder):
+        model.save_pretrained(folder)
     for name in TOKENIZER_FILES:
         shutil.copyfile(tokenizer / name, folder / name)
     mask = os.umask(0)
