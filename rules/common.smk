@@ -22,6 +22,7 @@ from vocap.corpora.sources import resolve_all
 from vocap.correlation.planning import plan_study
 from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import VocapError
+from vocap.files import check_output_folder, check_temporary_folder
 from vocap.finetuning.datasets import keys_of
 from vocap.finetuning.grid import input_length, longest_of, make_grid, run_folder, settings_of
 from vocap.model_folder import CONFIG
@@ -112,6 +113,14 @@ def absent_text(lang):
     paths = SOURCES[lang].paths + (PRETRAINING_SOURCES[lang].paths if PRETRAINING_SOURCES else [])
     return [path for path in dict.fromkeys(paths) if not Path(path).exists()]
 
+
+if not dry_run() and not STARTED_BY_SNAKEMAKE:
+    try:
+        for folder in ("results", "logs"):
+            check_output_folder(folder)
+        check_temporary_folder()
+    except VocapError as error:
+        stop(error)
 
 if absent := [lang for lang in SOURCES if absent_text(lang)]:
     missing = [f"{lang}: no file {path}" for lang in absent for path in absent_text(lang)]

@@ -4,8 +4,10 @@ import errno
 import glob
 import os
 import platform
+import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -59,6 +61,14 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
         with suppress(OSError):  # the first error is the one to tell
             temporary.unlink(missing_ok=True)
         raise
+
+
+def _name_target(error: BaseException, temporary: Path, target: Path) -> None:
+    """Let an error of the system name the file being written; that of a full disk names none."""
+    if isinstance(error, OSError):
+        full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        if full or error.filename == os.fspath(temporary):
+            error.filename = os.fspath(target)
 
 
 @contextmanager
@@ -152,6 +162,45 @@ def _alive(process: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+@contextmanager
+def system_errors_of(path: str | os.PathLike) -> Iterator[None]:
+    """Raise OSError, naming `path`, where a library written in Rust reports an error of the system as its own."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1])), os.fspath(path)) from None
+
+
+def check_output_folder(path: str | os.PathLike) -> None:
+    """Raise UsageError unless files can be made in the folder `path`, which need not be there yet."""
+    if os.path.isdir(path):
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise UsageError(f"{path}: no file can be written there; make it writable, or take a folder that is")
+    elif os.path.islink(path):
+        target = os.path.realpath(path)
+        raise UsageError(f"{path}: a link to {target}, which is no folder; make that folder, or remove the link")
+    elif os.path.exists(path):
+        raise UsageError(f"{path}: a file, where a folder is to be made; move it away")
+
+
+def check_temporary_folder() -> None:
+    """Raise UsageError unless the folder for temporary files takes a megabyte; Snakemake's scheduler needs it."""
+    folder = os.environ.get("TMPDIR", "")
+    try:
+        with tempfile.TemporaryFile(dir=folder if os.path.isdir(folder) else None) as file:
+            file.write(bytes(1 << 20))
+    except OSError as error:
+        raise UsageError(
+            f"{folder or '/tmp'}: no temporary file can be written there ({error.strerror}); free some space, "
+            "or set TMPDIR to another folder"
+        ) from None
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
