@@ -12,7 +12,7 @@ A difference is printed at once, with the options that repeat it; with `--keep`,
 goes to FOLDER, less the lines that it differs without. The counts come last, by kind. Exit status 1 where a model
 or a reason differs. An ALP may differ by ties (docs/ladder.md, Differences): those are counted, and not failures.
 
-Ten minutes of one core compare some 8,000 texts and 25,000 models.
+Ten minutes of processor time compare some 6,000 texts and 18,000 models.
 """
 
 import argparse
