@@ -148,7 +148,7 @@ class _Lines:
         yield self._first
         try:
             for line in self._lines:
-                self.skipped += not is_trainable(line)
+                self.skipped += bool(line.strip()) and not is_trainable(line)
                 yield line
         except Exception as error:
             self.error = error
