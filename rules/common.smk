@@ -78,6 +78,11 @@ def options(**values):
     return shlex.join(words)
 
 
+def verbatim(value):
+    """A parameter that is this value as it is: in strings and lists of them Snakemake replaces {name} by a wildcard."""
+    return lambda wildcards: value
+
+
 # A job of this workflow that Snakemake itself started, on a cluster's node.
 STARTED_BY_SNAKEMAKE = "--mode" in sys.argv
 

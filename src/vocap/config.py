@@ -179,6 +179,7 @@ def _names(settings: Settings) -> Iterator[str]:
         "tokenizers": settings.tokenizers,
         "pretraining.models": settings.pretraining.models,
         "finetuning.models": settings.finetuning.tuned([]),
+        "corpora.sources": [name for name, source in settings.corpora.sources.items() if source and source.url],
     }
     for section, entries in sections.items():
         for name in entries:
