@@ -31,13 +31,6 @@ from vocap.pretraining.memory import count_parameters
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
 from vocap.tokenizers.diff.pairs import compared_pairs
 
-
-def stop(message):
-    """End with this message alone, and the status of a wrong call or configuration."""
-    print(f"vocap: error: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
 try:
     SETTINGS = load(config)
     SOURCES = resolve_all(SETTINGS.corpora, SETTINGS.selected())

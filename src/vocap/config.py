@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vocap.allocation import SPECIALS
@@ -27,6 +26,7 @@ from vocap.report.settings import Report
 from vocap.tokenizers.diff.pairs import compared_pairs
 from vocap.tokenizers.settings import Tokenizer
 from vocap.vocabularies.settings import Vocabularies
+from vocap.yaml_file import check_bounds, read_yaml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -76,6 +76,7 @@ def load(config: Mapping[str, Any]) -> Settings:
 
     Raises UsageError with one line for every mistake: the key, what is wrong, and what would be right.
     """
+    check_bounds(config, "the configuration")
     config = _without_nulls(config)
     mistakes = list(yaml_booleans(config))
     if not mistakes:
@@ -94,20 +95,11 @@ def load(config: Mapping[str, Any]) -> Settings:
 def read_files(paths: Iterable[str | os.PathLike]) -> dict[str, Any]:
     """YAML files merged key by key, later ones over earlier ones, as Snakemake merges `--configfile`.
 
-    Raises UsageError for a file that is not there, or is no YAML map.
+    Raises UsageError for a file that is not there, or is no YAML map, and as `read_yaml`.
     """
     merged: dict[str, Any] = {}
     for path in paths:
-        try:
-            with open(path, encoding="utf-8") as file:
-                content = yaml.safe_load(file)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not UTF-8"
-            raise UsageError(
-                f"{path}: {reason}; name a configuration file, and call from the project's root"
-            ) from None
-        except yaml.YAMLError as error:
-            raise UsageError(f"{path}: not YAML: {error}") from None
+        content = read_yaml(path, "name a configuration file, and call from the project's root")
         if not isinstance(content, Mapping):
             raise UsageError(f"{path}: not a map of keys to values; docs/configuration.md lists the keys")
         _merge(merged, content)

@@ -213,5 +213,5 @@ def read_recipe(training: str, text: str) -> Recipe:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"][1:])) or "settings"
         raise UsageError(f"--settings-json: {key}: {first['msg'].removeprefix('Value error, ')}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--settings-json: not JSON: {error}") from None
