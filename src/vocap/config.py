@@ -19,7 +19,7 @@ from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, read_languages, select
-from vocap.mistakes import describe, yaml_booleans
+from vocap.mistakes import describe, one_line, yaml_booleans
 from vocap.options import CODE
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
@@ -33,6 +33,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
 TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
 UNLIMITED = {"max_characters"}  # keys whose null is no default
+SHOWN = 50  # mistakes that a message names
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
@@ -88,7 +89,9 @@ def load(config: Mapping[str, Any]) -> Settings:
         else:
             mistakes = list(_loose_ends(settings))
     if mistakes:
-        raise UsageError("the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in mistakes))
+        more = [f"and {len(mistakes) - SHOWN} more"] if len(mistakes) > SHOWN else []
+        lines = [*map(one_line, mistakes[:SHOWN]), *more]
+        raise UsageError("the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in lines))
     return settings
 
 

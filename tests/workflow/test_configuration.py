@@ -235,3 +235,17 @@ def test_snakemake_stops_at_hostile_yaml(workflow):
         assert f"{name}, line 1: " in run.stdout
         assert len(run.stdout.splitlines()) < 4
         workflow.write_config()
+
+
+def test_a_mistake_is_one_short_line_whatever_its_key_holds(config):
+    """Keys may be long, or hold line feeds, escapes for terminals and halves of surrogate pairs."""
+    for key in ("x" * 10_000, "a\nb", "\x1b[2J", "\ud800"):
+        for path in ("report", "tokenizers", "corpora"):
+            with pytest.raises(UsageError) as caught:
+                load({**config, path: {**config.get(path, {}), key: 5}})
+            lines = str(caught.value).encode("utf-8").decode().split("\n")
+            assert len(lines) == 2 and max(map(len, lines)) < 1000
+            assert all(line.isprintable() for line in lines)
+    with pytest.raises(UsageError, match="and 450 more") as caught:
+        load({**config, **{f"key{number}": 1 for number in range(500)}})
+    assert len(str(caught.value).splitlines()) == 52
