@@ -183,10 +183,12 @@ def way_percent(objective: float, smallest: float, bound: float) -> float:
 
     >>> way_percent(-3.0, -4.0, -2.0), way_percent(-5.0, -4.0, -3.99), way_percent(-4.0, -4.0, -4.0)
     (50.0, 0.0, 100.0)
+    >>> way_percent(-36.02506820641912, -49040109064.640144, -36.02506792010601)
+    100.0
     """
     if objective >= bound - ROUNDING * abs(bound):
         return 100.0
-    return 100 * (objective - smallest) / (bound - smallest) if objective > smallest else 0.0
+    return min(100.0, 100 * (objective - smallest) / (bound - smallest)) if objective > smallest else 0.0
 
 
 def _below_the_smallest(problem: Problem, choice: Choice, chosen: Assessment) -> list[str]:

@@ -37,5 +37,5 @@ allocation.solve = ({ times, languages, characters }, settings) => {
 // the share of the distance from every smallest size to the bound, 0 to 1
 allocation.way = ({ objective, smallest }, bound) => {
   if (objective >= bound - 1e-12 * Math.abs(bound)) return 1;
-  return objective > smallest ? (objective - smallest) / (bound - smallest) : 0;
+  return objective > smallest ? Math.min(1, (objective - smallest) / (bound - smallest)) : 0;
 };
