@@ -32,13 +32,6 @@ from vocap.pretraining.memory import count_parameters
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
 from vocap.tokenizers.diff.pairs import compared_pairs
 
-
-def stop(message):
-    """End with this message alone, and the status of a wrong call or configuration."""
-    print(f"vocap: error: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
 try:
     SETTINGS = load(config)
     SOURCES = resolve_all(SETTINGS.corpora, SETTINGS.selected())
@@ -77,6 +70,11 @@ def options(**values):
             elif item is not None and item is not False:
                 words.append(f"{flag}={item}")
     return shlex.join(words)
+
+
+def verbatim(value):
+    """A parameter that is this value as it is: in strings and lists of them Snakemake replaces {name} by a wildcard."""
+    return lambda wildcards: value
 
 
 # A job of this workflow that Snakemake itself started, on a cluster's node.

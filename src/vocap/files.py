@@ -4,7 +4,6 @@ import errno
 import glob
 import os
 import platform
-import re
 import shutil
 import stat
 import tempfile
@@ -162,20 +161,6 @@ def _alive(process: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-@contextmanager
-def system_errors_of(path: str | os.PathLike) -> Iterator[None]:
-    """Raise OSError, naming `path`, where a library written in Rust reports an error of the system as its own."""
-    try:
-        yield
-    except OSError:
-        raise
-    except Exception as error:
-        found = re.search(r"\(os error (\d+)\)", str(error))
-        if found is None:
-            raise
-        raise OSError(int(found[1]), os.strerror(int(found[1])), os.fspath(path)) from None
 
 
 def check_output_folder(path: str | os.PathLike) -> None:
