@@ -91,6 +91,11 @@ Made from the settings' own descriptions by `python docs/make_configuration.py`.
 `config/sources.yaml` and `config/config.yaml` come first; files given with `--configfile` are merged over them,
 key by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above
 the sections stand `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
+
+A key that is given twice, an alias inside its own anchor, more than 64 levels, 100,000 values or 1 MiB are refused
+with file and line. Snakemake reads the files of `--configfile` before any code of this project runs. Where it
+fails (a number of 4,300 digits, thousands of levels, a billion laughs made of maps), it prints a traceback or
+takes more and more memory; `vocap plan --configfile FILE` names the line.
 """
 
 

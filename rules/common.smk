@@ -23,21 +23,15 @@ from vocap.corpora.sources import resolve_all
 from vocap.correlation.planning import plan_study
 from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import VocapError
+from vocap.files import check_output_folder, check_temporary_folder
 from vocap.finetuning.datasets import keys_of
 from vocap.finetuning.grid import input_length, longest_of, make_grid, run_folder, settings_of
-from vocap.finetuning.model_folder import CONFIG
+from vocap.model_folder import CONFIG
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
 from vocap.tokenizers.diff.pairs import compared_pairs
-
-
-def stop(message):
-    """End with this message alone, and the status of a wrong call or configuration."""
-    print(f"vocap: error: {message}", file=sys.stderr)
-    sys.exit(2)
-
 
 try:
     SETTINGS = load(config)
@@ -79,6 +73,11 @@ def options(**values):
     return shlex.join(words)
 
 
+def verbatim(value):
+    """A parameter that is this value as it is: in strings and lists of them Snakemake replaces {name} by a wildcard."""
+    return lambda wildcards: value
+
+
 # A job of this workflow that Snakemake itself started, on a cluster's node.
 STARTED_BY_SNAKEMAKE = "--mode" in sys.argv
 
@@ -113,6 +112,14 @@ def absent_text(lang):
     paths = SOURCES[lang].paths + (PRETRAINING_SOURCES[lang].paths if PRETRAINING_SOURCES else [])
     return [path for path in dict.fromkeys(paths) if not Path(path).exists()]
 
+
+if not dry_run() and not STARTED_BY_SNAKEMAKE:
+    try:
+        for folder in ("results", "logs"):
+            check_output_folder(folder)
+        check_temporary_folder()
+    except VocapError as error:
+        stop(error)
 
 if absent := [lang for lang in SOURCES if absent_text(lang)]:
     missing = [f"{lang}: no file {path}" for lang in absent for path in absent_text(lang)]

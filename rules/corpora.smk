@@ -102,7 +102,7 @@ rule download:
         runtime=minutes(600),
     params:
         url=lambda wildcards: SOURCES[wildcards.lang].url,
-        limit=options(limit_bytes=SETTINGS.corpora.scan_bytes),
+        limit=verbatim(options(limit_bytes=SETTINGS.corpora.scan_bytes)),
         revision=REVISION["corpora"],
     message:
         "Downloading {wildcards.lang} from {wildcards.source}"
@@ -155,7 +155,7 @@ rule weigh:
         mem_mb=memory(50),
         runtime=minutes(10),
     params:
-        by=SETTINGS.corpora.weights,
+        by=verbatim(SETTINGS.corpora.weights),
         table=language_table,
         revision=REVISION["corpora"],
     message:

@@ -38,7 +38,7 @@ if STUDY.languages and not STARTED_BY_SNAKEMAKE:
             mem_mb=memory(200),
             runtime=minutes(10),
         params:
-            arguments=options(language=STUDY.languages, size=SETTINGS.correlation.sizes),
+            arguments=verbatim(options(language=STUDY.languages, size=SETTINGS.correlation.sizes)),
             revision=REVISION["correlation"],
         message:
             "Looking which vocabularies of the study there are"
@@ -113,7 +113,7 @@ rule studied_model:
         mem_mb=studied_mem_mb,
         runtime=minutes(1440),
     params:
-        settings=recipe_json(SETTINGS.correlation.model),
+        settings=verbatim(recipe_json(SETTINGS.correlation.model)),
         threads=SETTINGS.pretraining.threads,
         seed=SETTINGS.seed,
         folder=lambda wildcards, output: Path(output.metrics).parent,
@@ -148,7 +148,7 @@ rule own_files:
         mem_mb=memory(200),
         runtime=minutes(10),
     params:
-        xtreme=SETTINGS.finetuning.xtreme,
+        xtreme=verbatim(SETTINGS.finetuning.xtreme),
         tasks=lambda wildcards: options(task=STUDY.tasks[wildcards.lang]),
         revision=REVISION["correlation"],
     message:

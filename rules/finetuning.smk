@@ -45,7 +45,7 @@ rule check_xtreme:
         mem_mb=memory(600, 10),
         runtime=minutes(30),
     params:
-        xtreme=TUNING.xtreme,
+        xtreme=verbatim(TUNING.xtreme),
         arguments=check_arguments,
         revision=REVISION["finetuning"],
     message:
@@ -72,7 +72,7 @@ rule ceiling:
         mem_mb=memory(1500, 20),
         runtime=minutes(60),
     params:
-        xtreme=TUNING.xtreme,
+        xtreme=verbatim(TUNING.xtreme),
         arguments=ceiling_arguments,
         revision=REVISION["finetuning"],
     message:
@@ -101,7 +101,7 @@ rule encode:
         mem_mb=memory(1500, 20),
         runtime=minutes(60, 1),
     params:
-        xtreme=TUNING.xtreme,
+        xtreme=verbatim(TUNING.xtreme),
         arguments=encode_arguments,
         revision=REVISION["finetuning"],
     message:
@@ -135,7 +135,7 @@ rule finetune:
         mem_mb=finetune_mem_mb,
         runtime=minutes(600),
     params:
-        xtreme=TUNING.xtreme,
+        xtreme=verbatim(TUNING.xtreme),
         model=lambda wildcards: TUNED[wildcards.model].folder,
         arguments=finetune_arguments,
         threads=SETTINGS.finetuning.threads,
@@ -170,7 +170,7 @@ rule score:
         mem_mb=memory(1500),
         runtime=minutes(60),
     params:
-        xtreme=TUNING.xtreme,
+        xtreme=verbatim(TUNING.xtreme),
         runs=lambda wildcards, input: [Path(run).parent for run in input.runs],
         folder=lambda wildcards, output: Path(output.scores).parent,
         revision=REVISION["finetuning"],

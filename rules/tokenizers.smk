@@ -77,7 +77,7 @@ if SETTINGS.vocabularies.engine == "ladder":
                 mem_mb=memory(300, 25),  # 691 MB for 26 MB of 86 languages
                 runtime=minutes(30, 0.2),
             params:
-                arguments=arguments,
+                arguments=verbatim(arguments),
                 # Depends on the output, so is not watched: the same T may come from a descent for more of them.
                 totals=lambda wildcards, output: joint_totals(output),
                 folder=Path(folders[0]).parent,
@@ -250,7 +250,7 @@ rule evaluate:
         runtime=minutes(60),
     params:
         languages=",".join(LANGUAGES),
-        table=SETTINGS.corpora.table,
+        table=verbatim(SETTINGS.corpora.table),
         facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # what evaluation reads of the table
         parallel=parallel_arguments,
         revision=REVISION["tokenizers"],

@@ -1,5 +1,6 @@
 """The command as a whole: every verb explains itself, and a mistake is one line with the right exit status."""
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,8 @@ from vocap.cli import VERBS, vocap
 VOCAP = Path(sys.executable).parent / "vocap"
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run([VOCAP, *arguments], capture_output=True, text=True, check=False)
+def run(*arguments: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([VOCAP, *arguments], capture_output=True, text=True, check=False, **options)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -80,3 +81,51 @@ def test_a_file_where_a_folder_is_needed_is_named(tmp_path):
     assert shown.returncode == 1
     assert shown.stderr.splitlines()[-1].startswith(f"vocap: error: {tmp_path / 'text'}")
     assert "another path" in shown.stderr and "Traceback" not in shown.stderr
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory) -> Path:
+    """A tokenizer's folder with both forms, some text, and a model in `model/`."""
+    import transformers
+
+    from tests.tokenizers.made import made_lines
+    from vocap.tokenizers.accounts import write_tokenizer
+    from vocap.tokenizers.export import export
+    from vocap.tokenizers.mono import relayout
+    from vocap.vocabularies.model_file import read_model
+    from vocap.vocabularies.training import train
+
+    folder = tmp_path_factory.mktemp("tokenizer")
+    lines = made_lines("en", 300)
+    (folder / "text.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    (folder / "stock.model").write_bytes(train(lines, 150, threads=1))
+    proto = relayout(read_model(folder / "stock.model"), "stock")
+    write_tokenizer(folder, proto, [], {})
+    (folder / "stock.model").unlink()
+    export(folder / "sentencepiece.model", folder / "huggingface")
+    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    config = transformers.XLMRobertaConfig(vocab_size=len(proto.pieces), max_position_embeddings=20, **size)
+    transformers.XLMRobertaForMaskedLM(config).save_pretrained(folder / "model")
+    return folder
+
+
+@pytest.mark.parametrize("verb", ["export", "trim", "tokenize", "mono"])
+def test_a_device_without_space_is_one_line_and_leaves_nothing(tokenizer, tmp_path, verb):
+    model, text, out = f"{tokenizer}/sentencepiece.model", f"{tokenizer}/text.txt", tmp_path / "out"
+    arguments = {
+        "export": [model],
+        "trim": [str(tokenizer), f"--text=en={text}", f"--model={tokenizer}/model"],
+        "tokenize": [text, f"--tokenizer={model}", f"--heldout={text}", "--language=en", "--length=16"],
+        "mono": ["--model", model, "--language=en"],
+    }[verb]
+    shown = run(verb, *arguments, "-o", str(out), preexec_fn=small_files)
+    last = shown.stderr.splitlines()[-1]
+    assert shown.returncode == 1 and "Traceback" not in shown.stderr
+    assert last.startswith(f"vocap: error: {out}") and "File too large" in last and ".part" not in last
+    left = [path.name for path in out.rglob("*") if path.is_file()] if out.is_dir() else []
+    assert verb == "tokenize" or not left, left
+    assert list(tmp_path.iterdir()) in ([], [out])

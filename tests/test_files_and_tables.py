@@ -1,7 +1,9 @@
 """Whole files or none, and tables that read back as they were written."""
 
 import concurrent.futures
+import errno
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.errors import UsageError, VocapError
-from vocap.files import replacing, replacing_directory
+from vocap.errors import UsageError, VocapError, explain
+from vocap.files import naming, replacing, replacing_directory, scratch_directory
 from vocap.languages import default_table, read_languages, select
 from vocap.tsv import escape, read_tsv, unescape, write_tsv
 
@@ -25,6 +27,60 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path):
         raise RuntimeError
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+@pytest.mark.parametrize("mode", ["w", "wb"])
+def test_a_write_that_the_system_refuses_names_the_file(tmp_path, mode):
+    """As on a full disk, which tells of no file."""
+    program = (
+        "import resource\n"
+        "from vocap.files import replacing\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        f"with replacing('out.txt', {mode!r}) as file:\n"
+        f"    file.write({'x' if mode == 'w' else b'x'!r} * 100_000)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.stderr.endswith("File too large: 'out.txt'\n"), run.stderr
+    assert not os.listdir(tmp_path)
+
+
+def test_a_full_folder_for_temporary_files_is_named(tmp_path):
+    """Snakemake's scheduler writes there, and ends in a traceback that names no file."""
+    program = (
+        "import resource\n"
+        "from vocap.files import check_temporary_folder\n"
+        "check_temporary_folder()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "check_temporary_folder()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    last = run.stderr.splitlines()[-1]
+    assert f"UsageError: {tmp_path}: no temporary file can be written there (File too large)" in last
+    assert last.endswith("set TMPDIR to another folder") and "line 5, in" in run.stderr
+
+
+def test_a_checkpoint_on_a_full_disk_names_its_file_and_leaves_nothing(tmp_path):
+    program = (
+        "import resource, torch\n"
+        "from pathlib import Path\n"
+        "from vocap.pretraining.checkpoints import save\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "save(Path(), 7, {'model': {'weight': torch.zeros(10_000)}}, {})\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    last = run.stderr.splitlines()[-1]
+    assert "File too large: " in last, run.stderr
+    assert last.endswith("model.safetensors'") and not os.listdir(tmp_path)
 
 
 def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
@@ -115,6 +171,56 @@ def test_what_a_killed_writer_left_is_removed(tmp_path):
     with replacing(target) as file:
         file.write("whole")
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def errors_of_a_full_device():
+    """A library's error as it comes, and the system's, which names no file."""
+    from tokenizers import Tokenizer, models
+
+    with open("/dev/full", "w") as file, pytest.raises(OSError) as system:
+        file.write("x" * 100_000)
+    with pytest.raises(Exception, match="os error 28") as library:
+        Tokenizer(models.BPE()).save("/dev/full")
+    assert system.value.filename is None and not isinstance(library.value, OSError)
+    return system.value, library.value
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+def test_a_full_device_is_told_with_the_file_that_was_to_be_written(tmp_path):
+    for error in errors_of_a_full_device():
+        with pytest.raises(OSError) as found, replacing(tmp_path / "a.txt"):
+            raise error
+        assert (found.value.errno, found.value.filename) == (errno.ENOSPC, str(tmp_path / "a.txt"))
+        folder = replacing_directory(tmp_path / "folder")
+        with pytest.raises(OSError) as found, folder as inside, replacing(inside / "b.txt"):
+            raise error
+        assert (found.value.errno, found.value.filename) == (errno.ENOSPC, str(tmp_path / "folder" / "b.txt"))
+    says = explain(found.value)
+    assert says.startswith(f"{tmp_path}/folder/b.txt: No space left on device; free some space")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named_without_its_temporary_name(tmp_path):
+    name = tmp_path / ("x" * 250)  # the temporary one is too long
+    for context in (replacing, replacing_directory, scratch_directory):
+        with pytest.raises(OSError) as found, context(name):
+            raise AssertionError("nothing is begun")
+        assert (found.value.errno, found.value.filename) == (errno.ENAMETOOLONG, str(name))
+
+
+def test_of_two_files_the_one_is_named_that_the_error_is_about(tmp_path):
+    for number, name in ((errno.ENOSPC, "copy"), (errno.ENOENT, "source")):
+        with pytest.raises(OSError) as found, naming(tmp_path / "other"):
+            raise OSError(number, os.strerror(number), "source", None, "copy")  # as shutil.copyfile has it
+        assert (found.value.errno, found.value.filename) == (number, name)
+
+
+def test_the_first_error_of_a_copied_folder_is_told(tmp_path):
+    (tmp_path / "source").mkdir()
+    os.symlink("/none", tmp_path / "source" / "a")
+    with pytest.raises(OSError) as found, replacing_directory(tmp_path / "out") as folder:
+        shutil.copytree(tmp_path / "source", folder / "copy")
+    assert explain(found.value) == f"{tmp_path}/out: No such file or directory; check the path"
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))

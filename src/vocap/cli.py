@@ -7,7 +7,9 @@ import sys
 import click
 
 from vocap import __version__
-from vocap.errors import VocapError, explain
+from vocap.errors import VocapError, explain, system_error
+from vocap.interruption import exit_after
+from vocap.interruption import received as interrupted
 
 # verb: "module:function", a click command; the first line of its docstring is the summary in --help
 VERBS = {
@@ -72,6 +74,12 @@ class LazyGroup(click.Group):
         module, function = VERBS[name].split(":")
         return getattr(importlib.import_module(module), function)
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:  # on which click prints an empty line
+            raise click.Abort from error
+
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="vocap")
@@ -79,55 +87,73 @@ def vocap() -> None:
     """How many subwords does each language deserve, and what does the merged tokenizer look like?
 
     Every verb writes only to the paths it is given and logs to standard error. Exit status: 0 when the
-    whole output is there, 1 for input that cannot be used, 2 for a wrong call or configuration.
+    whole output is there, 1 for input that cannot be used, 2 for a wrong call or configuration, 130 and 143
+    after Ctrl-C and SIGTERM.
     """
 
 
-def _training_lacks_memory(error: RuntimeError) -> bool:
+def _training_lacks_memory(error: Exception) -> bool:
     """Whether torch, if it is loaded at all, found no memory; of a CPU's it has no error of its own."""
     torch = sys.modules.get("torch")
-    return torch is not None and (
-        isinstance(error, torch.OutOfMemoryError)
-        or any(words in str(error) for words in ("DefaultCPUAllocator", "CUDA error: out of memory"))
+    return (
+        torch is not None
+        and isinstance(error, RuntimeError)
+        and (
+            isinstance(error, torch.OutOfMemoryError)
+            or any(words in str(error) for words in ("DefaultCPUAllocator", "CUDA error: out of memory"))
+        )
     )
 
 
 def main() -> None:
-    """Run the command line; a person's mistake becomes one line, never a traceback."""
+    """Run the command line and exit."""
+    exit_after(run)
+
+
+def run() -> int:
+    """Run the command line and return its exit status; a person's mistake becomes one line, never a traceback."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     try:
         status = vocap.main(prog_name="vocap", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        status = stop.exit_code
     except click.Abort:
-        click.echo("vocap: interrupted; nothing half-written was left", err=True)
-        status = 130
-    except click.exceptions.NoArgsIsHelpError as error:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        if interrupted():
+            raise
+        return _explained(error)
+    return status if isinstance(status, int) else 0
+
+
+def _explained(error: Exception) -> int:
+    """Print an error in one line and return its exit status; raises what is no person's mistake."""
+    try:
+        raise error
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError:
         error.show()
-        status = error.exit_code
-    except click.ClickException as error:
+        return error.exit_code
+    except click.ClickException:
         context = getattr(error, "ctx", None)
         see = f" (see: {context.command_path} --help)" if context else ""
-        click.echo(f"vocap: error: {error.format_message()}{see}", err=True)
+        message = f"{error.format_message()}{see}"
         status = error.exit_code
-    except VocapError as error:
-        click.echo(f"vocap: error: {error}", err=True)
-        status = error.exit_code
-    except OSError as error:
-        click.echo(f"vocap: error: {explain(error)}", err=True)
-        status = 1
-    except MemoryError as error:
+    except VocapError:
+        message, status = str(error), error.exit_code
+    except MemoryError:
         what = f": {error}" if str(error) else ""
-        click.echo(f"vocap: error: out of memory{what}; ask for less, or take a larger machine", err=True)
-        status = 1
-    except RuntimeError as error:
+        message, status = f"out of memory{what}; ask for less, or take a larger machine", 1
+    except Exception:
+        if system := system_error(error):
+            click.echo(f"vocap: error: {explain(system)}", err=True)
+            return 1
         if not _training_lacks_memory(error):
             raise
-        click.echo(
-            f"vocap: error: out of memory ({str(error).strip().splitlines()[0][:300]}); run again where there is "
-            "more, to go on from the last checkpoint, or start anew with a smaller micro_batch, chunk or group "
-            "(pre-training) or batch (fine-tuning)",
-            err=True,
+        message = (
+            f"out of memory ({str(error).strip().splitlines()[0][:300]}); run again where there is more, to go on "
+            "from the last checkpoint, or start anew with a smaller micro_batch, chunk or group (pre-training) or "
+            "batch (fine-tuning)"
         )
         status = 1
-    sys.exit(status if isinstance(status, int) else 0)
+    click.echo(f"vocap: error: {message}", err=True)
+    return status

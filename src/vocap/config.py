@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vocap.allocation import SPECIALS
@@ -20,19 +19,21 @@ from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, read_languages, select
-from vocap.mistakes import describe, yaml_booleans
+from vocap.mistakes import describe, one_line, yaml_booleans
 from vocap.options import CODE
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
 from vocap.tokenizers.diff.pairs import compared_pairs
 from vocap.tokenizers.settings import Tokenizer
 from vocap.vocabularies.settings import Vocabularies
+from vocap.yaml_file import check_bounds, read_yaml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
 TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
 UNLIMITED = {"max_characters"}  # keys whose null is no default
+SHOWN = 50  # mistakes that a message names
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
@@ -76,6 +77,7 @@ def load(config: Mapping[str, Any]) -> Settings:
 
     Raises UsageError with one line for every mistake: the key, what is wrong, and what would be right.
     """
+    check_bounds(config, "the configuration")
     config = _without_nulls(config)
     mistakes = list(yaml_booleans(config))
     if not mistakes:
@@ -87,27 +89,20 @@ def load(config: Mapping[str, Any]) -> Settings:
         else:
             mistakes = list(_loose_ends(settings))
     if mistakes:
-        raise UsageError("the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in mistakes))
+        more = [f"and {len(mistakes) - SHOWN} more"] if len(mistakes) > SHOWN else []
+        lines = [*map(one_line, mistakes[:SHOWN]), *more]
+        raise UsageError("the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in lines))
     return settings
 
 
 def read_files(paths: Iterable[str | os.PathLike]) -> dict[str, Any]:
     """YAML files merged key by key, later ones over earlier ones, as Snakemake merges `--configfile`.
 
-    Raises UsageError for a file that is not there, or is no YAML map.
+    Raises UsageError for a file that is not there, or is no YAML map, and as `read_yaml`.
     """
     merged: dict[str, Any] = {}
     for path in paths:
-        try:
-            with open(path, encoding="utf-8") as file:
-                content = yaml.safe_load(file)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not UTF-8"
-            raise UsageError(
-                f"{path}: {reason}; name a configuration file, and call from the project's root"
-            ) from None
-        except yaml.YAMLError as error:
-            raise UsageError(f"{path}: not YAML: {error}") from None
+        content = read_yaml(path, "name a configuration file, and call from the project's root")
         if not isinstance(content, Mapping):
             raise UsageError(f"{path}: not a map of keys to values; docs/configuration.md lists the keys")
         _merge(merged, content)
@@ -179,6 +174,7 @@ def _names(settings: Settings) -> Iterator[str]:
         "tokenizers": settings.tokenizers,
         "pretraining.models": settings.pretraining.models,
         "finetuning.models": settings.finetuning.tuned([]),
+        "corpora.sources": [name for name, source in settings.corpora.sources.items() if source and source.url],
     }
     for section, entries in sections.items():
         for name in entries:

@@ -1,9 +1,18 @@
 """The errors that a person is meant to read."""
 
 import errno
+import os
+import re
+
+# how Rust's std::io::Error ends, and how Python's begins, of which shutil joins several in one without a number
+_SYSTEM = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
+_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # of two files, the one that was written
+_SPACE = "; free some space on that device and run again, finished files are kept"
 
 REMEDIES = {
-    errno.ENOSPC: "; free some space on that device and run again, finished files are kept",
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EIO: "; the device or the network fails: check it, or choose another folder",
     errno.EACCES: "; make it readable and writable for this user, or choose another folder",
     errno.EROFS: "; choose a folder that can be written",
     errno.ENOENT: "; check the path",
@@ -29,7 +38,24 @@ class UsageError(VocapError):
     exit_code = 2
 
 
+def system_error(error: BaseException) -> OSError | None:
+    """The OSError that `error` is or reports as text, as libraries in Rust do (tokenizers, safetensors)."""
+    if isinstance(error, VocapError) or (isinstance(error, OSError) and error.errno is not None):
+        return error if isinstance(error, OSError) else None
+    if found := _SYSTEM.search(str(error)):
+        number = int(found[1] or found[2])
+        return OSError(number, os.strerror(number))
+    return OSError(0, str(error)) if isinstance(error, OSError) else None
+
+
+def named_file(error: OSError) -> str | None:
+    """The file that an error is about, if it names one."""
+    name = error.filename2 if error.filename2 and error.errno in _WRITING else error.filename
+    return os.fsdecode(name) if isinstance(name, str | bytes) else None
+
+
 def explain(error: OSError) -> str:
     """What the system refused, of which file, and the remedy, in one line."""
-    where = f"{error.filename}: " if error.filename else ""
+    name = named_file(error)
+    where = f"{name}: " if name else ""
     return f"{where}{error.strerror or error}{REMEDIES.get(error.errno, '')}"

@@ -6,14 +6,34 @@ import os
 import platform
 import shutil
 import stat
+import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, named_file, system_error
 
 MARKS = {".snakemake_timestamp"}  # what workflows put into folders that they made
+
+
+@contextmanager
+def naming(path: str | os.PathLike, temporary: Path | None = None) -> Iterator[None]:
+    """Give the system's errors in the block the name of a file: an error of `read` or `write` has none.
+
+    That is `path`, unless another file is named; what lies in `temporary` is named as if it lay in `path`. An
+    error that a library reports as text (`system_error`) is raised as the OSError that it was.
+    """
+    try:
+        yield
+    except Exception as error:
+        system = system_error(error)
+        if system is None:
+            raise
+        named = Path(named_file(system) or path)
+        if temporary is not None and named.is_relative_to(temporary):
+            named = Path(path) / named.relative_to(temporary)
+        raise OSError(system.errno, system.strerror, str(named)) from error
 
 
 @contextmanager
@@ -30,14 +50,24 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     temporary = _beside(target)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
-        with open(temporary, mode, **text) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        with naming(target, temporary):
+            with open(temporary, mode, **text) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the first error is the one to tell
+            temporary.unlink(missing_ok=True)
         raise
+
+
+def _name_target(error: BaseException, temporary: Path, target: Path) -> None:
+    """Let an error of the system name the file being written; that of a full disk names none."""
+    if isinstance(error, OSError):
+        full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        if full or error.filename == os.fspath(temporary):
+            error.filename = os.fspath(target)
 
 
 @contextmanager
@@ -52,10 +82,12 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
         _check_owned(target, None if owned is None else MARKS.union(owned))
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
-    temporary.mkdir()
+    with naming(target, temporary):
+        temporary.mkdir()
     try:
-        yield temporary
-        _take_place(temporary, target)
+        with naming(target, temporary):
+            yield temporary
+            _take_place(temporary, target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -82,9 +114,11 @@ def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target.with_name(f"{target.name}.scratch"))
-    temporary.mkdir()
+    with naming(target, temporary):
+        temporary.mkdir()
     try:
-        yield temporary
+        with naming(target, temporary):
+            yield temporary
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -127,6 +161,31 @@ def _alive(process: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def check_output_folder(path: str | os.PathLike) -> None:
+    """Raise UsageError unless files can be made in the folder `path`, which need not be there yet."""
+    if os.path.isdir(path):
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise UsageError(f"{path}: no file can be written there; make it writable, or take a folder that is")
+    elif os.path.islink(path):
+        target = os.path.realpath(path)
+        raise UsageError(f"{path}: a link to {target}, which is no folder; make that folder, or remove the link")
+    elif os.path.exists(path):
+        raise UsageError(f"{path}: a file, where a folder is to be made; move it away")
+
+
+def check_temporary_folder() -> None:
+    """Raise UsageError unless the folder for temporary files takes a megabyte; Snakemake's scheduler needs it."""
+    folder = os.environ.get("TMPDIR", "")
+    try:
+        with tempfile.TemporaryFile(dir=folder if os.path.isdir(folder) else None) as file:
+            file.write(bytes(1 << 20))
+    except OSError as error:
+        raise UsageError(
+            f"{folder or '/tmp'}: no temporary file can be written there ({error.strerror}); free some space, "
+            "or set TMPDIR to another folder"
+        ) from None
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

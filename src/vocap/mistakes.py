@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
+LONGEST = 1000  # characters of a line of a message
 KINDS = {
     "list_type": "write a list, such as [a, b]",
     "dict_type": "write keys and values, such as {key: value}",
@@ -31,6 +32,16 @@ def yaml_booleans(config: Mapping[str, Any]) -> Iterator[str]:
                 yield from search(f"{path}.{number}", entry)
 
     yield from search("", config)
+
+
+def one_line(text: str) -> str:
+    r"""The text with what cannot be printed escaped, and its middle left out where it is very long.
+
+    >>> one_line("a\nb\ud800")
+    'a\\nb\\ud800'
+    """
+    text = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
 
 
 def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:

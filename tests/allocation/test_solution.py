@@ -1,5 +1,6 @@
 """A whole allocation, from sets of pieces to the clipped vocabulary, against the same written with sets."""
 
+import itertools
 import random
 
 import numpy as np
@@ -106,3 +107,46 @@ def test_weights_change_who_gets_the_room():
         favoured = solved(case, [1e6 if j == k else 1.0 for j in range(3)], 100, alpha=1.0, beta=1.0)
         assert max(favoured.rows, key=lambda row: row.size).language == case.languages[k]
     assert {row.weight for row in solved(case, [1e6, 5.0, 1.0], 100, beta=0.0).rows} == {1.0}
+
+
+def falling(seed):
+    """Curves that fall as measured below a hull that rises: the first steps lose, the last size is the best."""
+    rng = random.Random(seed)
+    case = Case(seed, languages=3, sizes=5)
+    for values in case.alp:
+        for rank in range(1, len(values) - 1):
+            values[rank] = values[0] - rng.uniform(-0.5, 1)
+        values[-1] = values[0] + rng.uniform(0, 0.5)
+    return case
+
+
+@pytest.mark.parametrize("rule", ["paper", "cost-aware"])
+def test_the_way_is_a_share_though_curves_fall(rule):
+    """0 below the smallest sizes, 100 only at the best that fits, from all allocations tried."""
+    below = 0
+    for seed in range(40):
+        case = falling(seed)
+        for capacity in (32, 45, 60, 80, 1000):
+            solution = solved(case, [1.0, 1.0, 1.0], capacity + 5, rule=rule)
+            if solution.bound is None:
+                continue
+            weights = [row.weight for row in solution.rows]
+            worth = {
+                ranks: sum(w * alp[rank] for w, alp, rank in zip(weights, case.alp, ranks, strict=True))
+                for ranks in itertools.product(range(5), repeat=3)
+            }
+            fits = [value for ranks, value in worth.items() if len(case.union(ranks, ["q", "z"])) <= capacity]
+            smallest, way, reached = worth[0, 0, 0], solution.chosen.way_percent, solution.chosen.objective
+            assert 0 <= way <= 100
+            if reached > smallest:
+                assert way == pytest.approx(100 * (reached - smallest) / (solution.bound - smallest))
+                assert way <= 100 * (reached - smallest) / (max(fits) - smallest) + 1e-9
+            if way == 100:
+                assert reached == pytest.approx(max(fits), abs=1e-9)
+            lost = reached < smallest - 1e-9
+            assert lost <= (way == 0)
+            assert lost == any("below that of the smallest sizes" in line for line in solution.warnings)
+            assert not (lost and rule == "cost-aware")
+            assert rule == "paper" or reached >= solution.other.objective - 1e-9
+            below += lost
+    assert below > 5 or rule == "cost-aware"

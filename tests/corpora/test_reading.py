@@ -164,6 +164,22 @@ def test_line_longer_than_a_block_is_passed_over(file):
     assert long.passed_bytes == 2 * (3 * LONGEST_LINE + 1)
 
 
+@pytest.mark.parametrize("before", [0, 1, LONGEST_LINE // 2, LONGEST_LINE - 1, LONGEST_LINE, LONGEST_LINE + 1])
+def test_the_longest_line_does_not_depend_on_the_place_of_blocks(file, before):
+    start = b"x" * (before - 1) + b"\n" if before else b""
+    for longer in (0, 1):
+        long = b"y" * (LONGEST_LINE + longer) + b"\n"
+        found = TextFile(file(start + long + b"z\n"), Layout())
+        assert b"".join(found) == start + (b"" if longer else long) + b"z\n"
+        assert (found.passed_over, found.passed_bytes) == (longer, longer * len(long))
+
+
+def test_blocks_are_small_though_a_decoder_gives_much_at_once(file):
+    data = b"\n" * (40 << 20)
+    blocks = list(open_blocks(file(zstandard.compress(data))))
+    assert b"".join(blocks) == data and max(map(len, blocks)) <= 1 << 20
+
+
 def test_jsonl_as_the_standard_library_reads_it(file):
     records = [
         {"index": {"_id": "1"}},

@@ -14,8 +14,8 @@ from vocap.finetuning.batches import assemble
 from vocap.finetuning.datasets import DataSet
 from vocap.finetuning.heads import Tuner, build_model
 from vocap.finetuning.inputs import encode_training, open_inputs
-from vocap.finetuning.model_folder import longest_input, read_config
 from vocap.finetuning.tasks import TASKS
+from vocap.model_folder import longest_input, read_config
 
 KINDS = {"xnli": "pairs", "udpos": "tags", "tydiqa": "spans"}
 

@@ -243,7 +243,7 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
         ([old, "--language=xx", "--pieces=5", f"--text={tmp_path}/empty.txt"], VocapError, "no text in it"),
         ([old, "--language=xx", "--pieces=5", f"--text={tmp_path}/known.txt"], VocapError, "nothing to add"),
         ([old, language, "--pieces=5", "--languages=yy"], VocapError, "yy.*no such file"),
-        ([old, language, "--pieces=5", "--model=none"], VocapError, "no config.json"),
+        ([old, language, "--pieces=5", "--model=none"], VocapError, "config.json: no such file"),
         ([root / "none", language, "--pieces=5"], VocapError, "no such tokenizer"),
         ([root / "stock.model", language, "--pieces=5"], VocapError, "lay it out with vocap mono first"),
     ]

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 
 import numpy as np
@@ -292,6 +293,7 @@ def test_it_can_be_run_again_and_leaves_others_files_alone(root, tmp_path):
 
 def bad_calls(root, tmp_path):
     (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "nested.model").write_text("[" * 200_000)
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     shutil.copytree(root / "tokenizers/all/huggingface", tmp_path / "model")
     folder, corpora = root / "tokenizers/all", ["--corpora", root / "corpora"]
@@ -300,6 +302,7 @@ def bad_calls(root, tmp_path):
         ([tmp_path / "none"], VocapError, "no such tokenizer"),
         ([folder / "huggingface"], VocapError, "not one SentencePiece .model in it"),
         ([folder / "huggingface/tokenizer.json"], VocapError, "not a SentencePiece model"),
+        ([tmp_path / "nested.model", f"--text=en={tmp_path}/latin.txt"], VocapError, "no such protobuf"),
         ([stock], UsageError, "no text: give --text"),
         ([folder, "--languages=xx"], VocapError, "xx.*no such file"),
         ([folder, "--languages=,"], UsageError, "no code"),
@@ -309,8 +312,8 @@ def bad_calls(root, tmp_path):
         ([folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"], UsageError, "ka is not among"),
         ([folder, "--languages=en", "--vocabulary=x", "--only-used"], UsageError, "give one of them"),
         ([folder, "--languages=en", "--vocabulary", tmp_path / "x"], VocapError, "x: no such file"),
-        ([folder, "--languages=en", "--model", tmp_path / "x"], VocapError, "no config.json"),
-        ([folder, "--languages=en", "--model", tmp_path / "model"], VocapError, "no config.json"),
+        ([folder, "--languages=en", "--model", tmp_path / "x"], VocapError, "config.json: no such file"),
+        ([folder, "--languages=en", "--model", tmp_path / "model"], VocapError, "config.json: no such file"),
         (
             [stock, *corpora, "--languages=en", "--model", tmp_path / "model"],
             VocapError,
@@ -324,6 +327,109 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
         with pytest.raises(kind, match=message):
             run(*arguments, "-o", tmp_path / "out")
         assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_would_test_itself_is_read_as_any(root, tmp_path):
+    proto = read_model(root / "stock.model")
+    proto.self_test_data.samples.add(input="a b", expected="other pieces")
+    (tmp_path / "tested.model").write_bytes(proto.SerializeToString())
+    with pytest.raises(RuntimeError, match="Self-test"):
+        processor(tmp_path / "tested.model")
+    text = f"--text=en={root}/corpora/en/train.txt"
+    run(tmp_path / "tested.model", text, "-o", tmp_path / "out")
+    run(root / "stock.model", text, "-o", tmp_path / "expected")
+    for name in ("sentencepiece.model", "huggingface/tokenizer.json"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [("trainer_spec", "treat_whitespace_as_suffix", True), ("normalizer_spec", "escape_whitespaces", False)],
+)
+def test_a_setting_that_the_layout_cannot_hold_is_refused_at_once(root, tmp_path, part, field, value):
+    from vocap.tokenizers.commands import mono
+
+    proto = read_model(root / "stock.model")
+    setattr(getattr(proto, part), field, value)
+    (tmp_path / "other.model").write_bytes(proto.SerializeToString())
+    says = rf"^{tmp_path}/other\.model: its spaces are not the beginnings of words"
+    with pytest.raises(VocapError, match=says):
+        run(tmp_path / "other.model", f"--text=en={root}/corpora/en/train.txt", "-o", tmp_path / "out")
+    arguments = [f"--model={tmp_path}/other.model", "--language=en", f"--output={tmp_path}/out"]
+    assert re.match(says, str(CliRunner().invoke(mono, arguments).exception))
+    assert not (tmp_path / "out").exists()
+
+
+def test_warnings_name_no_temporary_path(root, tmp_path, caplog):
+    """A piece of characters that are none themselves: the export warns, of the folder that was asked for."""
+    proto = read_model(root / "stock.model")
+    proto.pieces.add(piece="ꙮꙮ", score=-5.0)
+    (tmp_path / "rare.model").write_bytes(proto.SerializeToString())
+    (tmp_path / "rare.txt").write_text("ꙮꙮ\n", "utf-8")
+    run(tmp_path / "rare.model", f"--text=en={tmp_path}/rare.txt", "-o", tmp_path / "out")
+    assert "where they stand alone" in caplog.text
+    assert ".part" not in caplog.text and f"{tmp_path}/out: " in caplog.text
+
+
+def damaged_models(folder):
+    """Each change of a model's folder, and the words of its refusal."""
+    weights, config = folder / "model.safetensors", folder / "config.json"
+    data, settings = weights.read_bytes(), json.loads(config.read_text("utf-8"))
+    size = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:size])
+    name = next(name for name in header if name.endswith("word_embeddings.weight"))
+    moved = {**header, name: {**header[name], "shape": header[name]["shape"][::-1]}}
+
+    def with_header(entries):
+        text = json.dumps(entries).encode()
+        return len(text).to_bytes(8, "little") + text + data[size:]
+
+    for broken in (
+        data[: len(data) // 2],
+        data[:7],
+        b"",
+        (1 << 62).to_bytes(8, "little") + data[8:],
+        data[:8] + b"[" * (size - 8) + data[size:],
+        with_header({name: 5}),
+        with_header({**header, name: {**header[name], "dtype": "PICKLE"}}),
+        with_header(moved),
+        with_header({**header, "x": moved[name]}),
+    ):
+        yield weights, broken, "transformers cannot load it"
+    for values, says in (
+        ({"architectures": [5]}, "architectures is .5., not a list of names"),
+        ({"architectures": ["PreTrainedModel"]}, "cannot load it"),
+        ({"architectures": ["os"]}, "none of transformers"),
+        ({"hidden_size": "x"}, "cannot load it"),
+        ({"hidden_size": 1 << 40}, "hidden_size is .*, beyond"),
+        ({"hidden_size": 8}, "the shapes of its weights are not those"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, beyond 10000"),
+        ({"num_hidden_layers": "x"}, "cannot load it"),
+        ({"num_hidden_layers": 3}, "it lacks weights"),
+        ({"num_attention_heads": 0}, "cannot load it"),
+        ({"hidden_act": ["x"]}, "cannot load it"),
+        ({"layer_norm_eps": {}}, "cannot load it"),
+        ({"dtype": "x"}, "cannot load it"),
+        ({"model_type": 7}, "model_type is 7, not of type str"),
+        ({"model_type": "none"}, "cannot load it"),
+    ):
+        yield config, json.dumps(settings | values).encode(), says
+    for broken in (b"[]", b"{", b"[" * 100_000, b"\xff", b'{"a": 1, "a": 2}'):
+        yield config, broken, "config.json.*name the folder of a Hugging Face model"
+
+
+def test_a_damaged_model_is_one_message(root, tmp_path):
+    folder, model = root / "tokenizers/all", tmp_path / "model"
+    size = processor(folder / "sentencepiece.model").get_piece_size()
+    make_model("tied", size).save_pretrained(model)
+    for path, broken, says in list(damaged_models(model)):
+        whole = path.read_bytes()
+        path.write_bytes(broken)
+        with pytest.raises(VocapError, match=says) as error:
+            run(folder, "--languages=en", "--model", model, "-o", tmp_path / "out")
+        assert str(error.value).startswith(str(model)) and len(str(error.value)) < 700
+        assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+        path.write_bytes(whole)
 
 
 def test_a_model_of_another_tokenizer_is_refused(root, tmp_path):

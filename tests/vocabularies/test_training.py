@@ -116,7 +116,7 @@ def test_blank_lines_do_not_end_training():
 
 
 def test_lines_that_sentencepiece_skips_are_told(caplog):
-    train(["a b"] * 3 + ["a\u2585b", "b" * 4193], 6)
+    train(["a b"] * 3 + ["a\u2585b", "", "b" * 4193, " "], 6)
     assert "2 lines were not trained on" in caplog.text
 
 

@@ -207,3 +207,45 @@ def test_the_page_on_the_configuration_is_the_settings_own():
     script = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
     page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
     assert page == script["render"](), "run python docs/make_configuration.py"
+
+
+@pytest.mark.parametrize("name", ["test.yaml", "config/config.yaml", "config/sources.yaml"])
+def test_snakemake_names_file_and_line_of_a_key_that_is_given_twice(workflow, name):
+    file = workflow.folder / name
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+    key = next(line for line in lines if line[0].isalpha()).split(":")[0]
+    file.write_text("".join([*lines, f"{key}: null\n"]), "utf-8")
+    run = workflow.snakemake("-n")
+    assert run.returncode == 2
+    assert f"{name}, line {len(lines) + 1}: the key {key!r} is given twice" in run.stdout
+    assert "Traceback" not in run.stdout
+
+
+def test_snakemake_stops_at_hostile_yaml(workflow):
+    """In config/config.yaml before Snakemake reads it, in --configfile where its reading survives it."""
+    for name, text in [
+        ("test.yaml", "languages: &a [*a]\n"),
+        ("config/config.yaml", f"seed: {'1' * 5000}\n"),
+        ("config/config.yaml", f"seed: {'[' * 5000}{']' * 5000}\n"),
+        ("config/config.yaml", "report: &a {title: *a}\n"),
+    ]:
+        (workflow.folder / name).write_text(text, "utf-8")
+        run = workflow.snakemake("-n")
+        assert run.returncode == 2
+        assert f"{name}, line 1: " in run.stdout
+        assert len(run.stdout.splitlines()) < 4
+        workflow.write_config()
+
+
+def test_a_mistake_is_one_short_line_whatever_its_key_holds(config):
+    """Keys may be long, or hold line feeds, escapes for terminals and halves of surrogate pairs."""
+    for key in ("x" * 10_000, "a\nb", "\x1b[2J", "\ud800"):
+        for path in ("report", "tokenizers", "corpora"):
+            with pytest.raises(UsageError) as caught:
+                load({**config, path: {**config.get(path, {}), key: 5}})
+            lines = str(caught.value).encode("utf-8").decode().split("\n")
+            assert len(lines) == 2 and max(map(len, lines)) < 1000
+            assert all(line.isprintable() for line in lines)
+    with pytest.raises(UsageError, match="and 450 more") as caught:
+        load({**config, **{f"key{number}": 1 for number in range(500)}})
+    assert len(str(caught.value).splitlines()) == 52

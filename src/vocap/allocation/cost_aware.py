@@ -7,9 +7,10 @@ from vocap.allocation.ladders import Problem, Union
 
 
 def allocate_cost_aware(problem: Problem, paper: Choice) -> Choice:
-    """The better of the cost-aware greedy from every smallest size and the paper's choice filled up, improved.
+    """The best of the cost-aware greedy from every smallest size and the paper's choice filled up, improved.
 
-    So it never lies below the paper's rule at the last union that fits.
+    It never lies below the paper's rule at the last union that fits, nor below the smallest sizes: both are
+    choices too, since filling up loses where a curve falls below its hull.
     """
     union = problem.start()
     if union.size > problem.capacity or paper.fitting is None:
@@ -17,8 +18,9 @@ def allocate_cost_aware(problem: Problem, paper: Choice) -> Choice:
     fill(union)
     filled = Union(problem, paper.fitting)
     fill(filled)
-    better = max((tuple(union.ranks), tuple(filled.ranks)), key=problem.objective)
-    union = Union(problem, improve(problem, better))
+    smallest = (0,) * len(problem.ladders)
+    choices = (tuple(union.ranks), tuple(filled.ranks), paper.fitting, smallest)
+    union = Union(problem, improve(problem, max(choices, key=problem.objective)))
     fitting, size = tuple(union.ranks), union.size
     last = overshoot(union)
     return Choice(tuple(union.ranks), union.size, fitting, size, last)

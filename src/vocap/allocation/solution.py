@@ -20,6 +20,8 @@ from vocap.corpora.weights import sampling_probabilities
 from vocap.errors import UsageError, VocapError
 from vocap.vocabularies import COVERAGE
 
+ROUNDING = 1e-12  # of a sum of some hundred languages, relative
+
 
 @dataclass(frozen=True)
 class Row:
@@ -36,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Assessment:
-    """A rule's choice at its last union that fits: F, and its share of the gain from F_min to the bound, percent.
+    """A rule's choice at its last union that fits: its objective F, and `way_percent` from F_min to the bound.
 
     Both are None when the smallest sizes alone do not fit. A rule that chooses pieces may pass 100 %: the bound is
     that of unions of whole lists.
@@ -115,6 +117,7 @@ def solve(
             f"a total of {settings.total} is below the smallest sizes of all languages, {union.size + SPECIALS} "
             "together; their lowest-scored pieces are clipped (leave out languages, or train smaller sizes)"
         )
+    warnings += _below_the_smallest(problem, choice, chosen)
     return Solution(
         rows=_rows(inputs, problem, union, q),
         vocabulary={piece: vocabulary[piece] for piece in pieces},
@@ -192,14 +195,40 @@ def _assess(problem: Problem, rule: str, choice: Choice, bound: float | None) ->
     if choice.fitting is None or bound is None:
         return Assessment(rule, None, None, None)
     objective = problem.objective(choice.fitting)
-    return Assessment(rule, choice.fitting_union, objective, share_of_gain(problem, objective, bound))
-
-
-def share_of_gain(problem: Problem, objective: float, bound: float) -> float:
-    """How much of the gain from the smallest sizes to the bound an objective has, percent."""
     smallest = problem.objective([0] * len(problem.ladders))
-    gain = bound - smallest
-    return 100 * (objective - smallest) / gain if gain > 1e-12 * abs(bound) else 100.0
+    return Assessment(rule, choice.fitting_union, objective, way_percent(objective, smallest, bound))
+
+
+def way_percent(objective: float, smallest: float, bound: float) -> float:
+    """How much of the distance from `smallest` (F_min) to the bound an objective covers, 0 to 100.
+
+    100 at the bound, to 12 digits. Below `smallest` it is 0: steps along the hull of a curve that falls as
+    measured lead there, and the distance can be so small that a ratio to it says nothing.
+
+    >>> way_percent(-3.0, -4.0, -2.0), way_percent(-5.0, -4.0, -3.99), way_percent(-4.0, -4.0, -4.0)
+    (50.0, 0.0, 100.0)
+    >>> way_percent(-36.02506820641912, -49040109064.640144, -36.02506792010601)
+    100.0
+    """
+    if objective >= bound - ROUNDING * abs(bound):
+        return 100.0
+    return min(100.0, 100 * (objective - smallest) / (bound - smallest)) if objective > smallest else 0.0
+
+
+def _below_the_smallest(problem: Problem, choice: Choice, chosen: Assessment) -> list[str]:
+    """A warning where the choice is worth less than every language's smallest size."""
+    smallest = problem.objective([0] * len(problem.ladders))
+    if chosen.objective is None or chosen.objective >= smallest - ROUNDING * abs(smallest):
+        return []
+    fallen = [
+        ladder.language
+        for ladder, rank in zip(problem.ladders, choice.fitting, strict=True)
+        if ladder.value[rank] < ladder.value[0]
+    ]
+    return [
+        f"at the last union that fits, F is {smallest - chosen.objective:.3g} nats below that of the smallest "
+        f"sizes: as measured, the curve of {', '.join(fallen)} falls (more text makes a curve smoother)"
+    ]
 
 
 def _rows(inputs: Inputs, problem: Problem, union: Union, q: np.ndarray) -> list[Row]:

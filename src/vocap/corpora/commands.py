@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from pathlib import Path
 
 import click
@@ -95,7 +94,7 @@ def sample(
     try:
         check_present(language, files)
         corpus = Corpus(files, parsed, scan_bytes)
-        drawn = draw_sample(corpus, max_sentences, seed, _progress(language), max_characters)
+        drawn = draw_sample(corpus, max_sentences, seed, _progress(), max_characters)
         if not drawn.counts["kept"]:
             found = ", ".join(
                 f"{drawn.counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
@@ -156,16 +155,18 @@ def _stats(language: str, source: str, drawn, corpus, missing: str | None) -> di
     }
 
 
-def _progress(language: str, every_s: float = 30.0):
-    """A line on standard error every so often, for files that take hours."""
-    last = time.monotonic()
+def _progress():
+    """Tells of files that take long, each by its own time."""
+    from vocap.progress import Progress
+
+    current = known = None
+    before = 0
 
     def tell(file, read: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= every_s:
-            last = time.monotonic()
-            share = f"{file.consumed / file.size:.0%} of " if file.size else ""
-            log.info("%s: %s lines read, %s%s", language, f"{read:,}", share, file.path)
+        nonlocal current, known, before
+        if file is not known:
+            current, known, before = Progress(file.path), file, read
+        current.tell(read - before, file.consumed, file.size)
 
     return tell
 

@@ -1,4 +1,4 @@
-"""Files of text as blocks of bytes, decompressed on the way, in bounded memory."""
+"""Files of text as blocks of bytes, decompressed on the way, and as whole lines, in bounded memory."""
 
 import bz2
 import lzma
@@ -9,10 +9,25 @@ from collections.abc import Iterator
 import zstandard
 
 from vocap.errors import VocapError
+from vocap.progress import Progress
 
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
+LONGEST_LINE = 1 << 20  # a longer line of text is passed over without being kept whole in memory
+LONGEST_RECORD = 1 << 26
 _RAW = 1 << 18  # bytes of the file read at a time
+_HEAD = 512  # bytes that tell the kind of a file
 _LZMA_MEMORY = 1 << 29  # xz -9 needs 65 MiB; a file that claims more than this is refused
+
+# What a file starts with that is no text, and what to do about it.
+_NOT_TEXT = {
+    b"\xff\xfe": "UTF-16; convert it: iconv -f UTF-16 -t UTF-8",
+    b"\xfe\xff": "UTF-16; convert it: iconv -f UTF-16 -t UTF-8",
+    b"\0\0\xfe\xff": "UTF-32; convert it: iconv -f UTF-32 -t UTF-8",
+    b"PAR1": "a Parquet file; write its text column as one sentence a line first",
+    b"PK\x03\x04": "a zip archive; unpack it first",
+    b"%PDF": "a PDF; extract its text first",
+    b"7z\xbc\xaf": "a 7-Zip archive; unpack it first",
+}
 
 
 class _Zlib:
@@ -105,21 +120,27 @@ class Blocks:
     whole text was reached, False where `limit_bytes` stopped the reading or the file is a prefix (`cut`).
     """
 
-    def __init__(self, path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False) -> None:
-        self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        limit_bytes: int | None = None,
+        cut: bool = False,
+        block_bytes: int = BLOCK,
+    ) -> None:
+        self.path, self.limit_bytes, self.cut, self.block_bytes = path, limit_bytes, cut, block_bytes
         self.consumed, self.size, self.ended = 0, 0, False
 
     def __iter__(self) -> Iterator[bytes]:
         with open(self.path, "rb", buffering=0) as file:
             self.size = os.fstat(file.fileno()).st_size
-            head = self._read(file, _RAW)
+            head = self._read(file, max(min(_RAW, self.block_bytes), _HEAD))
             if _decoder(head) is None:
                 while head:
                     yield head
-                    head = self._read(file, BLOCK)
+                    head = self._read(file, self.block_bytes)
                 self._stop()
             else:
-                yield from _gathered(self._decompressed(head, file))
+                yield from _even(self._decompressed(head, file), self.block_bytes)
 
     def _read(self, file, count: int) -> bytes:
         """Up to `count` bytes, fewer only at the end of the file or at the limit."""
@@ -178,24 +199,109 @@ class Blocks:
         )
 
 
-def open_blocks(path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False) -> Blocks:
+def open_blocks(
+    path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False, block_bytes: int = BLOCK
+) -> Blocks:
     """The text of a file in blocks of about 1 MiB; its first bytes tell plain, gzip, xz, zstd and bzip2 apart.
 
     `limit_bytes` bounds the bytes read of the file as it is stored; `cut` says that the file is a prefix of a
     longer one. Memory: a few blocks, whatever the file claims (100 MiB for a hostile zstd frame). Raises
     VocapError for damaged or truncated data, and OSError.
     """
-    return Blocks(path, limit_bytes, cut)
+    return Blocks(path, limit_bytes, cut, block_bytes)
 
 
-def _gathered(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Small blocks joined to BLOCK bytes or more."""
+def _even(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Small blocks joined to `size` bytes or more, large ones cut: 32 MiB can be that many empty lines."""
     waiting, length = [], 0
     for block in blocks:
         waiting.append(block)
         length += len(block)
-        if length >= BLOCK:
-            yield b"".join(waiting)
+        if length >= size:
+            joined = b"".join(waiting)
+            for start in range(0, length, size):
+                yield joined[start : start + size]
             waiting, length = [], 0
     if length:
         yield b"".join(waiting)
+
+
+class LineBlocks:
+    r"""The lines of one file, as blocks of whole lines (bytes, each line ended by `\n`); iterate once.
+
+    A line of more than `longest` bytes is never held. Where lines are `records`, it is an error; else it is passed
+    over and counted: `passed_over` lines of `passed_bytes` together. `lines`: all lines so far, those too.
+    `consumed`, `size`, `ended`: see `Blocks`. Where the reading stops before the end of the text, the last,
+    partial line is dropped. `progress` is told of every block read. Raises VocapError for a file that is not text.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        longest: int = LONGEST_LINE,
+        records: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self._blocks, self.longest, self.records, self._progress = blocks, longest, records, progress
+        self.path = blocks.path
+        self.lines = self.passed_over = self.passed_bytes = 0
+
+    consumed = property(lambda self: self._blocks.consumed)
+    size = property(lambda self: self._blocks.size)
+    ended = property(lambda self: self._blocks.ended)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for block in self._whole_lines():
+            self.lines += block.count(b"\n")
+            yield block
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        waiting: list[bytes] = []
+        length = 0
+        first = True
+        for block in self._blocks:
+            if self._progress:
+                self._progress.tell(self.lines, self.consumed, self.size)
+            if first:
+                self._check_start(block)
+                first = False
+            end = block.rfind(b"\n") + 1
+            if end:
+                start = block.find(b"\n") + 1
+                if length + start - 1 > self.longest:
+                    self._pass_over(length + start)
+                    if start < end:
+                        yield block[start:end]
+                else:
+                    yield b"".join([*waiting, block[:end]])
+                waiting, length = [], 0
+            length += len(block) - end
+            if length <= self.longest:
+                waiting.append(block[end:])
+            else:
+                self._check_length()
+                waiting = []
+        if length and self.ended:
+            if length <= self.longest:
+                yield b"".join([*waiting, b"\n"])
+            else:
+                self._pass_over(length + 1)
+
+    def _check_length(self) -> None:
+        if self.records:
+            raise VocapError(
+                f"{self.path}, line {self.lines + 1}: longer than {self.longest >> 20} MiB; give one record a line"
+            )
+
+    def _pass_over(self, length: int) -> None:
+        self._check_length()
+        self.passed_over += 1
+        self.passed_bytes += length
+        self.lines += 1
+
+    def _check_start(self, block: bytes) -> None:
+        for start, what in _NOT_TEXT.items():
+            if block.startswith(start):
+                raise VocapError(f"{self.path}: not UTF-8 text but {what}")
+        if block[257:262] == b"ustar":
+            raise VocapError(f"{self.path}: a tar archive, not text; unpack it and give the files inside")

@@ -7,24 +7,11 @@ from dataclasses import dataclass
 
 import orjson
 
-from vocap.corpora.reading import open_blocks
+from vocap.corpora.reading import LONGEST_LINE, LONGEST_RECORD, LineBlocks, open_blocks
 from vocap.corpora.sentences import split_sentences
 from vocap.corpora.settings import check_format
 from vocap.errors import UsageError, VocapError
-
-LONGEST_LINE = 1 << 20  # a longer line of text is passed over without being kept whole in memory
-LONGEST_RECORD = 1 << 26
-
-# What a file starts with that is no text, and what to do about it.
-_NOT_TEXT = {
-    b"\xff\xfe": "UTF-16; convert it: iconv -f UTF-16 -t UTF-8",
-    b"\xfe\xff": "UTF-16; convert it: iconv -f UTF-16 -t UTF-8",
-    b"\0\0\xfe\xff": "UTF-32; convert it: iconv -f UTF-32 -t UTF-8",
-    b"PAR1": "a Parquet file; write its text column as one sentence a line first",
-    b"PK\x03\x04": "a zip archive; unpack it first",
-    b"%PDF": "a PDF; extract its text first",
-    b"7z\xbc\xaf": "a 7-Zip archive; unpack it first",
-}
+from vocap.files import naming
 
 
 @dataclass(frozen=True)
@@ -63,70 +50,32 @@ class TextFile:
         self, path: str | os.PathLike, layout: Layout, limit_bytes: int | None = None, cut: bool = False
     ) -> None:
         self.path, self.layout = path, layout
-        self._blocks = open_blocks(path, limit_bytes, cut)
+        records = layout.kind == "jsonl" or layout.split_sentences
+        longest = LONGEST_RECORD if records else LONGEST_LINE
+        self._lines = LineBlocks(open_blocks(path, limit_bytes, cut), longest, records)
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
-        self._line = 0  # lines of the file handed on so far, for messages
-        self.no_field = self.passed_over = self.passed_bytes = self.undecodable = 0
+        self._line = 0  # lines of the file before the block at hand, for messages
+        self.no_field = self.undecodable = 0
 
-    consumed = property(lambda self: self._blocks.consumed)
-    size = property(lambda self: self._blocks.size)
-    ended = property(lambda self: self._blocks.ended)
+    consumed = property(lambda self: self._lines.consumed)
+    size = property(lambda self: self._lines.size)
+    ended = property(lambda self: self._lines.ended)
+    passed_over = property(lambda self: self._lines.passed_over)
+    passed_bytes = property(lambda self: self._lines.passed_bytes)
 
     def __iter__(self) -> Iterator[bytes]:
+        with naming(self.path):
+            yield from self._converted()
+
+    def _converted(self) -> Iterator[bytes]:
         convert = {"text": self._plain, "jsonl": self._jsonl, "tsv": self._tsv}[self.layout.kind]
-        for block in self._whole_lines():
-            converted = convert(block)
-            self._line += block.count(b"\n")
+        mark = b"\xef\xbb\xbf"
+        for block in self._lines:
+            self._line = self._lines.lines - block.count(b"\n")
+            converted = convert(block.removeprefix(mark))
+            mark = b""
             if converted:
                 yield converted
-
-    def _whole_lines(self) -> Iterator[bytes]:
-        records = self.layout.kind == "jsonl" or self.layout.split_sentences
-        longest = LONGEST_RECORD if records else LONGEST_LINE
-        waiting: list[bytes] = []
-        length = 0
-        first = True
-        for block in self._blocks:
-            if first:
-                block = self._checked_start(block)
-                first = False
-            end = block.rfind(b"\n") + 1
-            if end and length <= longest:
-                yield b"".join([*waiting, block[:end]])
-            elif end:
-                start = block.find(b"\n") + 1
-                self._pass_over(length + start)
-                if start < end:
-                    yield block[start:end]
-            if end:
-                waiting, length = [], 0
-            length += len(block) - end
-            if length <= longest:
-                waiting.append(block[end:])
-            elif records:
-                raise VocapError(
-                    f"{self.path}, line {self._line + 1}: longer than {longest >> 20} MiB; give one record a line"
-                )
-            else:
-                waiting = []
-        if length and self.ended:
-            if length <= longest:
-                yield b"".join([*waiting, b"\n"])
-            else:
-                self._pass_over(length + 1)
-
-    def _pass_over(self, length: int) -> None:
-        self.passed_over += 1
-        self.passed_bytes += length
-        self._line += 1
-
-    def _checked_start(self, block: bytes) -> bytes:
-        for start, what in _NOT_TEXT.items():
-            if block.startswith(start):
-                raise VocapError(f"{self.path}: not UTF-8 text but {what}")
-        if block[257:262] == b"ustar":
-            raise VocapError(f"{self.path}: a tar archive, not text; unpack it and give the files inside")
-        return block.removeprefix(b"\xef\xbb\xbf")
 
     def _plain(self, block: bytes) -> bytes:
         if not self.layout.split_sentences and not self.layout.escaped_newlines:

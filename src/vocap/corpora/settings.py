@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from vocap.corpora import MIN_CHARACTERS
+from vocap.paths import PlainPath, check_path
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
 
@@ -47,7 +48,14 @@ def as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def check_path_pattern(value: str) -> str:
+    """A pattern of paths: as `check_path`, but for `{lang}`."""
+    check_path(value.replace("{lang}", "lang"))
+    return value
+
+
 Pattern = Annotated[str, AfterValidator(check_pattern)]
+PathPattern = Annotated[Pattern, AfterValidator(check_path_pattern)]
 
 
 class Source(BaseModel):
@@ -58,7 +66,7 @@ class Source(BaseModel):
     url: Annotated[Pattern, AfterValidator(check_url)] | None = Field(
         None, description="address of one file, with {lang} for the source's own code"
     )
-    path: Annotated[list[Pattern], BeforeValidator(as_list), Field(min_length=1)] | None = Field(
+    path: Annotated[list[PathPattern], BeforeValidator(as_list), Field(min_length=1)] | None = Field(
         None, description="one file or several, with {lang}; plain, .gz, .xz, .zst or .bz2"
     )
     starter: Literal[True] | None = Field(None, description="the starter corpus")
@@ -105,7 +113,7 @@ class Corpora(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    table: str = Field("config/languages.tsv", description="the languages: names, scripts, resource groups")
+    table: PlainPath = Field("config/languages.tsv", description="the languages: names, scripts, resource groups")
     source: str = Field("starter", description="name of the source of every language that `languages` leaves out")
     languages: dict[str, str] = Field({}, description="language: name of its source")
     sources: dict[str, Source | None] = Field({}, description="the sources, by name")
@@ -122,7 +130,7 @@ class Corpora(BaseModel):
         "lines", min_length=1, description="n_i of Equation 3: lines, bytes, or a numeric column of the table"
     )
     mix: Mix = Mix()
-    parallel: Annotated[Pattern, AfterValidator(check_varies)] | None = Field(
+    parallel: Annotated[PathPattern, AfterValidator(check_varies)] | None = Field(
         None, description="path, with {lang}, of line-aligned files that tokenizers are evaluated on"
     )
     starter: Starter = Starter()

@@ -1,5 +1,6 @@
 """From a source's settings to the files or the address of one language."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
                 f"{key}.code_column: the table of languages has no {source.code_column!r} for {language.code}; "
                 f"fill it in, or write the source's code under {key}.codes"
             )
-    if not code or "/" in code or code in (".", ".."):
+    if not code or re.search(r"[/{}<>\x00-\x1f]", code) or code in (".", ".."):
         raise UsageError(f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path")
     return Resolved(
         name=name,

@@ -7,10 +7,10 @@ from pathlib import Path, PurePosixPath
 from vocap.errors import VocapError
 from vocap.finetuning.datasets import DataSet, choosing_sets, predicted_sets, training_set
 from vocap.finetuning.examples import is_labelled
-from vocap.finetuning.model_folder import CONFIG, longest_input, read_config
 from vocap.finetuning.reading import StandIns, locate, parse, read
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
+from vocap.model_folder import CONFIG, longest_input, read_config
 
 RUNS = "runs"
 

@@ -24,7 +24,7 @@ from transformers.utils import logging as library_logging
 
 from vocap.errors import VocapError
 from vocap.finetuning.batches import IGNORED, Batch
-from vocap.finetuning.model_folder import WEIGHTS, read_config
+from vocap.model_folder import WEIGHTS, read_config
 
 HEADS = {
     "pairs": AutoModelForSequenceClassification,

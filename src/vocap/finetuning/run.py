@@ -19,7 +19,6 @@ from vocap.finetuning.encoding.inputs import DEFINITION
 from vocap.finetuning.grid import Setting
 from vocap.finetuning.heads import Tuner, build_model
 from vocap.finetuning.inputs import Inputs, check_source, named_stand_ins, open_inputs, read_examples
-from vocap.finetuning.model_folder import CONFIG, longest_input, read_config
 from vocap.finetuning.prediction import predict
 from vocap.finetuning.predictions import write_predictions
 from vocap.finetuning.reading import StandIns
@@ -27,6 +26,7 @@ from vocap.finetuning.selection import Rule, development
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.store import first_examples
 from vocap.finetuning.training import Development, FineTuning
+from vocap.model_folder import CONFIG, longest_input, read_config
 from vocap.pretraining import checkpoints
 from vocap.pretraining.gpu_turns import own_device
 from vocap.pretraining.locking import locked

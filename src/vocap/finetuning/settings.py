@@ -17,6 +17,7 @@ from pydantic import (
 from vocap.errors import UsageError
 from vocap.finetuning.selection import Rule
 from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.paths import PlainPath
 from vocap.pretraining.settings import Betas
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -121,8 +122,8 @@ class Tuned(BaseModel):
 
     model: str | None = Field(None, min_length=1, description="name of an entry of pretraining: models")
     step: Number | None = Field(None, description="one of its export_steps; null: the trained model")
-    path: str | None = Field(
-        None, min_length=1, description="folder of any Hugging Face masked language model, with its tokenizer"
+    path: PlainPath | None = Field(
+        None, description="folder of any Hugging Face masked language model, with its tokenizer"
     )
     weights: Literal["pretrained", "random"] = Field(
         "pretrained", description="random: the same model, untrained, to see what pre-training is worth"
@@ -149,8 +150,8 @@ class Finetuning(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    xtreme: str | None = Field(
-        None, min_length=1, description="the download/ folder of XTREME's scripts, or xTune's; null: nothing runs"
+    xtreme: PlainPath | None = Field(
+        None, description="the download/ folder of XTREME's scripts, or xTune's; null: nothing runs"
     )
     models: Annotated[dict[str, Tuned] | None, BeforeValidator(_all_is_none)] = Field(
         None, description="the models, by name; all, or none said: every model of pretraining"
@@ -212,5 +213,5 @@ def read_recipe(training: str, text: str) -> Recipe:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"][1:])) or "settings"
         raise UsageError(f"--settings-json: {key}: {first['msg'].removeprefix('Value error, ')}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--settings-json: not JSON: {error}") from None

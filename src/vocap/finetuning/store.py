@@ -19,10 +19,17 @@ def save_features(folder: Path, features: Features) -> None:
     for field in fields(features):
         value = getattr(features, field.name)
         if isinstance(value, Ragged):
-            np.save(folder / f"{field.name}.npy", value.values)
-            np.save(folder / f"{field.name}{STARTS}.npy", value.starts)
+            _save(folder / f"{field.name}.npy", value.values)
+            _save(folder / f"{field.name}{STARTS}.npy", value.starts)
         else:
-            np.save(folder / f"{field.name}.npy", np.asarray(value))
+            _save(folder / f"{field.name}.npy", np.asarray(value))
+
+
+def _save(path: Path, values: np.ndarray) -> None:
+    """The bytes of `np.save`, whose own errors do not say why a write failed."""
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
+        file.write(np.ascontiguousarray(values).data)
 
 
 def load_features(folder: Path, kind: str) -> Features:

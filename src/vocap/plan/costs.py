@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFlo
 from vocap.errors import UsageError
 from vocap.plan.jobs import Job
 from vocap.plan.texts import Text
+from vocap.yaml_file import read_yaml
 
 Coefficients = dict[str, NonNegativeFloat]  # feature ("job" is 1 for every job) to coefficient
 
@@ -79,24 +80,13 @@ def read_costs(path: str | os.PathLike | None = None) -> Costs:
 
     Raises UsageError, naming the file and the key, for what is no table of coefficients.
     """
-    text = (resources.files("vocap.plan") / "costs.yaml").read_text("utf-8") if path is None else open_text(path)
+    path = resources.files("vocap.plan") / "costs.yaml" if path is None else path
     try:
-        return Costs.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path}: not YAML: {error}") from None
+        return Costs.model_validate(read_yaml(path))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         raise UsageError(f"{path}: {key}: {first['msg']}; make it again with: vocap plan --refit") from None
-
-
-def open_text(path: str | os.PathLike) -> str:
-    """The text of a file; raises UsageError where there is none."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}; name a file of YAML") from None
 
 
 def weigh(coefficients: Mapping[str, float], features: Mapping[str, float]) -> float:

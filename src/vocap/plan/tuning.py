@@ -6,10 +6,10 @@ from pathlib import Path
 from vocap.config import Settings
 from vocap.finetuning.datasets import DataSet, choosing_sets, predicted_sets
 from vocap.finetuning.grid import Grid, Setting, input_length, make_grid, run_folder, settings_of
-from vocap.finetuning.model_folder import longest_input, read_config
 from vocap.finetuning.reading import locate, parse
 from vocap.finetuning.settings import Tuned
 from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.model_folder import longest_input, read_config
 from vocap.plan.jobs import Job
 from vocap.plan.texts import MB
 from vocap.plan.training import PFLOP, encoder_operations, made_jobs, rows

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vocap.errors import VocapError
+from vocap.files import naming
 
 log = logging.getLogger(__name__)
 
@@ -41,17 +42,11 @@ def save(
     temporary = folder / f".writing-{step}"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
-    sizes = {}
-    for name, group in tensors.items():
-        path = temporary / f"{name}.safetensors"
-        save_file({key: tensor.contiguous() for key, tensor in group.items()}, path)
-        _sync(path)
-        sizes[path.name] = path.stat().st_size
-    with open(temporary / STATE, "w", encoding="utf-8") as file:
-        json.dump({**state, "step": step, "sizes": sizes}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync(temporary)
+    try:
+        _write(temporary, step, tensors, state)
+    except BaseException:  # on a full disk, what is half-written takes the space that others need
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     target = folder / f"step-{step}"
     if target.exists():
         shutil.rmtree(target)  # a damaged one that was passed over
@@ -59,6 +54,21 @@ def save(
     _sync(folder)
     for older in steps(folder)[:-kept]:
         shutil.rmtree(folder / f"step-{older}")
+
+
+def _write(folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
+    sizes = {}
+    for name, group in tensors.items():
+        path = folder / f"{name}.safetensors"
+        with naming(path):
+            save_file({key: tensor.contiguous() for key, tensor in group.items()}, path)
+        _sync(path)
+        sizes[path.name] = path.stat().st_size
+    with open(folder / STATE, "w", encoding="utf-8") as file:
+        json.dump({**state, "step": step, "sizes": sizes}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync(folder)
 
 
 def remove_all(folder: Path) -> None:
@@ -111,7 +121,9 @@ def _read_state(folder: Path) -> dict[str, Any]:
     try:
         state = json.loads((folder / STATE).read_bytes())
         sizes = dict(state["sizes"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if f"step-{state['step']}" != folder.name:
+            raise ValueError(f"it says step {state['step']!r:.50}")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise VocapError(f"{folder / STATE}: cannot be read ({error}); passed over") from None
     for name, size in sizes.items():
         path = folder / name

@@ -4,11 +4,10 @@ import os
 import shutil
 from pathlib import Path
 
-from tokenizers import Tokenizer
-
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
 from vocap.pretraining.model import MaskedLanguageModel
+from vocap.vocabularies.guarded_tokenizer import GuardedTokenizer
 
 TOKENIZER = "tokenizer.json"
 
@@ -21,7 +20,7 @@ def export_model(model: MaskedLanguageModel, tokenizer: Path, output: Path) -> N
     """
     if not (tokenizer / TOKENIZER).is_file():
         raise VocapError(f"{tokenizer}: no {TOKENIZER} there; name the huggingface/ folder of the tokenizer")
-    ids = Tokenizer.from_file(str(tokenizer / TOKENIZER)).get_vocab_size()
+    ids = len(GuardedTokenizer("json", tokenizer / TOKENIZER).get_vocab())
     rows = model.decoder_weight.shape[0]
     if ids != rows:
         raise VocapError(f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own")

@@ -7,16 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vocap.errors import VocapError
+from vocap.files import naming
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock file `path`, which names its holder, for the folder that it lies in.
 
-    The system lets go of it with the process, however that ends. Raises VocapError where another holds it.
+    The system lets go of it with the process, however that ends. Raises VocapError where another holds it. Errors
+    of the system that name no file get the name of the folder.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a+", encoding="utf-8") as file:
+    with naming(path.parent), open(path, "a+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

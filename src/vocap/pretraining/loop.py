@@ -4,7 +4,7 @@ import logging
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,17 @@ class Loop(ABC):
         state = checkpoints.latest(self.folder)
         if state is None:
             return
+        try:
+            self._take_back(state)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise VocapError(
+                f"{self.folder}/step-{state['step']}: a damaged checkpoint ({error!r:.300}); delete that folder, "
+                "and the one before it is used"
+            ) from None
+        if rank() == 0:
+            log.info("going on from step %d of %s", state["step"], self.folder)
+
+    def _take_back(self, state: Mapping[str, Any]) -> None:
         checkpoints.check_settings(self.folder, state["identity"], self.identity())
         if state["ranks"] != ranks():
             log.warning("the checkpoint is of %d processes, this run has %d", state["ranks"], ranks())
@@ -87,8 +98,6 @@ class Loop(ABC):
         checkpoints.restore_optimizer(self.optimizer, load("optimizer"))
         self.load_further(load)
         self.progress = type(self.progress)(**state["progress"])
-        if rank() == 0:
-            log.info("going on from step %d of %s", state["step"], self.folder)
 
     def save(self) -> None:
         """Write a checkpoint of the present state; the first rank does, for all have the same."""

@@ -21,12 +21,10 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
         if path is None:
             values = json.loads(text)
         else:
-            import yaml
+            from vocap.yaml_file import read_yaml
 
-            values = yaml.safe_load(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"{where}: no such file") from None
-    except (ValueError, *_yaml_errors()) as error:
+            values = read_yaml(path)
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{where}: neither JSON nor YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise UsageError(f"{where}: not keys and values")
@@ -40,9 +38,3 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
             del path[1:2]  # pydantic's own: which kind it was reading
         key = ".".join(map(str, path)) or "settings"
         raise UsageError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
-
-
-def _yaml_errors() -> tuple[type[Exception], ...]:
-    import yaml
-
-    return (yaml.YAMLError,)

@@ -21,18 +21,22 @@ class StopRequest:
 
     name = ""
 
+    def __init__(self) -> None:
+        self.before = {number: signal.getsignal(number) for number in SIGNALS}
+
     def __call__(self, number: int, frame: object) -> None:
         self.name = signal.Signals(number).name
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a second Ctrl-C ends it at once
+        signal.signal(signal.SIGINT, self.before[signal.SIGINT])  # a second Ctrl-C ends it at once
 
 
 @contextmanager
 def stop_requests() -> Iterator[StopRequest]:
     """Note the signals in a `StopRequest` instead of dying of them."""
     request = StopRequest()
-    before = {number: signal.signal(number, request) for number in SIGNALS}
     try:
+        for number in SIGNALS:
+            signal.signal(number, request)
         yield request
     finally:
-        for number, handler in before.items():
+        for number, handler in request.before.items():
             signal.signal(number, handler)

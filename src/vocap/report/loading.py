@@ -89,21 +89,16 @@ def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
     if text is not None:
         try:
             settings = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(
                 f"--settings-json: not JSON ({error}); give the merged configuration as one object"
             ) from None
         where = "--settings-json"
     elif path is not None:
-        import yaml
+        from vocap.yaml_file import read_yaml
 
         where = str(path)
-        try:
-            settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from None
-        except yaml.YAMLError as error:
-            raise UsageError(f"{path}: neither JSON nor YAML: {' '.join(str(error).split())}") from None
+        settings = read_yaml(path)
     else:
         return {}
     if not isinstance(settings, dict):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 from tokenizers import (
@@ -17,13 +18,16 @@ from tokenizers import (
 
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
-from vocap.tokenizers.normalizer import FENCE, SPACE, build_normalizer
+from vocap.tokenizers.layout import STEP, check_spaces
+from vocap.tokenizers.normalizer import SPACE, build_normalizer
+from vocap.tokenizers.placeholders import inert_characters
 from vocap.tokenizers.settings import META
 from vocap.vocabularies.charsmap import read_charsmap
-from vocap.vocabularies.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
+from vocap.vocabularies.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, read_model
 
 logger = logging.getLogger(__name__)
 
+MAX_SCORE = 128.0  # nats: sums of 128 pieces and more are exact in float32 (multiples of 2^-10 below 2^14)
 NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
 MAX_LENGTH = 512
 FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
@@ -49,28 +53,31 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
     spec = proto.normalizer_spec
     symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
     text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
-    _warn_of_unknown_characters([entry.piece for entry in proto.pieces if entry.type == NORMAL], name)
+    _warn_of_unknown_characters([entry.piece for entry in proto.pieces if entry.type == NORMAL], symbols, name)
     tokenizer = Tokenizer(
         models.Unigram(
             scores_of(proto), unk_id=META.index("<unk>"), byte_fallback=bool(proto.trainer_spec.byte_fallback)
         )
     )
-    normalizer = build_normalizer(
-        read_charsmap(spec.precompiled_charsmap, name),
-        spec.precompiled_charsmap,
-        symbols,
-        spec.add_dummy_prefix,
-        spec.remove_extra_whitespaces,
-    )
+    rules = read_charsmap(spec.precompiled_charsmap, name)
+    try:
+        normalizer = build_normalizer(
+            rules, spec.precompiled_charsmap, symbols, spec.add_dummy_prefix, spec.remove_extra_whitespaces
+        )
+    except VocapError as error:
+        raise VocapError(f"{name}: {error}") from None
     splits = []
-    if not any(SPACE in piece[1:] for piece in text_pieces):
-        # words apart: the best path of a line is that of its words, which `Unigram` remembers
+    if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
+        # words apart: the best path of a line is that of its words, which `Unigram` remembers; but an unknown
+        # U+2581 is one token with the unknown characters before it
         splits.append(pre_tokenizers.Split(SPACE, "merged_with_next"))
     if unknown := unknown_in_literals(proto):
         if proto.trainer_spec.byte_fallback:
             splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
         else:  # another unknown character; runs of them still become one token
-            normalizer = normalizers.Sequence([normalizer, normalizers.Replace(Regex(unknown), FENCE)])
+            known = set("".join(text_pieces))
+            other = next(character for character in inert_characters() if character not in known)
+            normalizer = normalizers.Sequence([normalizer, normalizers.Replace(Regex(unknown), other)])
     tokenizer.normalizer = normalizer
     if splits:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
@@ -151,10 +158,14 @@ def export(model: str | Path, output: str | Path) -> int:
     Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do, UsageError where
     `output` holds anything else.
     """
-    proto = read_model(model)
+    return write_export(read_model(model), str(model), output)
+
+
+def write_export(proto, name: str, output: str | Path) -> int:
+    """As `export`, of a checked `ModelProto` that errors and warnings call `name`."""
     definition, config, special_tokens = FILES
     with replacing_directory(output, owned=FILES) as folder:
-        tokenizer = build_tokenizer(proto, str(model))
+        tokenizer = build_tokenizer(proto, name)
         tokenizer.save(str(folder / definition), pretty=False)
         _write_json(folder / config, _config(tokenizer))
         mask = {"content": "<mask>", "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
@@ -176,10 +187,30 @@ def _check(proto, name: str) -> None:
             f"{name}: not laid out as <s> 0, <pad> 1, </s> 2, <unk> 3, and <mask> last (or before added pieces); "
             "make it with vocap fit, vocap joint or vocap mono"
         )
-    if not proto.normalizer_spec.escape_whitespaces or proto.trainer_spec.treat_whitespace_as_suffix:
+    check_spaces(proto, name)
+    if unused := [entry.piece for entry in proto.pieces if entry.type == UNUSED]:
         raise VocapError(
-            f"{name}: its spaces are not the beginnings of words (escape_whitespaces, "
-            "treat_whitespace_as_suffix); train it with SentencePiece's defaults"
+            f"{name}: the piece {unused[0]!r} is of type UNUSED, which tokenizer.json cannot hold; take it out"
+        )
+    _check_scores([entry for entry in proto.pieces if entry.type == NORMAL], name)
+
+
+def _check_scores(entries: Sequence, name: str) -> None:
+    """Raise VocapError for a score whose sums differ between float32 and float64; warn of sums that may."""
+    beyond = [entry for entry in entries if not abs(entry.score) <= MAX_SCORE]  # true of a NaN
+    if beyond:
+        raise VocapError(
+            f"{name}: {len(beyond)} pieces have scores beyond {MAX_SCORE:.0f} nats, such as {beyond[0].piece!r} "
+            f"with {beyond[0].score:g}: SentencePiece's 32-bit sums and the 64-bit sums of tokenizers would "
+            "choose different pieces; train the model again"
+        )
+    rough = sum(entry.score % STEP != 0 for entry in entries)
+    if rough:
+        logger.warning(
+            "%s: %d scores are no multiples of 2^-10: the two forms may choose different pieces of equal score; "
+            "vocap mono rounds them, parity.tsv says how often",
+            name,
+            rough,
         )
 
 
@@ -196,9 +227,9 @@ def _check_ids(tokenizer: Tokenizer, proto, name: str) -> None:
         raise VocapError(f"{name}: {len(proto.pieces)} pieces became {len(vocabulary)} tokens; make it anew")
 
 
-def _warn_of_unknown_characters(pieces: list[str], name: str) -> None:
+def _warn_of_unknown_characters(pieces: list[str], symbols: list[str], name: str) -> None:
     """The penalty of an unknown character depends on `NEVER`: without effect while each character is a piece."""
-    single = {piece for piece in pieces if len(piece) == 1}
+    single = {piece for piece in (*pieces, *symbols) if len(piece) == 1}
     without = sorted(set("".join(pieces)) - single)
     if without:
         logger.warning(
@@ -208,6 +239,19 @@ def _warn_of_unknown_characters(pieces: list[str], name: str) -> None:
             len(without),
             " ".join(without[:20]),
         )
+    for symbol in symbols:
+        if not (unknown := set(symbol) - single):
+            continue
+        ends = tuple(symbol[place:] for place in range(1, len(symbol)))
+        if over := [piece for piece in pieces if piece.startswith(ends) and not symbol.endswith(piece)]:
+            logger.warning(
+                "%s: the piece %r begins inside the symbol %r, whose character %r is no piece: where both could "
+                "stand, SentencePiece and the export may differ; parity.tsv says how often",
+                name,
+                over[0],
+                symbol,
+                min(unknown),
+            )
 
 
 def _decoder(proto) -> decoders.Decoder:

@@ -90,8 +90,10 @@ def lay_out(contents: Contents, normalizer_spec):
 def read_contents(proto, name: str) -> Contents:
     """The pieces, symbols and byte fallback of any unigram `ModelProto`; `name` is said in errors.
 
-    Special tokens are left out: the layout brings its own. Raises VocapError for a model of another type.
+    Special tokens are left out: the layout brings its own. Raises VocapError for a model of another type, and as
+    `check_spaces`.
     """
+    check_spaces(proto, name)
     if proto.trainer_spec.model_type != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
         kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(proto.trainer_spec.model_type)
         raise VocapError(f"{name}: a model of type {kind}; train it with --model_type=unigram")
@@ -109,6 +111,15 @@ def read_contents(proto, name: str) -> Contents:
     if not pieces:
         raise VocapError(f"{name}: no pieces besides the special tokens; train it again")
     return Contents(pieces, np.array(scores, np.float64), symbols, byte_rows == 256)
+
+
+def check_spaces(proto, name: str) -> None:
+    """Raise VocapError where spaces are not the beginnings of words, which no tokenizer here can hold."""
+    if not proto.normalizer_spec.escape_whitespaces or proto.trainer_spec.treat_whitespace_as_suffix:
+        raise VocapError(
+            f"{name}: its spaces are not the beginnings of words (escape_whitespaces, "
+            "treat_whitespace_as_suffix); train it with SentencePiece's defaults"
+        )
 
 
 def serialize(proto) -> bytes:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizers.texts import read_text
 from vocap.vocabularies.encoders import Encoder
+from vocap.vocabularies.text import read_blocks
 
 COLUMNS = ("language", "lines", "tokens", "ratio_to_english")
 ENGLISH = "en"
@@ -47,7 +47,7 @@ def find_files(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path],
 def count_tokens(encoder: Encoder, path: Path) -> tuple[int, int]:
     """Lines and tokens of one file (plain, .gz, .xz, .zst), empty lines counted: they keep the alignment."""
     lines = tokens = 0
-    for block in read_text(path):
+    for block in read_blocks(path):
         lines += len(block)
         tokens += sum(map(len, encoder.encode_batch(block)))
     return lines, tokens

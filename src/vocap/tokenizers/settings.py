@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from vocap.allocation import META, SPECIALS
+from vocap.paths import PlainPath
 from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
 
 Scores = Literal["mixture", "max", "viterbi", "em"]
@@ -86,8 +87,7 @@ class File(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Literal["file"]
-    path: str = Field(
-        min_length=1,
+    path: PlainPath = Field(
         description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them",
     )
 

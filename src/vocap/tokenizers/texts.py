@@ -4,31 +4,18 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vocap.corpora.records import Layout, TextFile
 from vocap.errors import UsageError, VocapError
+from vocap.vocabularies.text import read_blocks
 
 Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
 
 
-def read_text(path: str | os.PathLike) -> Iterator[list[str]]:
-    """The lines of a file (plain, .gz, .xz, .zst, .bz2) in blocks, empty ones too.
-
-    Raises VocapError, naming file and line, for what is not UTF-8.
-    """
-    number = 1
-    for block in TextFile(path, Layout()):
-        try:
-            lines = block.decode("utf-8").removesuffix("\n").split("\n")
-        except UnicodeDecodeError as error:
-            line = number + block.count(b"\n", 0, error.start)
-            raise VocapError(f"{path}, line {line}: not UTF-8; convert the file to UTF-8") from None
-        number += len(lines)
-        yield lines
-
-
 def read_sentences(path: str | os.PathLike) -> Iterator[list[str]]:
-    """`read_text` without the empty lines."""
-    for lines in read_text(path):
+    """The lines of `read_blocks` without the empty ones, and without a byte order mark."""
+    mark = "\ufeff"
+    for lines in read_blocks(path):
+        lines[0] = lines[0].removeprefix(mark)
+        mark = ""
         yield [line for line in lines if line]
 
 

@@ -39,7 +39,10 @@ class SentencePieceEncoder:
 
 
 class HuggingFaceEncoder:
-    """A `tokenizers.Tokenizer`; truncation and padding, which a file may ask for, are switched off."""
+    """A `tokenizers.Tokenizer`, or one in a process of its own (`GuardedTokenizer`), as files are loaded.
+
+    Truncation and padding, which a file may ask for, are switched off.
+    """
 
     def __init__(self, tokenizer, unk_id: int | None):
         tokenizer.no_truncation()
@@ -72,15 +75,19 @@ def load_encoder(path: str | os.PathLike) -> SentencePieceEncoder | HuggingFaceE
     if path.is_dir():
         path = _in_folder(path)
     try:
-        with open(path, "rb") as file:
-            start = file.read(64).lstrip()
+        if is_json(path):
+            return _load_json(path)
     except FileNotFoundError:
         raise VocapError(
             f"{path}: no such tokenizer; give a .model, tokenizer.json or a folder with one"
         ) from None
-    if start.startswith(b"{"):
-        return _load_json(path)
     return SentencePieceEncoder(load_processor(path))
+
+
+def is_json(path: Path) -> bool:
+    """Whether a file begins as a JSON object does, which no SentencePiece model does."""
+    with open(path, "rb") as file:
+        return file.read(64).lstrip().startswith(b"{")
 
 
 def _in_folder(folder: Path) -> Path:
@@ -94,27 +101,14 @@ def _in_folder(folder: Path) -> Path:
 
 
 def _load_json(path: Path) -> HuggingFaceEncoder:
-    import json
-
-    from tokenizers import Tokenizer
+    from vocap.vocabularies.guarded_tokenizer import GuardedTokenizer
 
     if path.stat().st_size > MAX_JSON_BYTES:
         raise VocapError(f"{path}: {path.stat().st_size} bytes, too large for a tokenizer; is it the right file?")
-    text = path.read_bytes()
-    try:
-        model = json.loads(text)["model"]
-        unknown = model.get("unk_token"), model.get("unk_id")
-        tokenizer = Tokenizer.from_str(text.decode("utf-8"))
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # what Rust code panics with is no Exception
-        raise VocapError(f"{path}: not a Hugging Face tokenizer ({error}); save or download it again") from None
-    ids = tokenizer.get_vocab(with_added_tokens=True)
+    tokenizer = GuardedTokenizer("json", path)
+    ids = tokenizer.get_vocab()
     if not ids or max(ids.values()) >= 2 * len(ids) + 1000:
         raise VocapError(
             f"{path}: {len(ids)} tokens with ids up to {max(ids.values(), default=-1)}; save it again"
         )
-    token, number = unknown
-    if token is not None:
-        number = ids.get(token)
-    return HuggingFaceEncoder(tokenizer, number if isinstance(number, int) else None)
+    return HuggingFaceEncoder(tokenizer, tokenizer.unk_token_id)

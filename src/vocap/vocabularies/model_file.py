@@ -37,7 +37,10 @@ class Pieces:
 
 
 def read_model(path: str | os.PathLike):
-    """Parse and check a model file; returns the `ModelProto`. Raises VocapError, naming the file."""
+    """Parse and check a model file; returns the `ModelProto`. Raises VocapError, naming the file.
+
+    Without `self_test_data`: text that the library would segment while loading, and refuse the model by.
+    """
     return _read(path)[0]
 
 
@@ -48,12 +51,15 @@ def read_pieces(path: str | os.PathLike) -> Pieces:
 
 def load_processor(path: str | os.PathLike):
     """A `SentencePieceProcessor` of a checked model file, of any of the four model types."""
+    return build_processor(read_model(path), path)
+
+
+def build_processor(proto, path: str | os.PathLike):
+    """A `SentencePieceProcessor` of a `ModelProto` that `read_model` gave for `path`, which errors name."""
     import sentencepiece
 
-    model = read_model(path)
-    model.ClearField("self_test_data")  # text that the library would run while loading
     try:
-        return sentencepiece.SentencePieceProcessor(model_proto=model.SerializeToString(deterministic=True))
+        return sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString(deterministic=True))
     except (RuntimeError, OSError) as error:
         raise VocapError(f"{path}: SentencePiece cannot use it ({str(error).strip()}); {_REMEDY}") from None
 
@@ -65,6 +71,7 @@ def _read(path: str | os.PathLike):
         _check_pieces(pieces, proto.trainer_spec.byte_fallback)
         _check_ids(proto.trainer_spec, pieces)
         _check_normalizers(proto)
+        proto.ClearField("self_test_data")
     except ValueError as error:
         raise VocapError(f"{path}: not a usable SentencePiece model: {error}; {_REMEDY}") from None
     return proto, pieces

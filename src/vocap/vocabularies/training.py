@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from vocap.corpora import MAX_LINE_BYTES
 from vocap.errors import UsageError, VocapError
+from vocap.interruption import at_once
 from vocap.vocabularies import COVERAGE, MAX_SIZE
 from vocap.vocabularies.characters import META_PIECES, is_trainable, trainer_normalizer
 from vocap.vocabularies.coverage import character_counts, required_characters
@@ -76,25 +77,26 @@ def train(
     model = io.BytesIO()
     meta_count = sum(number >= 0 for number in ids) + len(symbols) + 256 * byte_fallback
     try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(reader),
-            model_writer=model,
-            model_type="unigram",
-            vocab_size=size,
-            character_coverage=coverage,
-            input_sentence_size=input_sentences,
-            shuffle_input_sentence=True,
-            hard_vocab_limit=True,
-            num_threads=threads,
-            unk_id=unk_id,
-            bos_id=bos_id,
-            eos_id=eos_id,
-            pad_id=pad_id,
-            byte_fallback=byte_fallback,
-            user_defined_symbols=list(user_defined_symbols),
-            control_symbols=list(control_symbols),
-            minloglevel=2,
-        )
+        with at_once():
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(reader),
+                model_writer=model,
+                model_type="unigram",
+                vocab_size=size,
+                character_coverage=coverage,
+                input_sentence_size=input_sentences,
+                shuffle_input_sentence=True,
+                hard_vocab_limit=True,
+                num_threads=threads,
+                unk_id=unk_id,
+                bos_id=bos_id,
+                eos_id=eos_id,
+                pad_id=pad_id,
+                byte_fallback=byte_fallback,
+                user_defined_symbols=list(user_defined_symbols),
+                control_symbols=list(control_symbols),
+                minloglevel=2,
+            )
     except (RuntimeError, OSError) as error:
         if reader.error is not None:
             raise reader.error from None
@@ -148,7 +150,7 @@ class _Lines:
         yield self._first
         try:
             for line in self._lines:
-                self.skipped += not is_trainable(line)
+                self.skipped += bool(line.strip()) and not is_trainable(line)
                 yield line
         except Exception as error:
             self.error = error

@@ -71,23 +71,36 @@ def word_scores(encoder: SentencePieceEncoder) -> np.ndarray | None:
     return scores if alone else None
 
 
-class WordCounter:
-    """Adds up the tokens of lines in `counts` (int64 [V]): at once where a line is encoded, else in `settle`."""
+class Segmenter:
+    """Segments distinct words under one model; `scores` as `word_scores` gives them."""
 
-    def __init__(self, encoder: SentencePieceEncoder, scores: np.ndarray, counts: np.ndarray):
+    def __init__(self, encoder: SentencePieceEncoder, scores: np.ndarray):
         from vocap.vocabularies.ladder.kernels import one_compiler
 
         with one_compiler():
             from vocap.vocabularies.ladder import trie
 
-        self.encoder, self.counts = encoder, counts
-        self.ids = np.flatnonzero(~np.isnan(scores))
-        self.scores = scores[self.ids]
-        self.trie = trie.build_trie([encoder.processor.id_to_piece(int(number)) for number in self.ids])
+        known = np.flatnonzero(~np.isnan(scores))
+        self.ids = np.append(known, encoder.unk_id)  # of each piece number; the last is that of -1, unknown
+        self.scores = scores[known]
+        self.trie = trie.build_trie([encoder.processor.id_to_piece(int(number)) for number in known])
         # float32, as the library subtracts it
         self.unknown = float(np.float32(self.scores.min() - np.float32(10)))
         steps = np.append(self.scores, self.unknown).astype(np.float64) / STEP
         self.exact = bool((steps == np.rint(steps)).all())
+        self._segment = trie.segment_words
+
+    def segment(self, store: np.ndarray, bounds: np.ndarray, begin: int, end: int) -> tuple[np.ndarray, ...]:
+        """What `segment_words` gives for the words `begin` to `end` of a word table."""
+        return self._segment(store, bounds, begin, end, self.scores, self.unknown, self.exact, *self.trie.arrays)
+
+
+class WordCounter:
+    """Adds up the tokens of lines in `counts` (int64 [V]): at once where a line is encoded, else in `settle`."""
+
+    def __init__(self, encoder: SentencePieceEncoder, scores: np.ndarray, counts: np.ndarray):
+        self.encoder, self.counts = encoder, counts
+        self.segmenter = Segmenter(encoder, scores)
         self._start()
 
     def _start(self) -> None:
@@ -100,7 +113,7 @@ class WordCounter:
 
     def add(self, lines: list[str]) -> None:
         """Count the words of lines, and encode those lines whose words are not enough."""
-        from vocap.vocabularies.ladder.trie import count_lines, segment_words
+        from vocap.vocabularies.ladder.trie import count_lines
 
         normalised = self.encoder.processor.normalize(lines)
         if any("\n" in line for line in normalised):  # a normaliser that puts in line feeds, which end lines below
@@ -108,16 +121,7 @@ class WordCounter:
             return
         table, before = self.words, self.words.known
         words, ends = table.number(normalised)
-        first, tokens, cost, reach = segment_words(
-            table.store,
-            table.bounds,
-            before,
-            table.known,
-            self.scores,
-            self.unknown,
-            self.exact,
-            *self.trie.arrays,
-        )
+        first, tokens, cost, reach = self.segmenter.segment(table.store, table.bounds, before, table.known)
         self.parts.append((tokens, np.diff(first)))
         if table.known > len(self.cost):  # with room to spare: not copied at every block
             room = max(table.known, len(self.cost) * 5 // 4)
@@ -133,8 +137,7 @@ class WordCounter:
         tokens = np.concatenate([np.empty(0, np.int32), *(part for part, _ in self.parts)])
         sizes = np.concatenate([np.empty(0, np.int64), *(part for _, part in self.parts)])
         times = np.repeat(self.words.counts[: self.words.known, -1], sizes)
-        ids = np.append(self.ids, self.encoder.unk_id)[tokens]  # -1, an unknown token, is the last
-        np.add.at(self.counts, ids, times)
+        np.add.at(self.counts, self.segmenter.ids[tokens], times)
         self._start()
 
 

@@ -13,7 +13,17 @@ from vocap.allocation.pieces.language import Unigram
 from vocap.allocation.pieces.store import LanguageStore
 from vocap.allocation.pieces.texts import texts_of_corpora
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Assessment, Row, Solution, assess, choose, pose, share_of_gain, weigh
+from vocap.allocation.solution import (
+    ROUNDING,
+    Assessment,
+    Row,
+    Solution,
+    assess,
+    choose,
+    pose,
+    way_percent,
+    weigh,
+)
 from vocap.errors import UsageError
 from vocap.files import scratch_directory
 
@@ -79,7 +89,7 @@ def _solution(
     problem, q, required = pose(inputs, settings, coverage)
     bound, others = assess(problem, choose(problem, settings))
     objective = sum(ladder.weight * models[ladder.language].alp[0] for ladder in problem.ladders)
-    gained = None if bound is None else share_of_gain(problem, objective, bound)
+    smallest = problem.objective([0] * len(problem.ladders))
     vocabulary = _vocabulary(pieces, models)
     holders = np.zeros(len(pieces), np.int32)
     for model in models.values():
@@ -112,13 +122,20 @@ def _solution(
         union=len(vocabulary),
         clipped=0,
         short=short,
-        objective_smallest=problem.objective([0] * len(problem.ladders)),
+        objective_smallest=smallest,
         bound=bound,
-        chosen=Assessment(settings.rule, len(vocabulary), objective, gained),
+        chosen=Assessment(settings.rule, len(vocabulary), objective, _way_percent(objective, smallest, bound)),
         others=list(others.values()),
         exhausted=[],
         warnings=warnings,
     )
+
+
+def _way_percent(objective: float, smallest: float, bound: float | None) -> float | None:
+    """`solution.way_percent`, and above 100 for what passes the bound on unions of whole lists."""
+    if bound is None or objective <= bound or bound - smallest <= ROUNDING * abs(bound):
+        return None if bound is None else way_percent(objective, smallest, bound)
+    return 100 * (objective - smallest) / (bound - smallest)
 
 
 def _vocabulary(pieces: list[str], models: Mapping[str, Unigram]) -> dict[str, list[str]]:

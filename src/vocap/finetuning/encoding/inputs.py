@@ -15,16 +15,16 @@ _BATCH_CHARACTERS = 1 << 20  # tokenised at once: an encoding takes some 100 byt
 
 
 def load_tokenizer(folder: Path):
-    """The fast tokenizer of a Hugging Face folder, parsed, not executed. Raises VocapError for none."""
-    from transformers import AutoTokenizer
+    """The fast tokenizer of a Hugging Face folder, in a process of its own. Raises VocapError for none."""
+    from vocap.vocabularies.guarded_tokenizer import GuardedTokenizer
 
     remedy = f"name a folder with {DEFINITION}; save_pretrained of a model's fast tokenizer makes one"
     if not (folder / DEFINITION).is_file():
         raise VocapError(f"{folder}: no {DEFINITION} there; {remedy}")
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # whatever the parsers of transformers stumble upon
-        raise VocapError(f"{folder}: no tokenizer ({error}); {remedy}") from None
+        return GuardedTokenizer("transformers", folder)
+    except VocapError as error:
+        raise VocapError(f"no tokenizer: {error}; {remedy}") from None
 
 
 def check_room(room: int, needed: int, max_length: int) -> None:

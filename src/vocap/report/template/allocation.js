@@ -275,8 +275,9 @@ const allocation = (() => {
     fill(union);
     const filled = new Union(problem, paper.fitting);
     fill(filled);
-    const better = objective(problem, filled.ranks) > objective(problem, union.ranks) ? filled : union;
-    union = new Union(problem, improve(problem, better.ranks));
+    const choices = [union.ranks, filled.ranks, paper.fitting, union.ranks.map(() => 0)];
+    const worth = choices.map((ranks) => objective(problem, ranks));
+    union = new Union(problem, improve(problem, choices[worth.indexOf(Math.max(...worth))]));
     const [fitting, fittingUnion] = [[...union.ranks], union.size];
     const last = overshoot(union);
     return { ranks: [...union.ranks], union: union.size, fitting, fittingUnion, last };

@@ -34,8 +34,8 @@ allocation.solve = ({ times, languages, characters }, settings) => {
   };
 };
 
-// the share of the way from every smallest size to the bound
+// the share of the distance from every smallest size to the bound, 0 to 1
 allocation.way = ({ objective, smallest }, bound) => {
-  const room = bound - smallest;
-  return room > 1e-12 * Math.abs(bound) ? (objective - smallest) / room : 1;
+  if (objective >= bound - 1e-12 * Math.abs(bound)) return 1;
+  return objective > smallest ? Math.min(1, (objective - smallest) / (bound - smallest)) : 0;
 };

@@ -157,13 +157,13 @@ def _extend(source, own, others, settings, model, out: Path) -> list[str]:
 def _train(source, path: Path, settings) -> tuple[int, dict[str, float]]:
     """The size of the language's model, and its pieces with their scores."""
     from vocap.tokenizers.adapting import extending
-    from vocap.tokenizers.texts import read_text
     from vocap.vocabularies.ladder.kernels import one_compiler
+    from vocap.vocabularies.text import read_blocks
 
     with one_compiler():
         from vocap.vocabularies.ladder.word_types import load_word_types
 
-    words = load_word_types({"train": lambda: read_text(path)}, coverage=settings["coverage"])
+    words = load_word_types({"train": lambda: read_blocks(path)}, coverage=settings["coverage"])
     logger.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
     if not extending.normalises_alike(source.proto, settings["coverage"]):
         logger.warning(

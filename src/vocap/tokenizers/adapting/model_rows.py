@@ -8,9 +8,11 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, system_error
+from vocap.model_folder import read_config
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
 
 
 def load_model(folder: Path):
@@ -20,8 +22,7 @@ def load_model(folder: Path):
     """
     import transformers
 
-    if not (folder / "config.json").is_file():
-        raise VocapError(f"{folder}: no config.json there; name the folder of a Hugging Face model")
+    architectures = read_config(folder).get("architectures")
     if not any(folder.glob("*.safetensors")):
         raise VocapError(f"{folder}: no .safetensors there; save the model with save_pretrained first")
     transformers.logging.set_verbosity_error()
@@ -29,19 +30,28 @@ def load_model(folder: Path):
     safe = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = transformers.AutoConfig.from_pretrained(folder, **safe)
-        kind = getattr(transformers, (config.architectures or ["?"])[0], None)
+        kind = getattr(transformers, (architectures or ["?"])[0], None)
         if not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)):
             raise ValueError(
-                f"its architecture {config.architectures} is none of transformers {transformers.__version__}"
+                f"its architecture {architectures} is none of transformers {transformers.__version__}"
             )
         model, loading = kind.from_pretrained(
             folder, config=config, dtype="auto", use_safetensors=True, output_loading_info=True, **safe
         )
-    except (ValueError, OSError, KeyError, RuntimeError) as error:
-        raise VocapError(f"{folder}: transformers cannot load it ({' '.join(str(error).split())})") from None
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # whatever the library meets: types of its own for weights, for settings
+        raise VocapError(f"{folder}: transformers cannot load it ({_said(error)}); {AGAIN}") from None
     if loading["missing_keys"]:
-        raise VocapError(f"{folder}: it lacks weights: {', '.join(sorted(loading['missing_keys'])[:3])}")
+        lacking = ", ".join(sorted(loading["missing_keys"])[:3])
+        raise VocapError(f"{folder}: it lacks weights: {lacking}; {AGAIN}")
     return model
+
+
+def _said(error: Exception) -> str:
+    if "ignore_mismatched_sizes" in str(error):  # of the library's table, which is logged
+        return "the shapes of its weights are not those that config.json says"
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 def check_ids(folder: Path, ids: Mapping[str, int]) -> None:
@@ -107,7 +117,12 @@ def gather(table: Tensor, origins: Sequence[Sequence[int]]) -> Tensor:
 def save_model(model, tokenizer: Path, folder: Path) -> None:
     """Write the model and its tokenizer's files to the new folder `folder`."""
     folder.mkdir()
-    model.save_pretrained(folder)
+    try:
+        model.save_pretrained(folder)
+    except Exception as error:
+        if system_error(error):
+            raise
+        raise VocapError(f"{model.name_or_path}: transformers cannot save it ({_said(error)}); {AGAIN}") from None
     for name in TOKENIZER_FILES:
         shutil.copyfile(tokenizer / name, folder / name)
     mask = os.umask(0)

@@ -1,18 +1,15 @@
 """The tokenizer to adapt: its SentencePiece model, and the ids that its users know."""
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-
-from sentencepiece import SentencePieceProcessor
 
 from vocap.errors import VocapError
 from vocap.tokenizers.layout import Contents, lay_out, read_contents
 from vocap.tokenizers.settings import META
 from vocap.tsv import read_tsv
-from vocap.vocabularies.encoders import SentencePieceEncoder
-from vocap.vocabularies.model_file import read_model
+from vocap.vocabularies.encoders import SentencePieceEncoder, is_json
+from vocap.vocabularies.model_file import build_processor, read_model
 
 MODEL = "sentencepiece.model"
 
@@ -35,8 +32,7 @@ class Source:
     @cached_property
     def encoder(self) -> SentencePieceEncoder:
         """Its rows are those of `proto`."""
-        data = self.proto.SerializeToString(deterministic=True)
-        return SentencePieceEncoder(SentencePieceProcessor(model_proto=data))
+        return SentencePieceEncoder(build_processor(self.proto, self.path))
 
     @property
     def total(self) -> int:
@@ -115,7 +111,7 @@ def _find_model(path: Path) -> Path:
     if not path.exists():
         raise VocapError(f"{path}: no such tokenizer; give results/tokenizers/NAME, or a SentencePiece .model")
     if path.is_file():
-        if path.suffix == ".json" or _is_json(path):
+        if path.suffix == ".json" or is_json(path):
             raise VocapError(f"{path}: not a SentencePiece model; name the .model that it was made from")
         return path
     models = [path / MODEL] if (path / MODEL).is_file() else sorted(path.glob("*.model"))
@@ -123,11 +119,3 @@ def _find_model(path: Path) -> Path:
         found = ", ".join(model.name for model in models) or "none"
         raise VocapError(f"{path}: not one SentencePiece .model in it ({found}); name the file itself")
     return models[0]
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_bytes()[: 1 << 20].decode("utf-8"))
-    except ValueError:
-        return False
-    return True

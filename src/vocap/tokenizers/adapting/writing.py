@@ -7,7 +7,7 @@ from vocap.files import replacing_directory
 from vocap.tokenizers.accounts import account, describe, write_tokenizer
 from vocap.tokenizers.adapting import proof
 from vocap.tokenizers.adapting.proof import Proof
-from vocap.tokenizers.export import export
+from vocap.tokenizers.export import write_export
 from vocap.tokenizers.shadowing import dead_pieces
 from vocap.tsv import write_tsv
 
@@ -51,7 +51,7 @@ def write_adapted(
         write_tsv(folder / "comparison.tsv", proof.COLUMNS, rows)
         for name, (columns, lines) in (tables or {}).items():
             write_tsv(folder / name, columns, lines)
-        export(folder / "sentencepiece.model", folder / "huggingface")
+        write_export(proto, str(out), folder / "huggingface")
         if model is not None:
             from vocap.tokenizers.adapting.model_rows import save_model  # torch: only where it is needed
 

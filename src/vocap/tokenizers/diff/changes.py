@@ -7,11 +7,12 @@ from itertools import chain
 
 import numpy as np
 
+from vocap.tokenizers.diff.counting import Lines, Pair, count_pair
 from vocap.tokenizers.diff.splits import LONG, Splitter, changed_parts, surface
 from vocap.vocabularies.alp import average_log_probability
 
-DISTINCT = 300_000  # words held at a time
 KEPT = 10_000  # changed words kept of a language, the most frequent
+AT_ONCE = 50_000  # words split at a time
 EXAMPLE = 160  # characters of the longest line that may serve as an example
 
 COLUMNS = (
@@ -127,44 +128,26 @@ class Change:
         )
 
 
-class Pair:
-    """Two tokenizers; `to_b`: the id in B of each id of A, by its piece (-1: none; unknown stays unknown)."""
-
-    def __init__(self, a: Splitter, b: Splitter):
-        self.a, self.b = a, b
-        ids = {piece: number for number, piece in enumerate(b.pieces) if piece is not None}
-        self.to_b = [-1 if piece is None else ids.get(piece, -1) for piece in a.pieces]
-        if a.encoder.unk_id is not None and b.encoder.unk_id is not None:
-            self.to_b[a.encoder.unk_id] = b.encoder.unk_id
-
-
 def compare_text(pair: Pair, blocks: Iterable[list[str]]) -> Change:
-    """Encode every line with both tokenizers; memory is bounded by `DISTINCT` words and `KEPT` changed ones.
+    """Count every line with both tokenizers; memory is bounded by `counting.DISTINCT` words.
 
     A text of more distinct words is compared in parts: then `distinct_changed` counts a word once in each part,
     and words that are rare in every part may be missing in `changed`.
     """
-    a, b, to_b = pair.a, pair.b, pair.to_b
+    a, b = pair.a, pair.b
     change = Change(_side(a), _side(b))
-    words: Counter[str] = Counter()
     changed: Changed = {}
     best: dict[str, tuple[float, str]] = {}
-    for lines in blocks:
-        ids_a, ids_b = a.encoder.encode_batch(lines), b.encoder.encode_batch(lines)
-        for side, ids in ((change.a, ids_a), (change.b, ids_b)):
-            flat = np.fromiter(chain.from_iterable(ids), np.int64)
-            side.counts += np.bincount(flat, minlength=len(side.counts))
-        change.lines += len(lines)
-        for line, one, other in zip(lines, ids_a, ids_b, strict=True):
-            if list(map(to_b.__getitem__, one)) != other:
-                change.lines_changed += 1
-                _consider(best, line, len(one), len(other))
-        for line in lines:
-            words.update(line.split())
-        if len(words) > DISTINCT:
-            _compare_words(a, b, words, change, changed)
-            words.clear()
-    _compare_words(a, b, words, change, changed)
+    counts = None
+    for counts, found in count_pair(pair, blocks):
+        change.lines += len(found.lines)
+        change.lines_changed += int(found.changed.sum())
+        _consider(best, found)
+        if counts.full:
+            _compare_words(a, b, *counts.settle(), change, changed)
+    if counts is not None:
+        _compare_words(a, b, *counts.settle(), change, changed)
+        change.a.counts, change.b.counts = counts.a, counts.b
     change.changed = _most_frequent(changed)
     change.examples = [
         Example(kind, line, *(_line_split(side, line) for side in (a, b)))
@@ -177,38 +160,49 @@ def _side(splitter: Splitter) -> Side:
     return Side(np.zeros(splitter.encoder.size, np.int64), splitter.encoder.unk_id)
 
 
-def _consider(best: dict[str, tuple[float, str]], line: str, tokens_a: int, tokens_b: int) -> None:
+def _consider(best: dict[str, tuple[float, str]], found: Lines) -> None:
     """Keep, of each kind, the first line with the largest relative difference."""
-    if len(line) > EXAMPLE:
-        return
-    kind = "fewer" if tokens_b < tokens_a else "more" if tokens_b > tokens_a else "same"
-    size = abs(tokens_b - tokens_a) / max(tokens_a, tokens_b, 8)  # a short line is no striking one
-    if kind not in best or size > best[kind][0]:
-        best[kind] = size, line
+    short = np.fromiter(map(len, found.lines), np.int64, len(found.lines)) <= EXAMPLE
+    one, other = found.tokens_a, found.tokens_b
+    size = abs(other - one) / np.maximum(np.maximum(one, other), 8)  # a short line is no striking one
+    for kind, of_kind in (("fewer", other < one), ("more", other > one), ("same", other == one)):
+        chosen = np.flatnonzero(of_kind & found.changed & short)
+        if len(chosen):
+            first = chosen[np.argmax(size[chosen])]
+            if kind not in best or size[first] > best[kind][0]:
+                best[kind] = float(size[first]), found.lines[first]
 
 
-def _compare_words(a: Splitter, b: Splitter, words: Counter, change: Change, changed: Changed) -> None:
-    distinct = list(words)
-    for word, one, other in zip(distinct, a.split(distinct), b.split(distinct), strict=True):
-        count, length = words[word], len(word)
-        change.words += count
-        change.characters += count * length
-        if one == other:
-            continue
-        parts = changed_parts(one, other)
-        change.words_changed += count
-        change.distinct_changed += 1
-        inside = sum(len(surface(part)) for part, _ in parts)
-        change.characters_changed += count * min(length, inside)
-        for part, split in parts if length > LONG else [(one, other)]:
-            name = word if length <= LONG else surface(part)
-            before = changed.get((name, part, split))
-            total = count + (before.count if before else 0)
-            changed[name, part, split] = WordChange(name, total, part, split)
-    if len(changed) > 2 * KEPT:
-        kept = {(entry.word, entry.split_a, entry.split_b): entry for entry in _most_frequent(changed)}
-        changed.clear()
-        changed.update(kept)
+def _compare_words(
+    a: Splitter, b: Splitter, words: Counter, unchanged: set[str], change: Change, changed: Changed
+) -> None:
+    """Add up what changes in `words`; those in `unchanged` do not."""
+    change.words += words.total()
+    change.characters += sum(count * len(word) for word, count in words.items())
+    suspects = [word for word in words if word not in unchanged]
+    for start in range(0, len(suspects), AT_ONCE):
+        part = suspects[start : start + AT_ONCE]
+        for word, one, other in zip(part, a.split(part), b.split(part), strict=True):
+            if one != other:
+                _add_change(word, words[word], one, other, change, changed)
+        if len(changed) > 10 * KEPT:
+            kept = {(entry.word, entry.split_a, entry.split_b): entry for entry in _most_frequent(changed)}
+            changed.clear()
+            changed.update(kept)
+
+
+def _add_change(word: str, count: int, one, other, change: Change, changed: Changed) -> None:
+    length = len(word)
+    parts = changed_parts(one, other)
+    change.words_changed += count
+    change.distinct_changed += 1
+    inside = sum(len(surface(part)) for part, _ in parts)
+    change.characters_changed += count * min(length, inside)
+    for part, split in parts if length > LONG else [(one, other)]:
+        name = word if length <= LONG else surface(part)
+        before = changed.get((name, part, split))
+        total = count + (before.count if before else 0)
+        changed[name, part, split] = WordChange(name, total, part, split)
 
 
 def _most_frequent(changed: Changed) -> list[WordChange]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from vocap import options
-from vocap.errors import UsageError, VocapError, explain
+from vocap.errors import UsageError, VocapError, explain, system_error
 
 PATH = click.Path(path_type=Path)
 LIMIT = options.Real(min=0)
@@ -44,9 +44,11 @@ def diff(context, a, b, texts, corpora, languages, part, as_json, out, words, ex
     limits = {name: value for name, value in limits.items() if value is not None}
     try:
         summary, text = _compare(a, b, texts, corpora, languages, part, limits, out, words, examples)
-    except (VocapError, OSError) as error:
-        said = explain(error) if isinstance(error, OSError) else str(error)
-        raise UsageError(said) from None  # 1 says that the tokenizers differ
+    except Exception as error:
+        system = system_error(error)
+        if system is None and not isinstance(error, VocapError):
+            raise
+        raise UsageError(explain(system) if system else str(error)) from None  # 1 says that the tokenizers differ
     if as_json:
         import json
 

@@ -97,6 +97,9 @@ def surface(split: Sequence[str]) -> str:
     >>> surface(("▁", "⟨%⟩", "⟨"))
     '▁%⟨'
     """
+    text = "".join(split)
+    if "⟨" not in text:
+        return text
     return "".join(
         piece[1:-1] if len(piece) > 2 and piece[0] == "⟨" and piece[-1] == "⟩" else piece for piece in split
     )
@@ -114,11 +117,12 @@ def changed_parts(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[
         return [(tuple(one), tuple(other))]
     parts = []
     starts, at, done = [0, 0], [0, 0], [0, 0]  # of each side: first piece of the part, pieces taken, characters
+    lengths = [[len(surface((piece,))) for piece in split] for split in (one, other)]
     while at[0] < len(one):
-        done[0] += len(surface(one[at[0] : at[0] + 1]))
+        done[0] += lengths[0][at[0]]
         at[0] += 1
         while at[1] < len(other) and done[1] < done[0]:
-            done[1] += len(surface(other[at[1] : at[1] + 1]))
+            done[1] += lengths[1][at[1]]
             at[1] += 1
         if done[0] == done[1]:
             both = tuple(one[starts[0] : at[0]]), tuple(other[starts[1] : at[1]])

@@ -21,15 +21,15 @@ def kernel(signature: str):
     """Compile a function for `signature`; its bits must not depend on the compiler, so no fast-math.
 
     numba caches the machine code beside the source file or in the user's cache folder (NUMBA_CACHE_DIR overrules
-    both); where none of them can be written, every process compiles for itself.
+    both); where none of them can be written, or the device is full, every process compiles for itself.
     """
     settings = {"nogil": True, "fastmath": False, "error_model": "numpy"}
 
     def compile_function(function):
         try:
             return njit(signature, cache=True, **settings)(function)
-        except RuntimeError as error:
-            if "cannot cache" not in str(error):
+        except (RuntimeError, OSError) as error:
+            if isinstance(error, RuntimeError) and "cannot cache" not in str(error):
                 raise
             return njit(signature, **settings)(function)
 

@@ -12,6 +12,10 @@ SHRINKING_FACTOR = np.float32(0.75)
 
 DROP, KEEP, CANDIDATE = 0, 1, 2  # verdicts of `piece_losses`
 _BLOCK = 1 << 12  # pieces that a thread takes at a time: a millisecond
+_MAX_AGENDA, _SHRUNK_AGENDA = 10_000, 20  # kMaxAgendaSize; kMinAgendaSize or 10 times the segmentations asked for
+
+# Sums of up to 16 scores in two orders differ by less than this share of them: a rounding is off by 2^-24 at most.
+_DOUBT = 2.0**-18
 
 
 def pruned_size(pieces: int) -> int:
@@ -63,10 +67,15 @@ def _sum(counts: np.ndarray) -> np.float32:
     return np.float32(np.add.accumulate(counts, dtype=np.float64)[-1])
 
 
-@kernel("Tuple((float32, int64))(int32[::1], int32[::1], uint8[::1], int64, int64, float32[::1], int32[::1])")
-def second_best(first, piece, length, place, size, score, path):
-    """The best segmentation of a piece into others: its score and how many; `path` gets them, the last first."""
+_LATTICE = "int32[::1], int32[::1], uint8[::1]"
+
+
+@kernel(f"Tuple((float32, float32, int64))({_LATTICE}, int64, int64, float32[::1], int32[::1])")
+def best_split(first, piece, length, place, size, score, path):
+    """The best segmentation of a piece into others: its score, its lead over the next one, and how many pieces;
+    `path` gets them, the last first."""
     best = np.full(size + 1, -np.inf, np.float32)
+    second = np.full(size + 1, -np.inf, np.float32)  # the best sum with another last piece
     chosen = np.empty(size + 1, np.int32)
     best[0] = 0
     begin = first.size - 2 - place
@@ -77,15 +86,139 @@ def second_best(first, piece, length, place, size, score, path):
                 continue
             sum_ = np.float32(best[i] + score[piece[edge]])
             if sum_ > best[j]:
+                second[j] = best[j]
                 best[j] = sum_
                 chosen[j] = edge
+            elif sum_ > second[j]:
+                second[j] = sum_
+    lead = np.float32(np.inf)
     pieces = 0
     j = size
     while j > 0:
+        lead = min(lead, np.float32(best[j] - second[j]))
         path[pieces] = piece[chosen[j]]
         pieces += 1
         j -= length[chosen[j]] & 127
-    return best[size], pieces
+    return best[size], lead, pieces
+
+
+@kernel("void(int32[::1], int64, int64, int32, float32[::1])")
+def sift_up(heap, hole, top, value, fx):
+    """`__push_heap` of libstdc++, ordered by `fx`."""
+    parent = (hole - 1) // 2
+    while hole > top and fx[heap[parent]] < fx[value]:
+        heap[hole] = heap[parent]
+        hole = parent
+        parent = (hole - 1) // 2
+    heap[hole] = value
+
+
+@kernel("int32(int32[::1], int64, float32[::1])")
+def pop_heap(heap, size, fx):
+    """`std::pop_heap` of libstdc++: takes the top of a heap of `size`; which one of equals depends on it."""
+    top, value = heap[0], heap[size - 1]
+    size -= 1
+    hole = child = 0
+    while child < (size - 1) // 2:
+        child = 2 * (child + 1)
+        if fx[heap[child]] < fx[heap[child - 1]]:
+            child -= 1
+        heap[hole] = heap[child]
+        hole = child
+    if size % 2 == 0 and child == (size - 2) // 2:
+        child = 2 * (child + 1)
+        heap[hole] = heap[child - 1]
+        hole = child - 1
+    if size > 0:
+        sift_up(heap, hole, 0, value, fx)
+    return top
+
+
+@kernel(f"int64({_LATTICE}, int64, int64, float32[::1], int32[::1])")
+def second_of_n_best(first, piece, length, place, size, score, path):
+    """The second best segmentation of a piece by the search of `Lattice::NBest`, step by step.
+
+    Returns how many pieces it has, in `path`, the last first; 0 if the best one is split already, -1 if there is
+    no second. The search goes from the end to the beginning: a hypothesis has the sum `gx` of its pieces from
+    right to left, and the priority `fx`: what comes before them, added up from left to right, and `gx`.
+    """
+    node = np.full((size + 1, size + 1), -1, np.int32)  # by beginning and end: one at most
+    backtrace = np.full(size + 1, -np.inf, np.float32)
+    backtrace[0] = 0
+    row = first.size - 2 - place
+    for i in range(size):
+        for edge in range(first[row - i], first[row - i + 1]):
+            j = i + (length[edge] & 127)
+            if j <= size:
+                node[i, j] = piece[edge]
+                backtrace[j] = max(backtrace[j], np.float32(backtrace[i] + score[piece[edge]]))
+    # Hypotheses: where each begins (-1: the node before the text), the one to its right, its piece. They are all
+    # different, so there are less than 2^(size + 1): 3 MB for 16 characters, used as they are filled.
+    room = 2 << size
+    start, following, number = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
+    gx, fx = np.empty(room, np.float32), np.empty(room, np.float32)
+    agenda = np.empty(_MAX_AGENDA + size + 1, np.int32)
+    start[0], following[0], gx[0], fx[0] = size, -1, 0, backtrace[size]
+    agenda[0] = 0
+    waiting, made, found = 1, 1, 0
+    while waiting:
+        top = pop_heap(agenda, waiting, fx)
+        waiting -= 1
+        if start[top] < 0:
+            pieces = 0
+            at = following[top]
+            while following[at] >= 0:
+                path[pieces] = number[at]
+                pieces += 1
+                at = following[at]
+            for at in range(pieces // 2):
+                path[at], path[pieces - 1 - at] = path[pieces - 1 - at], path[at]
+            if found == 0 and pieces > 1:
+                return 0
+            if found == 1:
+                return pieces
+            found = 1
+            continue
+        end = start[top]
+        for begin in range(0 if end else -1, end):
+            other = node[begin, end] if begin >= 0 else 0
+            if other < 0:
+                continue
+            own = score[other] if begin >= 0 else np.float32(0)
+            before = np.float32(backtrace[begin] + own) if begin >= 0 else np.float32(0)
+            start[made], following[made], number[made] = begin, top, other
+            gx[made] = np.float32(own + gx[top])
+            fx[made] = np.float32(before + gx[top])
+            agenda[waiting] = made
+            sift_up(agenda, waiting, 0, made, fx)
+            waiting += 1
+            made += 1
+        if waiting >= _MAX_AGENDA:
+            best = np.empty(_SHRUNK_AGENDA, np.int32)
+            for rank in range(_SHRUNK_AGENDA):
+                best[rank] = pop_heap(agenda, waiting, fx)
+                waiting -= 1
+            for rank in range(_SHRUNK_AGENDA):
+                sift_up(agenda, rank, 0, best[rank], fx)
+            waiting = _SHRUNK_AGENDA
+    return -1
+
+
+@kernel(f"int64({_LATTICE}, int64, int64, float32, float32[::1], int32[::1])")
+def alternatives(first, piece, length, place, size, own, score, path):
+    """The pieces that take the place of a piece with the score `own`: its second best segmentation.
+
+    Returns how many there are, in `path`, the last first; 0 if the best segmentation is not the piece itself, -1
+    if there is no second. Where two sums are so near that the order of additions decides between them, the search
+    of SentencePiece is done step by step.
+    """
+    best, lead, pieces = best_split(first, piece, length, place, size, score, path)
+    margin = np.float64(abs(best)) * _DOUBT
+    if best > own + margin:
+        return 0
+    if lead > margin and best < own - margin:
+        return pieces
+    return second_of_n_best(first, piece, length, place, size, score, path)
 
 
 @kernel(
@@ -108,9 +241,12 @@ def losses(first, piece, length, place, size, score, counts, total, sum_, begin,
         if size[number] == 1:
             verdict[number] = KEEP
             continue
-        best, pieces = second_best(first, piece, length, place[number], size[number], score, path)
-        if best > score[number]:
+        pieces = alternatives(first, piece, length, place[number], size[number], score[number], score, path)
+        if pieces == 0:
             continue  # its Viterbi path is split
+        if pieces < 0:
+            verdict[number] = KEEP
+            continue
         verdict[number] = CANDIDATE
         log_piece = np.float32(math.log(np.float64(f)) - np.float64(log_sum))
         log_sum_without = np.float32(

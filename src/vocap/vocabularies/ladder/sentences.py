@@ -5,15 +5,18 @@ To normalise text takes as long as to start numba, so with more than one thread 
 """
 
 import re
+import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from vocap.errors import VocapError
+from vocap.interruption import SIGNALS
 from vocap.vocabularies.characters import META_PIECES, SEPARATOR, is_trainable, trainer_normalizer
 from vocap.vocabularies.text import read_blocks
 
@@ -102,7 +105,8 @@ class Reading:
         context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         self.connection, sender = context.Pipe(duplex=False)
         self.process = context.Process(target=_send, args=(files, self.connection, sender), daemon=True)
-        self.process.start()
+        with _signals_later():  # for the process too, until it has let go of this one's handlers
+            self.process.start()
         sender.close()  # each process has only its own end, so that it is told when the other one is gone
         self.unread = list(files)
         self.again = texts_of(files)
@@ -122,8 +126,21 @@ class Reading:
             raise VocapError("the process that reads the texts was killed; is there enough memory?") from None
 
 
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Hold back the signals that end a command until the block has ended."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _send(files: Mapping[str, Path], receiver, connection) -> None:
     """What the process of `Reading` does. None ends a text."""
+    for number in SIGNALS:  # a signal ends it without a word: the process that counts says it
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     receiver.close()
     try:
         for text in texts_of(files).values():

@@ -1,0 +1,46 @@
+"""What is said on standard error while a long file is read."""
+
+import logging
+
+import pytest
+
+from vocap import progress
+from vocap.vocabularies.text import read_blocks
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_nothing_is_said_of_five_seconds(tmp_path, clock, caplog):
+    caplog.set_level(logging.INFO)
+    (tmp_path / "text.txt").write_text("a line\n" * 1000, "utf-8")
+    for _ in read_blocks(tmp_path / "text.txt", 512):
+        clock[0] += 0.3
+    assert not caplog.messages
+
+
+def test_a_line_that_is_passed_over_is_reported_on_too(tmp_path, monkeypatch, caplog):
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(progress, "FIRST_S", 0.0)
+    (tmp_path / "text.txt").write_bytes(b"x" * (5 << 20))
+    assert not list(read_blocks(tmp_path / "text.txt"))
+    assert len([message for message in caplog.messages if "% of the file" in message]) >= 5
+
+
+def test_a_line_after_five_seconds_and_ever_fewer(clock, caplog):
+    caplog.set_level(logging.INFO)
+    said = progress.Progress("text.txt")
+    for second in range(1, 401):
+        clock[0] = 100.0 + second
+        said.tell(second * 1000, second * 10, 4000)
+    assert len(caplog.messages) == 9  # after 5, 15, 35, 75, 135, 195, 255, 315 and 375 s
+    assert caplog.messages[1] == "text.txt: 15,000 lines in 15 s, 4% of the file, about 385 s left"
+    said = progress.Progress("pipe")
+    clock[0] += 6
+    said.tell(7, 70, 0)  # of unknown size
+    assert caplog.messages[-1] == "pipe: 7 lines in 6 s"

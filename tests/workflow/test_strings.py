@@ -1,0 +1,81 @@
+"""Strings of the configuration that mean something to Snakemake or to a shell reach the commands as they are."""
+
+import shutil
+
+import pytest
+
+from tests.workflow.conftest import ROOT, base_config
+from vocap.config import load, read_files
+from vocap.errors import UsageError
+
+# Of Snakemake's wildcards, str.format, its path variables, and the shell.
+SYMBOLS = [
+    "{name}", "{0}", "{lang}", "{{}}", "{", "}}", "{name,[a]+}", "{wildcards.name}", "<results>", "<no_such>",
+    "$HOME", "$(id)", "`id`", "it's", '"', "\\n", "*", "~", "#", ";", "--", "&&",
+]  # fmt: skip
+
+
+def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
+    folder = workflow.folder
+    text, model = "it's $HOME & `text`/[{lang}].txt", 'a "b" $c\'s.model'
+    (folder / "text").rename(folder / "it's $HOME & `text`")
+    for file in (folder / "it's $HOME & `text`").iterdir():
+        file.rename(file.with_name(f"[{file.stem}].txt"))
+    table = (ROOT / "config" / "languages.tsv").read_text("utf-8").splitlines()
+    weighed = [f"{line}\t{'{lang} $x' if number == 0 else 2}\n" for number, line in enumerate(table)]
+    (folder / "lang's $t; #.tsv").write_text("".join(weighed), "utf-8")
+    shutil.copytree(ROOT / "config" / "smoke-xtreme", folder / "x' $t")
+    (folder / model).write_text("")
+    base = dict.fromkeys(base_config()["pretraining"]["models"])
+    workflow.write_config(
+        corpora={
+            "table": "lang's $t; #.tsv",
+            "weights": "{lang} $x",
+            "sources": {"made": {"path": text}, "json": {"path": "{lang}", "format": "jsonl:{name}'s $x"}},
+        },
+        tokenizers={
+            "joint": {"kind": "joint", "total": 400, "user_defined_symbols": SYMBOLS},
+            "vocap": {"kind": "vocap", "allocation": "a", "user_defined_symbols": SYMBOLS},
+            "elsewhere": {"kind": "file", "path": model},
+        },
+        pretraining={"models": base | {"m": {"tokenizer": "vocap", "steps": 2, "warmup": 0}}},
+        finetuning={"xtreme": "x' $t", "tasks": ["panx", "xquad"]},
+        correlation={"languages": ["ru"], "sizes": [150], "tasks": ["panx"]},
+        report={"title": "{name} {0} 'a' \"b\" $c `d`\n<results>"},
+    )
+    planned = workflow.snakemake("-n", "-p")
+    assert planned.returncode == 0, planned.stdout
+    assert "xtreme 'x'\"'\"' $t'" in planned.stdout
+
+    run = workflow.snakemake("results/tokenizers/joint/pieces.tsv", "results/corpora/weights.tsv")
+    assert run.returncode == 0, run.stdout
+    table = (folder / "results/tokenizers/joint/pieces.tsv").read_text("utf-8").splitlines()
+    pieces = {line.split("\t")[table[0].split("\t").index("piece")] for line in table}
+    assert {symbol.replace("\\", "\\\\") for symbol in SYMBOLS} <= pieces
+
+
+@pytest.mark.parametrize("path", ["{name}", "a{b", "a}", "<results>/a", "a\nb", "a\0b", "-a"])
+@pytest.mark.parametrize(
+    "key",
+    ["corpora/table", "corpora/sources/x/path", "corpora/parallel", "tokenizers/x/path", "finetuning/xtreme",
+     "finetuning/models/x/path"],
+)  # fmt: skip
+def test_a_path_that_snakemake_reads_otherwise_is_refused(key, path):
+    config = read_files([ROOT / "config" / "sources.yaml", ROOT / "config" / "config.yaml"])
+    config["tokenizers"]["x"] = {"kind": "file"}
+    config["finetuning"]["models"] = {}
+    *parents, last = key.split("/")
+    section = config
+    for name in parents:
+        section = section.setdefault(name, {})
+    section[last] = f"{path}{{lang}}" if "sources" in key or "parallel" in key else path
+    with pytest.raises(UsageError, match=key.replace("/", r"\.")):
+        load(config)
+
+
+def test_codes_and_sources_that_become_paths_are_refused(tmp_path):
+    config = read_files([ROOT / "config" / "sources.yaml", ROOT / "config" / "config.yaml"])
+    config["corpora"]["table"] = str(ROOT / "config" / "languages.tsv")
+    config["corpora"]["sources"] |= {"{lang}": {"url": "https://example.org/{lang}"}}
+    with pytest.raises(UsageError, match=r"corpora\.sources\.\{lang\}: names become folders"):
+        load(config)
