@@ -98,10 +98,9 @@ def _write_models(folder: Path, models: Mapping[str, "Unigram"]) -> None:
     for language, model in models.items():
         (folder / language / "models").mkdir(parents=True)
         (folder / language / "models" / f"{model.size}.model").write_bytes(model.model)
-        alps = model.alp.get("train"), model.alp.get("heldout")
-        write_points(
-            folder / language / "curve.tsv", [Point(model.size, model.size, *alps, model.tokens_per_sentence)]
-        )
+        alps = [*model.alp, None][:2]  # None without held-out text
+        point = Point(model.size, model.size, *alps, model.tokens_per_sentence)
+        write_points(folder / language / "curve.tsv", [point])
 
 
 def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
@@ -120,7 +119,7 @@ def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
     yield f"{solution.required:,} required characters; {solution.required_added:,} were in no chosen vocabulary"
     yield f"{settings.rule}: {_way(solution.chosen)}"
     for other in solution.others:
-        yield f"rule {other.rule}: {_way(other)}"
+        yield f"rule {other.rule} would have given: {_way(other)}"
     if solution.exhausted:
         yield f"at the end of their curves: {', '.join(solution.exhausted)}"
 

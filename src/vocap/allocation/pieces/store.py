@@ -74,7 +74,14 @@ def _arrays(language: Language) -> dict[str, np.ndarray | int | bool]:
     state = {f.name: getattr(language.state, f.name) for f in fields(State) if f.name != "lattice"}
     corpus = {f"corpus_{f.name}": getattr(language.corpus, f.name) for f in fields(Corpus)}
     lattice = {f"lattice_{f.name}": getattr(language.state.lattice, f.name) for f in fields(Lattice)}
-    return {**state, **corpus, **lattice, "numbers": language.numbers, "counts": language.counts, "lines": language.lines}
+    return {
+        **state,
+        **corpus,
+        **lattice,
+        "numbers": language.numbers,
+        "counts": language.counts,
+        "lines": language.lines,
+    }
 
 
 def _bytes(language: Language) -> int:
