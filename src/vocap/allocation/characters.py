@@ -1,8 +1,13 @@
 """The characters that the merged vocabulary must hold, as SentencePiece's trainer requires them of one corpus."""
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from vocap.corpora.weights import sampling_probabilities
+from vocap.errors import VocapError
 from vocap.vocabularies import COVERAGE
+from vocap.vocabularies.character_table import read_characters, read_counts
 from vocap.vocabularies.coverage import required_characters as most_frequent
 
 
@@ -20,3 +25,38 @@ def required_characters(
         for character, frequency in frequencies.items():
             expected[character] = expected.get(character, 0.0) + probability * frequency
     return sorted(most_frequent(expected, coverage))
+
+
+def shared_characters(
+    counts: Sequence[Mapping[str, int]],
+    per_line: Sequence[Mapping[str, float]],
+    q: Sequence[float],
+    coverage: float = COVERAGE,
+) -> list[str]:
+    """The characters that a tokenizer of these languages must hold, sorted: those that each language's own models
+    hold, and those of the expected multilingual sample.
+
+    `counts[k]` is how often each character stands in the text of language k; `per_line` and `q` as of
+    `required_characters`.
+    """
+    own = (character for counted in counts for character in most_frequent(counted, coverage))
+    return sorted({*own, *required_characters(per_line, q, coverage)})
+
+
+def read_shared_characters(
+    vocabularies: str | os.PathLike, n: Mapping[str, float], alpha: float, coverage: float = COVERAGE
+) -> list[str]:
+    """`shared_characters` of the languages with n above 0, from `vocabularies/{language}/characters.tsv`.
+
+    Raises VocapError for a missing or damaged file, and where no n is above 0.
+    """
+    tables = [Path(vocabularies) / language / "characters.tsv" for language in n if n[language]]
+    for table in tables:
+        if not table.is_file():
+            raise VocapError(
+                f"{table}: no such file, but the weights give {table.parent.name} a weight; make it (vocap curve)"
+            )
+    if not tables:
+        raise VocapError(f"{vocabularies}: no language with text; every n of the weights is 0")
+    q = sampling_probabilities([number for number in n.values() if number], alpha).tolist()
+    return shared_characters([*map(read_counts, tables)], [*map(read_characters, tables)], q, coverage)
