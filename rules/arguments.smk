@@ -70,13 +70,31 @@ def extras(entry):
     return {"byte_fallback": entry.byte_fallback, "symbol": entry.user_defined_symbols}
 
 
+def multilingual_files(alpha):
+    """What a tokenizer reads of the text of all languages: the training lines of each, or the sample of this alpha."""
+    if SAMPLED_ALPHAS:
+        return [f"results/corpora/mix/{alpha}.txt"]
+    return expand("results/corpora/{lang}/train.txt", lang=LANGUAGES)
+
+
+def multilingual_options(alpha):
+    """The same for `vocap fit` and `vocap joint`."""
+    if SAMPLED_ALPHAS:
+        return {"alpha": alpha, "mix": f"results/corpora/mix/{alpha}.txt"}
+    return {"alpha": alpha, "corpora": "results/corpora"}
+
+
+def fitted_alpha(name):
+    """The exponent of the allocation that a VOCAP tokenizer is made of."""
+    return SETTINGS.allocation[SETTINGS.tokenizers[name].allocation].alpha
+
+
 def fit_arguments(wildcards):
     entry = SETTINGS.tokenizers[wildcards.name]
-    alpha = SETTINGS.allocation[entry.allocation].alpha
     folder = f"results/allocation/{entry.allocation}"
     return options(
         allocation=folder,
-        alpha=alpha,
+        **multilingual_options(fitted_alpha(wildcards.name)),
         scores=entry.scores,
         **extras(entry),
     )
@@ -90,25 +108,32 @@ def joint_arguments(wildcards):
         total=entry.total,
         coverage=SETTINGS.vocabularies.coverage,
         threads=JOINT_THREADS,
+        **multilingual_options(entry.alpha),
         **extras(entry),
     )
 
 
 def joint_descents():
-    """The options, the folders and a name of every descent over the multilingual sample.
+    """The files, the options, the folders and a name of every descent over the text of all languages.
 
-    All T with the same settings share one; but those on disk have one to themselves, which runs when the sample
+    All T with the same settings share one; but those on disk have one to themselves, which runs when the text
     changes: a T added to the configuration leaves them as they are.
     """
     entries = [SETTINGS.tokenizers[name] for name in tokenizers_of("joint")]
     descents = []
     for group in group_by_descent(entries):
-        arguments = options(engine="ladder", coverage=SETTINGS.vocabularies.coverage, **extras(group[0]))
+        alpha = group[0].alpha
+        arguments = options(
+            engine="ladder",
+            coverage=SETTINGS.vocabularies.coverage,
+            **multilingual_options(alpha),
+            **extras(group[0]),
+        )
         on_disk = [entry for entry in group if Path("results", joint_folder(entry), FILES[-1]).exists()]
         missing = [entry for entry in group if entry not in on_disk]
         for batch in filter(None, (on_disk, missing)):
             folders = [f"results/{joint_folder(entry)}" for entry in batch]
-            descents.append((arguments, folders, descent_name(batch)))
+            descents.append((multilingual_files(alpha), arguments, folders, descent_name(batch)))
     return descents
 
 

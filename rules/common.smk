@@ -30,7 +30,7 @@ from vocap.model_folder import CONFIG
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
-from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
+from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder, sampled_alphas
 from vocap.tokenizers.diff.pairs import compared_pairs
 
 try:
@@ -57,6 +57,7 @@ REVISION = {
 }
 
 SIZES = SETTINGS.vocabularies.sizes
+SAMPLED_ALPHAS = sampled_alphas(SETTINGS.corpora.mix, SETTINGS.tokenizers, SETTINGS.allocation)
 STARTER_TEXT = "results/corpora/starter/text"
 
 

@@ -4,11 +4,11 @@ STARTER = SETTINGS.corpora.starter.packages
 
 
 rule corpora:
-    """The sampled text of every language, its weight, and the multilingual sample"""
+    """The sampled text of every language, its weight, and the multilingual samples, if any"""
     input:
         expand("results/corpora/{lang}/stats.json", lang=LANGUAGES),
         "results/corpora/weights.tsv",
-        "results/corpora/mix.txt",
+        expand("results/corpora/mix/{alpha}.txt", alpha=SAMPLED_ALPHAS),
 
 
 # What the starter corpus lacks is also said on the terminal (tee): the run goes on with the languages it has.
@@ -169,11 +169,13 @@ rule mix:
         train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="results/corpora/weights.tsv",
     output:
-        "results/corpora/mix.txt",
+        "results/corpora/mix/{alpha}.txt",
     log:
-        "logs/corpora/mix.log",
+        "logs/corpora/mix-{alpha}.log",
     benchmark:
-        "logs/benchmarks/corpora/mix.tsv"
+        "logs/benchmarks/corpora/mix-{alpha}.tsv"
+    wildcard_constraints:
+        alpha=one_of(SAMPLED_ALPHAS),
     conda:
         "../envs/corpora.yaml"
     resources:
@@ -181,11 +183,10 @@ rule mix:
         runtime=minutes(30, 0.02),
     params:
         sentences=SETTINGS.corpora.mix.sentences,
-        alpha=SETTINGS.corpora.mix.alpha,
         seed=SETTINGS.seed,
         revision=REVISION["corpora"],
     message:
-        "Drawing the multilingual sample"
+        "Drawing the multilingual sample of alpha {wildcards.alpha}"
     shell:
-        "vocap mix --weights {input.weights:q} --alpha {params.alpha} --sentences {params.sentences}"
+        "vocap mix --weights {input.weights:q} --alpha {wildcards.alpha} --sentences {params.sentences}"
         " --seed {params.seed} --corpora results/corpora -o {output:q} 2> {log:q}"

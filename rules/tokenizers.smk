@@ -26,7 +26,7 @@ rule fit:
     input:
         allocation=lambda wildcards: f"results/allocation/{SETTINGS.tokenizers[wildcards.name].allocation}/vocabulary.tsv",
         weights="results/corpora/weights.tsv",
-        mix="results/corpora/mix.txt",
+        text=lambda wildcards: multilingual_files(fitted_alpha(wildcards.name)),
     output:
         model="results/tokenizers/{name}/sentencepiece.model",
         pieces="results/tokenizers/{name}/pieces.tsv",
@@ -41,7 +41,7 @@ rule fit:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(3600, 1),  # the sample's word types, where scores are counted: 67 MB for 26 MB
+        mem_mb=memory(3600, 1),  # the text's word types, where scores are counted: 67 MB for 26 MB
         runtime=minutes(60, 0.2),
     params:
         vocabularies=lambda wildcards: fitted_models(wildcards.name),
@@ -51,30 +51,33 @@ rule fit:
     message:
         "Fitting the scores of {wildcards.name}"
     shell:
-        "vocap fit --vocabularies {params.vocabularies:q} --weights {input.weights:q} --mix {input.mix:q}"
+        "vocap fit --vocabularies {params.vocabularies:q} --weights {input.weights:q}"
         " {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
+# JOINT counts the characters of the training lines itself, of which its text is made: with those of the curves it would
+# be trained again with each size that is added.
 if SETTINGS.vocabularies.engine == "ladder":
 
-    for number, (arguments, folders, descent) in enumerate(joint_descents(), start=1):
+    for number, (text, arguments, folders, descent) in enumerate(joint_descents(), start=1):
 
         rule:
             name:
                 f"joint_descent_{number}"
             input:
-                mix="results/corpora/mix.txt",
+                text=text,
+                weights="results/corpora/weights.tsv",
             output:
                 expand("{folder}/{file}", folder=folders, file=FILES),
             log:
                 f"logs/{descent}.log",
             benchmark:
                 f"logs/benchmarks/{descent}.tsv"
-            priority: 1  # long, and ready as soon as the sample is: not to be left for the end
+            priority: 1  # long, and ready as soon as the text is: not to be left for the end
             conda:
                 "../envs/tokenizers.yaml"
             resources:
-                mem_mb=memory(300, 25),  # 691 MB for 26 MB of 86 languages
+                mem_mb=memory(330, 15),  # 772 MB for 65 MB of 86 languages
                 runtime=minutes(30, 0.2),
             params:
                 arguments=verbatim(arguments),
@@ -83,10 +86,10 @@ if SETTINGS.vocabularies.engine == "ladder":
                 folder=Path(folders[0]).parent,
                 revision=REVISION["tokenizers"],
             message:
-                "Training the joint tokenizers: one descent over the multilingual sample"
+                "Training the joint tokenizers: one descent over the text of all languages"
             shell:
-                "vocap joint --mix {input.mix:q} {params.arguments} {params.totals}"
-                " -o {params.folder:q}/{{total}} 2> {log:q}"
+                "vocap joint --weights {input.weights:q} --characters results/corpora"
+                " {params.arguments} {params.totals} -o {params.folder:q}/{{total}} 2> {log:q}"
 
     rule pick_joint:
         input:
@@ -119,7 +122,8 @@ else:
 
     rule joint:
         input:
-            mix="results/corpora/mix.txt",
+            text=lambda wildcards: multilingual_files(SETTINGS.tokenizers[wildcards.name].alpha),
+            weights="results/corpora/weights.tsv",
         output:
             model="results/tokenizers/{name}/sentencepiece.model",
             pieces="results/tokenizers/{name}/pieces.tsv",
@@ -130,7 +134,7 @@ else:
             "logs/benchmarks/tokenizers/{name}/joint.tsv"
         wildcard_constraints:
             name=one_of(tokenizers_of("joint")),
-        priority: 1  # long, and ready as soon as the sample is: not to be left for the end
+        priority: 1  # long, and ready as soon as the text is: not to be left for the end
         conda:
             "../envs/tokenizers.yaml"
         threads: JOINT_THREADS
@@ -142,9 +146,9 @@ else:
             folder=lambda wildcards, output: Path(output[0]).parent,
             revision=REVISION["tokenizers"],
         message:
-            "Training {wildcards.name} on the multilingual sample"
+            "Training {wildcards.name} on the text of all languages"
         shell:
-            "vocap joint --mix {input.mix:q} {params.arguments} -o {params.folder:q} 2> {log:q}"
+            "vocap joint --weights {input.weights:q} --characters results/corpora {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
 rule mono:

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 from vocap.corpora.mixing import chosen_lines, line_bounds, quotas, write_mix
-from vocap.corpora.weights import read_weights, sampling_probabilities, weigh_languages
+from vocap.corpora.weights import (
+    line_weights,
+    read_weights,
+    sampling_probabilities,
+    share_error,
+    weigh_languages,
+)
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
 
@@ -31,6 +37,31 @@ def test_equation_3_at_extremes():
     for n in ([0, 0], [1, -1], [1, math.nan], [1, math.inf]):
         with pytest.raises(ValueError, match="every n"):
             sampling_probabilities(n, 0.7)
+
+
+@pytest.mark.parametrize("step", [1, 4, 16])
+@pytest.mark.parametrize("alpha", [0, 0.49, 0.7, 1])
+def test_weights_of_lines_give_each_language_its_share(alpha, step):
+    n, lines = [240_000, 12, 400_000, 0, 9000], [100_000, 12, 100_000, 7, 8999]
+    q = sampling_probabilities(n, alpha)
+    weights = line_weights(q, lines, step).tolist()
+    present = [0, 1, 2, 4]
+    rates = {k: fractions.Fraction(float(q[k])) / lines[k] for k in present}
+    least = min(rates.values())
+    assert weights == [round(step * rates[k] / least) if k in rates else 0 for k in range(5)]
+    assert min(weights[k] for k in present) == step
+    whole = sum(weights[k] * lines[k] for k in present)
+    error = max(
+        abs(fractions.Fraction(weights[k] * lines[k], whole) / fractions.Fraction(float(q[k])) - 1)
+        for k in present
+    )
+    assert share_error(q, lines, weights) == pytest.approx(float(error))
+    assert error <= fractions.Fraction(2, 2 * step - 1)
+
+
+def test_a_share_without_lines_has_no_weight():
+    with pytest.raises(ValueError, match="no line"):
+        line_weights([0.5, 0.5], [3, 0])
 
 
 def stats(language, n, kept=10, complete=True, total_bytes=5000):

@@ -12,6 +12,7 @@ from vocap.pretraining.tokenizing import tokenize_language
 from vocap.tokenizers.export import export
 from vocap.tokenizers.joint import train_joint
 from vocap.tokenizers.layout import serialize
+from vocap.tokenizers.multilingual_text import sampled_text
 
 LETTERS = {
     "de": "abcdefghiklmnoprstuwz",
@@ -57,7 +58,7 @@ def model_bytes() -> bytes:
         lines = [line for language in LETTERS for line in make_lines(language, 500)]
         random.Random(0).shuffle(lines)
         mix = write_lines(Path(folder, "mix.txt"), lines)
-        return serialize(train_joint(mix, TOTAL, 0.9995, 1, False, []))
+        return serialize(train_joint(sampled_text(mix), TOTAL, 0.9995, 1, False, []))
 
 
 def make_tokenizer(folder: Path) -> Path:

@@ -158,6 +158,7 @@ def make_tokenizer(folder: Path, name: str, kind: str, codes: list[str], total: 
         "pieces": total - 5,
         "dead": 1,
         "dead_share": 1 / (total - 5),
+        "text": {"lines": 1_280_000, "alpha": 0.7, **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"})},
         "versions": {"vocap": "0.1.0", "sentencepiece": "0.2.1"},
     }
     (out / "description.json").write_text(json.dumps(description))

@@ -104,6 +104,14 @@ def test_group_means_of_all_measures(made):
         assert [float(row[name]) for name in measures] == pytest.approx(list(members[measures].mean()))
 
 
+def test_each_tokenizer_says_how_much_text_it_has_seen(made):
+    folder, _, _ = made
+    for name, weights in {"vocap100k": "alpha 0.7, beta 0.7", "joint200k": "alpha 0.7"}.items():
+        text = json.loads((folder / f"results/tokenizers/{name}/description.json").read_text())["text"]
+        row = one_row(folder / "out/tables/tokenizers.tsv", tokenizer=name)
+        assert (int(row["lines"]), row["weights"]) == (text["lines"], weights)
+
+
 def test_parity_says_what_was_compared(made):
     folder, _, page = made
     parity = list(read_tsv(folder / "results/tokenizers/vocap100k/parity.tsv"))

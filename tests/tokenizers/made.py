@@ -8,6 +8,8 @@ from pathlib import Path
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.tsv import write_tsv
+from vocap.vocabularies.character_table import write_characters
+from vocap.vocabularies.coverage import character_counts
 from vocap.vocabularies.model_file import NORMAL, read_pieces
 from vocap.vocabularies.training import train
 
@@ -59,7 +61,7 @@ class Made:
 
 
 def make_stages(root: Path) -> Made:
-    """Corpora, models, an allocation of all their pieces, weights and the multilingual sample."""
+    """Corpora, models, tables of characters, an allocation of all their pieces, weights and a sample of all."""
     made, owners, mix = Made(root), {}, []
     for language, size in SIZES.items():
         lines = made_lines(language, 1500)
@@ -73,6 +75,11 @@ def make_stages(root: Path) -> Made:
         rows = [(20, None, None, None, None, "too small"), (size, size, -50.5, -51.5, TOKENS[language], "ok")]
         write_tsv(root / "vocabularies" / language / "curve.tsv", columns, rows)
         mix += lines[: 1500 * NUMBERS[language] // 3000]
+        train_file = root / "corpora" / language / "train.txt"
+        train_file.parent.mkdir(parents=True)
+        train_file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        table = root / "vocabularies" / language / "characters.tsv"
+        write_characters(table, character_counts([lines]), len(lines))
     random.Random(1).shuffle(mix)
     (root / "mix.txt").write_text("".join(f"{line}\n" for line in mix), encoding="utf-8")
     rows = [(language, NUMBERS[language], 0.0, 0.0, size, 1.0, 1) for language, size in SIZES.items()]

@@ -14,6 +14,7 @@ from sentencepiece import SentencePieceProcessor
 
 from tests.tokenizers.made import NUMBERS, SIZES, TOKENS, Made, made_lines, make_stages
 from vocap import cli
+from vocap.corpora.weights import STEP
 from vocap.tokenizers import fitting
 from vocap.tokenizers.layout import Contents, build_model, round_scores
 from vocap.tsv import read_tsv, write_tsv
@@ -45,8 +46,16 @@ def run(*words: object) -> int:
     raise AssertionError("the command line always ends by SystemExit")
 
 
+def whole(made: Made) -> list[str]:
+    """The options, but every training line in the place of the sample."""
+    options = made.options
+    at = options.index("--mix")
+    return [*options[:at], "--corpora", str(made.root / "corpora"), *options[at + 2 :]]
+
+
 def fit(made: Made, out: Path, *more: object) -> tuple[SentencePieceProcessor, list[dict], dict]:
-    assert run("fit", *made.options, *more, "-o", out) == 0
+    options = [] if "--corpora" in more else made.options
+    assert run("fit", *options, *more, "-o", out) == 0
     processor = SentencePieceProcessor(model_file=str(out / "sentencepiece.model"))
     account = list(read_tsv(out / "pieces.tsv"))
     return processor, account, json.loads((out / "description.json").read_text(encoding="utf-8"))
@@ -129,9 +138,11 @@ def test_viterbi_rounds_count_and_floor():
     assert scores.tolist() == [math.log(1 / 3)] * 3
 
 
-def test_viterbi_scores_are_those_of_sentencepieces_own_counts(stages, tmp_path):
-    """Two rounds by `encode` over all lines, with a model of the scores of each."""
-    _, account, _ = fit(stages, tmp_path / "viterbi", "--scores", "viterbi")
+@pytest.mark.parametrize("text", ["sample", "all"])
+def test_viterbi_scores_are_those_of_sentencepieces_own_counts(stages, tmp_path, text):
+    """Two rounds by `encode` over all lines, each as often as it counts, with a model of the scores of each."""
+    more = whole(stages) if text == "all" else []
+    _, account, _ = fit(stages, tmp_path / "viterbi", *more, "--scores", "viterbi")
     _, start, _ = fit(stages, tmp_path / "max", "--scores", "max")
     proto = read_model(tmp_path / "max" / "sentencepiece.model")
     models = [read_model(stages.model(code)) for code in SIZES]
@@ -141,6 +152,14 @@ def test_viterbi_scores_are_those_of_sentencepieces_own_counts(stages, tmp_path)
     pieces = [row["piece"] for row in start]
     scores = np.array([best[piece] for piece in pieces])
     lines = (stages.root / "mix.txt").read_text(encoding="utf-8").split("\n")
+    if text == "all":  # 1500 lines of each language
+        weights = {code: round(STEP * (n / min(NUMBERS.values())) ** 0.7) for code, n in NUMBERS.items()}
+        files = {code: stages.root / "corpora" / code / "train.txt" for code in weights}
+        lines = [
+            line
+            for code, weight in weights.items()
+            for line in files[code].read_text(encoding="utf-8").split("\n") * weight
+        ]
     for _ in range(2):
         model = build_model(Contents(pieces, scores), proto.normalizer_spec)
         processor = SentencePieceProcessor(model_proto=model.SerializeToString())
@@ -234,6 +253,24 @@ def test_the_sample_has_no_say_in_the_pieces(copy, tmp_path):
     assert {processor.id_to_piece(index) for index in range(4, total - 1)} == set(owners)
     assert description["dropped"] == description["characters_added"] == 0
     assert processor.unk_id() in processor.encode("\u0639")
+
+
+def test_the_text_of_all_lines_gives_the_same_tokenizer(stages, tmp_path):
+    """Mixture scores ask no text; what raising costs is measured on lines of each language by its share."""
+    sampled, _, _ = fit(stages, tmp_path / "sampled")
+    processor, _, description = fit(stages, tmp_path / "all", *whole(stages))
+    assert processor.serialized_model_proto() == sampled.serialized_model_proto()
+    assert description["raising"]["sample_lines"] == 4500
+    assert description["text"] == {"lines": 4500}  # the made allocation does not say its alpha and beta
+
+
+def test_a_text_is_either_a_sample_or_all_lines(stages, tmp_path, capsys):
+    options = whole(stages)
+    at = options.index("--corpora")
+    for words in ([*options, "--mix", stages.root / "mix.txt"], options[:at] + options[at + 2 :]):
+        assert run("fit", *words, "-o", tmp_path / "t") == 2
+        assert "either --mix FILE, a sample, or --corpora DIR" in capsys.readouterr().err
+    assert not (tmp_path / "t").exists()
 
 
 def test_weights_are_of_the_allocations_languages_only(stages, tmp_path):

@@ -7,9 +7,14 @@ import pytest
 import sentencepiece
 from sentencepiece import SentencePieceProcessor
 
-from tests.tokenizers.made import make_stages
+from tests.tokenizers.made import NUMBERS, SIZES, make_stages
 from tests.tokenizers.test_fitting import run
-from vocap.tsv import read_tsv
+from vocap.corpora.weights import STEP
+from vocap.tokenizers.descents import FILES
+from vocap.tsv import read_tsv, write_tsv
+from vocap.vocabularies.character_table import write_characters
+from vocap.vocabularies.coverage import character_counts
+from vocap.vocabularies.training import train
 
 TOTAL = 300
 
@@ -153,6 +158,138 @@ def test_all_lines_are_trained_on(tmp_path):
     assert not [character for character in rare if processor.is_unknown(processor.piece_to_id(character))]
 
 
+def whole(stages) -> list:
+    """The options for every training line, weighted, and the characters of VOCAP."""
+    root = stages.root
+    return [
+        "--corpora",
+        root / "corpora",
+        "--weights",
+        root / "weights.tsv",
+        "--characters",
+        root / "corpora",
+    ]
+
+
+def rare_characters(root) -> None:
+    """Characters too rare for the text of all languages, not for that of their own; one of no language's."""
+    for language, rare in {"ka": "\u10e7\u10e6", "en": "z"}.items():
+        train = root / "corpora" / language / "train.txt"
+        lines = train.read_text(encoding="utf-8").split("\n")[:-1]
+        lines[:60] = [f"{line} {one}" for line, one in zip(lines[:60], 60 * rare, strict=False)]
+        lines[61] += "\u2603"
+        train.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        table = root / "vocabularies" / language / "characters.tsv"
+        write_characters(table, character_counts([lines]), len(lines))
+
+
+def test_every_line_counts_by_the_share_of_its_language(tmp_path):
+    """Against SentencePiece on a text with each line written out as often as it counts."""
+    stages = make_stages(tmp_path)
+    rare_characters(stages.root)
+    alpha = 0.4
+    totals = [400, 600]
+    asked = [part for total in totals for part in ("--total", total)]
+    for engine in ("ladder", "sentencepiece"):
+        out = tmp_path / engine / "{total}"
+        assert run("joint", *whole(stages), "--alpha", alpha, *asked, "--engine", engine, "-o", out) == 0
+    assert models(tmp_path / "ladder", totals) == models(tmp_path / "sentencepiece", totals)
+    # All languages have 1500 lines: a weight is n^alpha over the least, in steps of a quarter.
+    least = min(NUMBERS.values())
+    weights = {code: round(STEP * (n / least) ** alpha) for code, n in NUMBERS.items()}
+    assert len(set(weights.values())) == 3
+    with open(tmp_path / "written.txt", "w", encoding="utf-8") as file:
+        for code, weight in weights.items():
+            file.write((stages.root / "corpora" / code / "train.txt").read_text(encoding="utf-8") * weight)
+    held = {piece for piece in pieces_of(tmp_path / "ladder" / "400") if len(piece) == 1}
+    counts = character_counts([(tmp_path / "written.txt").read_text(encoding="utf-8").split("\n")])
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(tmp_path / "written.txt"),
+        model_prefix=str(tmp_path / "stock"),
+        vocab_size=599,
+        character_coverage=sum(counts[character] for character in held) / counts.total(),
+        required_chars="".join(sorted(held)),
+        num_threads=1,
+        bos_id=0,
+        pad_id=1,
+        eos_id=2,
+        unk_id=3,
+        minloglevel=2,
+    )
+    stock = SentencePieceProcessor(model_file=str(tmp_path / "stock.model"))
+    scores = {stock.id_to_piece(i): round(stock.get_score(i) * 1024) / 1024 for i in range(4, 599)}
+    assert {row["piece"]: float(row["score"]) for row in read_tsv(tmp_path / "ladder/600/pieces.tsv")} == scores
+    text = json.loads((tmp_path / "ladder/600/description.json").read_text(encoding="utf-8"))["text"]
+    assert (text["sentences"], text["alpha"], text["lines"]) == ("all", alpha, 4500)
+    assert (text["least_weight"], text["largest_weight"]) == (min(weights.values()), max(weights.values()))
+
+
+def pieces_of(folder) -> set[str]:
+    return {row["piece"] for row in read_tsv(folder / "pieces.tsv")}
+
+
+def test_joint_and_vocap_hold_the_same_characters(tmp_path):
+    """Those of each language's own models and of the expected sample; from a sample that lacks some, too."""
+    stages = make_stages(tmp_path)
+    rare_characters(stages.root)
+    for code in NUMBERS:
+        lines = (stages.root / "corpora" / code / "train.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        stages.model(code).write_bytes(train(lines, SIZES[code], threads=1))
+    inputs = ["--vocabularies", stages.root / "vocabularies", "--weights", stages.root / "weights.tsv"]
+    assert run("allocate", *inputs, "--total", 500, "-o", stages.root / "allocation") == 0
+    assert run("fit", *stages.options, "-o", tmp_path / "vocap") == 0
+    assert run("joint", *whole(stages), "--total", 500, "-o", tmp_path / "joint") == 0
+    sampled = ["--mix", stages.root / "mix.txt", *inputs]
+    assert run("joint", *sampled, "--total", 500, "-o", tmp_path / "sampled") == 0
+    characters = {
+        name: {piece for piece in pieces_of(tmp_path / name) if len(piece) == 1}
+        for name in ("vocap", "joint", "sampled")
+    }
+    assert {"\u10e7", "\u10e6", "z"} <= characters["vocap"] and "\u2603" not in characters["vocap"]
+    assert "\u10e7" not in (stages.root / "mix.txt").read_text(encoding="utf-8")
+    assert characters["vocap"] == characters["joint"] == characters["sampled"]  # counted, and from the tables
+    assert run("joint", "--mix", stages.root / "mix.txt", "--total", 500, "-o", tmp_path / "alone") == 0
+    assert not {"\u10e7", "z"} & pieces_of(tmp_path / "alone")
+
+
+def test_the_order_of_languages_and_the_number_of_threads_change_no_byte(stages, tmp_path):
+    made = []
+    for name, codes, threads in (("a", NUMBERS, 1), ("b", reversed(NUMBERS), 2)):
+        weights = tmp_path / f"{name}.tsv"
+        write_tsv(weights, ("language", "n"), [(code, NUMBERS[code]) for code in codes])
+        words = [*whole(stages), "--weights", weights, "--threads", threads, "--total", 500]
+        assert run("joint", *words, "-o", tmp_path / name) == 0
+        made += [[(tmp_path / name / file).read_bytes() for file in FILES]]
+    assert made[0] == made[1]
+
+
+def test_a_total_below_the_characters_of_all_languages_is_one_error(stages, tmp_path, capsys):
+    for engine in ("ladder", "sentencepiece"):
+        assert run("joint", *whole(stages), "--engine", engine, "--total", 30, "-o", tmp_path / "t") == 2
+        message = capsys.readouterr().err
+        assert "T = 30 does not hold the required characters; the smallest possible T is" in message
+        assert "Traceback" not in message and not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "missing"),
+    [
+        ("corpora", "corpora/ka/train.txt"),
+        ("characters", "corpora/ka/train.txt"),
+        ("vocabularies", "vocabularies/ka/characters.tsv"),
+    ],
+)
+def test_a_language_without_its_files_is_named(tmp_path, capsys, option, missing):
+    stages = make_stages(tmp_path)
+    (stages.root / missing).unlink()
+    words = [f"--{option}", (stages.root / missing).parents[1], "--weights", stages.root / "weights.tsv"]
+    mix = [] if option == "corpora" else ["--mix", stages.root / "mix.txt"]
+    assert run("joint", *words, *mix, "--total", 500, "-o", tmp_path / "t") == 1
+    message = capsys.readouterr().err
+    assert missing in message and "no such file" in message and "Traceback" not in message
+    assert not (tmp_path / "t").exists()
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [(None, "no such file"), (b"", "no text"), (b" \n\n", "no text"), (b"good\nbad \xff\n", "line 2: not UTF-8")],
@@ -174,6 +311,9 @@ def test_a_bad_sample_is_named_and_leaves_nothing(tmp_path, capsys, content, wor
         ["--total", 100, "--threads", 0],
         ["--total", 100, "--symbol", "<s>"],
         ["--total", 300, "--total", 400],
+        ["--total", 300, "--corpora", "corpora"],
+        ["--total", 300, "--vocabularies", "vocabularies"],
+        ["--total", 300, "--weights", "weights.tsv", "--vocabularies", "a", "--characters", "b"],
     ],
 )
 def test_a_wrong_call_exits_with_2(stages, tmp_path, capsys, more):

@@ -110,11 +110,11 @@ def test_wrong_calls_say_what_to_do(workflow):
     assert "vocabularies.sises" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
     (folder / "wrong.yaml").write_text("- a list\n")
     assert "not a map" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
-    benchmark = folder / "logs/benchmarks/corpora/mix.tsv"
+    benchmark = folder / "logs/benchmarks/corpora/mix-0.7.tsv"
     benchmark.parent.mkdir(parents=True)
     benchmark.write_text("s\tmax_rss\tcpu_time\n1.0\tmany\t1.0\n")
     message = plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
-    assert "mix.tsv, line 2" in message and "run its job again" in message
+    assert "mix-0.7.tsv, line 2" in message and "run its job again" in message
 
 
 def test_slurm_counts_its_own_overhead(workflow):

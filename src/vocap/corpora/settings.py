@@ -90,12 +90,15 @@ class Source(BaseModel):
 
 
 class Mix(BaseModel):
-    """The multilingual sample that scores are fitted on and JOINT is trained on."""
+    """The multilingual text that JOINT is trained on."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    sentences: int = Field(1_000_000, ge=1, description="lines, of all languages together")
-    alpha: float = Field(0.7, ge=0, le=10, allow_inf_nan=False, description="share q_i of Equation 3")
+    sentences: Literal["all"] | Annotated[int, Field(ge=1)] = Field(
+        "all",
+        description="all: every training line, counted so often that its language has the share q_i of Equation "
+        "3; or how many lines are drawn, of all languages together",
+    )
 
 
 class Starter(BaseModel):

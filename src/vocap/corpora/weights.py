@@ -11,6 +11,8 @@ from vocap.languages import Language
 from vocap.options import CODE
 from vocap.tsv import read_tsv
 
+STEP = 4  # how often the lines count that count least
+
 
 def sampling_probabilities(n: Sequence[float] | np.ndarray, alpha: float) -> np.ndarray:
     """q_i = n_i^alpha / sum_j n_j^alpha (Equation 3), float64, in the order of `n`; 0 where n_i is 0.
@@ -29,6 +31,34 @@ def sampling_probabilities(n: Sequence[float] | np.ndarray, alpha: float) -> np.
     present = sizes > 0
     powers[present] = (sizes[present] / sizes.max()) ** alpha
     return powers / powers.sum()
+
+
+def line_weights(q: Sequence[float], lines: Sequence[int], step: int = STEP) -> np.ndarray:
+    """How often a line of each language counts, int64, so that its lines have about the share q_l of the text.
+
+    w_l = round(step r_l), r_l = (q_l / lines_l) / min_k (q_k / lines_k) over the languages with q above 0; 0 for
+    the others. The lines that count least count `step` times, so a weight is off by at most 1 / (2 step) of
+    itself, and a share by at most 2 / (2 step - 1). Raises ValueError for a language with a share and no line.
+
+    >>> line_weights([0.5, 0.25, 0.25, 0], [10, 10, 2, 5], 4).tolist()
+    [8, 4, 20, 0]
+    """
+    shares, counts = np.asarray(q, np.float64), np.asarray(lines, np.int64)
+    present = shares > 0
+    if (counts[present] == 0).any():
+        raise ValueError("a language has a share, but no line")
+    rates = shares[present] / counts[present]
+    weights = np.zeros(len(shares), np.int64)
+    weights[present] = np.rint(step * (rates / rates.min()))
+    return weights
+
+
+def share_error(q: Sequence[float], lines: Sequence[int], weights: Sequence[int]) -> float:
+    """The largest relative difference between a language's share of the weighted lines and its q_l."""
+    shares = np.asarray(q, np.float64)
+    given = np.asarray(lines, np.float64) * np.asarray(weights)
+    present = shares > 0
+    return float(np.abs((given / given.sum())[present] / shares[present] - 1).max())
 
 
 def weigh_languages(

@@ -13,9 +13,9 @@ import numpy as np
 from vocap.config import Settings
 from vocap.corpora.mixing import BUCKET_BYTES, quotas
 from vocap.corpora.sources import Resolved, resolve_all
-from vocap.corpora.weights import sampling_probabilities
+from vocap.corpora.weights import line_weights, sampling_probabilities
 from vocap.plan.texts import MB, Text
-from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder
+from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder, sampled_alphas
 from vocap.tokenizers.diff.pairs import compared_pairs
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 
@@ -73,18 +73,20 @@ def corpora_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]
         yield from _text_jobs(texts[lang], source)
     samples = tuple(f"corpora/sample-{lang}" for lang in texts)
     yield Job("weigh", "corpora/weigh", {"languages": len(texts)}, samples, ("corpora/weights.tsv",), local=True)
-    yield Job(
-        "mix",
-        "corpora/mix",
-        {
-            "mix_mb": mix_mb(settings, texts),
-            "bucket_mb": min(mix_mb(settings, texts), BUCKET_BYTES / MB),
-            "largest_mb": max((text.train_mb for text in texts.values()), default=0.0),
-            "train_mb": sum(text.train_mb for text in texts.values()),
-        },
-        (*samples, "corpora/weigh"),
-        ("corpora/mix.txt",),
-    )
+    for alpha in sampled_alphas(settings.corpora.mix, settings.tokenizers, settings.allocation):
+        mix = mix_mb(settings, texts, float(alpha))
+        yield Job(
+            "mix",
+            f"corpora/mix-{alpha}",
+            {
+                "mix_mb": mix,
+                "bucket_mb": min(mix, BUCKET_BYTES / MB),
+                "largest_mb": max((text.train_mb for text in texts.values()), default=0.0),
+                "train_mb": sum(text.train_mb for text in texts.values()),
+            },
+            (*samples, "corpora/weigh"),
+            (f"corpora/mix/{alpha}.txt",),
+        )
 
 
 def _starter_jobs(packages: list[str]) -> Iterator[Job]:
@@ -136,8 +138,15 @@ def _text_jobs(text: Text, source: Resolved) -> Iterator[Job]:
     )
 
 
-def mix_mb(settings: Settings, texts: Mapping[str, Text]) -> float:
-    """Megabytes of the multilingual sample: each language's share (Equation 3), at its lines' mean length."""
+def mix_mb(settings: Settings, texts: Mapping[str, Text], alpha: float) -> float:
+    """Megabytes of the multilingual text: all training lines, or a sample.
+
+    The ladder reads a line once, SentencePiece as often as it counts. Of a sample each language has its share
+    (Equation 3) at its lines' mean length.
+    """
+    whole = settings.corpora.mix.sentences == "all"
+    if whole and settings.vocabularies.engine == "ladder":
+        return sum(text.train_mb for text in texts.values())
     by = settings.corpora.weights
     facts = {language.code: language.facts for language in settings.selected()}
     n = [
@@ -146,7 +155,12 @@ def mix_mb(settings: Settings, texts: Mapping[str, Text]) -> float:
     ]
     if not any(n):
         return 0.0
-    lines = quotas(settings.corpora.mix.sentences, sampling_probabilities(n, settings.corpora.mix.alpha))
+    q = sampling_probabilities(n, alpha)
+    if whole:
+        trained = [max(int(text.kept - text.heldout), 1) for text in texts.values()]
+        lines = trained * line_weights(q, trained)
+    else:
+        lines = quotas(settings.corpora.mix.sentences, q)
     return float(np.dot(lines, [text.line_bytes for text in texts.values()])) / MB
 
 
@@ -193,10 +207,9 @@ def allocation_jobs(settings: Settings, reached: Mapping[str, list[int]]) -> Ite
 
 
 def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
-    mix = mix_mb(settings, texts)
     samples = tuple(f"corpora/sample-{lang}" for lang in texts)
     compared = sum(min(text.kept, max(PARITY_LINES, text.heldout)) for text in texts.values())
-    descents = _descents(settings, mix) if settings.vocabularies.engine == "ladder" else {}
+    descents = _descents(settings, texts) if settings.vocabularies.engine == "ladder" else {}
     yield from {job.name: job for job in descents.values()}.values()
     for name, entry in settings.tokenizers.items():
         folder = f"tokenizers/{name}"
@@ -207,6 +220,7 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
             total_k = Path(entry.path).stat().st_size / 20_000  # about 20 bytes a piece in a .model
         else:
             total_k = _total(settings, entry) / 1000
+            mix = 0.0 if isinstance(entry, Mono) else mix_mb(settings, texts, _alpha(settings, entry))
             picked = isinstance(entry, Joint) and bool(descents)
             rule = "pick_joint" if picked else "fit" if entry.kind == "vocap" else entry.kind
             made = (f"{folder}/{rule}",)
@@ -214,7 +228,7 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
                 rule,
                 made[0],
                 {"total_k": total_k, "mix_mb": mix},
-                (descents[joint_folder(entry)].name,) if picked else _tokenizer_inputs(entry),
+                (descents[joint_folder(entry)].name,) if picked else _tokenizer_inputs(settings, entry, texts),
                 tuple(f"{folder}/{file}" for file in FILES),
                 priority=int(entry.kind != "mono" and not picked),
                 local=picked or entry.kind == "mono",
@@ -255,13 +269,15 @@ def _diffs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
         )
 
 
-def _descents(settings: Settings, mix: float) -> dict[str, Job]:
+def _descents(settings: Settings, texts: Mapping[str, Text]) -> dict[str, Job]:
     """JOINT by the ladder: folder of an entry to the job that fills it, and those of other T too."""
     jobs = {}
     for group in group_by_descent(entry for entry in settings.tokenizers.values() if isinstance(entry, Joint)):
+        mix = mix_mb(settings, texts, group[0].alpha)
         features = {"total_k": sum(entry.total for entry in group) / 1000, "mix_mb": mix}
+        after = _tokenizer_inputs(settings, group[0], texts)
         outputs = tuple(f"{joint_folder(entry)}/{file}" for entry in group for file in FILES)
-        job = Job("joint_descent", descent_name(group), features, ("corpora/mix",), outputs, priority=1)
+        job = Job("joint_descent", descent_name(group), features, after, outputs, priority=1)
         jobs.update({joint_folder(entry): job for entry in group})
     return jobs
 
@@ -272,12 +288,19 @@ def _total(settings: Settings, entry: Vocap | Joint | Mono) -> int:
     return entry.total if isinstance(entry, Joint) else settings.allocation[entry.allocation].total
 
 
-def _tokenizer_inputs(entry: Vocap | Joint | Mono) -> tuple[str, ...]:
+def _alpha(settings: Settings, entry: Vocap | Joint) -> float:
+    return entry.alpha if isinstance(entry, Joint) else settings.allocation[entry.allocation].alpha
+
+
+def _tokenizer_inputs(
+    settings: Settings, entry: Vocap | Joint | Mono, texts: Mapping[str, Text]
+) -> tuple[str, ...]:
     if isinstance(entry, Mono):
         return (f"vocabularies/{entry.language}/curve",)
-    if isinstance(entry, Joint):
-        return ("corpora/mix",)
-    return (f"allocation/{entry.allocation}", "corpora/weigh", "corpora/mix")
+    read = ["corpora/weigh", *(f"corpora/sample-{lang}" for lang in texts)]
+    if settings.corpora.mix.sentences != "all":
+        read.append(f"corpora/mix-{_alpha(settings, entry)}")
+    return (*([f"allocation/{entry.allocation}"] if isinstance(entry, Vocap) else []), *read)
 
 
 def report_job(settings: Settings, jobs: list[Job], texts: Mapping[str, Text]) -> Job:

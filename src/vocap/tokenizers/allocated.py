@@ -7,8 +7,10 @@ from pathlib import Path
 
 from vocap.corpora.weights import read_weights, sampling_probabilities
 from vocap.errors import VocapError
+from vocap.json_object import read_object
 from vocap.tokenizers.layout import read_contents
 from vocap.tsv import read_tsv
+from vocap.vocabularies.character_table import count_lines
 from vocap.vocabularies.model_file import read_model
 
 
@@ -116,6 +118,29 @@ def token_shares(
             raise VocapError(f"{path}: no row of size {size}, which the allocation chose; run vocap curve again")
     total = sum(tokens.values())
     return {language: value / total for language, value in tokens.items()}
+
+
+def learnt_from(
+    allocation: str | os.PathLike, vocabularies: str | os.PathLike, languages: Collection[str]
+) -> dict[str, int | float]:
+    """How much text the chosen models have seen, and with which weights: of the files, those that there are."""
+    facts: dict[str, int | float] = {}
+    tables = [Path(vocabularies) / language / "characters.tsv" for language in languages]
+    if all(table.exists() for table in tables):
+        facts["lines"] = sum(map(count_lines, tables))
+    summary = Path(allocation) / "summary.json"
+    if summary.exists():
+        settings = read_object(summary, "run vocap allocate again").get("settings")
+        for name in ("alpha", "beta"):
+            if isinstance(settings, dict) and isinstance(settings.get(name), float):
+                facts[name] = settings[name]
+    return facts
+
+
+def learnt_from_one(folder: Path) -> dict[str, int]:
+    """How much text the models of one language have seen, if its folder says so."""
+    table = folder / "characters.tsv"
+    return {"lines": count_lines(table)} if table.exists() else {}
 
 
 def sentence_shares(path: str | os.PathLike, languages: Collection[str], alpha: float) -> dict[str, float]:

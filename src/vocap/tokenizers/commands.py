@@ -18,6 +18,20 @@ BYTE_FALLBACK = click.option(
 SYMBOLS = click.option(
     "--symbol", "symbols", multiple=True, metavar="STRING", help="A string that stays one piece; may be repeated."
 )
+MIX = click.option("--mix", type=PATH, help="A multilingual sample, one sentence a line (vocap mix).")
+CORPORA = click.option("--corpora", type=FOLDER, help="In its place: {language}/train.txt, all lines, weighted.")
+
+
+def _text(mix: Path | None, corpora: Path | None, weights: Path | None, alpha: float):
+    """The multilingual text that the options name."""
+    from vocap.corpora.weights import read_weights
+    from vocap.tokenizers.multilingual_text import sampled_text, whole_text
+
+    if (mix is None) == (corpora is None):
+        raise UsageError("give either --mix FILE, a sample, or --corpora DIR, for every training line")
+    if corpora is None:
+        return sampled_text(mix, None if weights is None else alpha)
+    return whole_text(corpora, read_weights(weights), alpha)
 
 
 def _checked(symbols: tuple[str, ...]) -> list[str]:
@@ -38,7 +52,8 @@ def _checked(symbols: tuple[str, ...]) -> list[str]:
     help="Folder with {language}/curve.tsv and {language}/models/{size}.model.",
 )
 @click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
-@click.option("--mix", required=True, type=PATH, help="The multilingual sample, one sentence a line.")
+@MIX
+@CORPORA
 @click.option(
     "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="The allocation's (Equation 3)."
 )
@@ -52,37 +67,50 @@ def _checked(symbols: tuple[str, ...]) -> list[str]:
 @BYTE_FALLBACK
 @SYMBOLS
 @OUT
-def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, symbols, out) -> None:
+def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, byte_fallback, symbols, out) -> None:
     """Score the pieces of an allocation: the VOCAP tokenizer.
 
     Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its fate) and description.json.
     """
     symbols = _checked(symbols)
     from vocap.tokenizers.accounts import write_tokenizer
-    from vocap.tokenizers.allocated import read_allocation, read_models, sentence_shares, token_shares
+    from vocap.tokenizers.allocated import learnt_from, read_allocation, read_models, sentence_shares, token_shares
     from vocap.tokenizers.multilingual import MIXED
     from vocap.tokenizers.multilingual import fit as fit_vocap
 
     chosen = read_allocation(allocation)
+    text = _text(mix, corpora, weights, alpha)
     shares = sentence_shares(weights, chosen.sizes, alpha)
     if scores in MIXED:
         shares = token_shares(vocabularies, chosen.sizes, shares)
     models, normalizer = read_models(vocabularies, chosen)
-    fitted = fit_vocap(chosen.owners, models, shares, normalizer, mix, scores, byte_fallback, symbols)
+    fitted = fit_vocap(chosen.owners, models, shares, normalizer, text, scores, byte_fallback, symbols)
     fitted.description["settings"]["alpha"] = alpha
+    fitted.description["text"] = learnt_from(allocation, vocabularies, chosen.sizes)
     write_tokenizer(out, fitted.proto, fitted.rows, fitted.description)
     facts = fitted.description
     change = facts["raising"]["alp_after"] - facts["raising"]["alp_before"]
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, {facts['raised']} raised "
-        f"(ALP {change:+.4f} on the sample), {facts['dropped']} dropped, "
+        f"(ALP {change:+.4f} on the first lines), {facts['dropped']} dropped, "
         f"{facts['characters_added']} required characters from no language's model",
         err=True,
     )
 
 
 @click.command()
-@click.option("--mix", required=True, type=PATH, help="The multilingual sample, one sentence a line.")
+@MIX
+@CORPORA
+@click.option("--weights", type=PATH, help="Table with the columns language, n; of all languages.")
+@click.option(
+    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="Share of a language (Equation 3)."
+)
+@click.option(
+    "--vocabularies",
+    type=FOLDER,
+    help="Folder with {language}/characters.tsv: hold the characters that VOCAP holds, and no others.",
+)
+@click.option("--characters", type=FOLDER, help="The same, counted in {language}/train.txt of this folder.")
 @click.option(
     "--total",
     "totals",
@@ -91,7 +119,7 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, sy
     type=click.IntRange(SPECIALS + 1),
     help="T: every id counted; may be repeated, then -o must hold {total}.",
 )
-@options.coverage(COVERAGE, "Share of the sample's characters that must be pieces.")
+@options.coverage(COVERAGE, "Share of the text's characters that must be pieces.")
 @click.option(
     "--engine",
     default="ladder",
@@ -109,18 +137,47 @@ def fit(allocation, vocabularies, weights, mix, alpha, scores, byte_fallback, sy
 @BYTE_FALLBACK
 @SYMBOLS
 @OUT
-def joint(mix, totals, coverage, engine, threads, byte_fallback, symbols, out) -> None:
-    """Train a unigram model on the multilingual sample: the JOINT tokenizer.
+def joint(
+    mix,
+    corpora,
+    weights,
+    alpha,
+    vocabularies,
+    characters,
+    totals,
+    coverage,
+    engine,
+    threads,
+    byte_fallback,
+    symbols,
+    out,
+) -> None:
+    """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
-    Writes sentencepiece.model (T ids), pieces.tsv and description.json; dead pieces are reported, not repaired.
-    Where the text does not hold T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
+    From every training line (--corpora, --weights), each counted so often that its language has its share, or from
+    a sample (--mix). Writes sentencepiece.model (T ids), pieces.tsv and description.json; dead pieces are
+    reported, not repaired. Where the text does not hold T pieces the tokenizer stays short, with a warning.
+    {total} in -o stands for T.
     """
     symbols = _checked(symbols)
     if len(set(totals)) > 1 and "{total}" not in str(out):
         raise UsageError(f"-o {out}: put {{total}} where T stands in the path: it is the folder of several totals")
+    if weights is None and (corpora or vocabularies or characters):
+        option = "--corpora" if corpora else "--vocabularies" if vocabularies else "--characters"
+        raise UsageError(f"--weights is missing: {option} needs n of each language")
+    if vocabularies and characters:
+        raise UsageError("give --vocabularies or --characters, not both: they say the same")
+    from vocap.allocation.characters import count_shared_characters, read_shared_characters
+    from vocap.corpora.weights import read_weights
     from vocap.tokenizers.accounts import write_as_trained
     from vocap.tokenizers.joint import descend_joint, train_joint
 
+    text = _text(mix, corpora, weights, alpha)
+    required = None
+    if vocabularies is not None:
+        required = read_shared_characters(vocabularies, read_weights(weights), alpha, coverage)
+    elif characters is not None:
+        required = count_shared_characters(characters, read_weights(weights), alpha, coverage)
     settings = {
         "coverage": coverage,
         "engine": engine,
@@ -128,17 +185,18 @@ def joint(mix, totals, coverage, engine, threads, byte_fallback, symbols, out) -
         "byte_fallback": byte_fallback,
         "user_defined_symbols": symbols,
     }
+    more = (coverage, threads, byte_fallback, symbols, required)
     if engine == "ladder":
-        trained = descend_joint(mix, totals, coverage, threads, byte_fallback, symbols)
+        trained = descend_joint(text, totals, *more)
     else:
-        trained = (
-            (total, train_joint(mix, total, coverage, threads, byte_fallback, symbols))
-            for total in sorted(set(totals))
-        )
-    for total, proto in trained:
+        trained = ((total, train_joint(text, total, *more), None) for total in sorted(set(totals)))
+    for total, proto, types in trained:
         folder = Path(str(out).replace("{total}", str(total)))
-        facts = {"total": total, **settings}
-        _report(folder, write_as_trained(folder, "joint", proto, facts, short=total - len(proto.pieces)))
+        seen = {**text.facts, **({} if types is None else {"word_types": types})}
+        facts = write_as_trained(
+            folder, "joint", proto, {"total": total, **settings}, short=total - len(proto.pieces), text=seen
+        )
+        _report(folder, facts)
 
 
 @click.command()
@@ -151,6 +209,7 @@ def mono(model, language, out) -> None:
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
     from vocap.tokenizers.accounts import write_as_trained
+    from vocap.tokenizers.allocated import learnt_from_one
     from vocap.tokenizers.mono import relayout
     from vocap.vocabularies.model_file import read_model
 
@@ -158,7 +217,8 @@ def mono(model, language, out) -> None:
         raise VocapError(f"{model}: no such model file{_reason(model)}")
     proto = read_model(model)
     settings = {"language": language, "size": len(proto.pieces)}
-    _report(out, write_as_trained(out, "mono", relayout(proto, str(model)), settings, [language]))
+    seen = learnt_from_one(model.parent.parent)
+    _report(out, write_as_trained(out, "mono", relayout(proto, str(model)), settings, [language], text=seen))
 
 
 def _reason(model: Path) -> str:

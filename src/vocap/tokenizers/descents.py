@@ -2,19 +2,32 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from vocap.tokenizers.settings import Joint
+from vocap.allocation.settings import Allocation
+from vocap.corpora.settings import Mix
+from vocap.tokenizers.settings import Joint, Tokenizer, Vocap
 
 FILES = ("sentencepiece.model", "pieces.tsv", "description.json")  # of any tokenizer's folder
+
+
+def sampled_alphas(
+    mix: Mix, tokenizers: Mapping[str, Tokenizer], allocations: Mapping[str, Allocation]
+) -> list[str]:
+    """The exponents, as written in file names, of the samples that tokenizers read; none where all lines are."""
+    if mix.sentences == "all":
+        return []
+    joint = {entry.alpha for entry in tokenizers.values() if isinstance(entry, Joint)}
+    vocap = {allocations[entry.allocation].alpha for entry in tokenizers.values() if isinstance(entry, Vocap)}
+    return [str(alpha) for alpha in sorted(joint | vocap)]
 
 
 def joint_folder(entry: Joint) -> str:
     """Below the results: a folder for all that share settings but T, in it one for each T."""
     settings = json.dumps([entry.byte_fallback, entry.user_defined_symbols])
-    shared = hashlib.sha256(settings.encode()).hexdigest()[:12] if settings != "[false, []]" else "plain"
-    return f"tokenizers/.joint/{shared}/{entry.total}"
+    extra = "" if settings == "[false, []]" else f"-{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
+    return f"tokenizers/.joint/{entry.alpha}{extra}/{entry.total}"
 
 
 def group_by_descent(entries: Iterable[Joint]) -> list[list[Joint]]:

@@ -1,67 +1,85 @@
-"""JOINT: a unigram model of the multilingual sample, with the settings of the languages' own models.
+"""JOINT: a unigram model of the text of all languages, with the settings of the languages' own models.
 
 One SentencePiece training for each T (`train_joint`), or one descent for all of them (`descend_joint`): the ladder
 gives, bit for bit, what SentencePiece trains with one thread.
 """
 
 import logging
-import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizers.layout import BYTES, Contents, build_model, read_contents
+from vocap.tokenizers.multilingual_text import MultilingualText
 from vocap.tokenizers.settings import META
 from vocap.vocabularies import COVERAGE
+from vocap.vocabularies.coverage import character_counts, required_characters
+from vocap.vocabularies.text import read_blocks
 from vocap.vocabularies.training import Unreachable, train
 
+LEAST_COVERAGE = 0.98  # that SentencePiece takes
 log = logging.getLogger(__name__)
 
 
 def train_joint(
-    mix: str | os.PathLike,
+    text: MultilingualText,
     total: int,
     coverage: float = COVERAGE,
     threads: int = 2,
     byte_fallback: bool = False,
     symbols: Sequence[str] = (),
+    required: Sequence[str] | None = None,
 ):
-    """The `ModelProto` of `total` ids, trained on all lines of `mix`, or of as many as they give, with a warning.
+    """The `ModelProto` of `total` ids, trained on all lines of `text`, or of as many as they give, with a warning.
 
-    SentencePiece is asked for total - 1 ids with `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3; `<mask>` is the last.
+    SentencePiece is asked for total - 1 ids with `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3; `<mask>` is the last. It
+    reads each line as often as it counts, and holds them all in memory.
     `threads` is a setting, not a matter of the machine: another number gives slightly other pieces.
+    `required`: characters that the tokenizer holds and no others, in the place of the `coverage`. SentencePiece
+    takes as many of them as a coverage in 32 bits can tell apart, which a warning tells.
     Raises UsageError for a `total` that does not hold the required characters, naming the smallest that does,
     VocapError for a text without any.
     """
-    data, size = _train(mix, total, coverage, threads, byte_fallback, symbols)
-    return _lay_out(mix, data, size, byte_fallback, symbols)
+    if required is not None:
+        coverage = _coverage_of(text, required, _metas(byte_fallback, symbols))
+    data, size = _train(text, total, coverage, threads, byte_fallback, symbols, "".join(required or ()))
+    return _lay_out(text.name, data, size, byte_fallback, symbols)
 
 
 def descend_joint(
-    mix: str | os.PathLike,
+    text: MultilingualText,
     totals: Sequence[int],
     coverage: float = COVERAGE,
     threads: int = 1,
     byte_fallback: bool = False,
     symbols: Sequence[str] = (),
-) -> Iterator[tuple[int, object]]:
-    """Each of `totals` with its `ModelProto`, from one descent over `mix`.
+    required: Sequence[str] | None = None,
+) -> Iterator[tuple[int, object, int]]:
+    """Each of `totals` with its `ModelProto` and the word types of `text`, from one descent over it.
 
-    It is what `train_joint` gives with one thread, whatever the number of `threads` here. A total above what the
-    text holds takes a second, short descent. Raises as `train_joint`.
+    It is what `train_joint` gives with one thread, whatever the number of `threads` here; of the `required`
+    characters, all. Lines are not held, only the word types. A total above what the text holds takes a second,
+    short descent. Raises as `train_joint`.
     """
     from vocap.vocabularies.ladder.kernels import one_compiler
-    from vocap.vocabularies.text import read_blocks
+    from vocap.vocabularies.ladder.sentences import trained_on
 
     with one_compiler():
         from vocap.vocabularies.ladder.sizes import train_sizes
-        from vocap.vocabularies.ladder.word_types import load_word_types
+        from vocap.vocabularies.ladder.word_types import count_word_types
 
-    metas = [*META[:-1], *(BYTES if byte_fallback else ()), *symbols]
+    metas = _metas(byte_fallback, symbols)
     reserved = len(metas) - 3  # the ladder's own <unk> <s> </s>
-    words = load_word_types({"train": lambda: read_blocks(mix)}, coverage=coverage, metas=metas)
-    log.info("%s: %d lines, %d word types", mix, words.sentences["train"], words.trained)
+
+    def sentences():
+        for part in text.parts:
+            yield from trained_on(read_blocks(part.path), metas, part.weight)
+
+    words = count_word_types({"train": sentences}, coverage if required is None else None, "".join(required or ()))
+    log.info("%s: %d lines, %d word types", text.name, sum(part.lines for part in text.parts), words.trained)
     waiting = {total - 1: [total] for total in sorted(set(totals))}  # size of the descent: the totals it is for
     while waiting:
         shorter: dict[int, list[int]] = {}
@@ -71,24 +89,51 @@ def descend_joint(
                 shorter.setdefault(rung.most, []).extend(waiting[size])
                 continue
             if rung.model is None:
-                raise _refusal(mix, min(waiting[size]), rung.point.status, rung.least)
+                raise _refusal(text.name, min(waiting[size]), rung.point.status, rung.least)
             for total in waiting[size]:
-                _warn_if_short(mix, total, size)
-                yield total, _lay_out(mix, rung.model, size, byte_fallback, symbols)
+                _warn_if_short(text.name, total, size)
+                yield total, _lay_out(text.name, rung.model, size, byte_fallback, symbols), words.trained
         waiting = shorter
 
 
-def _lay_out(mix, data: bytes, size: int, byte_fallback: bool, symbols: Sequence[str]):
+def _metas(byte_fallback: bool, symbols: Sequence[str]) -> list[str]:
+    """The rows that are no pieces of text."""
+    return [*META[:-1], *(BYTES if byte_fallback else ()), *symbols]
+
+
+def _coverage_of(text: MultilingualText, required: Sequence[str], metas: Sequence[str]) -> float:
+    """The coverage with which SentencePiece takes the required characters and, if that can be, no others."""
+    counts: Counter[str] = Counter()
+    for part in text.parts:
+        for character, count in character_counts(read_blocks(part.path), metas).items():
+            counts[character] += part.weight * count
+    covered = sum(counts[character] for character in required)
+    coverage = max(float(np.float32(covered / max(counts.total(), 1))), LEAST_COVERAGE)
+    taken = set(required_characters(counts, coverage, required))
+    if taken != set(required):
+        log.warning(
+            "%s: SentencePiece leaves out %d of %d required characters and takes %d others; the ladder takes all",
+            text.name,
+            len(set(required) - taken),
+            len(required),
+            len(taken - set(required)),
+        )
+    return coverage
+
+
+def _lay_out(name, data: bytes, size: int, byte_fallback: bool, symbols: Sequence[str]):
     """The trained pieces in the shared layout, with `<mask>`."""
     proto = sentencepiece_model_pb2.ModelProto.FromString(data)
     trained = read_contents(proto, "the joint model")
     contents = Contents(trained.pieces, trained.scores, list(symbols), byte_fallback)
     if contents.rows != size + 1:
-        raise VocapError(f"{mix}: SentencePiece gave {contents.rows} ids instead of {size + 1}; take another T")
+        raise VocapError(f"{name}: SentencePiece gave {contents.rows} ids instead of {size + 1}; take another T")
     return build_model(contents, proto.normalizer_spec)
 
 
-def _train(mix, total: int, coverage: float, threads: int, byte_fallback: bool, symbols) -> tuple[bytes, int]:
+def _train(
+    text: MultilingualText, total: int, coverage: float, threads: int, byte_fallback: bool, symbols, required: str
+) -> tuple[bytes, int]:
     """The stock model, and its ids: total - 1, or the most that training reaches."""
     ids = {
         name: META.index(piece)
@@ -98,7 +143,7 @@ def _train(mix, total: int, coverage: float, threads: int, byte_fallback: bool, 
     while True:
         try:
             data = train(
-                mix,
+                text.repeated(),
                 size,
                 coverage,
                 threads,
@@ -106,32 +151,33 @@ def _train(mix, total: int, coverage: float, threads: int, byte_fallback: bool, 
                 byte_fallback=byte_fallback,
                 user_defined_symbols=symbols,
                 input_sentences=0,
+                required_chars=required,
             )
         except Unreachable as error:
             if error.most is not None and error.most < size:
                 # trained for fewer ids it prunes more, so it may end below what it named: then once more
-                log.info("%s: T = %d is out of reach; training again for %d", mix, size + 1, error.most + 1)
+                log.info("%s: T = %d is out of reach; training again for %d", text.name, size + 1, error.most + 1)
                 size = error.most
                 continue
-            raise _refusal(mix, total, error.reason, error.least) from None
-        _warn_if_short(mix, total, size)
+            raise _refusal(text.name, total, error.reason, error.least) from None
+        _warn_if_short(text.name, total, size)
         return data, size
 
 
-def _refusal(mix, total: int, reason: str, least: int | None) -> VocapError:
+def _refusal(name, total: int, reason: str, least: int | None) -> VocapError:
     if least is not None:
         return UsageError(
-            f"{mix}: T = {total} does not hold the required characters; the smallest possible T is {least + 1}: "
+            f"{name}: T = {total} does not hold the required characters; the smallest possible T is {least + 1}: "
             "raise total, or lower the coverage"
         )
-    return VocapError(f"{mix}: {reason} to train T = {total} on; it must hold the multilingual sample (vocap mix)")
+    return VocapError(f"{name}: {reason} to train T = {total} on; it must hold text (vocap sample, vocap mix)")
 
 
-def _warn_if_short(mix, total: int, size: int) -> None:
+def _warn_if_short(name, total: int, size: int) -> None:
     if size + 1 < total:
         log.warning(
             "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
-            mix,
+            name,
             total,
             size + 1,
             total - size - 1,

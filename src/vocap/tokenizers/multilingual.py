@@ -1,8 +1,7 @@
 """VOCAP: a unigram model over exactly the allocated pieces, every piece alive and accounted for."""
 
 import logging
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,23 +11,23 @@ from vocap.errors import UsageError, VocapError
 from vocap.tokenizers import fitting
 from vocap.tokenizers.accounts import account, describe
 from vocap.tokenizers.layout import Contents, build_model, round_scores, serialize
+from vocap.tokenizers.multilingual_text import MultilingualText
 from vocap.tokenizers.settings import META, SPECIALS
 from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
 from vocap.vocabularies.alp import average_log_probability
 from vocap.vocabularies.encoders import SentencePieceEncoder
-from vocap.vocabularies.text import read_blocks
 from vocap.vocabularies.word_counts import count_by_words
 
-ALP_LINES = 50_000  # of the sample, for what raising costs: twice 1 s, and ALP is stable to 0.1 % from 10,000 on
+ALP_LINES = 50_000  # of the text, for what raising costs: twice 1 s, and ALP is stable to 0.1 % from 10,000 on
 HOW = {
     "mixture": "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x), "
     "w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times its tokens a "
     "sentence, normalised",
     "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
     "viterbi": "max_l log p_l(x), then 2 rounds of log(max(Viterbi count, 0.5) / sum) on all lines of the "
-    "multilingual sample",
+    "multilingual text, weighted",
     "em": f"the mixture p0, then {fitting.EM_ROUNDS} rounds of log((expected count + {fitting.PRIOR} x pieces x "
-    "p0) / sum) on all lines of the multilingual sample",
+    "p0) / sum) on all lines of the multilingual text, weighted",
 }
 MIXED = ("mixture", "em")  # scores that begin from the mixture, and so need the languages' weights
 log = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ def fit(
     models: Mapping[str, Mapping[str, float]],
     weights: Mapping[str, float],
     normalizer,
-    mix: str | os.PathLike,
+    text: MultilingualText,
     scores: str = "mixture",
     byte_fallback: bool = False,
     symbols: Sequence[str] = (),
@@ -56,8 +55,8 @@ def fit(
     """Fit the allocated pieces (the keys of `owners`) and lay them out; T = pieces + 5.
 
     `models` are the chosen models (language to {piece: log probability}), `weights` w_l (sum 1, for `MIXED` ones),
-    `normalizer` the `NormalizerSpec` of the models, `mix` the multilingual sample, whose lines tell what raising
-    costs and are counted for `viterbi` and `em`, whatever their language. The pieces are those of `owners` and no
+    `normalizer` the `NormalizerSpec` of the models; lines of `text` tell what raising costs, and are counted for
+    `viterbi` and `em`, whatever their language. The pieces are those of `owners` and no
     others; only byte fallback and symbols take the rows of some. Raises UsageError where T is too small for these.
     """
     total = len(owners) + SPECIALS
@@ -66,13 +65,13 @@ def fit(
         raise VocapError(
             f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the corpora"
         )
-    list(sample_blocks(mix, 1))  # what is wrong with the sample is better said before the work
+    list(text.first_lines(1))  # what is wrong with the text is better said before the work
     pieces = list(owners)
     fitted = fitting.mixture(pieces, models, weights) if scores in MIXED else fitting.maximum(pieces, models)
     kept, lost = _make_room(pieces, fitting.fill_unlisted(fitted), symbols, byte_fallback)
     names, values = list(kept), np.array(list(kept.values()))
     if scores in ("viterbi", "em"):
-        values = _count_and_fit(names, values, scores, mix, normalizer)
+        values = _count_and_fit(names, values, scores, text, normalizer)
     contents = Contents(names, round_scores(values), list(symbols), byte_fallback)
     log.info("raising shadowed pieces among %d", len(names))
     raised_scores, raised = raise_shadowed(contents)
@@ -93,7 +92,7 @@ def fit(
         raised=len(raised),
         dropped=len(lost),
         characters_added=len(added),
-        raising=_cost_of_raising(before, proto, mix),
+        raising=_cost_of_raising(before, proto, text),
     )
     return Fitted(proto, account(proto, owners, status, raised | dead, lost), description)
 
@@ -117,10 +116,13 @@ def _make_room(
     )
 
 
-def _cost_of_raising(before, after, mix: str | os.PathLike) -> dict:
-    """ALP on the sample's first lines under the model before and after."""
+def _cost_of_raising(before, after, text: MultilingualText) -> dict:
+    """ALP on the first lines of the text under the model before and after."""
     log.info("measuring what raising costs")
-    (counts_before, lines), (counts, _) = (_count(_processor(model), mix, ALP_LINES) for model in (before, after))
+    (counts_before, lines), (counts, _) = (
+        count_by_words(SentencePieceEncoder(_processor(model)), text.first_lines(ALP_LINES))
+        for model in (before, after)
+    )
     return {
         "sample_lines": lines,
         "alp_before": average_log_probability(counts_before, lines),
@@ -128,34 +130,14 @@ def _cost_of_raising(before, after, mix: str | os.PathLike) -> dict:
     }
 
 
-def sample_blocks(path: str | os.PathLike, limit: int | None = None) -> Iterator[list[str]]:
-    """The lines of the multilingual sample in blocks, empty ones left out; the first `limit` of them.
-
-    Raises VocapError, naming the file, where it is missing or has no text, and the line that is not UTF-8.
-    """
-    lines = 0
-    for block in read_blocks(path):
-        block = [line for line in block if line.strip()][: None if limit is None else limit - lines]
-        lines += len(block)
-        yield block
-        if lines == limit:
-            break
-    if not lines:
-        raise VocapError(f"{path}: no line of text; it must hold the multilingual sample (vocap mix)")
-
-
 def _processor(proto) -> SentencePieceProcessor:
     return SentencePieceProcessor(model_proto=serialize(proto))
 
 
-def _count(processor, mix: str | os.PathLike, limit: int | None = None) -> tuple[np.ndarray, int]:
-    """Token counts by id, int64 [V], and lines of the sample segmented by `processor` (Viterbi)."""
-
-    return count_by_words(SentencePieceEncoder(processor), sample_blocks(mix, limit))
-
-
-def _count_and_fit(pieces: Sequence[str], values: np.ndarray, scores: str, mix, normalizer) -> np.ndarray:
-    """Scores from counts of the pieces in the sample, by its word types: the ladder's engine on given pieces."""
+def _count_and_fit(
+    pieces: Sequence[str], values: np.ndarray, scores: str, text: MultilingualText, normalizer
+) -> np.ndarray:
+    """Scores from counts of the pieces in the text, by its word types: the ladder's engine on given pieces."""
     from vocap.vocabularies.ladder.kernels import one_compiler
 
     with one_compiler():
@@ -168,9 +150,9 @@ def _count_and_fit(pieces: Sequence[str], values: np.ndarray, scores: str, mix, 
         raise VocapError(f"{error}; use scores mixture or max, which do not count pieces in text") from None
     words = WordTable(1)
     normalize = _processor(build_model(Contents(list(pieces), values), normalizer)).normalize
-    for lines in sample_blocks(mix):
-        words.add(normalize(lines), cut=True, trained=False, text=0)
-    log.info("%s: %d word types", mix, words.known)
+    for lines, weight in text.blocks():
+        words.add(normalize([line for line in lines if line.strip()]), True, trained=False, text=0, weight=weight)
+    log.info("%s: %d word types", text.name, words.known)
     if scores == "viterbi":
         return fitting.viterbi(values, lambda now: fixed.best(words, round_scores(now)))
     return fitting.expectation_maximisation(values, lambda now: fixed.expected(words, now))

@@ -53,20 +53,23 @@ class Vocap(BaseModel):
     scores: Scores = Field(
         "mixture",
         description="how pieces are scored: the mixture of the languages' own probabilities by their share of the "
-        "sample, their maximum, the maximum and then two rounds of Viterbi counts on the multilingual sample, or "
-        "the mixture and then three rounds of EM on it",
+        "text, their maximum, the maximum and then two rounds of Viterbi counts on the multilingual text "
+        "(corpora.mix), or the mixture and then three rounds of EM on it",
     )
     byte_fallback: ByteFallback = False
     user_defined_symbols: Symbols = []
 
 
 class Joint(BaseModel):
-    """A unigram model trained on the multilingual sample, by vocabularies.engine: the baseline of the paper."""
+    """A unigram model trained on the text of all languages, by vocabularies.engine: the baseline of the paper."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Literal["joint"]
     total: int = Field(ge=SPECIALS + 1, description="T, every id counted, the five special tokens too")
+    alpha: float = Field(
+        0.7, ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"
+    )
     byte_fallback: ByteFallback = False
     user_defined_symbols: Symbols = []
 

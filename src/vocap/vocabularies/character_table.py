@@ -19,9 +19,29 @@ def write_characters(path: str | os.PathLike, counts: Mapping[str, int], lines: 
 def read_characters(path: str | os.PathLike) -> dict[str, float]:
     """How often each character stands in a line of the text, on average (`per_line`), in the file's order.
 
+    Raises as `read_counts`.
+    """
+    return _read(path)[1]
+
+
+def read_counts(path: str | os.PathLike) -> dict[str, int]:
+    """How often each character stands in the text, in the file's order.
+
     Raises VocapError, naming file and line, for a row that is not one new character and its two numbers, or whose
     numbers belong to another number of lines than those of the first row.
     """
+    return _read(path)[0]
+
+
+def count_lines(path: str | os.PathLike) -> int:
+    """The number of lines that the characters were counted in; 0 for no row. Raises as `read_counts`."""
+    counts, frequencies = _read(path)
+    return next((round(counts[one] / frequencies[one]) for one in counts), 0)
+
+
+def _read(path: str | os.PathLike) -> tuple[dict[str, int], dict[str, float]]:
+    """`count` and `per_line` of each character."""
+    counts: dict[str, int] = {}
     frequencies: dict[str, float] = {}
     lines = None
     for number, row in enumerate(read_tsv(path, COLUMNS), start=2):
@@ -39,8 +59,8 @@ def read_characters(path: str | os.PathLike) -> dict[str, float]:
                 f"{where}: a text of {int(count) / frequency:g} lines, and of {lines:g} in line 2; "
                 "make the file again (vocap curve)"
             )
-        frequencies[character] = frequency
-    return frequencies
+        counts[character], frequencies[character] = int(count), frequency
+    return counts, frequencies
 
 
 def _whole(text: str) -> bool:

@@ -31,22 +31,28 @@ def character_counts(blocks: Iterable[list[str]], meta_pieces: Iterable[str] = M
     return Counter({chr(point): int(counts[point]) for point in np.flatnonzero(counts)})
 
 
-def required_characters(counts: Mapping[str, float], coverage: float = COVERAGE) -> list[str]:
+def required_characters(
+    counts: Mapping[str, float], coverage: float | None = COVERAGE, required_chars: Iterable[str] = ()
+) -> list[str]:
     """The characters that SentencePiece makes pieces whatever their use, most frequent first.
 
-    Taken by (count descending, code point ascending) until the share covered, in float32 as there, reaches
-    `coverage`; the tab, which stands for meta pieces, is counted but not taken
-    (`TrainerInterface::LoadSentences`).
+    Taken by (count descending, code point ascending), the `required_chars` before all others, also those that do
+    not occur, until the share covered, in float32 as there, reaches `coverage`: then required ones are left out
+    too. The tab, which stands for meta pieces, is counted but not taken (`TrainerInterface::LoadSentences`).
+    A `coverage` of None takes the required ones, all of them and no others.
     """
-    total = sum(counts.values())
-    required, covered = [], 0.0
-    for character, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        if np.float32(covered / total) >= np.float32(coverage):
-            break
-        covered += count
-        if character != SEPARATOR:
-            required.append(character)
-    return required
+    named = set(required_chars) - {"\0"}  # which the trainer passes over
+    counted = {**dict.fromkeys(named, 0), **counts}
+    if coverage is None:
+        taken = list(named)
+    else:
+        total, covered, taken = sum(counts.values()), 0.0, []
+        for character in sorted(counted, key=lambda one: (one not in named, -counted[one], one)):
+            if not total or np.float32(covered / total) >= np.float32(coverage):
+                break
+            covered += counted[character]
+            taken.append(character)
+    return sorted((one for one in taken if one != SEPARATOR), key=lambda one: (-counted[one], one))
 
 
 def _replace_first(text: str, metas: list[str]) -> str:

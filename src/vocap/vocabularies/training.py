@@ -14,7 +14,7 @@ from vocap.corpora import MAX_LINE_BYTES
 from vocap.errors import UsageError, VocapError
 from vocap.interruption import at_once
 from vocap.vocabularies import COVERAGE, MAX_SIZE
-from vocap.vocabularies.characters import META_PIECES, is_trainable, trainer_normalizer
+from vocap.vocabularies.characters import META_PIECES, RESERVED, is_trainable, trainer_normalizer
 from vocap.vocabularies.coverage import character_counts, required_characters
 from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
 
@@ -51,13 +51,14 @@ def train(
     user_defined_symbols: Sequence[str] = (),
     control_symbols: Sequence[str] = (),
     input_sentences: int = INPUT_SENTENCES,
+    required_chars: str = "",
 ) -> bytes:
     """Train a unigram model of exactly `size` ids and return its file's bytes.
 
     `source` is a text file (UTF-8, a sentence a line) or lines. Of more than
     `input_sentences` lines SentencePiece samples that many, always the same ones; 0 takes all. `threads` is
     written into the model and, as it changes the order of sums, can change pieces: keep it fixed. An id of -1
-    leaves that meta piece out.
+    leaves that meta piece out. `required_chars` become pieces before all others (`coverage.required_characters`).
 
     Raises Unreachable where the text has too little variety, too many characters or none at all for the size;
     UsageError for settings that SentencePiece would refuse; VocapError for text that is not UTF-8.
@@ -73,7 +74,11 @@ def train(
     symbols = [*user_defined_symbols, *control_symbols]
     ids = [unk_id, bos_id, eos_id, pad_id]
     _check(size, coverage, threads, ids, symbols)
-    reader = _Lines(_with_a_character(lines, coverage, symbols))
+    if forbidden := set(required_chars) & {" ", RESERVED}:
+        raise UsageError(
+            f"required character {min(forbidden)!r}: SentencePiece cannot make it a piece; leave it out"
+        )
+    reader = _Lines(_with_a_character(lines, coverage, symbols, required_chars))
     model = io.BytesIO()
     meta_count = sum(number >= 0 for number in ids) + len(symbols) + 256 * byte_fallback
     try:
@@ -95,6 +100,7 @@ def train(
                 byte_fallback=byte_fallback,
                 user_defined_symbols=list(user_defined_symbols),
                 control_symbols=list(control_symbols),
+                **({"required_chars": required_chars} if required_chars else {}),
                 minloglevel=2,
             )
     except (RuntimeError, OSError) as error:
@@ -110,7 +116,9 @@ def train(
     return model.getvalue()
 
 
-def _with_a_character(lines: Iterable[str], coverage: float, symbols: Sequence[str]) -> Iterable[str]:
+def _with_a_character(
+    lines: Iterable[str], coverage: float, symbols: Sequence[str], required_chars: str
+) -> Iterable[str]:
     """The lines, where any character is required; raises Unreachable where none is: the process would end.
 
     Symbols can be all that the coverage asks for, if they are short.
@@ -121,7 +129,7 @@ def _with_a_character(lines: Iterable[str], coverage: float, symbols: Sequence[s
         return lines
     lines = list(lines)
     counts = character_counts([lines], metas)
-    if not required_characters(counts, coverage):
+    if not any(counts[one] for one in required_characters(counts, coverage, required_chars)):
         raise Unreachable("no text: symbols only" if counts else "no text")
     return lines
 

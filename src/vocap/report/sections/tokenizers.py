@@ -64,6 +64,8 @@ def _made(results: Results) -> Table:
         Column("dead_share", "Dead share", "number", 3, share=True),
         Column("raised", "Raised", "number"),
         Column("dropped", "Dropped", "number"),
+        Column("lines", "Lines read", "number"),
+        Column("weights", "Weights"),
         Column("scores", "Scores"),
     ]
     rows, derived = [], False
@@ -73,21 +75,33 @@ def _made(results: Results) -> Table:
             total = ids_of(tokenizer)
             derived = derived or total is not None
         facts = [tokenizer.description.get(key) for key in ("pieces", "dead", "dead_share", "raised", "dropped")]
+        text = tokenizer.description.get("text")
+        text = text if isinstance(text, dict) else {}
+        facts.append(text.get("lines"))
         numbers = [
             value if isinstance(value, int | float) and not isinstance(value, bool) else None for value in facts
         ]
         settings = tokenizer.description.get("settings")
         rule = settings.get("scores") if isinstance(settings, dict) else None
         scores = rule or tokenizer.description.get("scores")  # its name; description.json says what it means
-        rows.append((tokenizer.name, tokenizer.kind, total, *numbers, "" if scores is None else str(scores)))
+        scores = "" if scores is None else str(scores)
+        rows.append((tokenizer.name, tokenizer.kind, total, *numbers, _weights(text), scores))
     caption = (
         "T counts every id. A dead piece can never be used, since another segmentation of it always scores "
         "higher; raised pieces were dead and got the score of their best split, dropped ones made room for what "
-        "must be in the vocabulary. A tokenizer from elsewhere (kind file) is only evaluated: how many pieces it "
+        "must be in the vocabulary. Lines read: all different lines that the pieces were learnt from; weights: a "
+        "language with n lines has the share q = n^alpha / sum of them, and its mean ALP the weight q^beta in an "
+        "allocation. A tokenizer from elsewhere (kind file) is only evaluated: how many pieces it "
         f"has is not counted here, see its file{T_DERIVED if derived else ', as for its T'}. From "
         "results/tokenizers/{name}/description.json."
     )
     return Table("tokenizers", "What each tokenizer is", caption, columns, rows)
+
+
+def _weights(text: dict) -> str:
+    """How languages weigh in the text that a tokenizer was made from, as its description says."""
+    known = [f"{name} {text[name]:g}" for name in ("alpha", "beta") if isinstance(text.get(name), int | float)]
+    return ", ".join([*known, *(["a sample"] if isinstance(text.get("sentences"), int) else [])])
 
 
 def ids_of(tokenizer: Tokenizer) -> int | None:

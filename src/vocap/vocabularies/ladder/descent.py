@@ -123,7 +123,10 @@ def seed(
         by_token=ending is not None,
     )
     ids = np.arange(len(weights), dtype=np.int32)
-    return corpus, State(ids, log_probabilities(weights), ids, lattice)
+    state = State(ids, np.zeros(len(ids), np.float32), ids, lattice)
+    # A required character that does not occur is no seed.
+    occurring = np.flatnonzero(weights)
+    return corpus, reduce(corpus, state, occurring, log_probabilities(weights[occurring]), lattice)
 
 
 def log_probabilities(weights: np.ndarray) -> np.ndarray:

@@ -26,21 +26,28 @@ def template(coverage: float) -> tuple[bytes, bytes]:
     return head, specs.SerializeToString()
 
 
-def specifications(coverage: float, size: int) -> bytes:
-    """`trainer_spec` with this vocabulary size, and `normalizer_spec`."""
+def specifications(coverage: float, size: int, required_chars: str = "") -> bytes:
+    """`trainer_spec` with this vocabulary size and these required characters, and `normalizer_spec`."""
     from sentencepiece import sentencepiece_model_pb2
 
     specs = sentencepiece_model_pb2.ModelProto.FromString(template(coverage)[1])
     specs.trainer_spec.vocab_size = size
+    if required_chars:
+        specs.trainer_spec.required_chars = required_chars
     return specs.SerializeToString()
 
 
 def model_bytes(
-    text: np.ndarray, place: np.ndarray, length: np.ndarray, scores: np.ndarray, coverage: float
+    text: np.ndarray,
+    place: np.ndarray,
+    length: np.ndarray,
+    scores: np.ndarray,
+    coverage: float,
+    required_chars: str = "",
 ) -> bytes:
     """The file of a model whose piece i is `text[place[i]:place[i] + length[i]]` with `scores[i]` (float32)."""
     pieces = encode_pieces(text, place, length, scores.view(np.uint32))
-    return template(coverage)[0] + pieces.tobytes() + specifications(coverage, len(scores) + 3)
+    return template(coverage)[0] + pieces.tobytes() + specifications(coverage, len(scores) + 3, required_chars)
 
 
 @kernel("uint8[::1](int32[::1], int32[::1], int32[::1], uint32[::1])")

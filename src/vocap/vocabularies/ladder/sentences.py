@@ -26,12 +26,14 @@ _AHEAD = 16  # blocks that wait to be counted, each of a megabyte of text, and t
 @dataclass(frozen=True)
 class Sentences:
     """A block of normalised lines, as `code_points` gives them: those that are both trained on and encoded, those
-    that are only encoded, and those that are only trained on. `lines`: how many there were in the text."""
+    that are only encoded, and those that are only trained on. `lines`: how many there were in the text; each
+    counts `weight` times."""
 
     lines: int
     usual: bytearray
     encoded: bytearray
     trained: bytearray
+    weight: int = 1
 
 
 def code_points(lines: Iterable[str]) -> bytearray:
@@ -62,10 +64,13 @@ def held_out(blocks: Iterable[list[str]]) -> Iterator[Sentences]:
         yield Sentences(len(lines), bytearray(), code_points(normalize(lines)), bytearray())
 
 
-def trained_on(blocks: Iterable[list[str]], metas: Sequence[str] = META_PIECES) -> Iterator[Sentences]:
+def trained_on(
+    blocks: Iterable[list[str]], metas: Sequence[str] = META_PIECES, weight: int = 1
+) -> Iterator[Sentences]:
     """Blocks of lines that are trained on and encoded; some are only encoded, some are not trained on as they are.
 
-    `metas`: the rows of the model that are no pieces of text, each a border in the lines trained on.
+    `metas`: the rows of the model that are no pieces of text, each a border in the lines trained on. `weight`: how
+    often each line counts, as if it were there so many times.
     """
     normalize, borders = trainer_normalizer().normalize, Borders(metas)
     for lines in blocks:
@@ -82,6 +87,7 @@ def trained_on(blocks: Iterable[list[str]], metas: Sequence[str] = META_PIECES) 
             code_points(usual),
             code_points(skipped + with_meta),
             code_points(map(borders.replace, with_meta)),
+            weight,
         )
 
 

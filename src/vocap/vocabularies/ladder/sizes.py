@@ -44,6 +44,7 @@ def train_sizes(
     reserved: int = 0,
     ending: Mapping[str, int] | None = None,
     sorted_text: SortedText | None = None,
+    required_chars: str = "",
 ) -> Iterator[Rung]:
     """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
 
@@ -51,9 +52,10 @@ def train_sizes(
     near it. With frequencies at the text's `ending` (`text_end`), pieces and scores are those of SentencePiece
     0.2.2. ALP is counted on the texts `train` and `heldout` of `words`. So many `reserved` ids of each size are
     left free, for meta pieces other than <unk> <s> </s>: a model has that many pieces less than its size.
-    `sorted_text`: as for `descent.seed`.
+    `sorted_text`: as for `descent.seed`. `coverage` and `required_chars` are written into the models; the words
+    are counted with them already.
     """
-    if not words.required:
+    if not any(words.required.values()):
         reason = "no text: symbols only" if words.trained else "no text"
         yield from (Rung(Point(size, status=reason), None) for size in sizes)
         return
@@ -76,7 +78,7 @@ def train_sizes(
         def finish(departure: descent.Departure) -> Rung:
             with rooms.lend(departure.state.lattice) as room:
                 state = descent.depart(corpus, departure, expect, room)
-                return _rung(words, corpus, state, departure.size, coverage, reserved)
+                return _rung(words, corpus, state, departure.size, coverage, reserved, required_chars)
 
         yield from map(finish, departures) if threads == 1 else _in_threads(finish, departures, pool, threads)
 
@@ -116,6 +118,7 @@ def _rung(
     size: int,
     coverage: float,
     reserved: int,
+    required_chars: str,
 ) -> Rung:
     """The model and the ALP of a size's last state."""
     pieces = finalise(size - reserved, state.ids, state.scores, corpus.required, corpus.alphabetical)
@@ -133,7 +136,7 @@ def _rung(
         int(counts[0].sum()) / words.sentences["train"],
     )
     place, length = corpus.piece_place[pieces.ids], corpus.piece_length[pieces.ids]
-    return Rung(point, model_bytes(corpus.text, place, length, pieces.scores, coverage))
+    return Rung(point, model_bytes(corpus.text, place, length, pieces.scores, coverage, required_chars))
 
 
 def token_counts(

@@ -32,21 +32,21 @@ class WordTable:
         self.counts = np.zeros((_FIRST_WORDS, TEXTS + texts), np.int64)
         self.slots = np.zeros(2 * _FIRST_WORDS, np.int32)
 
-    def add(self, lines: list[str], cut: bool, trained: bool, text: int | None) -> None:
+    def add(self, lines: list[str], cut: bool, trained: bool, text: int | None, weight: int = 1) -> None:
         """Count the words of normalised lines, cut before each U+2581 if `cut`; a line is one word otherwise.
 
-        `trained`: as what the trainer sees; `text`: also for the text of that number.
+        `trained`: as what the trainer sees; `text`: also for the text of that number; each word `weight` times.
         """
-        self.count(code_points(lines), cut, trained, text)
+        self.count(code_points(lines), cut, trained, text, weight)
 
-    def count(self, sentences: bytearray, cut: bool, trained: bool, text: int | None) -> None:
+    def count(self, sentences: bytearray, cut: bool, trained: bool, text: int | None, weight: int = 1) -> None:
         """`add` of the `code_points` of lines."""
         if not sentences:
             return
         points = np.frombuffer(sentences, np.int32)
         self.reserve(np.count_nonzero((points == _SPACE) | (points == _LINE)), len(points))
         column = -1 if text is None else TEXTS + text
-        self.known = count_words(points, cut, trained, column, self.counts, self.known, *self.arrays())
+        self.known = count_words(points, cut, trained, column, weight, self.counts, self.known, *self.arrays())
 
     def number(self, lines: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """The words of normalised lines by number, int32, and where each line ends among them, int64.
@@ -133,9 +133,9 @@ def find_word(points, begin, end, known, store, bounds, hashes, slots):
     return known
 
 
-@kernel(f"int64(int32[::1], boolean, boolean, int64, int64[:, ::1], int64, {_TABLE})")
-def count_words(points, cut, trained, column, counts, known, store, bounds, hashes, slots):
-    """Add the words of lines that each end in a line feed; returns how many words are known now."""
+@kernel(f"int64(int32[::1], boolean, boolean, int64, int64, int64[:, ::1], int64, {_TABLE})")
+def count_words(points, cut, trained, column, weight, counts, known, store, bounds, hashes, slots):
+    """Add the words of lines that each end in a line feed, `weight` times each; returns how many are known now."""
     begin = 0
     for at in range(points.size):
         character = points[at]
@@ -145,9 +145,9 @@ def count_words(points, cut, trained, column, counts, known, store, bounds, hash
                 word = find_word(points, begin, at, known, store, bounds, hashes, slots)
                 known = max(known, word + 1)
                 if trained:
-                    counts[word, LAST if is_last else INSIDE] += 1
+                    counts[word, LAST if is_last else INSIDE] += weight
                 if column >= 0:
-                    counts[word, column] += 1
+                    counts[word, column] += weight
             begin = at + 1 if is_last else at
     return known
 

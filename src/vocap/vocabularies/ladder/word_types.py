@@ -30,8 +30,9 @@ class WordTypes:
     word), or 0 where it only ends lines. Type t is `text[start[t]:start[t] + length[t]]` (int32 [T] both).
     `inside` and `last` int64 [T]: occurrences in the training lines before another word, and at a line's end; 0
     for types from `trained` on, which stand only in lines that the trainer skips or in held-out text. `counts`
-    maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of lines.
-    `required`: the characters that must be pieces, with counts, most frequent first.
+    maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of lines; a
+    line of weight w is w lines. `required`: the characters that must be pieces, with counts, most frequent first;
+    one that no line trained on holds is a type of its own that does not occur, so that it has a place in `text`.
     """
 
     text: np.ndarray
@@ -60,8 +61,9 @@ class WordTypes:
 def load_word_types(
     texts: Mapping[str, Callable[[], Iterable[list[str]]]],
     train: str = "train",
-    coverage: float = COVERAGE,
+    coverage: float | None = COVERAGE,
     metas: Sequence[str] = META_PIECES,
+    required_chars: str = "",
 ) -> WordTypes:
     """`count_word_types` of texts that are functions for blocks of lines; `train` names the trained one.
 
@@ -71,30 +73,34 @@ def load_word_types(
     def sentences(name: str) -> Iterator[Sentences]:
         return trained_on(texts[name](), metas) if name == train else held_out(texts[name]())
 
-    return count_word_types({name: partial(sentences, name) for name in texts}, coverage)
+    return count_word_types({name: partial(sentences, name) for name in texts}, coverage, required_chars)
 
 
 def count_word_types(
-    texts: Mapping[str, Callable[[], Iterable[Sentences]]], coverage: float = COVERAGE
+    texts: Mapping[str, Callable[[], Iterable[Sentences]]],
+    coverage: float | None = COVERAGE,
+    required_chars: str = "",
 ) -> WordTypes:
     """Count the word types of texts, each a function that gives its sentences (once more, if need be).
 
-    `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`. A character that is not required is
-    replaced by U+2585 in every text, as it has no piece. Memory: about 12 bytes a character of the distinct words
-    and a few blocks of sentences. Raises VocapError for more distinct words than 32 bits can number the
-    characters of.
+    `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`; `coverage` and `required_chars` as of
+    `coverage.required_characters`. A character that is not required is replaced by U+2585 in every text, as it has
+    no piece. Memory: about 12 bytes a character of the distinct words and a few blocks of sentences. Raises
+    VocapError for more distinct words than 32 bits can number the characters of.
     """
     table, sentences = _count_texts(texts, cut=True)
     totals = table.character_counts()
     totals[0] = 0  # the trainer passes over NUL
     counts = {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
-    required = {character: counts[character] for character in required_characters(counts, coverage)}
+    chosen = required_characters(counts, coverage, required_chars)
+    required = {character: counts.get(character, 0) for character in chosen}
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
         table, sentences = _count_texts(texts, cut=False)
     kept = np.zeros(len(totals), bool)
     kept[[ord(character) for character in required]] = True
     table.replace(kept, ord(RESERVED))
-    return _arrange(table, list(texts), sentences, required)
+    absent = [character for character, count in required.items() if not count]
+    return _arrange(table, list(texts), sentences, required, absent)
 
 
 def _count_texts(
@@ -105,16 +111,21 @@ def _count_texts(
     lines = dict.fromkeys(texts, 0)
     for column, (name, sentences) in enumerate(texts.items()):
         for block in sentences():
-            lines[name] += block.lines
-            table.count(block.usual, cut, trained=True, text=column)
-            table.count(block.encoded, cut, trained=False, text=column)
-            table.count(block.trained, cut, trained=True, text=None)
+            lines[name] += block.weight * block.lines
+            table.count(block.usual, cut, True, column, block.weight)
+            table.count(block.encoded, cut, False, column, block.weight)
+            table.count(block.trained, cut, True, None, block.weight)
     return table, lines
 
 
-def _arrange(table: WordTable, names: list[str], sentences: dict[str, int], required: dict[str, int]) -> WordTypes:
-    """The words that occur, in the trainer's order. The table is left without its hashes."""
-    occurring = np.flatnonzero(table.counts[: table.known].any(axis=1)).astype(np.int32)
+def _arrange(
+    table: WordTable, names: list[str], sentences: dict[str, int], required: dict[str, int], absent: list[str]
+) -> WordTypes:
+    """The words that occur, and each of the characters that are `absent`, in the trainer's order."""
+    extra = table.number(absent)[0] if absent else np.empty(0, np.int32)
+    stored = table.counts[: table.known].any(axis=1)
+    stored[extra] = True
+    occurring = np.flatnonzero(stored).astype(np.int32)
     frequency = table.counts[occurring, INSIDE] + table.counts[occurring, LAST]
     words = sort_words(table, occurring, frequency)
     counts = table.counts[words]

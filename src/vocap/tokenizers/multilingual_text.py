@@ -1,0 +1,115 @@
+"""The text of all languages: every training line with the weight of its language, or a sample in one file."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vocap.corpora.mixing import quotas
+from vocap.corpora.weights import STEP, line_weights, sampling_probabilities, share_error
+from vocap.errors import VocapError
+from vocap.vocabularies.text import read_blocks
+
+_SEARCHED = 1 << 20
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of `lines` lines, each of which counts `weight` times."""
+
+    path: Path
+    lines: int
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class MultilingualText:
+    """Parts, read a block at a time; `name` is the text in messages, `facts` what a description says of it."""
+
+    name: str
+    parts: tuple[Part, ...]
+    facts: dict
+
+    def blocks(self) -> Iterator[tuple[list[str], int]]:
+        """The lines in blocks, and how often each of a block counts. Raises as `read_blocks`."""
+        for part in self.parts:
+            for block in read_blocks(part.path):
+                yield block, part.weight
+
+    def repeated(self) -> Iterator[str]:
+        """The lines, each as often as it counts, in the order of the files."""
+        for block, weight in self.blocks():
+            for line in block:
+                for _ in range(weight):
+                    yield line
+
+    def first_lines(self, limit: int) -> Iterator[list[str]]:
+        """At most `limit` lines, none of them blank: of each part the first ones, by its share of the whole.
+
+        Raises as `read_blocks`, and VocapError where no part has a line of text.
+        """
+        counted = [part.lines * part.weight for part in self.parts]
+        whole = sum(counted)
+        any_text = False
+        shares = quotas(limit, [count / max(whole, 1) for count in counted])
+        for part, wanted in zip(self.parts, shares.tolist(), strict=True):
+            for block in read_blocks(part.path):
+                if not wanted:
+                    break
+                block = [line for line in block if line.strip()][:wanted]
+                any_text |= bool(block)
+                wanted -= len(block)
+                yield block
+        if not any_text:
+            raise VocapError(f"{self.name}: no line of text; run vocap sample again, and vocap mix for a sample")
+
+
+def sampled_text(path: str | os.PathLike, alpha: float | None = None) -> MultilingualText:
+    """A sample that `vocap mix` drew, with this alpha if it is known. Raises as `read_blocks`."""
+    part = Part(Path(path), _count_lines(path))
+    facts = {"sentences": part.lines, "alpha": alpha, "lines": part.lines}
+    return MultilingualText(str(path), (part,), {name: fact for name, fact in facts.items() if fact is not None})
+
+
+def whole_text(
+    corpora: str | os.PathLike, n: Mapping[str, float], alpha: float, step: int = STEP
+) -> MultilingualText:
+    """`corpora/{language}/train.txt` of all languages with n above 0, weighted to their shares q (Equation 3).
+
+    Raises VocapError for a file that is missing or has no line, and where no n is above 0.
+    """
+    sizes = {language: number for language, number in n.items() if number}
+    if not sizes:
+        raise VocapError(f"{corpora}: no language with text; every n of the weights is 0")
+    paths = [Path(corpora) / language / "train.txt" for language in sizes]
+    lines = [_count_lines(path) for path in paths]
+    for path, count in zip(paths, lines, strict=True):
+        if not count:
+            raise VocapError(f"{path}: no line, but {path.parent.name} has a weight; give it n = 0, or some text")
+    q = sampling_probabilities(list(sizes.values()), alpha).tolist()
+    weights = line_weights(q, lines, step).tolist()
+    facts = {
+        "sentences": "all",
+        "alpha": alpha,
+        "lines": sum(lines),
+        "least_weight": min(weights),
+        "largest_weight": max(weights),
+        "largest_share_error": round(share_error(q, lines, weights), 4),
+    }
+    return MultilingualText(str(corpora), tuple(map(Part, paths, lines, weights)), facts)
+
+
+def _count_lines(path: str | os.PathLike) -> int:
+    """How many lines `read_blocks` gives."""
+    lines, last = 0, b"\n"
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(_SEARCHED):
+                lines, last = lines + block.count(b"\n"), block[-1:]
+    except FileNotFoundError:
+        raise VocapError(
+            f"{path}: no such file; check the path, or run vocap sample (vocap mix for a sample)"
+        ) from None
+    except IsADirectoryError:
+        raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line") from None
+    return lines + (last != b"\n")
