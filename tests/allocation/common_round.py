@@ -32,7 +32,9 @@ def digamma(x):
 
 
 def estimate(words, scores):
-    """One round of EM over `words` (word to count): new scores, without the pieces expected less than 0.5 times."""
+    """One round of EM over `words` (word to count): new scores, without the pieces expected less than 0.5
+    times.
+    """
     expected = Counter()
     for word, times in words.items():
         paths = list(segmentations(word, scores))

@@ -1,5 +1,6 @@
 """The common descent of rule pieces: its rounds by definition, its branches, and where states lie."""
 
+import itertools
 import random
 
 import numpy as np
@@ -84,7 +85,7 @@ def test_a_round_is_the_definition(tmp_path, seed):
 
 def run(texts, total, folder, budget=1 << 30, threads=1, totals=()):
     folder.mkdir()
-    weights = {code: weight for code, weight in zip(texts, (0.6, 0.5, 0.4), strict=True)}
+    weights = dict(zip(texts, (0.6, 0.5, 0.4), strict=True))
     trunk = descent.grow_trunk(texts, weights, ["\u00e9"], LanguageStore(folder, budget), threads)
     for other in totals:
         descent.branch(trunk, other, texts, weights, LanguageStore(folder, budget), threads)
@@ -112,7 +113,7 @@ def test_exactly_as_many_pieces_as_asked_for(texts, tmp_path, total):
 
 
 def test_more_than_the_texts_can_use(texts, tmp_path):
-    pieces, models = run(texts, 1_000_000, tmp_path / "x")
+    pieces, _ = run(texts, 1_000_000, tmp_path / "x")
     everything, _ = run(texts, 900_000, tmp_path / "y")
     assert pieces == everything and 800 < len(pieces) < 900_000
 
@@ -124,13 +125,21 @@ def test_languages_that_are_the_same(tmp_path):
     assert len(pieces) == 300 and len(set(models.values())) == 1
 
 
-def test_rungs_of_the_trunk_are_nested_and_shrink_by_a_quarter(texts, tmp_path):
+def test_rungs_are_nested_and_shrink(texts, tmp_path):
     trunk = descent.grow_trunk(texts, dict.fromkeys(texts, 1.0), [], LanguageStore(tmp_path, 0))
-    sizes = [len(scores) for scores in trunk.scores]
-    assert sizes[0] == len(trunk.pieces) and sizes[-1] >= trunk.required.sum()
-    assert all(0.7 < small / large <= 0.751 for large, small in zip(sizes, sizes[1:], strict=False))
-    assert all(trunk.required[number] for number, piece in enumerate(trunk.pieces) if len(piece) == 1)
-    assert [trunk.rung_for(size) for size in (10**6, sizes[0] // 3, 1)] == [0, 1, len(sizes) - 1]
+    for rungs, rate in ((trunk.common, 0.75), (trunk.pool, 0.5)):
+        sizes = [len(scores) for scores in rungs.scores]
+        assert sizes[0] == len(rungs.pieces) == len(set(rungs.pieces))
+        assert all(small / large <= rate + 0.001 for large, small in itertools.pairwise(sizes))
+        assert all(np.isfinite(scores).all() for scores in rungs.scores)
+        assert [len(rungs.lowest_with(size)[0]) for size in (10**6, sizes[1], 1)] == [
+            sizes[0],
+            sizes[1],
+            sizes[-1],
+        ]
+    assert trunk.required == {piece for piece in trunk.common.pieces if len(piece) == 1}
+    pieces, scores = trunk.offer_for(300)
+    assert len(pieces) == len(scores) == len(set(pieces)) and trunk.required <= set(pieces)
 
 
 def test_a_store_gives_back_what_it_was_given(texts, tmp_path):

@@ -110,8 +110,8 @@ def allocate(vocabularies, weights, totals, without, coverage, corpora, trunk, t
     """Share out a vocabulary of T among languages (Algorithm 1, or another rule).
 
     Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the T - 5 merged pieces) and
-    OUT/summary.json, and says how far the choice is from a bound that no union of whole lists can pass. Rule pieces
-    also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
+    OUT/summary.json, and says how far the choice is from a bound that no union of whole lists can pass. Rule
+    pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
     """
     import logging
 

@@ -1,7 +1,7 @@
 """The rules of allocation, one entry each: the command, the configuration, the report and the plan ask this table.
 
-A rule that chooses sizes is a function from a `Problem` and the settings to a `Choice`; its vocabulary is the union
-of the languages' lists of those sizes. A rule that chooses pieces reads the text itself. Implementations are
+A rule that chooses sizes is a function from a `Problem` and the settings to a `Choice`; its vocabulary is the
+union of the languages' lists of those sizes. A rule that chooses pieces reads the text itself. Implementations are
 imported when they are called, as every job of a workflow reads this table.
 """
 

@@ -32,8 +32,8 @@ class Allocation(BaseModel):
     )
     per: Literal["line", "character"] = Field(
         "line",
-        description="unit of a nat: a line of each language, or a character, as lines differ in length; weights are "
-        "then multiplied by mean characters a line of all languages / of this one",
+        description="unit of a nat: a line of each language, or a character, as lines differ in length; weights "
+        "are then multiplied by mean characters a line of all languages / of this one",
     )
     search: Literal["greedy", "bisect"] = Field(
         "greedy", description="of the paper's rule: Algorithm 1's steps, or the published code's gain threshold"

@@ -172,8 +172,8 @@ def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]
     unknown = [entry.language for entry in languages if not entry.characters]
     if unknown:
         raise UsageError(
-            f"per: character needs the characters of every language, and {', '.join(unknown)} has no characters.tsv "
-            "with a character; make it (vocap curve), leave the language out, or take per: line"
+            f"per: character needs the characters of every language, and {', '.join(unknown)} has no "
+            "characters.tsv with a character; make it (vocap curve), leave the language out, or take per: line"
         )
     lengths = np.array([math.fsum(entry.characters.values()) for entry in languages])
     return q, weights * (lengths.mean() / lengths)

@@ -1,15 +1,16 @@
 """The common descent: a trunk that does not depend on any T, and a branch of it for each T.
 
-    trunk:  every language alone, by the ladder's own rule, down to a list that the whole union can hold; then rounds
-            of EM twice in every language, and pruning of the union to three quarters
-    branch: the pieces of a rung of the trunk, offered to every language whose text holds them; EM; rounds that end
-            at exactly T - 5 pieces
+    trunk:  every language alone, by the ladder's own rule, down to a list that the whole union can hold; then
+            rounds of EM twice in every language, and pruning of the union to three quarters. Beside it a pool:
+            rungs of the texts of all languages together, as JOINT descends
+    branch: the lowest rung of the trunk, and of the pool, with T - 5 pieces, offered to every language whose text
+            holds them; EM; rounds that prune a tenth, and end at exactly T - 5 pieces
 
 Pruning adds up, over languages, weight x loss of likelihood in nats a line (`Trainer::PruneSentencePieces`).
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from vocap.allocation.pieces.language import (
     Language,
     Unigram,
     estimate,
+    expect,
     losses,
     make_offer,
     offer_again,
@@ -31,33 +33,61 @@ from vocap.allocation.pieces.language import (
 from vocap.allocation.pieces.language import settle as model_of
 from vocap.allocation.pieces.store import LanguageStore
 from vocap.allocation.pieces.union import Union
-from vocap.vocabularies.ladder.descent import SUB_ITERATIONS
-from vocap.vocabularies.ladder.word_types import WordTypes
+from vocap.corpora.weights import line_weights
+from vocap.vocabularies.ladder.descent import (
+    SUB_ITERATIONS,
+    expectation_maximisation,
+    prune_order,
+    reduce,
+    seed,
+)
+from vocap.vocabularies.ladder.word_types import WordTypes, join_word_types, most_frequent_types
 
 SEEDS = 4_000_000  # pieces of all languages together that enter the common descent, at most
 TRUNK_RATE = 0.75  # shrinking_factor of SentencePiece's trainer
 BRANCH_RATE = 0.9  # smaller steps near T
-BRANCH_FROM = 2.0  # a branch begins at the smallest rung with so many times its pieces
+POOL_RATE = 0.5  # of the pool: only candidates come of it
+POOL_CHARACTERS = 50_000_000  # of distinct words of all languages in the pool, at most
 OFFER_ROUNDS = 3  # of EM, after pieces were offered
 
 Texts = Mapping[str, Callable[[], WordTypes]]
 
 
 @dataclass(frozen=True)
-class Trunk:
-    """Every rung of the trunk: rung r holds the first `len(scores[r])` of the `pieces`.
-
-    `scores[r]` float32: a piece's best log probability in any language, at that rung. `required` bool [pieces].
+class Rungs:
+    """Nested lists of pieces: rung r holds the first `len(scores[r])` of `pieces`, with log probabilities
+    float32.
     """
 
     pieces: list[str]
     scores: list[np.ndarray]
-    required: np.ndarray
 
-    def rung_for(self, capacity: int) -> int:
-        """The rung from which the branch to `capacity` pieces begins: the lowest that is large enough."""
-        enough = [rung for rung, scores in enumerate(self.scores) if len(scores) >= BRANCH_FROM * capacity]
-        return enough[-1] if enough else 0
+    def lowest_with(self, size: int) -> tuple[list[str], np.ndarray]:
+        """The pieces and scores of the lowest rung that has `size` pieces, or of the first rung."""
+        enough = [scores for scores in self.scores if len(scores) >= size]
+        scores = enough[-1] if enough else self.scores[0]
+        return self.pieces[: len(scores)], scores
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """The part of a descent that does not depend on T.
+
+    `common`: rungs of the union; a score is the piece's best log probability in any language. `pool`: rungs of the
+    texts of all languages together, as candidates. `required`: characters that every rung of `common` holds.
+    """
+
+    common: Rungs
+    pool: Rungs
+    required: frozenset[str]
+
+    def offer_for(self, capacity: int) -> tuple[list[str], np.ndarray]:
+        """The pieces with which the branch to `capacity` pieces begins, and their scores float32."""
+        pieces, scores = self.common.lowest_with(capacity)
+        known = set(pieces)
+        candidates, their_scores = self.pool.lowest_with(capacity)
+        new = [number for number, piece in enumerate(candidates) if piece not in known]
+        return pieces + [candidates[number] for number in new], np.concatenate([scores, their_scores[new]])
 
 
 @dataclass(frozen=True)
@@ -135,11 +165,14 @@ def grow_trunk(
     """
     union = Union()
     most = SEEDS // len(texts)
-    needed = [union.add_characters(required)]
-    for code, (corpus, state, *counted) in in_order(texts, lambda count: _alone(count(), most), threads):
+    needed, pooled = [union.add_characters(required)], []
+    for code, (words, corpus, state) in in_order(texts, lambda count: _alone(count(), most), threads):
         numbers = union.add(corpus.text, corpus.piece_place, corpus.piece_length)
         needed.append(numbers[: corpus.required])
-        languages.put(code, Language(corpus, state, numbers, *counted))
+        languages.put(code, Language(corpus, state, numbers, *texts_in(words)))
+        pooled.append(most_frequent_types(words, POOL_CHARACTERS // len(texts)))
+    pool = _pool(pooled, list(weights.values()))
+    del pooled
     always = np.zeros(len(union), bool)
     always[np.concatenate(needed)] = True
     last, rungs = np.full(len(union), -1, np.int16), []
@@ -148,17 +181,51 @@ def grow_trunk(
         now = play(languages, weights, always, partial(_prune, kept=kept), threads)
         last[now.used] = len(rungs)
         rungs.append(now.scores)
-        if TRUNK_RATE * now.size < BRANCH_FROM * np.count_nonzero(always):
+        if TRUNK_RATE * now.size < 1.1 * np.count_nonzero(always):
             break
         kept = now.best(always, int(TRUNK_RATE * now.size))
-    order = np.argsort(-last, kind="stable")  # every rung is a beginning of it
-    scores = [rungs[rung][order[: np.count_nonzero(last >= rung)]] for rung in range(len(rungs))]
-    order = order[: len(scores[0])]
-    return Trunk(union.strings(order), scores, always[order])
+    order, scores = _nested(last, rungs)
+    return Trunk(Rungs(union.strings(order), scores), pool, frozenset(union.strings(np.flatnonzero(always))))
 
 
 def _alone(words: WordTypes, most: int):
-    return *prune_alone(words, most), *texts_in(words)
+    return words, *prune_alone(words, most)
+
+
+def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
+    """Rungs of one descent over the word types of all languages, whose shares are in proportion to their weights.
+
+    A piece that is rare in every language, but not in all together, is a candidate only here.
+    """
+    lines = [words.sentences["train"] for words in parts]
+    times = line_weights(weights, lines).tolist()
+    corpus, state = seed(join_word_types(zip(parts, times, strict=True)))
+    last, rungs = np.full(len(corpus.piece_place), -1, np.int16), []
+    while True:
+        for _ in range(SUB_ITERATIONS):
+            state = expectation_maximisation(corpus, state, expect)
+        last[state.ids] = len(rungs)
+        rungs.append(np.full(len(last), -np.inf, np.float32))
+        rungs[-1][state.ids] = state.scores
+        size = int(POOL_RATE * len(state.ids))
+        if size < 2 * corpus.required:
+            break
+        chosen = np.sort(prune_order(corpus, state)[:size])
+        state = reduce(corpus, state, chosen, state.scores[chosen], state.lattice)
+    order, scores = _nested(last, rungs)
+    union = Union()
+    union.add(corpus.text, corpus.piece_place[order], corpus.piece_length[order])
+    return Rungs(union.strings(np.arange(len(order))), scores)
+
+
+def _nested(last: np.ndarray, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """An order of the pieces in which every rung is a beginning, and the scores of each rung in it.
+
+    `last` int16 [pieces]: a piece's lowest rung, -1 for none; `scores[r]` float32 [pieces].
+    """
+    order = np.argsort(-last, kind="stable")
+    sizes = [np.count_nonzero(last >= rung) for rung in range(len(scores))]
+    return order[: sizes[0]], [rung[order[:size]] for rung, size in zip(scores, sizes, strict=True)]
 
 
 def in_order(items: Mapping[str, object], function: Callable, threads: int) -> Iterator[tuple[str, object]]:
@@ -183,8 +250,8 @@ def branch(
     threads: int = 1,
 ) -> Chosen:
     """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile."""
-    scores = trunk.scores[trunk.rung_for(capacity)]
-    pieces, required = trunk.pieces[: len(scores)], trunk.required[: len(scores)]
+    pieces, scores = trunk.offer_for(capacity)
+    required = np.array([piece in trunk.required for piece in pieces])
     offer = make_offer(pieces, scores)
     for code, language in in_order(texts, lambda count: with_pieces(count(), offer), threads):
         languages.put(code, language)
@@ -194,7 +261,7 @@ def branch(
         if size == capacity:
             break
         now = play(languages, weights, required, partial(_narrow, kept=last.best(required, size)), threads)
-    # No best path may use some of the pieces any more: the best of those that pruning took come back in their place.
+    # Where no best path uses some of the pieces any more, the best of those that pruning took come back.
     return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
 
 
@@ -230,5 +297,7 @@ def _prune(language: Language, kept: np.ndarray) -> Language:
 
 
 def _narrow(language: Language, kept: np.ndarray) -> Language:
-    """Pieces stay in the languages' states until all lose them, so that each chosen one is a piece of some model."""
+    """Pieces stay in the languages' states until all lose them, so that each chosen one is a piece of
+    some model.
+    """
     return estimate(only(language, kept), SUB_ITERATIONS, dropping=False)

@@ -1,4 +1,6 @@
-"""One language in the common descent: its word types, its unigram model, and the loss that each piece would bring."""
+"""One language in the common descent: its word types, its unigram model, and the loss that each piece
+would bring.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -161,7 +163,9 @@ def estimate(language: Language, rounds: int, dropping: bool = True) -> Language
 
 
 def losses(language: Language) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pieces in use, int32 common numbers; the loss of likelihood without each, float64, nats a line; scores."""
+    """The pieces in use, int32 common numbers; the loss of likelihood without each, float64, nats a line;
+    scores.
+    """
     verdict, loss, total = descent.losses(language.corpus, language.state)
     used = verdict != DROP
     nats = np.where(verdict == CANDIDATE, np.maximum(loss, 0) * (float(total) / int(language.lines[0])), 0.0)

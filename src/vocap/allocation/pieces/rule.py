@@ -63,12 +63,12 @@ def solve(source: Source, settings: Allocation, trunk: Trunk) -> tuple[Solution,
     Raises UsageError for a total below the characters that must be pieces.
     """
     inputs, weights = source.inputs, weights_of(source.inputs, settings)
-    capacity, required = settings.total - SPECIALS, int(np.count_nonzero(trunk.required))
+    capacity, required = settings.total - SPECIALS, len(trunk.required)
     if required > capacity:
         raise UsageError(
             f"a total of {settings.total} leaves room for {capacity} pieces beside the {SPECIALS} special tokens, "
-            f"but {required} characters must be pieces; use a total of at least {required + SPECIALS}, or leave out "
-            "languages"
+            f"but {required} characters must be pieces; use a total of at least {required + SPECIALS}, or leave "
+            "out languages"
         )
     texts = texts_of_corpora(source.corpora, inputs, source.coverage, heldout=True)
     with scratch_directory(source.scratch) as folder:
@@ -110,8 +110,8 @@ def _solution(
     warnings = list(inputs.warnings)
     if short:
         warnings.append(
-            f"a total of {settings.total} is above all that the texts can use: {len(vocabulary)} pieces and {SPECIALS} "
-            f"special tokens; the vocabulary stays {short} short (more text fills it)"
+            f"a total of {settings.total} is above all that the texts can use: {len(vocabulary)} pieces and "
+            f"{SPECIALS} special tokens; the vocabulary stays {short} short (more text fills it)"
         )
     return Solution(
         rows=rows,

@@ -16,8 +16,8 @@ def texts_of_corpora(
 ) -> dict[str, Callable[[], WordTypes]]:
     """For each language a function that counts `corpora/{language}/train.txt`, and `heldout.txt` if asked for.
 
-    Raises VocapError, naming the file, where a training text is missing; the functions raise it for a text that has
-    no character, and for one that is not that of the language's `characters.tsv`.
+    Raises VocapError, naming the file, where a training text is missing; the functions raise it for a text that
+    has no character, and for one that is not that of the language's `characters.tsv`.
     """
     for entry in inputs.languages:
         path = corpora / entry.language / "train.txt"
@@ -53,5 +53,5 @@ def _check(path: Path, words: WordTypes, entry: LanguageInput) -> None:
         if not math.isclose(count, expected, rel_tol=1e-9):
             raise VocapError(
                 f"{path}: not the text of the language's vocabularies: it holds {character!r} {count:,} times, "
-                f"where characters.tsv has {expected:,.0f}; train the vocabularies again, or bring the old text back"
+                f"where characters.tsv has {expected:,.0f}; train the vocabularies again, or restore the old text"
             )

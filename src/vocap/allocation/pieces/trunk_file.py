@@ -6,40 +6,30 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.allocation.pieces.descent import Trunk
+from vocap.allocation.pieces.descent import Rungs, Trunk
 from vocap.errors import VocapError
 from vocap.files import replacing
-
-_ARRAYS = {"text": np.int32, "sizes": np.int64, "scores": np.float32, "required": np.bool_}
 
 
 def write_trunk(path: str | os.PathLike, trunk: Trunk, weights: Mapping[str, float]) -> None:
     """Write a trunk, and the `weights` of the languages that it is of, whole or not at all."""
-    text = "\n".join(trunk.pieces)  # no piece holds a line feed: text is cut at them
+    arrays = {
+        **_arrays("common", trunk.common),
+        **_arrays("pool", trunk.pool),
+        "required": _code_points(sorted(trunk.required)),
+        "languages": np.array(list(weights)),
+        "weights": np.array(list(weights.values()), np.float64),
+    }
     with replacing(path, "wb") as file:
-        np.savez(
-            file,
-            text=np.frombuffer(text.encode("utf-32-le"), np.int32),
-            sizes=np.array(list(map(len, trunk.scores)), np.int64),
-            scores=np.concatenate(trunk.scores),
-            required=trunk.required,
-            languages=np.array(list(weights)),
-            weights=np.array(list(weights.values()), np.float64),
-        )
+        np.savez(file, **arrays)
 
 
 def read_trunk(path: str | os.PathLike, weights: Mapping[str, float]) -> Trunk:
     """Read a trunk; raises VocapError for a file that is none, or one of other languages or weights."""
     try:
         with np.load(Path(path), allow_pickle=False) as held:
-            arrays = {name: held[name].astype(kind, casting="equiv") for name, kind in _ARRAYS.items()}
             of = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
-        pieces = arrays["text"].tobytes().decode("utf-32-le").split("\n")
-        bounds = np.cumsum(arrays["sizes"])
-        scores = np.split(arrays["scores"], bounds[:-1])
-        fits = len(pieces) == len(arrays["required"]) == len(scores[0]) and bounds[-1] == len(arrays["scores"])
-        if not fits or (np.diff(arrays["sizes"]) > 0).any() or arrays["sizes"].min() < 0:
-            raise ValueError("its arrays do not fit together")
+            trunk = Trunk(_rungs("common", held), _rungs("pool", held), frozenset(_strings(held["required"])))
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; make it (vocap trunk)") from None
     except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError) as error:
@@ -48,4 +38,31 @@ def read_trunk(path: str | os.PathLike, weights: Mapping[str, float]) -> Trunk:
         raise VocapError(
             f"{path}: a trunk of other languages or weights than those asked for; make it again (vocap trunk)"
         )
-    return Trunk(pieces, scores, arrays["required"])
+    return trunk
+
+
+def _arrays(name: str, rungs: Rungs) -> dict[str, np.ndarray]:
+    return {
+        f"{name}_pieces": _code_points(rungs.pieces),
+        f"{name}_sizes": np.array(list(map(len, rungs.scores)), np.int64),
+        f"{name}_scores": np.concatenate(rungs.scores),
+    }
+
+
+def _rungs(name: str, held: Mapping[str, np.ndarray]) -> Rungs:
+    """Raises ValueError for arrays that do not fit together."""
+    pieces, sizes = _strings(held[f"{name}_pieces"]), held[f"{name}_sizes"]
+    scores = held[f"{name}_scores"].astype(np.float32, casting="equiv")
+    falling = len(sizes) and sizes[0] == len(pieces) and sizes[-1] > 0 and (np.diff(sizes) <= 0).all()
+    if not falling or sizes.sum() != len(scores):
+        raise ValueError("its arrays do not fit together")
+    return Rungs(pieces, np.split(scores, np.cumsum(sizes)[:-1]))
+
+
+def _code_points(pieces: list[str]) -> np.ndarray:
+    """Pieces as code points, int32, with a line feed between them: no piece holds one."""
+    return np.frombuffer("\n".join(pieces).encode("utf-32-le"), np.int32)
+
+
+def _strings(points: np.ndarray) -> list[str]:
+    return points.astype(np.int32, casting="equiv").tobytes().decode("utf-32-le").split("\n")

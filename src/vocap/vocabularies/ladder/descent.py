@@ -224,7 +224,9 @@ def prune_order(corpus: Corpus, state: State, crew: Crew = ALONE) -> np.ndarray:
 
 
 def losses(corpus: Corpus, state: State, crew: Crew = ALONE) -> tuple[np.ndarray, np.ndarray, np.float32]:
-    """`piece_losses` of the n pieces of `state`: verdict int8 [n], loss float32 [n], and the total of the losses."""
+    """`piece_losses` of the n pieces of `state`: verdict int8 [n], loss float32 [n], and the total of the
+    losses.
+    """
     scores = _node_scores(state)
     counts = trainer_counts(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids), crew)
     if corpus.by_token:

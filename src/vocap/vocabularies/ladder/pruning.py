@@ -39,8 +39,8 @@ def piece_losses(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Verdict int8 [n] on each piece, and the loss of likelihood without it, float32 [n], relative to `total`.
 
-    DROP: no best path uses the piece, or it is not its own best segmentation. KEEP: no other pieces can replace it.
-    CANDIDATE: pruning compares its loss. `place` and `length` int32 [n]: position of each piece in the text;
+    DROP: no best path uses the piece, or it is not its own best segmentation. KEEP: no other pieces can replace
+    it. CANDIDATE: pruning compares its loss. `place` and `length` int32 [n]: position of each piece in the text;
     `score` float32 [n + unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types
     (0.2.2: sum of `counts`).
     """

@@ -48,6 +48,13 @@ class WordTable:
         column = -1 if text is None else TEXTS + text
         self.known = count_words(points, cut, trained, column, weight, self.counts, self.known, *self.arrays())
 
+    def add_counted(self, text: np.ndarray, start: np.ndarray, length: np.ndarray, counts: np.ndarray) -> None:
+        """Add to the counts of the words `text[start[t]:start[t] + length[t]]`: `counts` int64 [words,
+        columns].
+        """
+        self.reserve(len(start), int(length.sum(dtype=np.int64)))
+        self.known = add_words(text, start, length, counts, self.counts, self.known, *self.arrays())
+
     def number(self, lines: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """The words of normalised lines by number, int32, and where each line ends among them, int64.
 
@@ -149,6 +156,17 @@ def count_words(points, cut, trained, column, weight, counts, known, store, boun
                 if column >= 0:
                     counts[word, column] += weight
             begin = at + 1 if is_last else at
+    return known
+
+
+@kernel(f"int64(int32[::1], int32[::1], int32[::1], int64[:, ::1], int64[:, ::1], int64, {_TABLE})")
+def add_words(text, start, length, added, counts, known, store, bounds, hashes, slots):
+    """Add counts to those of the words; returns how many words are known now."""
+    for t in range(start.size):
+        word = find_word(text, start[t], start[t] + length[t], known, store, bounds, hashes, slots)
+        known = max(known, word + 1)
+        for column in range(added.shape[1]):
+            counts[word, column] += added[t, column]
     return known
 
 

@@ -6,7 +6,7 @@ and how often each occurs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -116,6 +116,43 @@ def _count_texts(
             table.count(block.encoded, cut, False, column, block.weight)
             table.count(block.trained, cut, True, None, block.weight)
     return table, lines
+
+
+def most_frequent_types(words: WordTypes, most: int) -> WordTypes:
+    """The most frequent trained types, with `most` characters at most; without counts of encoded text."""
+    types = int(np.searchsorted(np.cumsum(words.length[: words.trained], dtype=np.int64), most, "right"))
+    whole = types == len(words.start)
+    end = int(words.start[types - 1] + words.length[types - 1]) + 1 if types else 0
+    cut = (lambda array, size: array) if whole else (lambda array, size: array[:size].copy())
+    return replace(
+        words,
+        text=cut(words.text, end),
+        start=cut(words.start, types),
+        length=cut(words.length, types),
+        trained=types,
+        inside=cut(words.inside, types),
+        last=cut(words.last, types),
+        counts={},
+    )
+
+
+def join_word_types(parts: Iterable[tuple[WordTypes, int]]) -> WordTypes:
+    """The trained types of several texts as those of one; each text counts `weight` times, an int.
+
+    Every character is required but U+2585, which stands for those that their text does not require. No counts of
+    encoded text are kept.
+    """
+    table = WordTable(0)
+    for words, weight in parts:
+        types = slice(words.trained)
+        counts = np.stack([words.inside[types], words.last[types]], axis=1) * weight
+        table.add_counted(words.text, words.start[types].copy(), words.length[types].copy(), counts)
+    totals = table.character_counts()
+    totals[[0, ord(RESERVED)]] = 0
+    points = np.flatnonzero(totals)
+    points = points[np.argsort(-totals[points], kind="stable")]
+    required = {chr(point): int(totals[point]) for point in points.tolist()}
+    return _arrange(table, [], {}, required, [])
 
 
 def _arrange(
