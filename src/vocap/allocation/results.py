@@ -50,6 +50,7 @@ def summarise(inputs: Inputs, settings: Allocation, coverage: float, solution: S
         "chosen": assessment(solution.chosen),
         "other_rules": [assessment(other) for other in solution.others],
         "exhausted": solution.exhausted,
+        **({} if solution.lines is None else {"lines": solution.lines}),
         "warnings": solution.warnings,
     }
 

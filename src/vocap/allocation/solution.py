@@ -68,6 +68,7 @@ class Solution:
     others: list[Assessment]
     exhausted: list[str]
     warnings: list[str]
+    lines: int | None = None  # of text that the rule itself has read
 
 
 def solve(

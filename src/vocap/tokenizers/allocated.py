@@ -130,7 +130,10 @@ def learnt_from(
         facts["lines"] = sum(map(count_lines, tables))
     summary = Path(allocation) / "summary.json"
     if summary.exists():
-        settings = read_object(summary, "run vocap allocate again").get("settings")
+        content = read_object(summary, "run vocap allocate again")
+        if isinstance(content.get("lines"), int):  # of a rule that reads the text itself
+            facts["lines"] = content["lines"]
+        settings = content.get("settings")
         for name in ("alpha", "beta"):
             if isinstance(settings, dict) and isinstance(settings.get(name), float):
                 facts[name] = settings[name]

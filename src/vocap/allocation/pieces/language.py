@@ -177,13 +177,14 @@ class Unigram:
     """A language's model on the common pieces: `numbers` int32 of those that it holds, best first.
 
     `model`: the SentencePiece file; `alp`: nats a line, of the training text and of the held-out text, if there is
-    one; `tokens_per_sentence` of the training text.
+    one; `tokens_per_sentence` and `lines` of the training text.
     """
 
     numbers: np.ndarray
     model: bytes
     alp: list[float]
     tokens_per_sentence: float
+    lines: int
 
     @property
     def size(self) -> int:
@@ -207,4 +208,5 @@ def settle(language: Language, coverage: float, forced: np.ndarray) -> Unigram:
         model_bytes(corpus.text, place, length, final.scores, coverage),
         [average_log_probability(counted, size) for counted, size in zip(counts, lines, strict=True)],
         int(counts[0].sum()) / lines[0],
+        lines[0],
     )

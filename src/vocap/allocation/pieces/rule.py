@@ -128,6 +128,7 @@ def _solution(
         others=list(others.values()),
         exhausted=[],
         warnings=warnings,
+        lines=sum(model.lines for model in models.values()),
     )
 
 
