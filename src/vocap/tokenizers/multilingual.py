@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sentencepiece import SentencePieceProcessor
 
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizers import fitting
 from vocap.tokenizers.accounts import account, describe
-from vocap.tokenizers.layout import Contents, build_model, round_scores, serialize
+from vocap.tokenizers.layout import Contents, build_model, round_scores
 from vocap.tokenizers.settings import META, SPECIALS
 from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
 from vocap.vocabularies.alp import average_log_probability
 from vocap.vocabularies.encoders import SentencePieceEncoder
+from vocap.vocabularies.model_file import build_processor
 from vocap.vocabularies.text import read_blocks
 from vocap.vocabularies.word_counts import count_by_words
 
@@ -144,8 +144,8 @@ def sample_blocks(path: str | os.PathLike, limit: int | None = None) -> Iterator
         raise VocapError(f"{path}: no line of text; it must hold the multilingual sample (vocap mix)")
 
 
-def _processor(proto) -> SentencePieceProcessor:
-    return SentencePieceProcessor(model_proto=serialize(proto))
+def _processor(proto):
+    return build_processor(proto, "the model that was built")
 
 
 def _count(processor, mix: str | os.PathLike, limit: int | None = None) -> tuple[np.ndarray, int]:
