@@ -48,6 +48,7 @@ CAPTIONS = {
     "joint": "JOINT, the baseline",
     "mono": "one language's model",
     "export": "for Hugging Face",
+    "parity_words": "normalised once",
     "parity": "is it the same?",
     "evaluate": "ALP, tokens, <unk>",
     "diff": "VOCAP and JOINT",

@@ -202,10 +202,42 @@ rule export:
         "vocap export {input.model:q} -o {output:q} 2> {log:q}"
 
 
+rule parity_words:
+    input:
+        # Any of their models serves, and a new one has the same normaliser.
+        curves=ancient(expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES)),
+        text=expand(
+            "results/corpora/{lang}/{part}.txt",
+            lang=LANGUAGES,
+            part=["train", "heldout"],
+        ),
+    output:
+        "results/tokenizers/parity-words.jsonl",
+    log:
+        "logs/tokenizers/parity-words.log",
+    benchmark:
+        "logs/benchmarks/tokenizers/parity-words.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=memory(800),
+        runtime=minutes(60),
+    params:
+        languages=",".join(LANGUAGES),
+        seed=SETTINGS.seed,
+        revision=REVISION["tokenizers"],
+    message:
+        "Normalising the lines that parity compares"
+    shell:
+        "vocap parity-words --vocabularies results/vocabularies --corpora results/corpora"
+        " --languages {params.languages} --sample 10000 --seed {params.seed} -o {output:q} 2> {log:q}"
+
+
 rule parity:
     input:
         model="results/tokenizers/{name}/sentencepiece.model",
         exported="results/tokenizers/{name}/huggingface",
+        words="results/tokenizers/parity-words.jsonl",
         text=expand(
             "results/corpora/{lang}/{part}.txt",
             lang=LANGUAGES,
@@ -231,7 +263,7 @@ rule parity:
         "Comparing both forms of {wildcards.name}, line by line"
     shell:
         "vocap parity --tokenizer {params.folder:q} --corpora results/corpora --languages {params.languages}"
-        " --sample 10000 --seed {params.seed} -o {output:q} 2> {log:q}"
+        " --sample 10000 --seed {params.seed} --words {input.words:q} -o {output:q} 2> {log:q}"
 
 
 rule evaluate:

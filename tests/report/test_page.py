@@ -164,7 +164,7 @@ def test_wrong_calls(tmp_path):
         write(tmp_path / "nowhere", tmp_path / "out")
     bad = tmp_path / "bad.yaml"
     bad.write_text("a: [1\n")
-    with pytest.raises(UsageError, match=r"bad\.yaml: neither JSON nor YAML"):
+    with pytest.raises(UsageError, match=r"bad\.yaml, line 2: not YAML"):
         write(tmp_path, tmp_path / "out", "--settings", bad)
     with pytest.raises(UsageError, match="--settings-json: not JSON"):
         write(tmp_path, tmp_path / "out", "--settings-json", "{")

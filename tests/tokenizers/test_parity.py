@@ -12,8 +12,8 @@ from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
 from vocap.tokenizers.export import export
-from vocap.tokenizers.output_commands import parity
 from vocap.tokenizers.parity import COLUMNS, Pair, choose_lines, compared_blocks
+from vocap.tokenizers.parity_commands import parity
 from vocap.tsv import read_tsv
 from vocap.vocabularies.encoders import HuggingFaceEncoder
 
@@ -129,9 +129,7 @@ def test_kinds():
     proto = model()
     from vocap.tokenizers.export import build_tokenizer
 
-    from .scripts import processor
-
-    pair = Pair(processor(proto), HuggingFaceEncoder(build_tokenizer(proto), 3))
+    pair = Pair(proto, HuggingFaceEncoder(build_tokenizer(proto), 3))
     ids = pair.processor.encode("the café")
     assert pair.kind("the café", ids, [0, *ids]) == "special token"
     assert pair.kind("the café", ids, [*ids, 3]) == "unknown"

@@ -211,6 +211,15 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
     compared = sum(min(text.kept, max(PARITY_LINES, text.heldout)) for text in texts.values())
     descents = _descents(settings, texts) if settings.vocabularies.engine == "ladder" else {}
     yield from {job.name: job for job in descents.values()}.values()
+    made_here = [name for name, entry in settings.tokenizers.items() if not isinstance(entry, File)]
+    if made_here:
+        yield Job(
+            "parity_words",
+            "tokenizers/parity-words",
+            {"compared_klines": compared / 1000},
+            (*(f"vocabularies/{lang}/curve" for lang in texts), *samples),
+            ("tokenizers/parity-words.jsonl",),
+        )
     for name, entry in settings.tokenizers.items():
         folder = f"tokenizers/{name}"
         made: tuple[str, ...] = ()
@@ -239,7 +248,7 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
                 "parity",
                 f"{folder}/parity",
                 {"total_k": total_k, "compared_klines": compared / 1000},
-                (*made, exported, *samples),
+                (*made, exported, "tokenizers/parity-words", *samples),
                 (f"{folder}/parity.tsv",),
             )
         yield Job(

@@ -32,6 +32,7 @@ NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would ma
 MAX_LENGTH = 512
 FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
+WORDS_APART = [pre_tokenizers.Split(SPACE, "merged_with_next")]
 ROLES = {
     "bos_token": "<s>",
     "eos_token": "</s>",
@@ -50,7 +51,6 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
     Raises VocapError for a model of another kind or with a setting that tokenizer.json cannot hold.
     """
     _check(proto, name)
-    spec = proto.normalizer_spec
     symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
     text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
     _warn_of_unknown_characters([entry.piece for entry in proto.pieces if entry.type == NORMAL], symbols, name)
@@ -59,18 +59,12 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
             scores_of(proto), unk_id=META.index("<unk>"), byte_fallback=bool(proto.trainer_spec.byte_fallback)
         )
     )
-    rules = read_charsmap(spec.precompiled_charsmap, name)
-    try:
-        normalizer = build_normalizer(
-            rules, spec.precompiled_charsmap, symbols, spec.add_dummy_prefix, spec.remove_extra_whitespaces
-        )
-    except VocapError as error:
-        raise VocapError(f"{name}: {error}") from None
+    normalizer = normalizer_of(proto, name)
     splits = []
     if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
         # words apart: the best path of a line is that of its words, which `Unigram` remembers; but an unknown
         # U+2581 is one token with the unknown characters before it
-        splits.append(pre_tokenizers.Split(SPACE, "merged_with_next"))
+        splits += WORDS_APART
     if unknown := unknown_in_literals(proto):
         if proto.trainer_spec.byte_fallback:
             splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
@@ -93,6 +87,19 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
     )
     _check_ids(tokenizer, proto, name)
     return tokenizer
+
+
+def normalizer_of(proto, name: str = "the model") -> normalizers.Normalizer:
+    """The normaliser of `proto` as `tokenizers` has it. Raises VocapError where it cannot be expressed."""
+    spec = proto.normalizer_spec
+    symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
+    rules = read_charsmap(spec.precompiled_charsmap, name)
+    try:
+        return build_normalizer(
+            rules, spec.precompiled_charsmap, symbols, spec.add_dummy_prefix, spec.remove_extra_whitespaces
+        )
+    except VocapError as error:
+        raise VocapError(f"{name}: {error}") from None
 
 
 def scores_of(proto) -> list[tuple[str, float]]:

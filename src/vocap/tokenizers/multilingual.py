@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sentencepiece import SentencePieceProcessor
 
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizers import fitting
 from vocap.tokenizers.accounts import account, describe
-from vocap.tokenizers.layout import Contents, build_model, round_scores, serialize
+from vocap.tokenizers.layout import Contents, build_model, round_scores
 from vocap.tokenizers.multilingual_text import MultilingualText
 from vocap.tokenizers.settings import META, SPECIALS
 from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
 from vocap.vocabularies.alp import average_log_probability
 from vocap.vocabularies.encoders import SentencePieceEncoder
+from vocap.vocabularies.model_file import build_processor
 from vocap.vocabularies.word_counts import count_by_words
 
 ALP_LINES = 50_000  # of the text, for what raising costs: twice 1 s, and ALP is stable to 0.1 % from 10,000 on
@@ -130,8 +130,8 @@ def _cost_of_raising(before, after, text: MultilingualText) -> dict:
     }
 
 
-def _processor(proto) -> SentencePieceProcessor:
-    return SentencePieceProcessor(model_proto=serialize(proto))
+def _processor(proto):
+    return build_processor(proto, "the model that was built")
 
 
 def _count_and_fit(

@@ -1,4 +1,4 @@
-"""`vocap export`, `vocap parity`, `vocap evaluate`: what is made of a finished tokenizer, and how good it is."""
+"""`vocap export`, `vocap evaluate`: what is made of a finished tokenizer, and how good it is."""
 
 import logging
 import os
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from vocap import options
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizers.texts import parse_languages
 
@@ -36,48 +35,6 @@ def export(model: Path, out: Path) -> None:
     from vocap.tokenizers.export import export as export_model
 
     click.echo(f"{out}: {export_model(model, out)} ids", err=True)
-
-
-@click.command()
-@click.option("--tokenizer", required=True, type=PATH, help="Folder with sentencepiece.model and huggingface/.")
-@CORPORA
-@LANGUAGES
-@click.option(
-    "--sample",
-    type=click.IntRange(10_000),
-    metavar="LINES",
-    help="Compare so many lines a language, all held-out ones among them; all lines unless given.",
-)
-@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
-@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
-def parity(tokenizer: Path, corpora: Path, languages: str | None, sample: int | None, seed: int, output: Path):
-    """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
-
-    Writes, a language a row, the share of lines with identical ids, and for the others how many differ of each
-    kind, with an example of each.
-    """
-    import time
-
-    from vocap.tokenizers.parity import COLUMNS, LEAST_SHARE, Pair, compared_blocks
-    from vocap.tsv import write_tsv
-
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
-    codes = _languages(corpora, languages)
-    pair = Pair.load(tokenizer)
-    begin, results = time.perf_counter(), {}
-    for code in codes:
-        results[code] = pair.compare(compared_blocks(corpora / code, sample, seed))
-        if results[code].lines and results[code].identical < LEAST_SHARE * results[code].lines:
-            logger.warning("%s: only %.3f %% of the lines are identical", code, 100 * results[code].row(code)[3])
-    write_tsv(output, COLUMNS, [result.row(code) for code, result in results.items()])
-    lines = sum(result.lines for result in results.values())
-    identical = sum(result.identical for result in results.values())
-    how = (
-        "all lines" if sample is None else f"a sample of {sample} lines a language (seed {seed}) where it has more"
-    )
-    click.echo(
-        f"{output}: {identical} of {lines} lines identical, {how}, {time.perf_counter() - begin:.0f} s", err=True
-    )
 
 
 @click.command()
@@ -117,7 +74,7 @@ def evaluate(
     from vocap.vocabularies.text import read_blocks
 
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    codes = _languages(corpora, languages)
+    codes = find_languages(corpora, languages)
     table = select(read_languages(languages_table), codes)
     encoder = load_encoder(tokenizer)
     pieces = encoder.pieces
@@ -160,7 +117,8 @@ def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> No
         )
 
 
-def _languages(corpora: Path, codes: str | None) -> list[str]:
+def find_languages(corpora: Path, codes: str | None) -> list[str]:
+    """The codes of a comma-separated list; all languages of the folder of corpora for None."""
     if codes is None:
         if not corpora.is_dir():
             raise VocapError(f"{corpora}: no such folder; run vocap sample first")

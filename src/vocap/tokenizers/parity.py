@@ -1,17 +1,33 @@
 """Do both forms of a tokenizer give the same ids? Compared line by line, and every difference named."""
 
+import json
 import os
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from vocap.errors import VocapError
+from vocap.tokenizers.export import normalizer_of
+from vocap.tokenizers.normalizer import SPACE
+from vocap.tokenizers.parity_words import (
+    Language,
+    Normalize,
+    Words,
+    is_wordwise,
+    specification_of,
+    split_words,
+    word_lines,
+    write_words,
+)
 from vocap.tokenizers.settings import META
+from vocap.tokenizers.shadowing import bare_processor
 from vocap.vocabularies.encoders import HuggingFaceEncoder, load_encoder
+from vocap.vocabularies.model_file import build_processor, read_model
 from vocap.vocabularies.text import read_blocks
 
 COLUMNS = ("language", "lines", "identical", "share", "example")
@@ -44,28 +60,29 @@ class Comparison:
 class Pair:
     """SentencePiece's model and its export, side by side."""
 
-    def __init__(self, processor, encoder: HuggingFaceEncoder):
-        self.processor, self.encoder = processor, encoder
-        if (size := len(encoder.ids)) != processor.get_piece_size():
-            raise VocapError(
-                f"the export has {size} ids, the model {processor.get_piece_size()}; run vocap export again"
-            )
+    def __init__(self, proto, encoder: HuggingFaceEncoder, name: str | os.PathLike = "the model"):
+        self.proto, self.encoder, self.name = proto, encoder, name
+        if (size := len(encoder.ids)) != len(proto.pieces):
+            raise VocapError(f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again")
 
     @classmethod
     def load(cls, folder: str | os.PathLike) -> "Pair":
         """From `sentencepiece.model` and `huggingface/` of a tokenizer's folder, both parsed, never executed."""
-        from vocap.vocabularies.model_file import load_processor
-
         path = Path(folder) / "huggingface" / "tokenizer.json"
         if not path.exists():
             raise VocapError(f"{path}: no such file; run vocap export first")
-        return cls(load_processor(Path(folder) / "sentencepiece.model"), load_encoder(path))
+        model = Path(folder) / "sentencepiece.model"
+        return cls(read_model(model), load_encoder(path), model)
+
+    @cached_property
+    def processor(self):
+        return build_processor(self.proto, self.name)
 
     def compare(self, blocks: Iterable[list[str]]) -> Comparison:
         """Ids of every line from both, without special tokens; one block of lines is held at a time."""
         result = Comparison()
-        for lines in blocks:
-            wanted = self.processor.encode(lines, num_threads=1) if lines else []
+        for lines in filter(None, blocks):
+            wanted = self.processor.encode(lines, num_threads=1)
             result.lines += len(lines)
             for line, ids, others in zip(lines, wanted, self.encoder.encode_batch(lines), strict=True):
                 if ids != others:
@@ -74,6 +91,41 @@ class Pair:
                     if kind not in result.examples:
                         result.examples[kind] = self.show(line, ids, others)
         return result
+
+    def different_words(self, blocks: Iterable[list[str]]) -> set[str]:
+        """Of the words in normalised lines (`parity_words`): those with other ids, without their U+2581."""
+        bare, other = bare_processor(self.proto), self.encoder.tokenizer
+        different: set[str] = set()
+        for lines in blocks:
+            answers = zip(lines, bare.encode(lines, num_threads=1), other.encode_normalized(lines), strict=True)
+            suspects = [word for line, ids, others in answers if ids != others for word in line[1:].split(SPACE)]
+            words = [SPACE + word for word in suspects]
+            if words:
+                found = zip(
+                    suspects, bare.encode(words, num_threads=1), other.encode_normalized(words), strict=True
+                )
+                different.update(word for word, ids, others in found if ids != others)
+        return different
+
+    def compare_by_words(self, blocks: Iterable[list[str]], language: Language, different: set[str]) -> Comparison:
+        """As `compare`, but only lines of `language.whole`, or with a word in `different`, are encoded."""
+        if not language.whole and not different:
+            return Comparison(language.lines)
+        result = self.compare(self._suspects(blocks, set(language.whole), different))
+        result.lines = language.lines
+        return result
+
+    def _suspects(self, blocks: Iterable[list[str]], whole: set[int], different: set[str]) -> Iterator[list[str]]:
+        first = 0
+        for lines in blocks:
+            chosen = []
+            for number, line in enumerate(lines, start=first):
+                if number in whole or (
+                    different and not different.isdisjoint(split_words(self.processor.normalize(line)) or ())
+                ):
+                    chosen.append(line)
+            yield chosen
+            first += len(lines)
 
     def kind(self, line: str, wanted: list[int], given: list[int]) -> str:
         """Why a line differs.
@@ -106,6 +158,58 @@ class Pair:
 
     def _score(self, ids: list[int]) -> float:
         return sum(map(self.processor.get_score, ids))
+
+
+def compare_languages(
+    pair: Pair,
+    corpora: Path,
+    codes: Sequence[str],
+    sample: int | None,
+    seed: int,
+    shared: Words | None,
+    scratch: Path,
+) -> dict[str, Comparison]:
+    """The comparison of every language of `codes`, by words where the tokenizer allows it.
+
+    `shared`: words that were checked to be those of these lines; where they are None, or of another normaliser,
+    they are made anew in the folder `scratch`.
+    """
+
+    def blocks(folder: Path) -> Iterator[list[str]]:
+        return compared_blocks(folder, sample, seed)
+
+    pipeline = pair.encoder.tokenizer.pipeline()
+    if not is_wordwise(pair.proto, pipeline):
+        return {code: pair.compare(blocks(corpora / code)) for code in codes}
+    if shared is None or not shared.fits(pair.proto, pipeline):
+        specification = specification_of(pair.proto)
+        shared = Words(scratch / "words.jsonl", pipeline["normalizer"], specification, sample, seed)
+        folders = [corpora / code for code in codes]
+        write_words(shared, blocks, folders, _normalize(pair.processor), pair.encoder.tokenizer.normalize_batch)
+    different = pair.different_words(word_lines(shared.path))
+    return {
+        code: pair.compare_by_words(blocks(corpora / code), shared.languages[code], different) for code in codes
+    }
+
+
+def normalized_words(
+    proto, name: str, corpora: Path, codes: Sequence[str], sample: int | None, seed: int, path: Path
+) -> Words:
+    """Write the file of words of all tokenizers with the normaliser of `proto`, which errors call `name`."""
+    normalizer = normalizer_of(proto, name)
+    words = Words(path, json.loads(normalizer.__getstate__()), specification_of(proto), sample, seed)
+    write_words(
+        words,
+        lambda folder: compared_blocks(folder, sample, seed),
+        [corpora / code for code in codes],
+        _normalize(build_processor(proto, name)),
+        lambda lines: [normalizer.normalize_str(line) for line in lines],
+    )
+    return words
+
+
+def _normalize(processor) -> Normalize:
+    return lambda lines: [processor.normalize(line) for line in lines]
 
 
 def compared_blocks(folder: Path, sample: int | None, seed: int) -> Iterator[list[str]]:

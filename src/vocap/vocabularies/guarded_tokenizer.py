@@ -76,6 +76,18 @@ class GuardedTokenizer:
     def to_str(self) -> str:
         return self._ask("definition")
 
+    def pipeline(self) -> dict[str, Any]:
+        """The definition, as in a tokenizer.json, without the model's vocabulary."""
+        return self._ask("pipeline")
+
+    def normalize_batch(self, lines: Sequence[str]) -> list[str]:
+        """Every line normalised; unchanged where the tokenizer has no normaliser."""
+        return self._ask("normalize_batch", lines)
+
+    def encode_normalized(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of every line, which is taken as normalised already; no special tokens added."""
+        return self._ask("normalized_ids", lines)
+
     @property
     def normalizer(self) -> "GuardedTokenizer | None":
         return self if self._normalizes else None

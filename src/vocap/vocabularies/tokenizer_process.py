@@ -63,6 +63,25 @@ class Answers:
     def normalize(self, text: str) -> str:
         return self.tokenizer.normalizer.normalize_str(text)
 
+    def pipeline(self, _) -> dict:
+        """The definition without the vocabulary."""
+        definition = orjson.loads(self.tokenizer.to_str())
+        definition["model"].pop("vocab", None)
+        return definition
+
+    def normalize_batch(self, lines: list[str]) -> list[str]:
+        normalizer = self.tokenizer.normalizer
+        return [normalizer.normalize_str(line) for line in lines] if normalizer else lines
+
+    def normalized_ids(self, lines: list[str]) -> list[list[int]]:
+        """Of lines that the normaliser is not to change."""
+        normalizer = self.tokenizer.normalizer
+        self.tokenizer.normalizer = None
+        try:
+            return self.ids(lines)
+        finally:
+            self.tokenizer.normalizer = normalizer
+
     def ids(self, lines: list[str]) -> list[list[int]]:
         return [entry.ids for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
 
