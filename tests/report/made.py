@@ -189,7 +189,13 @@ def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
 
 
 def make_model(
-    folder: Path, name: str, loss: dict, codes: list[str], described: bool = True, seed: int = 9
+    folder: Path,
+    name: str,
+    loss: dict,
+    codes: list[str],
+    described: bool = True,
+    seed: int = 9,
+    tokenizer: str = "vocap100k",
 ) -> None:
     """metrics.jsonl and description.json of one model, its exact loss falling."""
     rng = random.Random(f"{name} {seed}")
@@ -203,7 +209,7 @@ def make_model(
             row |= {"refresh_s": 0.0, "memory_mb": 456.7, "seconds": step * 0.6, "skipped": 0}
             file.write(json.dumps(row | {"languages": dict.fromkeys(codes, scores)}) + "\n")
     if described:
-        facts = {"tokenizer": "vocap100k", "parameters": 2**20 * 13, "settings": {"loss": loss}, "device": "CPU"}
+        facts = {"tokenizer": tokenizer, "parameters": 2**20 * 13, "settings": {"loss": loss}, "device": "CPU"}
         (out / "description.json").write_text(json.dumps(facts))
 
 

@@ -121,7 +121,7 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
         means.append({"group": group, "mean": round(average, 4), "lane": 0})
     y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True))
     x = alt.X(
-        "gain:Q", title=f"{difference}, held-out ALP (nats per line)", scale=scale, axis=alt.Axis(tickCount=8)
+        "gain:Q", title=[difference, "held-out ALP (nats per line)"], scale=scale, axis=alt.Axis(tickCount=8)
     )
     reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
     offset = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach]))

@@ -35,8 +35,9 @@ class Pair:
     total: int
     differences: list[Difference]
     q: dict[str, float]  # by language, of VOCAP's allocation; empty where it is not known
-    alone: bool = True  # whether its two are the only tokenizers of their kinds and T
     by_sizes: bool = True  # whether VOCAP's allocation chooses sizes, as the paper's does
+    alone: bool = True  # whether it is the only pair of its T with such a rule
+    only: bool = True  # whether its two are the only tokenizers of their kinds and T
 
     @property
     def compared(self) -> list[Difference]:
@@ -51,7 +52,7 @@ class Pair:
     @property
     def names(self) -> tuple[str, str]:
         """VOCAP and JOINT, or the names of the two where the kinds do not say which tokenizers they are."""
-        return ("VOCAP", "JOINT") if self.alone and self.by_sizes else (self.vocap, self.joint)
+        return ("VOCAP", "JOINT") if self.only and self.by_sizes else (self.vocap, self.joint)
 
     @property
     def size(self) -> str:
@@ -108,7 +109,10 @@ def pairs(results: Results) -> list[Pair]:
             q = results.probabilities(vocap)
             found.append(Pair(vocap.name, joint.name, vocap.total, differences, q, by_sizes=by_sizes))
     counts.update(pair.total for pair in found)
-    found = [replace(pair, alone=counts[pair.total] == 2) for pair in found]
+    alike = Counter((pair.total, pair.by_sizes) for pair in found)
+    found = [
+        replace(pair, alone=alike[pair.total, pair.by_sizes] == 1, only=counts[pair.total] == 2) for pair in found
+    ]
     return sorted(found, key=lambda pair: (pair.total, pair.vocap, pair.joint))
 
 

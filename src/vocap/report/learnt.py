@@ -4,8 +4,6 @@ from typing import Any
 
 from vocap.report.results import Tokenizer
 
-NOT_SAID = "its text is not stated"
-
 
 def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
     """The numbers among `lines`, `word_types`, `alpha` and `beta` that `description.json` has under `text`.
@@ -25,10 +23,8 @@ def weights(tokenizer: Tokenizer) -> str:
 
 
 def learnt(tokenizer: Tokenizer) -> str:
-    """For a sentence: lines, word types, whether it is a sample, and the weights."""
+    """For a sentence: lines, word types, whether it is a sample, and weights; empty where nothing is stated."""
     facts = text_facts(tokenizer)
-    if not facts:
-        return NOT_SAID
     parts = [
         f"{facts[name]:,} {noun}"
         for name, noun in (("lines", "lines"), ("word_types", "word types"))
@@ -42,11 +38,12 @@ def learnt(tokenizer: Tokenizer) -> str:
 def listed(tokenizers: list[Tokenizer]) -> str:
     """A sentence for a comparison: of each of these tokenizers what it was learnt from."""
     found = {one.name: learnt(one) for one in tokenizers}
-    if set(found.values()) <= {NOT_SAID}:
-        return (
-            "How much text each was learnt from, and with which weights, is not stated in their description.json."
-        )
-    return "Learnt from: " + "; ".join(f"{name}, {said}" for name, said in found.items()) + "."
+    stated = [f"{name}, {said}" for name, said in found.items() if said]
+    silent = [name for name, said in found.items() if not said]
+    parts = [f"Learnt from: {'; '.join(stated)}."] if stated else []
+    if silent:
+        parts.append(f"The text that {', '.join(silent)} learnt from is not stated in description.json.")
+    return " ".join(parts)
 
 
 def _number(value: Any) -> bool:

@@ -39,8 +39,8 @@ def section(results: Results) -> Section:
         if any(row.weighted_gain is not None for row in rows):
             blocks.append(
                 Text(
-                    "A plain mean counts every language once. The allocation itself weighs a language by q, its "
-                    "share of the multilingual sample (Equation 2), so the table has both means."
+                    "A plain mean counts every language once. The allocation itself weighs a language by a power "
+                    "of q, its share of the text (Equation 2), so the table has the mean weighted by q too."
                 )
             )
         if rows:
@@ -156,7 +156,7 @@ def _languages(results: Results, pair: Pair) -> list[Block]:
 def _strip(results: Results, pair: Pair, worst: Difference, best: Difference) -> Figure:
     return Figure(
         f"vocap-joint-{pair.vocap}-{pair.joint}",
-        f"Every language at T = {pair.label}: {pair.vocap} minus {pair.joint}",
+        f"Every language at T = {pair.size}: {pair.vocap} minus {pair.joint}",
         f"Held-out ALP under {pair.vocap} minus ALP under {pair.joint}, nats per line: right of zero {pair.vocap} "
         "is better. One mark for each language, the upright stroke is the mean of the group; each group’s "
         "extremes carry their code.",
@@ -197,4 +197,11 @@ def _by_language(results: Results, pair: Pair, ordered: list[Difference]) -> Tab
         f"lines compare with the others. From results/tokenizers/{{name}}/evaluation.tsv."
     )
     name = f"vocap-joint-{pair.vocap}-{pair.joint}"
-    return Table(name, f"By language, T = {pair.label}", caption, columns, rows, folded=len(rows) > 20)
+    return Table(
+        name,
+        f"By language, T = {pair.size}: {pair.vocap} and {pair.joint}",
+        caption,
+        columns,
+        rows,
+        folded=len(rows) > 20,
+    )
