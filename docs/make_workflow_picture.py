@@ -25,6 +25,7 @@ STAGES = {
 TOGETHER = {
     "starter": ("fetch_starter", "extract_starter", "merge_starter"),
     "joint": ("joint_descent", "pick_joint"),
+    "pieces": ("trunk", "allocate_pieces"),
     "study": (
         "studied_sizes",
         "studied_tokenizer",
@@ -44,7 +45,8 @@ CAPTIONS = {
     "ladder": "models of all sizes",
     "curve": "ALP by size",
     "allocate": "a size a language",
-    "fit": "VOCAP, scored",
+    "pieces": "one descent for all",
+    "fit": "an allocation, scored",
     "joint": "JOINT, the baseline",
     "mono": "one language's model",
     "export": "for Hugging Face",

@@ -1,11 +1,7 @@
 """The share of each language in a merged vocabulary, for every allocation of the configuration."""
 
 # The part of rule pieces that does not depend on T, once for all allocations that agree in the other settings.
-TRUNKS = {
-    trunk_name(entry): trunk_arguments(entry)
-    for entry in SETTINGS.allocation.values()
-    if RULES[entry.rule].needs_text
-}
+TRUNKS = {entry.trunk: trunk_arguments(entry) for entry in SETTINGS.allocation.values() if entry.needs_text}
 
 
 rule allocation:
@@ -80,7 +76,7 @@ rule trunk:
 
 rule allocate_pieces:
     input:
-        trunk=lambda wildcards: f"results/allocation/trunks/{trunk_name(SETTINGS.allocation[wildcards.name])}.npz",
+        trunk=lambda wildcards: f"results/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
         train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
         heldout=expand("results/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         curves=expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),

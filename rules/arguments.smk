@@ -37,7 +37,7 @@ def language_table(wildcards, output):
 
 def allocations(needs_text):
     """The names of the allocations whose rule reads the languages' text, or does not."""
-    return [name for name, entry in SETTINGS.allocation.items() if RULES[entry.rule].needs_text == needs_text]
+    return [name for name, entry in SETTINGS.allocation.items() if entry.needs_text == needs_text]
 
 
 def allocation_arguments(wildcards):
@@ -53,15 +53,10 @@ def trunk_arguments(entry):
     return options(**settings, without=",".join(entry.without) or None, coverage=SETTINGS.vocabularies.coverage)
 
 
-def trunk_name(entry):
-    """The same settings as the name of a file."""
-    return "-".join([f"alpha{entry.alpha:g}", f"beta{entry.beta:g}", entry.per, *(f"no.{code}" for code in entry.without)])
-
-
 def fitted_models(name):
     """The folder of the models that a tokenizer's scores come from: the languages' own, or those of its allocation."""
     allocation = SETTINGS.tokenizers[name].allocation
-    needs_text = RULES[SETTINGS.allocation[allocation].rule].needs_text
+    needs_text = SETTINGS.allocation[allocation].needs_text
     return f"results/allocation/{allocation}/vocabularies" if needs_text else "results/vocabularies"
 
 

@@ -16,7 +16,6 @@ import vocap.pretraining
 import vocap.report
 import vocap.tokenizers
 import vocap.vocabularies
-from vocap.allocation.rules import RULES
 from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.sources import resolve_all

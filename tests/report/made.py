@@ -8,6 +8,7 @@ from pathlib import Path
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.tsv import write_tsv
+from vocap.vocabularies.curve import COLUMNS
 
 MEASURES = [
     "lines",
@@ -104,7 +105,11 @@ def make_allocation(
     write_tsv(out / "allocation.tsv", ("language", "n", "q", "weight", "size", "gain", "own_pieces"), rows)
     pieces = [(f"▁piece{number}", ",".join(codes[:2])) for number in range(500)]
     write_tsv(out / "vocabulary.tsv", ("piece", "languages"), pieces)
-    other = "cost-aware" if rule == "paper" else "paper"
+    ways = {"paper": 97.89, "cost-aware": 98.78, "pieces": 173.03}
+    assessed = {
+        name: {"rule": name, "union": total - 11, "objective": -658.1, "way_percent": way}
+        for name, way in ways.items()
+    }
     summary = {
         "settings": {"total": total, "alpha": 0.7, "beta": 0.7, "rule": rule, "search": "greedy", "curve": "hull"},
         "languages": len(codes),
@@ -120,15 +125,21 @@ def make_allocation(
         "required_characters_added": 12,
         "objective_smallest": -901.2,
         "bound": -655.1,
-        "chosen": {"rule": rule, "union": total - 300, "objective": -660.3, "way_percent": 97.89},
-        "other_rule": {"rule": other, "union": total - 11, "objective": -658.1, "way_percent": 98.78},
+        "chosen": assessed.pop(rule),
+        "other_rules": [one for name, one in assessed.items() if name != "pieces"],
         "exhausted": codes[:2],
         "warnings": ["2 languages are at the end of their curves; add sizes or text"],
     }
     (out / "summary.json").write_text(json.dumps(summary))
+    if rule == "pieces":  # a model of each language
+        for code, _, _, _, size, *_ in rows:
+            point = (size - 7, size - 7, -100.0 - rng.random(), -101.0 - rng.random(), 20.5, "ok")
+            write_tsv(out / "vocabularies" / code / "curve.tsv", COLUMNS, [point])
 
 
-def make_tokenizer(folder: Path, name: str, kind: str, codes: list[str], total: int, seed: int = 4) -> None:
+def make_tokenizer(
+    folder: Path, name: str, kind: str, codes: list[str], total: int, seed: int = 4, text: dict | None = None
+) -> None:
     """description.json, evaluation.tsv, parity.tsv and pieces.tsv of one tokenizer."""
     base = random.Random(7)
     rng = random.Random(seed)
@@ -158,7 +169,8 @@ def make_tokenizer(folder: Path, name: str, kind: str, codes: list[str], total: 
         "pieces": total - 5,
         "dead": 1,
         "dead_share": 1 / (total - 5),
-        "text": {"lines": 1_280_000, "alpha": 0.7, **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"})},
+        "text": text
+        or {"lines": 1_280_000, "alpha": 0.7, **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"})},
         "versions": {"vocap": "0.1.0", "sentencepiece": "0.2.1"},
     }
     (out / "description.json").write_text(json.dumps(description))
@@ -178,7 +190,13 @@ def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
 
 
 def make_model(
-    folder: Path, name: str, loss: dict, codes: list[str], described: bool = True, seed: int = 9
+    folder: Path,
+    name: str,
+    loss: dict,
+    codes: list[str],
+    described: bool = True,
+    seed: int = 9,
+    tokenizer: str = "vocap100k",
 ) -> None:
     """metrics.jsonl and description.json of one model, its exact loss falling."""
     rng = random.Random(f"{name} {seed}")
@@ -192,7 +210,7 @@ def make_model(
             row |= {"refresh_s": 0.0, "memory_mb": 456.7, "seconds": step * 0.6, "skipped": 0}
             file.write(json.dumps(row | {"languages": dict.fromkeys(codes, scores)}) + "\n")
     if described:
-        facts = {"tokenizer": "vocap100k", "parameters": 2**20 * 13, "settings": {"loss": loss}, "device": "CPU"}
+        facts = {"tokenizer": tokenizer, "parameters": 2**20 * 13, "settings": {"loss": loss}, "device": "CPU"}
         (out / "description.json").write_text(json.dumps(facts))
 
 
@@ -220,6 +238,15 @@ def make_finetuned(
     content = {"average": 61.25, "std": 0.75, "tasks": tasks, "missing": missing, "stand_ins": {}}
     content["languages"] = dict.fromkeys(tasks, 4)
     (folder / "finetuning" / name / "average.json").write_text(json.dumps(content))
+
+
+def make_rivals(folder: Path, codes: list[str]) -> None:
+    """Beside `make_results`: an allocation by pieces at T = 100,000, its tokenizer, and a second JOINT."""
+    make_allocation(folder, "p100k", codes, 100_000, "pieces")
+    text = {"lines": 1_280_817, "alpha": 0.7, "beta": 0.7}
+    make_tokenizer(folder, "pieces100k", "vocap", codes, 100_000, seed=11, text=text)
+    text = {"sentences": 500_000, "lines": 500_000, "word_types": 81_234, "alpha": 0.49}
+    make_tokenizer(folder, "beta100k", "joint", codes, 100_000, seed=12, text=text)
 
 
 def make_results(folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)) -> Path:

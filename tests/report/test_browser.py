@@ -101,7 +101,7 @@ def test_every_figure_is_drawn_when_the_reader_comes_near(out, tmp_path):
         found = figures_drawn(tab)
         assert tab.console == []
     assert [name for name, _, _ in found] == [a["data-chart"] for tag, a in before.elements if tag == "figure"]
-    assert len(found) == 8 and all(800 < width < 1280 and pictures == 1 for _, width, pictures in found)
+    assert len(found) == 10 and all(800 < width < 1280 and pictures == 1 for _, width, pictures in found)
 
 
 def test_without_scripts_the_still_figures_stand(out, tmp_path):
@@ -111,7 +111,7 @@ def test_without_scripts_the_still_figures_stand(out, tmp_path):
     document, _ = browse(still, tmp_path / "profile")
     assert "data-drawn" not in document
     figures = re.findall(r"<figure .*?</figure>", document, re.S)
-    assert len(figures) == 8 and all(figure.count("<svg") == 1 and "<path" in figure for figure in figures)
+    assert len(figures) == 10 and all(figure.count("<svg") == 1 and "<path" in figure for figure in figures)
 
 
 def test_controls_do_what_they_say(out, tmp_path):
@@ -140,4 +140,4 @@ def test_nothing_overflows_on_a_phone(out, tmp_path):
         found = figures_drawn(tab)
         assert tab.evaluate("innerWidth") == 390 and tab.evaluate("document.documentElement.scrollWidth") <= 390
         assert tab.console == []
-    assert len(found) == 8 and all(300 < width <= 390 - 32 for _, width, _ in found)
+    assert len(found) == 10 and all(300 < width <= 390 - 32 for _, width, _ in found)

@@ -1,5 +1,8 @@
 """The frontier against the definitions, from the files alone."""
 
+import json
+import shutil
+
 import pytest
 
 from tests.report.made_run import CODES, allocate, make_run, write_choice
@@ -82,6 +85,35 @@ def test_tokenizers_are_measured_as_they_are(run):
     check(row, folder, inputs, {code: -60.0 - k for k, code in enumerate(CODES)})
     assert not any(row["name"] == "file" for row in rows)  # most of its languages are <unk>
     assert "Not counted at T = 900, in any mark: Swahili (20.0 % <unk> in joint)" in words
+
+
+def test_a_tokenizer_by_pieces_is_a_mark_and_its_allocation_no_line(tmp_path):
+    """Of one T, the first allocation has a rule that the frontier cannot vary; the next is the reference."""
+    inputs = make_run(tmp_path / "results")
+    write_choice(tmp_path / "results", "present", inputs, **PRESENT)
+    shutil.copytree(tmp_path / "results/allocation/present", tmp_path / "results/allocation/by-pieces")
+    summary = tmp_path / "results/allocation/by-pieces/summary.json"
+    content = json.loads(summary.read_text())
+    summary.write_text(json.dumps({**content, "settings": {**content["settings"], "rule": "pieces"}}))
+    alp = {code: -60.0 - k for k, code in enumerate(CODES)}
+    write_evaluation(tmp_path / "results", "vocap", alp, {})
+    settings = {"tokenizers": {"vocap": {"kind": "vocap", "allocation": "by-pieces"}}}
+    text = write(tmp_path / "results", tmp_path / "out", "--settings-json", json.dumps(settings))
+    rows = list(read_tsv(tmp_path / "out/tables/frontier-900.tsv"))
+    assert [row["what"] for row in rows].count("tokenizer by rule pieces") == 1
+    assert len([row for row in rows if row["name"].startswith("beta")]) == 11
+    assert "All other settings are those of present;" in " ".join(Page(text).text)
+    assert ">PIECES, merged<" in (tmp_path / "out/figures/frontier-900.svg").read_text()
+
+
+def test_the_frontier_keeps_the_unit_of_the_weights(tmp_path):
+    """per: character: the mark at the allocation's own beta is the allocation."""
+    inputs = make_run(tmp_path / "results", seed=5)
+    solution = write_choice(tmp_path / "results", "present", inputs, **PRESENT, per="character")
+    write(tmp_path / "results", tmp_path / "out")
+    rows = {row["name"]: row for row in read_tsv(tmp_path / "out/tables/frontier-900.tsv")}
+    assert int(rows["beta 0.7"]["pieces"]) == solution.chosen.union
+    assert solution.chosen.union != allocate(inputs, **PRESENT).chosen.union
 
 
 def test_naive_rivals(run):

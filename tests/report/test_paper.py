@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.made import make_finetuned, make_model, make_results
+from tests.report.made import make_finetuned, make_model, make_results, make_rivals
 from tests.report.pages import Page, one_row, write
 from vocap.correlation.points import Measured, correlations, write_points
 from vocap.correlation.sizes import Size, write_sizes
@@ -90,6 +90,20 @@ def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_pap
         "VOCAP 500K, k-NN, half embeddings": None,
         "VOCAP 2,000, k-NN": "small",
     }
+
+
+def test_a_tokenizer_by_pieces_stands_in_no_row_of_the_papers(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_rivals(results, ["en", "de"])
+    for name, tokenizer in (("by-sizes", "vocap100k"), ("by-pieces", "pieces100k")):
+        make_model(results, name, {"kind": "knn", "k": 50}, ["en", "de"], tokenizer=tokenizer)
+    kinds = {"vocap100k": "v100k", "pieces100k": "p100k"}
+    tokenizers = {name: {"kind": "vocap", "allocation": allocation} for name, allocation in kinds.items()}
+    write(results, tmp_path / "out", "--settings-json", json.dumps({"tokenizers": tokenizers}))
+    table = list(read_tsv(tmp_path / "out/tables/paper-table-1.tsv"))
+    methods = {row["model"]: row["method"] for row in table if row["model"] in ("by-sizes", "by-pieces")}
+    assert methods == {"by-sizes": "VOCAP 100K, k-NN", "by-pieces": "PIECES 100K, k-NN"}
+    assert "by-pieces" not in {row["model"] for row in read_tsv(tmp_path / "out/tables/paper-table-2.tsv")}
 
 
 def test_tables_2_and_3_compare_losses_of_one_tokenizer():

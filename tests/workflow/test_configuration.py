@@ -94,9 +94,9 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             "tokenizers",
             {
                 "joint": {"kind": "joint", "total": 100_000},
-                "joint-small": {"kind": "joint", "total": 100_000},
-                "vocap": {"kind": "vocap", "allocation": "vocap-100k"},
                 "small-vocap": {"kind": "vocap", "allocation": "vocap-100k"},
+                "joint-small": {"kind": "joint", "total": 200_000},
+                "vocap": {"kind": "vocap", "allocation": "vocap-200k"},
             },
             ["tokenizers.vocap", "joint-small with vocap", "diff/joint-small-vocap"],
         ),

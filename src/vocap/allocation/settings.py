@@ -43,6 +43,17 @@ class Allocation(BaseModel):
     )
     without: list[Annotated[str, Field(min_length=1)]] = Field([], description="codes of languages to leave out")
 
+    @property
+    def needs_text(self) -> bool:
+        """Whether the rule reads the languages' text, and so makes models of its own."""
+        return RULES[self.rule].needs_text
+
+    @property
+    def trunk(self) -> str:
+        """Of a rule that reads text: a file name of the settings that all T share."""
+        shared = [f"alpha{self.alpha:g}", f"beta{self.beta:g}", self.per, *(f"no.{code}" for code in self.without)]
+        return "-".join(shared)
+
     @model_validator(mode="after")
     def _options_of_the_rule(self) -> "Allocation":
         for name in ("fairness", "search", "curve"):

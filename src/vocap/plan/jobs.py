@@ -59,7 +59,7 @@ def list_jobs(settings: Settings, texts: Mapping[str, Text], reach: Mapping[str,
     jobs = [
         *corpora_jobs(settings, texts),
         *vocabularies_jobs(settings, texts, reached),
-        *allocation_jobs(settings, reached),
+        *allocation_jobs(settings, texts, reached),
         *tokenizers_jobs(settings, texts),
     ]
     return [*jobs, report_job(settings, jobs, texts)]
@@ -193,16 +193,28 @@ def vocabularies_jobs(
         )
 
 
-def allocation_jobs(settings: Settings, reached: Mapping[str, list[int]]) -> Iterator[Job]:
-    curves = tuple(f"vocabularies/{lang}/curve" for lang in reached)
+def allocation_jobs(
+    settings: Settings, texts: Mapping[str, Text], reached: Mapping[str, list[int]]
+) -> Iterator[Job]:
+    """A job for each entry, and before those whose rule reads text one for the trunk that they share."""
+    curves = (*(f"vocabularies/{lang}/curve" for lang in reached), "corpora/weigh")
+    samples = tuple(f"corpora/sample-{lang}" for lang in texts)
+    trunks = set()
     for name, entry in settings.allocation.items():
-        pieces_k = sum(sum(sizes) for lang, sizes in reached.items() if lang not in entry.without) / 1000
+        taking = [lang for lang in texts if lang not in entry.without]
+        features = {"pieces_k": sum(sum(reached[lang]) for lang in taking) / 1000}
+        text = {**features, "train_mb": sum(texts[lang].train_mb for lang in taking)}
+        trunk = f"allocation/trunks/{entry.trunk}"
+        if entry.needs_text and trunk not in trunks:
+            trunks.add(trunk)
+            yield Job("trunk", trunk, text, (*curves, *samples), (f"{trunk}.npz",), priority=1)
         yield Job(
-            "allocate",
+            "allocate_pieces" if entry.needs_text else "allocate",
             f"allocation/{name}",
-            {"pieces_k": pieces_k, "total_k": entry.total / 1000},
-            (*curves, "corpora/weigh"),
+            {**(text if entry.needs_text else features), "total_k": entry.total / 1000},
+            (*curves, *samples, trunk) if entry.needs_text else curves,
             (f"allocation/{name}",),
+            priority=int(entry.needs_text),
         )
 
 
@@ -262,7 +274,7 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
 
 
 def _diffs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
-    """JOINT with VOCAP of the same T, on all held-out lines."""
+    """JOINT with VOCAP tokenizers of the same T, on all held-out lines."""
     samples = tuple(f"corpora/sample-{lang}" for lang in texts)
     rule = "pick_joint" if settings.vocabularies.engine == "ladder" else "joint"
     for a, b in compared_pairs(settings.tokenizers, settings.allocation):

@@ -1,3 +1,3 @@
 """Tables, figures and the page."""
 
-REVISION = 15
+REVISION = 16

@@ -91,7 +91,8 @@ def group_means(groups: Sequence[Group]) -> alt.LayerChart:
 
 
 def differences(results: Results, pair: Pair) -> alt.LayerChart:
-    """Every language's ALP under VOCAP minus that under JOINT, one row a group, dots spread so as not to touch."""
+    """Every language's ALP under the one minus that under the other, one row a group, dots spread apart."""
+    difference = f"{pair.vocap} − {pair.joint}"
     groups = [name for name in results.groups() if any(one.resource == name for one in pair.compared)]
     gains = [0.0, *(one.gain for one in pair.compared)]
     extent = max(gains) - min(gains) or 1
@@ -120,7 +121,7 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
         means.append({"group": group, "mean": round(average, 4), "lane": 0})
     y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True))
     x = alt.X(
-        "gain:Q", title="VOCAP − JOINT, held-out ALP (nats per line)", scale=scale, axis=alt.Axis(tickCount=8)
+        "gain:Q", title=[difference, "held-out ALP (nats per line)"], scale=scale, axis=alt.Axis(tickCount=8)
     )
     reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
     offset = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach]))
@@ -146,9 +147,9 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
             tooltip=[
                 "language:N",
                 "code:N",
-                alt.Tooltip("gain:Q", title="VOCAP − JOINT", format="+,.2f"),
-                alt.Tooltip("vocap:Q", title="ALP, VOCAP", format=",.2f"),
-                alt.Tooltip("joint:Q", title="ALP, JOINT", format=",.2f"),
+                alt.Tooltip("gain:Q", title=difference, format="+,.2f"),
+                alt.Tooltip("vocap:Q", title=f"ALP, {pair.vocap}", format=",.2f"),
+                alt.Tooltip("joint:Q", title=f"ALP, {pair.joint}", format=",.2f"),
             ],
         )
     )

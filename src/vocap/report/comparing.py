@@ -1,11 +1,13 @@
-"""VOCAP against JOINT at the same T, by language and by resource group (the paper's Figure 4)."""
+"""VOCAP tokenizers against JOINT of the same T, by language and by resource group (the paper's Figure 4)."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vocap.report.results import Results, Tokenizer
 from vocap.tokenizers.evaluation import by_resource
 
+FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
 UNKNOWN_LIMIT = 0.01  # share of <unk> from which ALP and token counts flatter: one <unk> stands for a run of text
 
 
@@ -33,7 +35,9 @@ class Pair:
     total: int
     differences: list[Difference]
     q: dict[str, float]  # by language, of VOCAP's allocation; empty where it is not known
-    alone: bool = True  # whether it is the only pair of its T
+    by_sizes: bool = True  # whether VOCAP's allocation chooses sizes, as the paper's does
+    alone: bool = True  # whether it is the only pair of its T with such a rule
+    only: bool = True  # whether its two are the only tokenizers of their kinds and T
 
     @property
     def compared(self) -> list[Difference]:
@@ -46,13 +50,14 @@ class Pair:
         return self.size if self.alone else f"{self.size}, {self.vocap} and {self.joint}"
 
     @property
-    def size(self) -> str:
-        """T as people say it.
+    def names(self) -> tuple[str, str]:
+        """VOCAP and JOINT, or the names of the two where the kinds do not say which tokenizers they are."""
+        return ("VOCAP", "JOINT") if self.only and self.by_sizes else (self.vocap, self.joint)
 
-        >>> Pair("a", "b", 100000, [], {}).size
-        '100K'
-        """
-        return f"{self.total // 1000}K" if self.total % 1000 == 0 else f"{self.total:,}"
+    @property
+    def size(self) -> str:
+        """T as people say it."""
+        return spoken(self.total)
 
 
 @dataclass(frozen=True)
@@ -72,19 +77,42 @@ class Group:
         return self.vocap - self.joint
 
 
+def spoken(total: int) -> str:
+    """T as people say it.
+
+    >>> spoken(100000), spoken(1234)
+    ('100K', '1,234')
+    """
+    return f"{total // 1000}K" if total % 1000 == 0 else f"{total:,}"
+
+
 def pairs(results: Results) -> list[Pair]:
-    """Every VOCAP tokenizer with every JOINT tokenizer of the same T, smallest T first."""
+    """Every VOCAP tokenizer with the first JOINT tokenizer of the same T, smallest T first.
+
+    The first in the order of the configuration; the others are compared in `same_size`.
+    """
+    ordered = [results.tokenizers[name] for name in results.configured("tokenizers", results.tokenizers)]
+    first: dict[int | None, Tokenizer] = {}
+    counts: Counter[int | None] = Counter()
+    for tokenizer in ordered:
+        if tokenizer.kind == "joint" and tokenizer.evaluation:
+            first.setdefault(tokenizer.total, tokenizer)
+            counts[tokenizer.total] += 1
     found = []
-    for vocap in results.tokenizers.values():
-        for joint in results.tokenizers.values():
-            same = vocap.total is not None and vocap.total == joint.total
-            if vocap.kind == "vocap" and joint.kind == "joint" and same:
-                differences = _differences(results, vocap, joint)
-                if differences:
-                    q = results.probabilities(vocap)
-                    found.append(Pair(vocap.name, joint.name, vocap.total, differences, q))
-    sizes = Counter(pair.total for pair in found)
-    found = [replace(pair, alone=sizes[pair.total] == 1) for pair in found]
+    for vocap in ordered:
+        if vocap.kind != "vocap" or vocap.total is None or vocap.total not in first:
+            continue
+        joint = first[vocap.total]
+        rule = results.rule_of(vocap)
+        if differences := _differences(results, vocap, joint):
+            by_sizes = not (rule and rule.needs_text)
+            q = results.probabilities(vocap)
+            found.append(Pair(vocap.name, joint.name, vocap.total, differences, q, by_sizes=by_sizes))
+    counts.update(pair.total for pair in found)
+    alike = Counter((pair.total, pair.by_sizes) for pair in found)
+    found = [
+        replace(pair, alone=alike[pair.total, pair.by_sizes] == 1, only=counts[pair.total] == 2) for pair in found
+    ]
     return sorted(found, key=lambda pair: (pair.total, pair.vocap, pair.joint))
 
 
@@ -132,6 +160,29 @@ def _differences(results: Results, vocap: Tokenizer, joint: Tokenizer) -> list[D
         and row["alp"] is not None
         and other.get(row["language"]) is not None
     ]
+
+
+def comparable(
+    results: Results, tokenizers: Iterable[Tokenizer], codes: list[str]
+) -> tuple[list[Tokenizer], dict[str, str], list[str]]:
+    """Of tokenizers that are to be measured on the same languages: those that can be, and on which of `codes`.
+
+    Gives those that serve at least `FEWEST` of `codes`; the languages that one of them does not serve, with the
+    reason; and the names of the others.
+    """
+    chosen, apart, others = [], {}, []
+    for tokenizer in tokenizers:
+        reasons = unfit(results, tokenizer)
+        has = {row["language"] for row in tokenizer.evaluation if row["alp"] is not None}
+        reasons |= {code: f"not measured with {tokenizer.name}" for code in codes if code not in has}
+        reasons = {code: reason for code, reason in reasons.items() if code in codes}
+        if len(reasons) <= (1 - FEWEST) * len(codes):
+            chosen.append(tokenizer)
+            for code, reason in reasons.items():
+                apart.setdefault(code, reason)
+        else:
+            others.append(tokenizer.name)
+    return chosen, apart, others
 
 
 def unfit(results: Results, tokenizer: Tokenizer) -> dict[str, str]:

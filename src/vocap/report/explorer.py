@@ -6,10 +6,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from vocap.allocation.inputs import Inputs
+from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation as Settings
 from vocap.report.overlap import Overlap, find_overlap, pack
 from vocap.report.results import Allocation, Results
 from vocap.vocabularies import COVERAGE
+from vocap.vocabularies.curve import Point
 
 BUDGET = 4_000_000  # characters of the packed overlap
 MOST_THINNED = 1024
@@ -56,34 +58,36 @@ def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
         "alphabet": overlap.characters,
         "languages": languages,
         "packed": packed,
-        "present": [
-            {
-                "name": one.name,
-                "settings": {**one.settings.model_dump(), "coverage": one.coverage},
-                "sizes": one.sizes,
-            }
-            for one in present
-        ],
+        "rules": {rule.name: rule.label for rule in RULES.values()},
+        "present": [_shown(one) for one in present],
     }
     return Explorer(data, overlap.thinned, error)
 
 
 @dataclass(frozen=True)
 class Present:
-    """A finished allocation that can be computed again: its settings, and the size of each language."""
+    """A finished allocation: its settings, and the size of each language."""
 
     name: str
     settings: Settings
     coverage: float
     sizes: dict[str, int | None]
+    models: dict[str, Point]  # of a rule that makes models: each language's own, of no size of its curve
+
+
+def _shown(one: Present) -> dict[str, Any]:
+    """For the page's script: settings, sizes, and of models of their own what the curves do not have."""
+    measured = {
+        language: {"alp": model.alp, "heldout": model.alp_heldout, "tokens": model.tokens_per_sentence}
+        for language, model in one.models.items()
+    }
+    settings = {**one.settings.model_dump(), "coverage": one.coverage}
+    return {"name": one.name, "settings": settings, "sizes": one.sizes, "measured": measured}
 
 
 def present_choices(results: Results) -> list[Present]:
     """The allocations whose files say settings and sizes, as the configuration names them, then any others."""
-    named = results.settings.get("allocation")
-    order = [str(name) for name in named] if isinstance(named, dict) else []
-    rank = {name: place for place, name in enumerate(order)}
-    entries = sorted(results.allocations.values(), key=lambda entry: rank.get(entry.name, len(rank)))
+    entries = [results.allocations[name] for name in results.configured("allocation", results.allocations)]
     return [found for entry in entries if (found := _present(entry)) is not None]
 
 
@@ -96,7 +100,8 @@ def _present(entry: Allocation) -> Present | None:
         known = Settings(**{key: value for key, value in settings.items() if key != "coverage"})
     except ValidationError:
         return None
-    return Present(entry.name, known, coverage, {share.language: share.size for share in entry.shares})
+    sizes = {share.language: share.size for share in entry.shares}
+    return Present(entry.name, known, coverage, sizes, entry.models)
 
 
 def _fitting(inputs: Inputs, budget: int) -> tuple[Overlap, str, float]:

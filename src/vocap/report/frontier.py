@@ -4,34 +4,31 @@ A language is served at x = held-out ALP / the best held-out ALP of its own curv
 best vocabulary. x has no unit, so languages compare however long their lines are.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from vocap.allocation.bisection import allocate_bisect
-from vocap.allocation.cost_aware import allocate_cost_aware
 from vocap.allocation.fairness import fair_values
-from vocap.allocation.greedy import Choice, allocate_greedy
+from vocap.allocation.greedy import Choice
+from vocap.allocation.inputs import Inputs
 from vocap.allocation.ladders import Problem
 from vocap.allocation.rivals import allocate_by_shares
+from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation as Settings
-from vocap.allocation.solution import pose
-from vocap.report.comparing import unfit
+from vocap.allocation.solution import pose, weigh
+from vocap.report.comparing import comparable
 from vocap.report.explorer import present_choices
 from vocap.report.results import Results, Tokenizer
 from vocap.tokenizers.parallel import gini
 
 BETAS = tuple(step / 10 for step in range(11))
 FAIRNESSES = (1.0, 2.0, 4.0, 8.0, 16.0)
-FEWEST = 0.5  # share of the languages that a tokenizer must serve to be set beside the allocations
 
 
 @dataclass(frozen=True)
 class Point:
     """One way to share out T. `alp`: mean held-out ALP, nats per line, each language weighted by q."""
 
-    series: str  # beta, fairness, uniform, proportional, vocap, joint, file
+    series: str  # beta, fairness, uniform, proportional; of a tokenizer its kind, or the rule that read its text
     label: str
     beta: float | None
     fairness: float | None
@@ -68,11 +65,13 @@ def measure(alp: Mapping[str, float], best: Mapping[str, float], q: Mapping[str,
 
 
 def frontiers(results: Results) -> list[Frontier]:
-    """One for each T of the allocations, by the settings of the first that has it; none without inputs."""
+    """One for each T of allocations by sizes, by the settings of the first that has it; none without inputs."""
     if not results.inputs.languages:
         return []
     first: dict[int, tuple[str, Settings, float]] = {}
     for entry in present_choices(results):
+        if entry.settings.needs_text:
+            continue
         first.setdefault(entry.settings.total, (entry.name, entry.settings, entry.coverage))
     found = (_frontier(results, *first[total]) for total in sorted(first))
     return [one for one in found if one is not None]
@@ -80,10 +79,10 @@ def frontiers(results: Results) -> list[Frontier]:
 
 def _frontier(results: Results, name: str, settings: Settings, coverage: float) -> Frontier | None:
     taking = [entry for entry in results.inputs.languages if entry.language not in settings.without]
-    inputs = type(results.inputs)(taking)
+    inputs = Inputs(taking)
     problem, q, _ = pose(inputs, settings, coverage)
     curves = {entry.language: [point.alp_heldout for point in results.trained(entry.language)] for entry in taking}
-    tokenizers, apart = _comparable(results, settings.total, list(curves))
+    tokenizers, apart, _ = comparable(results, _compared(results, settings.total), list(curves))
     for code, heldout in curves.items():
         if None in heldout or max(heldout) >= 0:
             apart[code] = "its curve has no held-out ALP"
@@ -93,8 +92,7 @@ def _frontier(results: Results, name: str, settings: Settings, coverage: float) 
     best = {code: max(curves[code]) for code in codes}
     probabilities = dict(zip(curves, q.tolist(), strict=True))
     points = []
-    n, alps = [entry.n for entry in taking], [entry.alp for entry in taking]
-    for series, label, beta, fairness, choice in _choices(problem, settings, q, n, alps):
+    for series, label, beta, fairness, choice in _choices(problem, settings, inputs):
         if choice.fitting is None:
             return None
         ranks = dict(zip(curves, choice.fitting, strict=True))
@@ -104,43 +102,34 @@ def _frontier(results: Results, name: str, settings: Settings, coverage: float) 
     for tokenizer in tokenizers:
         alp = {row["language"]: row["alp"] for row in tokenizer.evaluation}
         measured = measure(alp, best, probabilities)
-        points.append(Point(tokenizer.kind, tokenizer.name, None, None, tokenizer.total, *measured))
+        rule = results.rule_of(tokenizer)
+        series = rule.name if rule and rule.needs_text else tokenizer.kind
+        points.append(Point(series, tokenizer.name, None, None, tokenizer.total, *measured))
     return Frontier(settings.total, name, settings.beta, codes, apart, points)
 
 
 def _choices(
-    problem: Problem, settings: Settings, q: np.ndarray, n: Sequence[float], curves: Sequence[np.ndarray]
+    problem: Problem, settings: Settings, inputs: Inputs
 ) -> Iterable[tuple[str, str, float | None, float | None, Choice]]:
     """Series, label, beta, fairness and choice of every allocation that is compared."""
     betas = sorted({*BETAS, settings.beta})
     variants = [("beta", beta, settings.fairness) for beta in betas]
     variants += [("fairness", settings.beta, fairness) for fairness in sorted({settings.fairness, *FAIRNESSES})]
     for series, beta, fairness in variants:
-        values = [fair_values(alp, fairness) for alp in curves]
-        weighed = problem.weighed((q**beta).tolist(), values, settings.curve)
+        values = [fair_values(entry.alp, fairness) for entry in inputs.languages]
+        _, weights = weigh(inputs, settings.model_copy(update={"beta": beta}))
+        weighed = problem.weighed(weights.tolist(), values, settings.curve)
         varied = beta if series == "beta" else fairness
-        yield series, f"{series} {varied:g}", beta, fairness, _choose(weighed, settings)
-    yield "uniform", "uniform", None, None, allocate_by_shares(problem, [1.0] * len(q))
+        yield series, f"{series} {varied:g}", beta, fairness, RULES[settings.rule].choose(weighed, settings)
+    n = [entry.n for entry in inputs.languages]
+    yield "uniform", "uniform", None, None, allocate_by_shares(problem, [1.0] * len(n))
     yield "proportional", "proportional", None, None, allocate_by_shares(problem, n)
 
 
-def _choose(problem: Problem, settings: Settings) -> Choice:
-    paper = (allocate_bisect if settings.search == "bisect" else allocate_greedy)(problem)
-    return paper if settings.rule == "paper" else allocate_cost_aware(problem, paper)
-
-
-def _comparable(results: Results, total: int, codes: list[str]) -> tuple[list[Tokenizer], dict[str, str]]:
-    """The tokenizers of this T and those from elsewhere, and the languages that one of them does not serve."""
-    chosen, apart = [], {}
-    for tokenizer in results.tokenizers.values():
-        if not (tokenizer.kind == "file" or (tokenizer.kind in ("vocap", "joint") and tokenizer.total == total)):
-            continue
-        reasons = unfit(results, tokenizer)
-        has = {row["language"] for row in tokenizer.evaluation if row["alp"] is not None}
-        reasons |= {code: f"not measured with {tokenizer.name}" for code in codes if code not in has}
-        reasons = {code: reason for code, reason in reasons.items() if code in codes}
-        if len(reasons) <= (1 - FEWEST) * len(codes):
-            chosen.append(tokenizer)
-            for code, reason in reasons.items():
-                apart.setdefault(code, reason)
-    return chosen, apart
+def _compared(results: Results, total: int) -> list[Tokenizer]:
+    """The tokenizers of this T, and those from elsewhere."""
+    return [
+        tokenizer
+        for tokenizer in results.tokenizers.values()
+        if tokenizer.kind == "file" or (tokenizer.kind in ("vocap", "joint") and tokenizer.total == total)
+    ]

@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from vocap.allocation.rules import RULES
 from vocap.report.figures import WIDTH, token
 from vocap.report.frontier import Frontier, Point
 
@@ -15,6 +16,11 @@ KINDS = {
     "vocap": ("VOCAP, merged", "high", "diamond"),
     "joint": ("JOINT", "low", "triangle-down"),
     "file": ("from elsewhere", "unknown", "triangle-up"),
+    **{
+        name: (f"{name.upper()}, merged", "ink", "triangle-right")
+        for name, rule in RULES.items()
+        if rule.needs_text
+    },
 }
 LINES = ("beta", "fairness")
 

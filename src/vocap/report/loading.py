@@ -134,7 +134,11 @@ def _allocations(folder: Path, selection: Selection) -> list[Allocation]:
     folders = _folders(folder / "allocation", "allocation.tsv", "summary.json")
     entries = [read_allocation(path) for path in folders if selection.shows("allocations", path.name)]
     return [
-        replace(entry, shares=[one for one in entry.shares if selection.shows("languages", one.language)])
+        replace(
+            entry,
+            shares=[one for one in entry.shares if selection.shows("languages", one.language)],
+            models={code: model for code, model in entry.models.items() if selection.shows("languages", code)},
+        )
         for entry in entries
     ]
 

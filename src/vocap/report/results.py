@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vocap.allocation.inputs import Inputs
+from vocap.allocation.rules import RULES, Rule
 from vocap.correlation.points import Measured
 from vocap.report.diffs import Diff
 from vocap.report.finetuned import Ceiling, Finetuned
@@ -34,6 +35,13 @@ class Allocation:
     shares: list[Share]
     summary: dict[str, Any]
     pieces: int | None  # rows of vocabulary.tsv, None where the file is not there
+    models: dict[str, Point] = field(default_factory=dict)  # of a rule that makes models: each language's own
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule of its settings; None where they do not say it, or the rule is not known."""
+        settings = self.summary.get("settings")
+        return RULES.get(str(settings.get("rule"))) if isinstance(settings, dict) else None
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,18 @@ class Results:
         allocation = self.allocation_of(tokenizer)
         shares = allocation.shares if allocation else []
         return {share.language: share.q for share in shares if share.q is not None}
+
+    def rule_of(self, tokenizer: Tokenizer) -> Rule | None:
+        """The rule of allocation that a VOCAP tokenizer was made by; None for other kinds, and where not known."""
+        allocation = self.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
+        return allocation.rule if allocation else None
+
+    def configured(self, section: str, names: Iterable[str]) -> list[str]:
+        """The names in the order of a configuration section, then those that it does not have, as they come."""
+        named = self.settings.get(section)
+        order = [str(name) for name in named] if isinstance(named, dict) else []
+        rank = {name: place for place, name in enumerate(order)}
+        return sorted(names, key=lambda name: rank.get(name, len(rank)))
 
     def name(self, code: str) -> str:
         language = self.languages.get(code)

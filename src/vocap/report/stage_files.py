@@ -10,6 +10,7 @@ from vocap.json_object import read_object
 from vocap.report.results import Allocation, Pieces, Share, Tokenizer
 from vocap.tokenizers.evaluation import COLUMNS
 from vocap.tsv import read_tsv
+from vocap.vocabularies.curve import Point, read_points
 
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
 MEASURES = COLUMNS[2:]  # the columns of evaluation.tsv that are numbers
@@ -66,7 +67,14 @@ def read_allocation(folder: Path) -> Allocation:
         read_rows(rows, ("language", "size"), share) if rows.exists() else [],
         read_object(summary) if summary.exists() else {},
         sum(1 for _ in read_tsv(vocabulary, ("piece",))) if vocabulary.exists() else None,
+        _own_models(folder),
     )
+
+
+def _own_models(folder: Path) -> dict[str, Point]:
+    """By language the model of a rule that makes models, from the curve of one size beside it."""
+    points = {path.parent.name: read_points(path) for path in sorted(folder.glob("vocabularies/*/curve.tsv"))}
+    return {language: found[-1] for language, found in points.items() if found and found[-1].ok}
 
 
 def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:

@@ -6,6 +6,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from vocap.allocation.rules import RULES
 from vocap.finetuning.tasks import TASKS
 from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES, measures, printed
 from vocap.report.paper.runs import PAPER_STEPS, PAPER_TOTAL, Run, nearest, of_paper_beta, one_tokenizer
@@ -14,7 +15,8 @@ from vocap.report.tables import Column, Table
 NOT_RUN = "not run"
 PAPER_SEEDS = "5"
 PAPER_K = 50  # where a table has one k
-KIND_NAMES = {"vocap": "VOCAP", "joint": "JOINT", "mono": "MONO", "file": "from elsewhere"}
+OF_THE_PAPER = {"vocap": "VOCAP", "joint": "JOINT", "mono": "MONO", "file": "from elsewhere"}
+KIND_NAMES = OF_THE_PAPER | {name: name.upper() for name, rule in RULES.items() if rule.needs_text}
 LOSS_NAMES = {
     "full": "full softmax",
     "knn": "k-NN",
@@ -55,7 +57,11 @@ def xtreme_rows(runs: Sequence[Run]) -> list[Row]:
             and run.k in (None, PAPER_K)
         ]
         rows.append(Row(row["method"], row, _by_steps(same, "xtreme")))
-    rest = [run for run in candidates if run.total is None or round(run.total / 1000) not in paper_totals]
+    rest = [
+        run
+        for run in candidates
+        if run.kind not in OF_THE_PAPER or run.total is None or round(run.total / 1000) not in paper_totals
+    ]
     rest.sort(key=lambda run: (run.total or 0, list(KIND_NAMES).index(run.kind), run.half, run.loss, run.name))
     return rows + [Row(_described(run), None, run) for run in rest]
 

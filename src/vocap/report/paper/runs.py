@@ -7,7 +7,7 @@ from typing import Any
 
 from vocap.report.finetuned import Finetuned
 from vocap.report.models import Model
-from vocap.report.results import Results
+from vocap.report.results import Results, Tokenizer
 
 PAPER_BETA = 0.7
 PAPER_STEPS = {"xtreme": 1_000_000, "sampling": 500_000, "k": 500_000, "beta": 500_000}
@@ -89,7 +89,7 @@ def _run(results: Results, model: Model, tuned: Finetuned | None) -> Run:
     return Run(
         name=model.name,
         tokenizer=name,
-        kind=tokenizer.kind if tokenizer else "",
+        kind=_kind(results, tokenizer),
         total=model.setting("vocabulary") or (tokenizer.total if tokenizer else None),
         beta=settings.get("beta") if isinstance(settings, dict) else None,
         loss=loss.get("kind", "") if isinstance(loss, dict) else "",
@@ -106,6 +106,12 @@ def _run(results: Results, model: Model, tuned: Finetuned | None) -> Run:
         missing=tuned.missing if tuned else (),
         stand_ins=tuned.stand_ins if tuned else {},
     )
+
+
+def _kind(results: Results, tokenizer: Tokenizer | None) -> str:
+    """The kind of tokenizer; of an allocation that is not by sizes, which the paper does not have, its rule."""
+    rule = results.rule_of(tokenizer) if tokenizer else None
+    return rule.name if rule and rule.needs_text else tokenizer.kind if tokenizer else ""
 
 
 def nearest(candidates: Iterable[Run], key: Callable[[Run], float | None], wanted: float) -> Run | None:

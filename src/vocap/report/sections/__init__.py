@@ -18,12 +18,14 @@ from vocap.report.sections import (
     paper,
     pretraining,
     provenance,
+    same_size,
     segmentation,
     tokenizers,
 )
 
 ORDER = (
     overview,
+    same_size,
     curves,
     comparison,
     allocation,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vocap.allocation.rules import size_rules
 from vocap.report import charts
 from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, counted, flatten, not_run, printable
 from vocap.report.figures import Figure
@@ -25,7 +26,9 @@ def section(results: Results) -> Section:
             Text(
                 "Algorithm 1 raises the language whose next step gains the most weighted ALP until the union of "
                 "all chosen vocabularies is full. “Way to the bound” says how far an allocation has come from "
-                "every language at its smallest size (0 %) to a bound that no allocation can pass (100 %)."
+                "every language at its smallest size (0 %) to a bound that no union of the languages’ whole lists "
+                "can pass (100 %). A rule that chooses pieces instead of lists is not held by it: above 100 % it "
+                "is better than any choice of sizes."
             )
         )
         if len(results.allocations) > 1:
@@ -63,12 +66,13 @@ def _overview(results: Results) -> Table:
         Column("sum_of_sizes", "Sum of sizes", "number"),
         Column("pieces", "Merged pieces", "number"),
         Column("way", "Way to the bound", "number", 2, share=True),
-        Column("other_way", "The other rule’s", "number", 2, share=True),
+        *(Column(f"way_{rule.name}", f"by rule {rule.name}", "number", 2, share=True) for rule in size_rules()),
         Column("rank_correlation", "Rank correlation with the paper", "number", 3),
     ]
     rows = []
     for entry in results.allocations.values():
         summary = entry.summary
+        ways = {name: _share(way) for name, way in _ways(summary).items()}
         rows.append(
             (
                 entry.name,
@@ -80,13 +84,14 @@ def _overview(results: Results) -> Table:
                 sum(share.size or 0 for share in entry.shares),
                 entry.pieces,
                 _share(find(summary, "chosen.way_percent")),
-                _share(find(summary, "other_rule.way_percent")),
+                *(ways.get(rule.name) for rule in size_rules()),
                 rank_correlation(*_paired(results, entry)),
             )
         )
     caption = (
         "One row for each allocation of the configuration. Sum of sizes counts a piece once for each language "
-        "that has it, merged pieces once; the way is measured at the last union that fits T, before clipping. "
+        "that has it, merged pieces once; the way is measured at the last union that fits T, before clipping, and "
+        "beside it that of each rule that chooses sizes, with the same settings. "
         "From results/allocation/{name}/summary.json and allocation.tsv."
     )
     return Table("allocations", "Allocations side by side", caption, columns, rows)
@@ -189,6 +194,7 @@ def _table(results: Results, entry: Allocation) -> Table:
 
 def _facts(summary: dict[str, Any]) -> list[Block]:
     """What matters first, in words; everything else of the summary folded under it."""
+    chosen = find(summary, "chosen.rule")
     rows = [
         ("T", find(summary, "settings.total")),
         ("Rule", find(summary, "settings.rule")),
@@ -198,15 +204,28 @@ def _facts(summary: dict[str, Any]) -> list[Block]:
         ("Clipped", find(summary, "clipped")),
         ("Short of T", find(summary, "short")),
         ("Way to the bound", _percent(find(summary, "chosen.way_percent"))),
-        (
-            f"By the {find(summary, 'other_rule.rule') or 'other'} rule",
-            _percent(find(summary, "other_rule.way_percent")),
-        ),
+        ("Above the bound", _above(find(summary, "chosen.way_percent"))),
+        *((f"By rule {name}", _percent(way)) for name, way in _ways(summary).items() if name != chosen),
         ("At the end of their curve", summary.get("exhausted")),
     ]
     facts = [(name, dict(flatten({"": value}))[""]) for name, value in rows if value is not None]
     rest = [(name.replace("_", " ").replace(".", ": "), value) for name, value in flatten(summary)]
     return [Facts(facts), Facts(rest, "All of summary.json")]
+
+
+def _ways(summary: dict[str, Any]) -> dict[str, Any]:
+    """The way to the bound, in percent, by the name of each rule that the summary has."""
+    others = summary.get("other_rules")
+    assessed = [summary.get("chosen"), *(others if isinstance(others, list) else [])]
+    return {str(one.get("rule")): one.get("way_percent") for one in assessed if isinstance(one, dict)}
+
+
+def _above(value: Any) -> str | None:
+    """How far a way lies above the bound on unions of whole lists, in words; None where it does not."""
+    number = _number(value)
+    if number is None or number <= 100:
+        return None
+    return f"by {number - 100:.2f} % of the way: more than any union of whole lists can reach"
 
 
 def _percent(value: Any) -> str | None:

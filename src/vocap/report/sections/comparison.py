@@ -1,11 +1,12 @@
-"""VOCAP against JOINT by resource group: the paper's Figure 4."""
+"""VOCAP against JOINT by resource group, the paper's Figure 4, and by language."""
 
 from vocap.report import charts
 from vocap.report.blocks import Block, Heading, Note, Section, Text, counted, not_run
 from vocap.report.comparing import UNKNOWN_LIMIT, Difference, Group, Pair, groups, pairs
 from vocap.report.figures import Figure
+from vocap.report.learnt import listed
 from vocap.report.results import Results
-from vocap.report.tables import Column, Table
+from vocap.report.tables import Column, Table, signed
 
 
 def section(results: Results) -> Section:
@@ -22,30 +23,58 @@ def section(results: Results) -> Section:
             )
         )
     else:
-        rows = [row for pair in found for row in groups(pair)]
+        rows = [row for pair in found if pair.by_sizes for row in groups(pair)]
         blocks.append(
             Text(
-                "VOCAP gives every language the size that its own curve asks for; JOINT is one SentencePiece "
-                "training on the mixed sample. Both have the same number of ids T and see the same text."
+                "A tokenizer of kind VOCAP holds the pieces of an allocation, which weighs languages against each "
+                "other; JOINT is one training on the text of all languages. Compared are each VOCAP tokenizer and "
+                "the first JOINT tokenizer of the same number of ids T in the configuration."
             )
         )
+        names = dict.fromkeys(name for pair in found for name in (pair.vocap, pair.joint))
+        blocks.append(Text(listed([results.tokenizers[name] for name in names])))
         if rows:
             blocks.append(_means(rows))
         blocks += [note for pair in found if (note := _apart(results, pair))]
         if any(row.weighted_gain is not None for row in rows):
             blocks.append(
                 Text(
-                    "A plain mean counts every language once. The allocation itself weighs a language by q, its "
-                    "share of the multilingual sample (Equation 2), so the table has both means."
+                    "A plain mean counts every language once. The allocation itself weighs a language by a power "
+                    "of q, its share of the text (Equation 2), so the table has the mean weighted by q too."
                 )
             )
         if rows:
             blocks.append(_table(rows))
         for pair in found:
+            if said := _finding(pair):
+                blocks.append(Text(said))
+        for pair in found:
             if len(found) > 1:
                 blocks.append(Heading(f"By language at T = {pair.size}: {pair.vocap} against {pair.joint}"))
             blocks += _languages(results, pair)
     return Section("comparison", "VOCAP against JOINT", "VOCAP and JOINT", blocks)
+
+
+def _finding(pair: Pair) -> str:
+    """Which of the two is better in the means, and in how many languages; empty where none is compared."""
+    rows = groups(pair)
+    if not rows:
+        return ""
+    vocap, joint = pair.names
+    apart = len(pair.differences) - len(pair.compared)
+    out = f", {apart} more left out for its <unk> or by the allocation" if apart else ""
+    out = out.replace(" its ", " their ") if apart > 1 else out
+    everything = rows[-1]
+    parts = ", ".join(f"{signed(one.gain)} for {one.resource}-resource languages" for one in rows[:-1])
+    parts = f" ({parts})" if len(rows) > 2 else ""
+    q = everything.weighted_gain
+    weighted = "" if q is None else f" Weighted by q, as in Equation 2, the mean difference is {signed(q)}."
+    side = "higher" if everything.gain >= 0 else "lower"
+    return (
+        f"At T = {pair.size}, {vocap}’s held-out ALP is on average {abs(everything.gain):.2f} nats per line "
+        f"{side} than {joint}’s{parts}; it is higher in {everything.better} of "
+        f"{counted(everything.languages, 'language')}{out}.{weighted}"
+    )
 
 
 def _apart(results: Results, pair: Pair) -> Note | None:
@@ -127,9 +156,10 @@ def _languages(results: Results, pair: Pair) -> list[Block]:
 def _strip(results: Results, pair: Pair, worst: Difference, best: Difference) -> Figure:
     return Figure(
         f"vocap-joint-{pair.vocap}-{pair.joint}",
-        f"Every language at T = {pair.label}",
-        "Held-out ALP under VOCAP minus ALP under JOINT, nats per line: right of zero VOCAP is better. One mark "
-        "for each language, the upright stroke is the mean of the group; each group’s extremes carry their code.",
+        f"Every language at T = {pair.size}: {pair.vocap} minus {pair.joint}",
+        f"Held-out ALP under {pair.vocap} minus ALP under {pair.joint}, nats per line: right of zero {pair.vocap} "
+        "is better. One mark for each language, the upright stroke is the mean of the group; each group’s "
+        "extremes carry their code.",
         f"Strip chart of {counted(len(pair.compared), 'language')}. The smallest difference is {worst.gain:+.2f} "
         f"({results.name(worst.language)}), the largest {best.gain:+.2f} ({results.name(best.language)}).",
         lambda: charts.differences(results, pair),
@@ -142,10 +172,10 @@ def _by_language(results: Results, pair: Pair, ordered: list[Difference]) -> Tab
         Column("language", "Code"),
         Column("name", "Language"),
         Column("resource", "Group"),
-        Column("alp_vocap", "ALP, VOCAP", "number", 2),
-        Column("alp_joint", "ALP, JOINT", "number", 2),
+        Column("alp_vocap", f"ALP, {pair.vocap}", "number", 2),
+        Column("alp_joint", f"ALP, {pair.joint}", "number", 2),
         Column("difference", "Difference", "number", 2),
-        Column("relative", "of JOINT’s", "number", 2, share=True),
+        Column("relative", f"of {pair.joint}’s", "number", 2, share=True),
         Column("apart", "In no mean because"),
     ]
     rows = [
@@ -162,9 +192,16 @@ def _by_language(results: Results, pair: Pair, ordered: list[Difference]) -> Tab
         for one in ordered
     ]
     caption = (
-        f"Held-out ALP of {pair.vocap} and {pair.joint} (T = {pair.total:,}) in nats per line, worst for VOCAP "
-        "first; the share is the difference as a share of JOINT’s ALP, so that languages with long lines "
-        f"compare with the others. From results/tokenizers/{{name}}/evaluation.tsv."
+        f"Held-out ALP of {pair.vocap} and {pair.joint} (T = {pair.total:,}) in nats per line, worst for the "
+        f"former first; the share is the difference as a share of {pair.joint}’s ALP, so that languages with long "
+        f"lines compare with the others. From results/tokenizers/{{name}}/evaluation.tsv."
     )
     name = f"vocap-joint-{pair.vocap}-{pair.joint}"
-    return Table(name, f"By language, T = {pair.label}", caption, columns, rows, folded=len(rows) > 20)
+    return Table(
+        name,
+        f"By language, T = {pair.size}: {pair.vocap} and {pair.joint}",
+        caption,
+        columns,
+        rows,
+        folded=len(rows) > 20,
+    )

@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from vocap.report.blocks import Block, Note, Section, Text, code, not_run
-from vocap.report.explorer import make_explorer
+from vocap.report.explorer import make_explorer, present_choices
 from vocap.report.results import Results
 
 
@@ -29,6 +29,14 @@ def section(results: Results) -> Section:
             ).format(code("vocap allocate"))
         )
     ]
+    if by_text := [one.name for one in present_choices(results) if one.settings.needs_text]:
+        blocks.append(
+            Text(
+                f"Of {', '.join(by_text)} the page has what was computed, to compare with: a rule that reads the "
+                "languages’ text is not computed here. Size is then how many pieces a language uses, and ALP and "
+                "tokens are on these pieces."
+            )
+        )
     if explorer.thinned > 1:
         blocks.append(
             Note(

@@ -1,9 +1,11 @@
 """Fairness as a choice with a price: the frontier over beta and the fairness weight, and its rivals."""
 
+from vocap.allocation.rules import RULES
 from vocap.report import frontier_charts
 from vocap.report.blocks import Block, Heading, Note, Section, Text, counted, not_run
 from vocap.report.figures import Figure
 from vocap.report.frontier import Frontier, frontiers
+from vocap.report.learnt import listed
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
 
@@ -15,6 +17,7 @@ NAMES = {
     "vocap": "VOCAP tokenizer",
     "joint": "JOINT tokenizer",
     "file": "tokenizer from elsewhere",
+    **{name: f"tokenizer by rule {name}" for name, rule in RULES.items() if rule.needs_text},
 }
 
 
@@ -69,7 +72,8 @@ def _one(results: Results, one: Frontier, several: bool) -> list[Block]:
                 table=f"frontier-{one.total}",
             )
         )
-    blocks += [Text(said), _table(results, one)]
+    measured = [results.tokenizers[point.label] for point in one.points if point.label in results.tokenizers]
+    blocks += [Text(said), *([Text(listed(measured))] if measured else []), _table(results, one)]
     return blocks
 
 

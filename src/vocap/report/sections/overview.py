@@ -3,10 +3,10 @@
 from markupsafe import Markup
 
 from vocap.report.blocks import Block, Note, Section, Text, Tiles, counted
-from vocap.report.comparing import groups, pairs
 from vocap.report.results import Results
+from vocap.report.same_size import comparisons
 from vocap.report.sections.gaps import missing_languages, short_of_total
-from vocap.report.tables import signed
+from vocap.report.sections.same_size import leading
 
 
 def section(results: Results) -> Section:
@@ -97,27 +97,7 @@ def _listed(names: list[str], most: int = 12) -> str:
 
 
 def _findings(results: Results) -> list[str]:
-    sentences = []
-    for pair in pairs(results):
-        rows = groups(pair)
-        if not rows:
-            continue
-        vocap, joint = ("VOCAP", "JOINT") if pair.alone else (pair.vocap, pair.joint)
-        apart = len(pair.differences) - len(pair.compared)
-        out = f", {apart} more left out for its <unk> or by the allocation" if apart else ""
-        out = out.replace(" its ", " their ") if apart > 1 else out
-        everything = rows[-1]
-        parts = ", ".join(f"{signed(one.gain)} for {one.resource}-resource languages" for one in rows[:-1])
-        parts = f" ({parts})" if len(rows) > 2 else ""
-        q = everything.weighted_gain
-        weighted = "" if q is None else f" Weighted by q, as in Equation 2, the mean difference is {signed(q)}."
-        side = "higher" if everything.gain >= 0 else "lower"
-        sentences.append(
-            f"At T = {pair.size}, {vocap}’s held-out ALP is on average {abs(everything.gain):.2f} nats per line "
-            f"{side} than {joint}’s{parts}; it is higher in {everything.better} of "
-            f"{counted(everything.languages, 'language')}{out}.{weighted}"
-        )
-    return sentences
+    return [leading(one) for one in comparisons(results)]
 
 
 def _totals(results: Results) -> str:

@@ -93,7 +93,12 @@ def _index(results: Results, found: list[Run]) -> Table:
             (f"Figure {number}", f"{TASK_NAMES[task]} F1 against ALP", _studied(results, task), "this part")
             for task, number in FIGURES.items()
         ),
-        ("Figure 4", "ALP of VOCAP and JOINT", YES if pairs(results) else NOT_RUN, "VOCAP and JOINT"),
+        (
+            "Figure 4",
+            "ALP of VOCAP and JOINT",
+            YES if any(pair.by_sizes for pair in pairs(results)) else NOT_RUN,
+            "VOCAP and JOINT",
+        ),
         ("Figure 5", "performance against cost", YES if len(_costs(results)) > 1 else NOT_RUN, "this part"),
         ("Figure 6", "what, is not known: the paper’s full text was not at hand", "not made", "nowhere"),
     ]

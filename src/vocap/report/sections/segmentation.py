@@ -2,6 +2,7 @@
 
 from vocap.report.blocks import Block, Heading, Note, Section, Text, code, counted
 from vocap.report.diffs import Diff
+from vocap.report.learnt import listed
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
 
@@ -15,14 +16,16 @@ def section(results: Results) -> Section:
     if not results.diffs:
         blocks.append(
             Note(
-                "No two tokenizers were compared. The workflow compares each JOINT tokenizer with each VOCAP "
-                "tokenizer of the same number of ids; any two can be compared with vocap diff."
+                "No two tokenizers were compared. The workflow compares the first JOINT tokenizer of each T with "
+                "the first VOCAP tokenizer of each rule of allocation and this T; any two can be compared with "
+                "vocap diff."
             )
         )
     for diff in results.diffs:
         if len(results.diffs) > 1:
             blocks.append(Heading(f"{diff.b} against {diff.a}"))
         blocks.append(_sentence(diff))
+        blocks.append(Text(listed([results.tokenizers[name] for name in (diff.a, diff.b)])))
         blocks += [_languages(results, diff), _words(results, diff), _examples(results, diff), _pieces(diff)]
     return Section("segmentation", "What is cut differently", "Segmentation", blocks)
 

@@ -4,7 +4,7 @@
   const { element, labelled, fieldset, plain, radios, languageChips } = widgets;
   const place = document.querySelector(".explorer");
   const data = JSON.parse(place.querySelector("script.data").textContent);
-  const WAIT = { paper: 0, "cost-aware": 250, bound: 350 }; // ms after the last touch
+  const WAIT = { paper: 0, other: 250, bound: 350 }; // ms after the last touch
   const MEASURES = ["ALP", "ALP, held out", "Tokens per line"];
   const COLUMNS = ["Language", "Size", "was", ...MEASURES.flatMap((measure) => [measure, "change"])];
   const MOST_NAMED = 4;
@@ -16,8 +16,14 @@
   const names = new Map(data.languages.map(({ code, name }) => [code, name]));
 
   let read = null; // what overlap.js made of the data
-  let present = data.present[0];
-  let settings = structuredClone(present.settings);
+  // the allocation that is compared with, and the settings of the live one: where the page does not compute the rule
+  // of the former, its T and weights under the first rule that it does
+  let present = data.present.find((entry) => allocation.computes(entry.settings)) ?? data.present[0];
+  const live = ({ settings: of }) =>
+    allocation.computes(of)
+      ? structuredClone(of)
+      : { ...structuredClone(of), rule: Object.keys(allocation.RULES)[0], per: "line" };
+  let settings = live(present);
   let latest = 0; // the number of the last touch: older work stops
 
   // ---- the result: a sentence, a table, lines to copy
@@ -67,7 +73,7 @@
     for (const language of read.languages) {
       const { code } = language;
       const [size, before] = [sizes.get(code) ?? null, present.sizes[code] ?? null];
-      const [now, was] = [rowOf(language, size), rowOf(language, before)];
+      const [now, was] = [rowOf(language, size), present.measured[code] ?? rowOf(language, before)];
       const cells = rows.get(code);
       put(cells[0], size === null ? "off" : whole(size), size ?? NaN);
       if (size === null) cells[0].removeAttribute("style");
@@ -99,6 +105,10 @@
       `${solution.active.length} languages, ${places}`,
       moved.length ? `Against ${present.name}, ${counts}.` : `The sizes of ${present.name}.`,
     ];
+    if (!allocation.computes(present.settings)) {
+      const { rule, per } = present.settings;
+      parts.push(`That one is shown as computed (rule ${rule}, nats per ${per}); the page computes rule ${settings.rule}.`);
+    }
     if (gain.length) parts.push(`Most gained (nats per line): ${list(gain)}.`);
     if (lose.length) parts.push(`Most lost: ${list(lose)}.`);
     return parts.join(" ");
@@ -164,7 +174,7 @@
       if (!done) return void setTimeout(next, 0, value);
       const share = allocation.way(solution, best);
       const fitting = `at the last union that fits, ${whole(solution.choice.fittingUnion)}`;
-      way.textContent = `${percent(share)} of the way to a bound that no allocation can pass (${fitting}).`;
+      way.textContent = `${percent(share)} of the way to a bound that no choice of sizes can pass (${fitting}).`;
       place.dataset.bound = JSON.stringify({ number, bound: best, way: 100 * share });
     };
     next();
@@ -172,7 +182,7 @@
 
   const touch = () => {
     way.textContent = "Computing the distance to the optimum …";
-    setTimeout(choose, WAIT[settings.rule], ++latest);
+    setTimeout(choose, WAIT[settings.rule] ?? WAIT.other, ++latest);
   };
 
   // ---- the controls: any value that a configuration takes, in digits that YAML reads as a number
@@ -220,9 +230,9 @@
   );
   const start = (name) => {
     present = data.present.find((entry) => entry.name === name);
-    settings = structuredClone(present.settings);
+    settings = live(present);
     Object.values(sliders).forEach(({ shown }) => shown());
-    const choices = [["the paper’s", "paper"], ["cost-aware", "cost-aware"]];
+    const choices = Object.keys(allocation.RULES).map((rule) => [data.rules[rule], rule]);
     const changed = (rule) => {
       settings.rule = rule;
       touch();
@@ -234,6 +244,7 @@
   };
   const from = element("select", {}, ...data.present.map(({ name }) => element("option", {}, name)));
   labelled(from, "Start from, compare with");
+  from.value = present.name;
   from.addEventListener("change", () => start(from.value));
   const all = (on) => () => chips.press([...names.keys()], on);
   const panel = element(

@@ -1,6 +1,13 @@
 "use strict";
 // One allocation from settings to sizes: src/vocap/allocation/solution.py, up to the clipping.
-allocation.OTHER = { paper: "cost-aware", "cost-aware": "paper" };
+// The rules that the page computes, by their names in src/vocap/allocation/rules.py: a choice from the problem and
+// the paper's choice.
+allocation.RULES = {
+  paper: (problem, paper) => paper,
+  "cost-aware": allocation.allocateCostAware,
+};
+// Whether the page computes an allocation of these settings: another rule, and nats per character, it does not.
+allocation.computes = ({ rule, per }) => rule in allocation.RULES && per === "line";
 
 // overlap: what overlap.read gives; settings: those of an entry of the configuration, and `coverage`
 allocation.solve = ({ times, languages, characters }, settings) => {
@@ -18,7 +25,7 @@ allocation.solve = ({ times, languages, characters }, settings) => {
   const problem = allocation.makeProblem(active, weights, required, times, settings.total - SPECIALS, settings);
   const search = settings.search === "bisect" ? allocation.allocateBisect : allocation.allocateGreedy;
   const paper = search(problem);
-  const choice = settings.rule === "paper" ? paper : allocation.allocateCostAware(problem, paper);
+  const choice = allocation.RULES[settings.rule](problem, paper);
   const union = new Union(problem, choice.ranks);
   let single = 0;
   for (let character = 0; character < characters.length; character++) single += union.count[character] > 0;
