@@ -161,6 +161,12 @@ class Cluster:
         """End a node as a power cut does: its daemon and every process of its jobs, without a word."""
         send(signal.SIGKILL, self.processes_of_node(node, jobs))
 
+    def freeze(self, node: str, jobs: list[str]) -> Callable[[], None]:
+        """Stop a node and its jobs, as a virtual machine that is paused; what is returned lets them go on."""
+        stopped = self.processes_of_node(node, jobs)
+        send(signal.SIGSTOP, stopped)
+        return lambda: send(signal.SIGCONT, stopped)
+
     def set_nodes(self, nodes: str, state: str) -> None:
         """As an administrator does: `drain`, `down` or `resume`; of several nodes, as SLURM writes them."""
         command("scontrol", "update", f"nodename={nodes}", f"state={state}", "reason=test")
@@ -191,6 +197,10 @@ class ClusterRuns:
 
     def hold(self, name: str, takes_mb: int | None = None) -> None:
         (self.switches / name).write_text("" if takes_mb is None else str(takes_mb))
+
+    def wait_until_held(self, job: str, seconds: float = 300) -> None:
+        """Wait for the job's command: before it there are only the batch script and two Snakemakes."""
+        wait_until((self.switches / f"held.{job}").exists, seconds, f"job {job} is held")
 
     def took(self, job: str) -> bool:
         """Whether a held process of the job has taken its memory."""
@@ -259,6 +269,10 @@ class Run:
 
     def succeed(self, seconds: float = 600) -> None:
         assert self.wait(seconds) == 0, self.text()[-5000:]
+
+    def interrupt(self) -> None:
+        """As Ctrl-C does."""
+        os.killpg(self.process.pid, signal.SIGINT)
 
     def kill(self) -> None:
         """As the kernel does when memory is short: nothing is cleaned up, jobs run on."""

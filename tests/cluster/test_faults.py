@@ -87,6 +87,67 @@ def test_a_node_drained(cluster, runs, fault):
     assert [later.node == job.node for later in cluster.jobs("allocate", runs.folder)] == [False]
 
 
+@pytest.mark.faults
+def test_all_nodes_drained_then_down_then_resumed(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    runs.wait_until_held(job.id)
+    fault.strikes("state=drain and then state=down of all nodes; state=resume once a job waits for them")
+    cluster.set_nodes("cpu[1-2]", "drain")
+    assert cluster.states("ladder", runs.folder, "ru") == ["RUNNING"]
+    cluster.set_nodes("cpu[1-2]", "down")
+    wait_until(lambda: cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "PENDING"], 300, "a job waits")
+    runs.release("ladder@ru")
+    wait_until(lambda: not cluster.steps(job.id), 60, "the node ends the job that it had")
+    cluster.set_nodes("cpu[1-2]", "resume")
+    fault.is_over(run, "NODE_FAIL, submitted again, PENDING until a node is back, COMPLETED")
+    assert cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "COMPLETED"]
+
+
+@pytest.mark.faults
+def test_ctrl_c_with_a_job_on_a_drained_node(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    first = runs.start("vocabularies")
+    job = cluster.running("ladder", runs.folder, "ru")
+    runs.wait_until_held(job.id)
+    fault.strikes("state=drain of all nodes; Ctrl-C; state=resume; the same command")
+    cluster.set_nodes("cpu[1-2]", "drain")
+    first.interrupt()
+    assert first.wait(120) == 1
+    wait_until(has_failed(cluster, runs, "CANCELLED"), 60, "cancelled")
+    wait_until(lambda: not cluster.steps(job.id), 60, "the job's processes end")
+    runs.release("ladder@ru")
+    cluster.set_nodes("cpu[1-2]", "resume")
+    fault.is_over(runs.start("vocabularies"), "CANCELLED within seconds; the second run submits it again")
+    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
+
+
+@pytest.mark.faults
+def test_a_node_back_after_the_run_with_its_copy_of_a_job(cluster, runs, fault):
+    """Told to end, the copy takes the results back, through the Snakemake on its node."""
+    runs.hold("ladder@ru.after")
+    first = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    runs.wait_until_held(job.id)
+    fault.strikes("a node and its job stopped (SIGSTOP), continued when the run has ended")
+    thaw = cluster.freeze(job.node, [job.id])
+    try:
+        wait_until(has_failed(cluster, runs, "NODE_FAIL"), 300, "SLURM misses the node")
+        runs.release("ladder@ru.after")
+        first.succeed()
+        assert cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "COMPLETED"]
+        assert runs.digests() == fault.undisturbed[first.target]
+        runs.hold("ladder@ru.after")
+    finally:
+        thaw()
+    wait_until(lambda: not cluster.steps(job.id), 120, "the node ends the job that it had")
+    assert runs.digests().items() <= fault.undisturbed[first.target].items(), "results are missing at most"
+    runs.release("ladder@ru.after")
+    second = runs.start("allocation", "-R", "results/vocabularies/ru/points/300.tsv")
+    fault.is_over(second, "NODE_FAIL, COMPLETED on the other node; results removed, and made again with -R")
+
+
 @pytest.mark.cluster
 def test_a_job_over_its_memory(cluster, runs, fault):
     """A process of 800 MB asks for 600 MB, and is killed; the retry asks for 1,200, and is not."""
@@ -120,6 +181,24 @@ def test_a_job_over_its_time(cluster, runs, fault):
     jobs = cluster.jobs("ladder", runs.folder, "ru")
     assert [job.state for job in jobs] == ["TIMEOUT", "COMPLETED"]
     assert ["TimeLimit=00:01:00" in jobs[0].details, "TimeLimit=00:02:00" in jobs[1].details] == [True, True]
+
+
+@pytest.mark.faults
+def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
+    ask_of_ladder(runs, "runtime=minutes(1)")
+    runs.hold("ladder@ru")
+    first = runs.start("vocabularies", "--retries", "0")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("the job's runtime, 1 minute, is too short, and no retry is left; the same command again")
+    assert first.wait(300) == 1
+    said = [line for line in first.text().splitlines() if f"'{job.id}'" in line and "TIMEOUT" in line]
+    assert len(said) == 1
+    log = next((runs.folder / ".snakemake").rglob(f"{job.id}.log"))
+    assert str(log) in first.text()
+    assert "DUE TO TIME LIMIT" in log.read_text()
+    runs.release("ladder@ru")
+    fault.is_over(runs.start("vocabularies"), "TIMEOUT, the run ends with status 1; the second run goes on")
+    assert cluster.states("ladder", runs.folder, "ru") == ["TIMEOUT", "COMPLETED"]
 
 
 @pytest.mark.cluster
