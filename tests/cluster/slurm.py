@@ -17,13 +17,15 @@ SCRIPT = Path(__file__).with_name("slurm-cluster")
 
 # The real programs, delayed or failing while a file says so. A file VERB@NAME holds `vocap VERB` where NAME is a
 # folder in a path among its arguments, before it starts; VERB@NAME.after, once it has written everything. A number
-# in the file is the memory in MB that the held process takes; took.JOB, by the job's number, is there when it has.
+# in the file is the memory in MB that the held process takes. held.JOB, by the job's number, is there once it is
+# held, took.JOB once it has its memory.
 VOCAP = """#!/bin/sh
 hold() {
     for file in {switches}/"$verb"@*; do
         name=${file##*@}
         [ "$1" = "$(case $name in *.after) echo after ;; *) echo before ;; esac)" ] || continue
         case $words in */"${name%.after}"/*)
+            : > {switches}/held."$SLURM_JOB_ID"
             [ ! -s "$file" ] || python3 -c '{take}' "$file"
             while [ -e "$file" ]; do sleep 0.1; done
         esac
@@ -58,8 +60,15 @@ def wait_until(condition: Callable[[], object], seconds: float, what: str) -> ob
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, f"after {seconds} s still not so: {what}"
-        time.sleep(0.1)
+        time.sleep(0.5)
     return value
+
+
+def send(number: signal.Signals, processes: list[int]) -> None:
+    """Signal all that still live: a held job starts a `sleep` ten times a second."""
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
 
 
 @dataclass(frozen=True)
@@ -70,13 +79,18 @@ class Job:
     state: str
     node: str
     comment: str  # rule_RULE_wildcards_VALUES
-    details: str  # as scontrol shows them
+
+    @property
+    def details(self) -> str:
+        """As scontrol shows them."""
+        return command("scontrol", "show", "job", self.id)
 
     @property
     def gpus(self) -> int:
         """GPUs asked for, on all nodes together."""
-        asked = re.search(r"TresPer(Job|Node)=gres:gpu:(\d+)", self.details)
-        nodes = int(re.search(r"NumNodes=(\d+)", self.details)[1])
+        details = self.details
+        asked = re.search(r"TresPer(Job|Node)=gres:gpu:(\d+)", details)
+        nodes = int(re.search(r"NumNodes=(\d+)", details)[1])
         return 0 if asked is None else int(asked[2]) * (nodes if asked[1] == "Node" else 1)
 
 
@@ -102,7 +116,7 @@ class Cluster:
             job, state, node, comment, working = line.split("|")
             name, _, values = comment.removeprefix("rule_").partition("_wildcards_")
             if name == rule and wildcards in values and Path(working) == folder:
-                found.append(Job(job, state, node, comment, command("scontrol", "show", "job", job, check=False)))
+                found.append(Job(job, state, node, comment))
         return sorted(found, key=lambda job: int(job.id))
 
     def running(self, rule: str, folder: Path, wildcards: str = "", seconds: float = 300) -> Job:
@@ -132,15 +146,30 @@ class Cluster:
                     found.append(int(path.parent.name))
         return found
 
+    def steps(self, job: str) -> list[int]:
+        """The daemons of a job's steps; what they ran has ended when they have."""
+        return [int(step) for step in command("pgrep", "-f", rf"^slurmstepd: \[{job}\.", check=False).split()]
+
+    def processes_of_node(self, node: str, jobs: list[str]) -> list[int]:
+        """A node's daemon, and every process of its jobs."""
+        found = [int((self.folder / "run" / f"slurmd-{node}.pid").read_text())]
+        for job in jobs:
+            found += [*self.steps(job), *self.processes(job)]
+        return found
+
     def cut_power(self, node: str, jobs: list[str]) -> None:
         """End a node as a power cut does: its daemon and every process of its jobs, without a word."""
-        victims = [int((self.folder / "run" / f"slurmd-{node}.pid").read_text())]
-        for job in jobs:
-            steps = command("pgrep", "-f", rf"^slurmstepd: \[{job}\.", check=False).split()
-            victims += [*map(int, steps), *self.processes(job)]
-        for process in victims:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        send(signal.SIGKILL, self.processes_of_node(node, jobs))
+
+    def freeze(self, node: str, jobs: list[str]) -> Callable[[], None]:
+        """Stop a node and its jobs, as a virtual machine that is paused; what is returned lets them go on."""
+        stopped = self.processes_of_node(node, jobs)
+        send(signal.SIGSTOP, stopped)
+        return lambda: send(signal.SIGCONT, stopped)
+
+    def set_nodes(self, nodes: str, state: str) -> None:
+        """As an administrator does: `drain`, `down` or `resume`; of several nodes, as SLURM writes them."""
+        command("scontrol", "update", f"nodename={nodes}", f"state={state}", "reason=test")
 
     def stop_controller(self) -> None:
         """As an administrator's restart does: it saves its state, and is gone."""
@@ -169,6 +198,10 @@ class ClusterRuns:
     def hold(self, name: str, takes_mb: int | None = None) -> None:
         (self.switches / name).write_text("" if takes_mb is None else str(takes_mb))
 
+    def wait_until_held(self, job: str, seconds: float = 300) -> None:
+        """Wait for the job's command: before it there are only the batch script and two Snakemakes."""
+        wait_until((self.switches / f"held.{job}").exists, seconds, f"job {job} is held")
+
     def took(self, job: str) -> bool:
         """Whether a held process of the job has taken its memory."""
         return (self.switches / f"took.{job}").exists()
@@ -190,12 +223,29 @@ class ClusterRuns:
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env={"PATH": f"{self.programs}:{BIN}:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder)},
+                # In the background of a shell this process ignores Ctrl-C, and so would what it starts.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                env={
+                    "PATH": f"{self.programs}:{BIN}:/usr/sbin:/usr/bin:/sbin:/bin",
+                    "HOME": str(self.folder),
+                    "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+                },
             )
-        return Run(process, log)
+        return Run(process, log, arguments[0])
 
     def digests(self) -> dict[str, str]:
         return digests(self.folder)
+
+    def end(self) -> None:
+        """End what a failed test has left, and what SLURM leaves of a job without cgroups."""
+        lines = command("squeue", "--noheader", "--format", "%i|%Z").splitlines()
+        left = [job for job, _, working in (line.partition("|") for line in lines) if Path(working) == self.folder]
+        if left:
+            command("scancel", *left)
+        for path in Path("/proc").glob("[0-9]*/cwd"):
+            with suppress(OSError):
+                if path.readlink() == self.folder:
+                    send(signal.SIGKILL, [int(path.parent.name)])
 
 
 @dataclass
@@ -204,6 +254,7 @@ class Run:
 
     process: subprocess.Popen
     log: Path
+    target: str
 
     def text(self) -> str:
         return self.log.read_text("utf-8")
@@ -218,6 +269,10 @@ class Run:
 
     def succeed(self, seconds: float = 600) -> None:
         assert self.wait(seconds) == 0, self.text()[-5000:]
+
+    def interrupt(self) -> None:
+        """As Ctrl-C does."""
+        os.killpg(self.process.pid, signal.SIGINT)
 
     def kill(self) -> None:
         """As the kernel does when memory is short: nothing is cleaned up, jobs run on."""

@@ -1,14 +1,18 @@
-"""What clusters do to jobs: after each fault the run ends by itself, with the bytes of an undisturbed run."""
+"""What clusters do to jobs: after each fault the run ends by itself, with the bytes of an undisturbed run.
 
-import os
+Where the fault could hit a later job, of another rule, the target is the allocation; a second job takes 40 s more,
+most of them until Snakemake asks for its state.
+"""
+
 import re
+import shutil
 import signal
 import subprocess
 import time
 
 import pytest
 
-from tests.cluster.slurm import command, wait_until
+from tests.cluster.slurm import command, send, wait_until
 
 MEMORY_WATCH_SECONDS = 2  # JobAcctGatherFrequency of slurm-cluster
 
@@ -30,7 +34,7 @@ def ask_of_ladder(runs, resource: str) -> None:
 @pytest.mark.cluster
 def test_a_job_cancelled(cluster, runs, fault):
     runs.hold("ladder@ru")
-    run = runs.start("allocation")
+    run = runs.start("vocabularies")
     job = cluster.running("ladder", runs.folder, "ru")
     fault.strikes("scancel of the running job")
     command("scancel", job.id)
@@ -43,14 +47,13 @@ def test_a_job_cancelled(cluster, runs, fault):
 @pytest.mark.faults
 def test_a_job_killed_with_its_results_written(cluster, runs, fault):
     runs.hold("ladder@ru.after")
-    run = runs.start("allocation")
+    run = runs.start("vocabularies")
     job = cluster.running("ladder", runs.folder, "ru")
     points = [runs.folder / f"results/vocabularies/ru/points/{size}.tsv" for size in (50, 150, 300)]
     wait_until(lambda: all(point.exists() for point in points), 300, "the points are written")
     points[1].write_text("half")
     fault.strikes("kill -9 of all processes of the running job, one of its outputs cut to half")
-    for process in cluster.processes(job.id):
-        os.kill(process, signal.SIGKILL)
+    send(signal.SIGKILL, cluster.processes(job.id))
     runs.release("ladder@ru.after")
     fault.is_over(run, "FAILED, submitted again, COMPLETED")
     assert cluster.states("ladder", runs.folder, "ru") == ["FAILED", "COMPLETED"]
@@ -77,11 +80,72 @@ def test_a_node_drained(cluster, runs, fault):
     run = runs.start("allocation")
     job = cluster.running("ladder", runs.folder, "ru")
     fault.strikes("scontrol update state=drain of the job's node")
-    command("scontrol", "update", f"nodename={job.node}", "state=drain", "reason=test")
+    cluster.set_nodes(job.node, "drain")
     runs.release("ladder@ru")
     fault.is_over(run, "the job ends where it is, later jobs run elsewhere")
     assert cluster.states("ladder", runs.folder, "ru") == ["COMPLETED"]
     assert [later.node == job.node for later in cluster.jobs("allocate", runs.folder)] == [False]
+
+
+@pytest.mark.faults
+def test_all_nodes_drained_then_down_then_resumed(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    run = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    runs.wait_until_held(job.id)
+    fault.strikes("state=drain and then state=down of all nodes; state=resume once a job waits for them")
+    cluster.set_nodes("cpu[1-2]", "drain")
+    assert cluster.states("ladder", runs.folder, "ru") == ["RUNNING"]
+    cluster.set_nodes("cpu[1-2]", "down")
+    wait_until(lambda: cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "PENDING"], 300, "a job waits")
+    runs.release("ladder@ru")
+    wait_until(lambda: not cluster.steps(job.id), 60, "the node ends the job that it had")
+    cluster.set_nodes("cpu[1-2]", "resume")
+    fault.is_over(run, "NODE_FAIL, submitted again, PENDING until a node is back, COMPLETED")
+    assert cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "COMPLETED"]
+
+
+@pytest.mark.faults
+def test_ctrl_c_with_a_job_on_a_drained_node(cluster, runs, fault):
+    runs.hold("ladder@ru")
+    first = runs.start("vocabularies")
+    job = cluster.running("ladder", runs.folder, "ru")
+    runs.wait_until_held(job.id)
+    fault.strikes("state=drain of all nodes; Ctrl-C; state=resume; the same command")
+    cluster.set_nodes("cpu[1-2]", "drain")
+    first.interrupt()
+    assert first.wait(120) == 1
+    wait_until(has_failed(cluster, runs, "CANCELLED"), 60, "cancelled")
+    wait_until(lambda: not cluster.steps(job.id), 60, "the job's processes end")
+    runs.release("ladder@ru")
+    cluster.set_nodes("cpu[1-2]", "resume")
+    fault.is_over(runs.start("vocabularies"), "CANCELLED within seconds; the second run submits it again")
+    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
+
+
+@pytest.mark.faults
+def test_a_node_back_after_the_run_with_its_copy_of_a_job(cluster, runs, fault):
+    """Told to end, the copy takes the results back, through the Snakemake on its node."""
+    runs.hold("ladder@ru.after")
+    first = runs.start("allocation")
+    job = cluster.running("ladder", runs.folder, "ru")
+    runs.wait_until_held(job.id)
+    fault.strikes("a node and its job stopped (SIGSTOP), continued when the run has ended")
+    thaw = cluster.freeze(job.node, [job.id])
+    try:
+        wait_until(has_failed(cluster, runs, "NODE_FAIL"), 300, "SLURM misses the node")
+        runs.release("ladder@ru.after")
+        first.succeed()
+        assert cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "COMPLETED"]
+        assert runs.digests() == fault.undisturbed[first.target]
+        runs.hold("ladder@ru.after")
+    finally:
+        thaw()
+    wait_until(lambda: not cluster.steps(job.id), 120, "the node ends the job that it had")
+    assert runs.digests().items() <= fault.undisturbed[first.target].items(), "results are missing at most"
+    runs.release("ladder@ru.after")
+    second = runs.start("allocation", "-R", "results/vocabularies/ru/points/300.tsv")
+    fault.is_over(second, "NODE_FAIL, COMPLETED on the other node; results removed, and made again with -R")
 
 
 @pytest.mark.cluster
@@ -89,7 +153,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
     """A process of 800 MB asks for 600 MB, and is killed; the retry asks for 1,200, and is not."""
     ask_of_ladder(runs, "mem_mb=memory(600 - SNAKEMAKE_MB)")
     runs.hold("ladder@ru", takes_mb=800)
-    run = runs.start("allocation")
+    run = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
     fault.strikes("the job takes 800 MB and has asked for 600")
     wait_until(has_failed(cluster, runs, "FAILED", "OUT_OF_MEMORY"), 300, "over its memory")
@@ -108,7 +172,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
 def test_a_job_over_its_time(cluster, runs, fault):
     ask_of_ladder(runs, "runtime=minutes(1)")
     runs.hold("ladder@ru")
-    run = runs.start("allocation")
+    run = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
     fault.strikes("the job's runtime, 1 minute, is too short")
     wait_until(has_failed(cluster, runs, "TIMEOUT"), 300, "over its time")
@@ -117,6 +181,24 @@ def test_a_job_over_its_time(cluster, runs, fault):
     jobs = cluster.jobs("ladder", runs.folder, "ru")
     assert [job.state for job in jobs] == ["TIMEOUT", "COMPLETED"]
     assert ["TimeLimit=00:01:00" in jobs[0].details, "TimeLimit=00:02:00" in jobs[1].details] == [True, True]
+
+
+@pytest.mark.faults
+def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
+    ask_of_ladder(runs, "runtime=minutes(1)")
+    runs.hold("ladder@ru")
+    first = runs.start("vocabularies", "--retries", "0")
+    job = cluster.running("ladder", runs.folder, "ru")
+    fault.strikes("the job's runtime, 1 minute, is too short, and no retry is left; the same command again")
+    assert first.wait(300) == 1
+    said = [line for line in first.text().splitlines() if f"'{job.id}'" in line and "TIMEOUT" in line]
+    assert len(said) == 1
+    log = next((runs.folder / ".snakemake").rglob(f"{job.id}.log"))
+    assert str(log) in first.text()
+    assert "DUE TO TIME LIMIT" in log.read_text()
+    runs.release("ladder@ru")
+    fault.is_over(runs.start("vocabularies"), "TIMEOUT, the run ends with status 1; the second run goes on")
+    assert cluster.states("ladder", runs.folder, "ru") == ["TIMEOUT", "COMPLETED"]
 
 
 @pytest.mark.cluster
@@ -136,7 +218,7 @@ def test_the_controller_restarted(cluster, runs, fault):
 @pytest.mark.faults
 def test_no_status_for_40_seconds(cluster, runs, fault):
     runs.hold("ladder@ru")
-    run = runs.start("allocation")
+    run = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
     fault.strikes("squeue fails for 40 s, and the job ends meanwhile")
     runs.hold("no-status")
@@ -150,13 +232,13 @@ def test_no_status_for_40_seconds(cluster, runs, fault):
 @pytest.mark.cluster
 def test_snakemake_killed_and_started_again(cluster, runs, fault):
     runs.hold("ladder@ru")
-    first = runs.start("allocation")
+    first = runs.start("vocabularies")
     job = cluster.running("ladder", runs.folder, "ru")
     fault.strikes("kill -9 of Snakemake; --unlock; started again while its job runs on")
     first.kill()
     assert job.id in {left.id for left in cluster.jobs("ladder", runs.folder, "ru") if left.state == "RUNNING"}
     assert runs.workflow.snakemake("--unlock").returncode == 0
-    second = runs.start("allocation")
+    second = runs.start("vocabularies")
     wait_until(has_failed(cluster, runs, "CANCELLED"), 300, "the job of the killed run is cancelled")
     runs.release("ladder@ru")
     fault.is_over(second, "the second run cancels the job that was left, and submits it again")
@@ -169,18 +251,17 @@ def test_snakemake_killed_and_started_again(cluster, runs, fault):
 def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
     """A job cancelled in its last second takes its results back; Snakemake has seen them and thinks it done."""
     runs.hold("ladder@ru.after")
-    first = runs.start("allocation")
+    first = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
     points = [runs.folder / f"results/vocabularies/ru/points/{size}.tsv" for size in (50, 150, 300)]
     wait_until(lambda: all(point.exists() for point in points), 300, "the points are written")
-    wait_until(lambda: cluster.states("ladder", runs.folder, "de") == ["COMPLETED"], 300, "the other has ended")
     fault.strikes("as above, but the job has written everything, and Snakemake's mark that it has not is gone")
     first.kill()
     for mark in (runs.folder / ".snakemake/incomplete").iterdir():
         mark.unlink()
     assert runs.workflow.snakemake("--unlock").returncode == 0
-    assert "ladder" not in runs.workflow.planned("allocation")
-    second = runs.start("allocation")
+    assert "ladder" not in runs.workflow.planned("vocabularies")
+    second = runs.start("vocabularies")
     wait_until(lambda: not any(point.exists() for point in points), 300, "the job takes back what it wrote")
     runs.release("ladder@ru.after")
     fault.is_over(second, "the second run cancels the job, starts over, and submits it again")
@@ -190,16 +271,17 @@ def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
 @pytest.mark.faults
 def test_two_copies_of_a_job_at_once(cluster, runs, fault):
     """As above, where the leftovers are not cancelled: SLURM was not to be asked when the second run began."""
+    shutil.rmtree(runs.folder / "results/vocabularies/de")  # to be made again
     runs.hold("ladder@ru")
     runs.hold("ladder@de.after")
-    first = runs.start("allocation")
+    first = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
     wait_until((runs.folder / "results/vocabularies/de/points/300.tsv").exists, 300, "the other has written")
     fault.strikes("as above, but squeue fails as the second run begins: nothing is cancelled")
     first.kill()
     assert runs.workflow.snakemake("--unlock").returncode == 0
     runs.hold("no-status")
-    second = runs.start("allocation")
+    second = runs.start("vocabularies")
     wait_until(lambda: "may still be running" in second.text(), 300, "the run says that squeue failed")
     runs.release("no-status")
     wait_until(lambda: cluster.states("ladder", runs.folder).count("RUNNING") == 4, 300, "two copies of each")
@@ -219,7 +301,7 @@ def test_a_full_disk(cluster, runs, fault):
     except subprocess.CalledProcessError as error:
         pytest.skip(f"no file system may be mounted here: {error.stderr.strip()}")
     try:
-        run = runs.start("allocation")
+        run = runs.start("vocabularies")
         fault.strikes("the folder that a job writes to is a full file system, enlarged once the job has failed")
         wait_until(has_failed(cluster, runs, "FAILED"), 300, "no space left")
         assert not list(small.glob("points/*.tsv"))
@@ -233,10 +315,10 @@ def test_a_full_disk(cluster, runs, fault):
 @pytest.mark.cluster
 def test_two_runs_in_one_folder(cluster, runs, fault):
     runs.hold("ladder@ru")
-    first = runs.start("allocation")
+    first = runs.start("vocabularies")
     job = cluster.running("ladder", runs.folder, "ru")
     fault.strikes("a second Snakemake is started in the folder")
-    second = runs.start("allocation")
+    second = runs.start("vocabularies")
     assert second.wait(180) == 1
     assert "LockException" in second.text()
     runs.release("ladder@ru")

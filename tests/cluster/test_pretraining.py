@@ -1,15 +1,16 @@
 """Models trained by several processes, on one node and on two: signals, preemption, resumed to the same bytes."""
 
 import json
-import os
 import signal
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cluster.conftest import CONFIG
-from tests.cluster.slurm import ClusterRuns, command, wait_until
+from tests.cluster.conftest import CONFIG, clone, run_here
+from tests.cluster.slurm import ClusterRuns, command, send, wait_until
 from tests.workflow.conftest import copy_workflow
 
 MODEL = {
@@ -40,19 +41,17 @@ def place(runs: ClusterRuns, resources: dict) -> None:
 
 @pytest.fixture(scope="module")
 def tokenized(tmp_path_factory):
-    """A copy of the workflow, run up to the blocks of token ids."""
+    """A copy of the workflow, run up to the blocks of token ids: one job is left to each model."""
     workflow = copy_workflow(tmp_path_factory.mktemp("tokenized") / "clone")
     workflow.write_config(**models(["m"]))
     blocks = [f"results/pretraining/tokens/vocap/{language}/description.json" for language in CONFIG["languages"]]
-    run = workflow.snakemake(*blocks)
-    assert run.returncode == 0, run.stdout
-    return workflow
+    return run_here(workflow, "results/tokenizers/vocap/huggingface", *blocks)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(cluster, tokenized, tmp_path_factory):
-    """What two processes on one node train, bytes by file; another number of processes sums otherwise."""
-    runs = clone(tokenized, tmp_path_factory.mktemp("undisturbed"))
+def undisturbed_runs(cluster, tokenized, tmp_path_factory) -> ClusterRuns:
+    """A training by two processes on one node."""
+    runs = ClusterRuns(clone(tokenized, tmp_path_factory.mktemp("undisturbed")))
     place(runs, ONE_NODE)
     runs.start("pretraining").succeed()
     (job,) = cluster.jobs("pretrain", runs.folder)
@@ -60,17 +59,21 @@ def undisturbed(cluster, tokenized, tmp_path_factory):
     assert job.node.startswith("gpu")
     log = (runs.folder / "logs/pretraining/m.log").read_text("utf-8")
     assert "--nproc-per-node=2 --standalone" in log
-    return trained(runs)
+    return runs
 
 
-def clone(tokenized, folder) -> ClusterRuns:
-    command("cp", "-a", tokenized.folder, folder / "clone")
-    return ClusterRuns(type(tokenized)(folder / "clone"))
+@pytest.fixture(scope="module")
+def undisturbed(undisturbed_runs):
+    """What two processes on one node train, bytes by file; another number of processes sums otherwise."""
+    return trained(undisturbed_runs)
 
 
 @pytest.fixture
-def runs(cluster, tokenized, tmp_path) -> ClusterRuns:
-    return clone(tokenized, tmp_path)
+def runs(cluster, tokenized, tmp_path) -> Iterator[ClusterRuns]:
+    runs = ClusterRuns(clone(tokenized, tmp_path))
+    yield runs
+    cluster.start()  # what the test has ended
+    runs.end()
 
 
 def trained(runs: ClusterRuns) -> dict[str, bytes | list]:
@@ -120,20 +123,21 @@ def test_the_signal_before_the_time_limit_leaves_a_checkpoint(cluster, runs, und
 
 
 @pytest.mark.faults
-def test_a_training_longer_than_its_time_limit_goes_on_in_further_jobs(cluster, tokenized, tmp_path):
+def test_a_training_longer_than_its_time_limit_goes_on_in_further_jobs(
+    cluster, tokenized, undisturbed_runs, tmp_path
+):
     """SLURM itself sends the signal, 40 to 100 s before the end of each job of two minutes."""
 
     def train(name: str, steps: int, minutes: int) -> tuple[ClusterRuns, list[str]]:
         (tmp_path / name).mkdir()
-        runs, settings = clone(tokenized, tmp_path / name), models(["m"])
+        runs, settings = ClusterRuns(clone(tokenized, tmp_path / name)), models(["m"])
         settings["pretraining"]["models"]["m"] |= {"steps": steps, "checkpoint_every": steps}
         runs.workflow.write_config(**settings)
         place(runs, {**ONE_NODE, "runtime": minutes, "slurm_extra": "'--signal=URG@40 --requeue'"})
         runs.start("pretraining", "--retries", "30").succeed(1800)
         return runs, cluster.states("pretrain", runs.folder)
 
-    timed, _ = train("timed", 300, 60)
-    steps = int(200 / (seconds_of_training(timed) / 300))
+    steps = int(200 / (seconds_of_training(undisturbed_runs) / MODEL["steps"]))
     alone, once = train("alone", steps, 60)
     limited, often = train("limited", steps, 2)
     assert trained(limited) == trained(alone)
@@ -162,13 +166,28 @@ def test_a_job_preempted_goes_back_to_the_queue(cluster, runs, undisturbed):
 
 
 @pytest.mark.faults
+def test_a_node_without_power_gives_its_job_to_another(cluster, runs, undisturbed):
+    place(runs, ONE_NODE)
+    run = runs.start("pretraining")
+    job = cluster.running("pretrain", runs.folder)
+    checkpointed(runs)
+    cluster.cut_power(job.node, [job.id])
+    wait_until(lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 180, "back in the queue")
+    command("scontrol", "update", f"jobid={job.id}", "starttime=now")  # SLURM itself would wait two minutes
+    run.succeed()
+    (again,) = cluster.jobs("pretrain", runs.folder)
+    assert (again.id, again.state) == (job.id, "COMPLETED")
+    assert again.node != job.node
+    assert trained(runs) == undisturbed
+
+
+@pytest.mark.faults
 def test_one_process_of_a_two_node_job_killed(cluster, runs, undisturbed):
     place(runs, TWO_NODES)
     run = runs.start("pretraining")
     job = cluster.running("pretrain", runs.folder)
     checkpointed(runs)
-    for process in filter(is_rank_1, cluster.processes(job.id)):
-        os.kill(process, signal.SIGKILL)
+    send(signal.SIGKILL, list(filter(is_rank_1, cluster.processes(job.id))))
     run.succeed()
     assert cluster.states("pretrain", runs.folder) == ["FAILED", "COMPLETED"]
     assert trained(runs) == undisturbed
@@ -176,6 +195,8 @@ def test_one_process_of_a_two_node_job_killed(cluster, runs, undisturbed):
 
 def is_rank_1(process: int) -> bool:
     folder = Path("/proc", str(process))
-    return b"RANK=1" in (folder / "environ").read_bytes().split(b"\0") and (
-        b"--settings-json" in (folder / "cmdline").read_bytes().split(b"\0")
-    )
+    with suppress(OSError):  # it has ended
+        return b"RANK=1" in (folder / "environ").read_bytes().split(b"\0") and (
+            b"--settings-json" in (folder / "cmdline").read_bytes().split(b"\0")
+        )
+    return False
