@@ -187,8 +187,8 @@ def _table(results: Results, entry: Allocation) -> Table:
     caption = (
         "n is what weighs the language, q its sampling probability (Equation 3), size its chosen vocabulary in "
         f"ids; gain is weight × ALP gain per 1,000 ids {gained}; own pieces are in no other language’s chosen "
-        f"vocabulary. Before clipping. From results/allocation/{entry.name}/allocation.tsv and the paper’s appendix "
-        "(config/languages.tsv)."
+        f"vocabulary. Before clipping. From results/allocation/{entry.name}/allocation.tsv and the paper’s "
+        "appendix (config/languages.tsv)."
     )
     name = f"allocation-{entry.name}"
     return Table(name, f"{entry.name}: sizes by language", caption, columns, rows, folded=len(rows) > 20)
