@@ -163,6 +163,7 @@ def test_an_allocation_by_pieces_is_compared_with_the_other_rules(run):
     folder, _, page = run
     said = words(page)
     assert "173.03 %" in said and "by 73.03 % of the way: more than any union of whole lists can reach" in said
+    assert said.count("of the last pieces kept (nats per line; one price for all languages)") == 1
     row = one_row(folder / "out/tables/allocations.tsv", allocation="p100k")
     ways = {name: float(row[name]) for name in ("way", "way_paper", "way_cost-aware")}
     assert ways == pytest.approx({"way": 1.7303, "way_paper": 0.9789, "way_cost-aware": 0.9878})

@@ -181,12 +181,14 @@ def _table(results: Results, entry: Allocation) -> Table:
                 share.own_pieces / share.size if share.size and share.own_pieces is not None else None,
             )
         )
+    gained = "of the last step taken (nats per line; none for a language at its smallest size)"
+    if entry.rule and entry.rule.needs_text:
+        gained = "of the last pieces kept (nats per line; one price for all languages)"
     caption = (
         "n is what weighs the language, q its sampling probability (Equation 3), size its chosen vocabulary in "
-        "ids; gain is weight × ALP gain per 1,000 ids of the last step taken (nats per line; none for a "
-        "language at its smallest size); own pieces are in no other language’s chosen vocabulary. Before "
-        f"clipping. From results/allocation/{entry.name}/allocation.tsv and the paper’s appendix "
-        "(config/languages.tsv)."
+        f"ids; gain is weight × ALP gain per 1,000 ids {gained}; own pieces are in no other language’s chosen "
+        f"vocabulary. Before clipping. From results/allocation/{entry.name}/allocation.tsv and the paper’s "
+        "appendix (config/languages.tsv)."
     )
     name = f"allocation-{entry.name}"
     return Table(name, f"{entry.name}: sizes by language", caption, columns, rows, folded=len(rows) > 20)

@@ -40,8 +40,8 @@ def leading(comparison: Comparison) -> str:
     found = leaders(comparison)
     start = f"At T = {comparison.size}, of {counted(len(comparison.tokenizers), 'tokenizer')}, "
     if len(set(found.values())) == 1:
-        known = " and weighted by q" if len(found) > 2 else ""
-        said = f"{found['percent']} has the highest mean held-out ALP, in percent and in nats, plain{known}"
+        known = ", plain and weighted by q" if len(found) > 2 else ""
+        said = f"{found['percent']} has the highest mean held-out ALP, in percent and in nats{known}"
     else:
         by_name: dict[str, list[str]] = {}
         for unit, name in found.items():
