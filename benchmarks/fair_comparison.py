@@ -52,18 +52,8 @@ class Comparison:
         if missing:
             totals = [word for total in missing for word in ("--total", total)]
             name = self.out / f"joint-{alpha:g}-{{total}}"
-            vocap(
-                "joint",
-                "--corpora",
-                self.corpora,
-                "--weights",
-                self.weights,
-                "--alpha",
-                alpha,
-                *totals,
-                "-o",
-                name,
-            )
+            learnt = ("--corpora", self.corpora, "--weights", self.weights, "--alpha", alpha)
+            vocap("joint", *learnt, "--vocabularies", self.options.vocabularies, *totals, "-o", name)
         return folders
 
     def vocap(self, rule: str, beta: float) -> dict[int, Path]:
