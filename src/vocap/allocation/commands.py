@@ -75,7 +75,7 @@ THREADS = click.option(
     type=click.Choice(list(RULES)),
     default="paper",
     show_default=True,
-    help=". ".join(f"{rule.name}: {rule.description}" for rule in RULES.values()) + ".",
+    help="Rule of choice. " + "; ".join(f"{rule.name}: {rule.description}" for rule in RULES.values()) + ".",
 )
 @click.option("--corpora", type=FILE, metavar="DIR", help="Holds LANG/train.txt: rule pieces reads it.")
 @click.option(
