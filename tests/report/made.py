@@ -169,8 +169,9 @@ def make_tokenizer(
         "pieces": total - 5,
         "dead": 1,
         "dead_share": 1 / (total - 5),
-        "text": text
-        or {"lines": 1_280_000, "alpha": 0.7, **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"})},
+        "text": {"lines": 1_280_000, "alpha": 0.7, **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"})}
+        if text is None
+        else text,
         "versions": {"vocap": "0.1.0", "sentencepiece": "0.2.1"},
     }
     (out / "description.json").write_text(json.dumps(description))
@@ -247,6 +248,7 @@ def make_rivals(folder: Path, codes: list[str]) -> None:
     make_tokenizer(folder, "pieces100k", "vocap", codes, 100_000, seed=11, text=text)
     text = {"sentences": 500_000, "lines": 500_000, "word_types": 81_234, "alpha": 0.49}
     make_tokenizer(folder, "beta100k", "joint", codes, 100_000, seed=12, text=text)
+    make_tokenizer(folder, "joint100k", "joint", codes, 100_000, seed=5, text={})  # of an older run
 
 
 def make_results(folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)) -> Path:
