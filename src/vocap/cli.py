@@ -114,6 +114,8 @@ def main() -> None:
 def run() -> int:
     """Run the command line and return its exit status; a person's mistake becomes one line, never a traceback."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+    for handler in logging.getLogger().handlers:  # torch reports its caches when the process ends
+        handler.addFilter(lambda record: record.levelno >= logging.WARNING or not record.name.startswith("torch"))
     try:
         status = vocap.main(prog_name="vocap", standalone_mode=False)
     except click.Abort:
