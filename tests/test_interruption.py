@@ -42,13 +42,17 @@ def interrupt(process, number, moment):
     return process.wait(60), process.communicate()[1]
 
 
+def write_text(path, words, lines):
+    """Lines of nine words each, drawn from so many random words."""
+    rng = random.Random(0)
+    words = ["".join(rng.choices("abcdefghiklmnoprstuwz", k=rng.randint(2, 9))) for _ in range(words)]
+    path.write_text("".join(" ".join(rng.choices(words, k=9)) + "\n" for _ in range(lines)), "utf-8")
+    return path
+
+
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    rng = random.Random(0)
-    words = ["".join(rng.choices("abcdefghiklmnoprstuwz", k=rng.randint(2, 9))) for _ in range(5000)]
-    path = tmp_path_factory.mktemp("text") / "train.txt"
-    path.write_text("".join(" ".join(rng.choices(words, k=9)) + "\n" for _ in range(20_000)), "utf-8")
-    return path
+    return write_text(tmp_path_factory.mktemp("text") / "train.txt", words=5000, lines=20_000)
 
 
 @BOTH
@@ -153,8 +157,9 @@ def test_a_second_ctrl_c_does_not_wait_for_what_hangs(tmp_path):
 
 
 @BOTH
-def test_sentencepiece_keeps_no_signal_waiting(text, tmp_path, number):
-    """Its training holds Python's lock, so the signal itself ends the process."""
+def test_sentencepiece_keeps_no_signal_waiting(tmp_path_factory, tmp_path, number):
+    """Its training holds Python's lock, so the signal itself ends the process. A whole run takes some 10 s."""
+    text = write_text(tmp_path_factory.mktemp("long") / "train.txt", words=60_000, lines=40_000)
     arguments = ["--size", 3000, "--train", text, "--heldout", text, "--models", tmp_path / "models"]
     process = start("train", *arguments, "--point", tmp_path / "point.tsv")
     status, said = interrupt(process, number, 1.5)
