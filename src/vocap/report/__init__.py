@@ -1,3 +1,3 @@
 """Tables, figures and the page."""
 
-REVISION = 16
+REVISION = 17

@@ -1,6 +1,6 @@
 """What a section of the page is made of. Text is plain and escaped by the template, unless it is Markup."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,7 +62,16 @@ class Tiles:
     kind: str = "tiles"
 
 
-Block = Text | Heading | Note | Facts | Listing | Tiles | Table | Figure | Explorer
+@dataclass(frozen=True)
+class Fold:
+    """Blocks under a title that opens them; closed at first."""
+
+    title: str
+    blocks: Sequence["Block"]
+    kind: str = "fold"
+
+
+Block = Text | Heading | Note | Facts | Listing | Tiles | Fold | Table | Figure | Explorer
 
 
 @dataclass
@@ -73,6 +82,15 @@ class Section:
     title: str
     short: str
     blocks: list[Block] = field(default_factory=list)
+
+
+def leaves(blocks: Iterable[Block]) -> Iterator[Block]:
+    """All blocks in the page's order, those inside folds too, without the folds."""
+    for block in blocks:
+        if isinstance(block, Fold):
+            yield from leaves(block.blocks)
+        else:
+            yield block
 
 
 def not_run(stage: str, what: str) -> Note:

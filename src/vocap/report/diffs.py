@@ -33,7 +33,7 @@ class Diff:
 
 
 def load_diffs(folder: Path, tokenizers: Collection[str], languages: Collection[str]) -> list[Diff]:
-    """The comparisons under `folder` of two of these tokenizers, by name; rows of other languages are left out.
+    """The comparisons under `folder` of two of these tokenizers, by name; rows of these languages, in their order.
 
     Raises VocapError, naming the file, for what cannot be read.
     """
@@ -44,7 +44,8 @@ def load_diffs(folder: Path, tokenizers: Collection[str], languages: Collection[
         if any(name not in tokenizers for name in names):
             continue
         place = path.parent
-        rows = [row for row in _listed(path, summary) if row.get("language") in languages]
+        listed = {row["language"]: row for row in _listed(path, summary)}
+        rows = [listed[language] for language in languages if language in listed]
         words = [row for row in _rows(place / "words.tsv", ("word", "split_a")) if row["language"] in languages]
         words.sort(key=lambda row: (-row["count"], row["language"], row["word"]))
         examples = [

@@ -2,11 +2,13 @@
 
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vocap import __version__
 from vocap.correlation.points import Measured
@@ -27,6 +29,8 @@ from vocap.vocabularies.curve import Point, read_points
 
 logger = logging.getLogger(__name__)
 
+TOKENIZER_TABLES = ("evaluation", "parity", "parallel", "unknown")  # of a Tokenizer, with a row a language or more
+Row = TypeVar("Row")
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
 
 
@@ -53,6 +57,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         found = {*corpora, *curves, *(share.language for share in shares)}
         codes = [*(code for code in known if code in found), *sorted(found - set(known))]
     languages = {code: _language(code, known) for code in codes}
+    languages = dict(sorted(languages.items(), key=lambda item: (item[1].name.casefold(), item[0])))
     inputs, no_inputs = load_inputs(folder, curves, weights)
     pretraining, finetuning = folder / "pretraining", folder / "finetuning"
     bytes_of = training_bytes(pretraining)
@@ -64,8 +69,16 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         packages=[read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
         weights=weights,
         curves=curves,
-        allocations={entry.name: entry for entry in allocations},
-        tokenizers={entry.name: entry for entry in tokenizers},
+        allocations={
+            entry.name: replace(entry, shares=_by_name(entry.shares, languages, lambda share: share.language))
+            for entry in allocations
+        },
+        tokenizers={
+            entry.name: replace(
+                entry, **{part: _by_name(getattr(entry, part), languages) for part in TOKENIZER_TABLES}
+            )
+            for entry in tokenizers
+        },
         models=load_models(pretraining, partial(selection.shows, "models")),
         training_bytes={code: size for code, size in bytes_of.items() if code in languages},
         finetuned=load_finetuned(finetuning, partial(selection.shows, "fine-tuned models")),
@@ -82,6 +95,14 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         inputs=inputs,
         no_inputs=no_inputs,
     )
+
+
+def _by_name(
+    rows: list[Row], languages: dict[str, Language], code: Callable[[Row], str] = itemgetter("language")
+) -> list[Row]:
+    """The rows in the order of the run's languages; those of one language as they come."""
+    rank = {language: place for place, language in enumerate(languages)}
+    return sorted(rows, key=lambda row: rank.get(code(row), len(rank)))
 
 
 def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
@@ -150,13 +171,12 @@ def _tokenizers(folder: Path, selection: Selection) -> list[Tokenizer]:
         for path in folders
         if selection.shows("tokenizers", path.name)
     ]
-    parts = ("evaluation", "parity", "parallel", "unknown")
     return [
         replace(
             entry,
             **{
                 part: [row for row in getattr(entry, part) if selection.shows("languages", row["language"])]
-                for part in parts
+                for part in TOKENIZER_TABLES
             },
         )
         for entry in entries

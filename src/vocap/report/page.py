@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-from vocap.report.blocks import Section
+from vocap.report.blocks import Section, leaves
 from vocap.report.explorer import Explorer
 from vocap.report.figures import (
     DARK,
@@ -39,9 +39,10 @@ def render(title: str, sections: Sequence[Section]) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["json_for_page"] = lambda value: Markup(json_for_page(value))
-    figures = [block for section in sections for block in section.blocks if isinstance(block, Figure)]
+    blocks = [block for section in sections for block in leaves(section.blocks)]
+    figures = [block for block in blocks if isinstance(block, Figure)]
     drawn = {figure.name: _draw(figure) for figure in figures}
-    explores = any(isinstance(block, Explorer) for section in sections for block in section.blocks)
+    explores = any(isinstance(block, Explorer) for block in blocks)
     scripts = [_vega()] if figures else []
     scripts += [_part(name) for name in ("widgets.js", *(EXPLORING if explores else ()), "page.js")]
     return environment.get_template("page.html").render(

@@ -90,7 +90,7 @@ class Results:
     """All that the page shows."""
 
     title: str
-    languages: dict[str, Language]  # those of the run, in the order of the table
+    languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below
     outside: int  # languages of the table that are not part of this run
     corpora: dict[str, dict[str, Any]]
     packages: list[dict[str, Any]]  # of the starter corpus, as its fetching noted them

@@ -7,7 +7,7 @@ from pathlib import Path
 from vocap.errors import VocapError
 from vocap.files import replacing_directory, write_text
 from vocap.report import figures
-from vocap.report.blocks import Section
+from vocap.report.blocks import Section, leaves
 from vocap.report.page import render
 from vocap.report.tables import Table, latex, markdown, tsv_rows
 from vocap.tsv import write_tsv
@@ -22,7 +22,7 @@ def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]
     folders of these names that hold something.
     """
     out = Path(out)
-    blocks = [block for section in sections for block in section.blocks]
+    blocks = [block for section in sections for block in leaves(section.blocks)]
     tables = _by_name([block for block in blocks if isinstance(block, Table)])
     charts = _by_name([block for block in blocks if isinstance(block, figures.Figure)])
     page = render(title, sections)

@@ -4,7 +4,7 @@ from typing import Any
 
 from vocap.allocation.rules import size_rules
 from vocap.report import charts
-from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, counted, flatten, not_run, printable
+from vocap.report.blocks import Block, Facts, Fold, Note, Section, Text, counted, flatten, not_run, printable
 from vocap.report.figures import Figure
 from vocap.report.results import Allocation, Results, rank_correlation
 from vocap.report.tables import Column, Table
@@ -17,7 +17,7 @@ WHY_SCALES_DIFFER = (
 
 
 def section(results: Results) -> Section:
-    """One part for each named allocation."""
+    """The allocations side by side, in all and by language; the rest of each folded."""
     blocks: list[Block] = []
     if not results.allocations:
         blocks.append(not_run("allocation", "No vocabulary has been allocated yet."))
@@ -31,10 +31,14 @@ def section(results: Results) -> Section:
                 "is better than any choice of sizes."
             )
         )
-        if len(results.allocations) > 1:
-            blocks.append(_overview(results))
         for entry in results.allocations.values():
-            blocks += _one(results, entry)
+            blocks += _warnings(entry)
+        blocks.append(_overview(results))
+        if any(entry.shares for entry in results.allocations.values()):
+            blocks.append(_sizes(results))
+        blocks += _beside_the_paper(results)
+        for entry in results.allocations.values():
+            blocks.append(Fold(f"{entry.name}: summary, and sizes by language", _one(results, entry)))
         if absent := results.absent("allocation", results.allocations):
             blocks.append(Note(f"In the configuration, without results here: {', '.join(absent)}.", "warning"))
     return Section("allocation", "How many pieces each language gets", "Allocation", blocks)
@@ -102,43 +106,72 @@ def _share(value: Any) -> float | None:
     return None if number is None else number / 100
 
 
-def _one(results: Results, entry: Allocation) -> list[Block]:
-    blocks: list[Block] = [Heading(entry.name)]
-    summary = dict(entry.summary)
-    warnings = summary.pop("warnings", None) or []
-    for warning in [warnings] if isinstance(warnings, str) else warnings:
-        blocks.append(Note(printable(warning), "warning"))
-    if summary:
-        blocks += _facts(summary)
-    else:
-        blocks.append(
-            Note("summary.json is missing: the distance to the bound and the clipping are not known.", "warning")
-        )
+def _warnings(entry: Allocation) -> list[Block]:
+    """What a reader must know before the sizes: the stage's warnings, and files that are not there."""
+    found = entry.summary.get("warnings") or []
+    said = [printable(warning) for warning in ([found] if isinstance(found, str) else found)]
+    if not entry.summary:
+        said.append("summary.json is missing: the distance to the bound and the clipping are not known.")
     if not entry.shares:
-        blocks.append(Note("allocation.tsv is missing or empty: no sizes to show.", "warning"))
-        return blocks
-    ours, paper = _paired(results, entry)
-    correlation = rank_correlation(ours, paper)
-    said = ""
-    if correlation is not None:
+        said.append("allocation.tsv is missing or empty: no sizes to show.")
+    return [Note(f"{entry.name}: {text}", "warning") for text in said]
+
+
+def _one(results: Results, entry: Allocation) -> list[Block]:
+    summary = {key: value for key, value in entry.summary.items() if key != "warnings"}
+    blocks = _facts(summary) if summary else []
+    return [*blocks, *([_table(results, entry)] if entry.shares else [])]
+
+
+def _beside_the_paper(results: Results) -> list[Block]:
+    """The sizes of the first allocation against the paper's; nothing where too few languages are the paper's."""
+    for entry in results.allocations.values():
+        ours, paper = _paired(results, entry)
+        correlation = rank_correlation(ours, paper)
+        if correlation is None:
+            continue
         said = (
             f"Spearman’s rank correlation with the paper’s sizes over {counted(len(ours), 'language')}: "
             f"{correlation:.3f}.".replace("-", "−")
         )
-        blocks.append(Text(f"{said} {WHY_SCALES_DIFFER}"))
-        blocks.append(
-            Figure(
-                f"allocation-{entry.name}",
-                f"{entry.name}: sizes beside the paper’s",
-                "Allocated size of each language in this run (upright) against the paper’s appendix table "
-                f"(across), in thousand pieces, both axes logarithmic. {said}",
-                f"Scatter chart of {counted(len(ours), 'language')}. {said}",
-                lambda: charts.against_paper(results, entry),
-                table=f"allocation-{entry.name}",
-            )
+        figure = Figure(
+            f"allocation-{entry.name}",
+            f"{entry.name}: sizes beside the paper’s",
+            "Allocated size of each language in this run (upright) against the paper’s appendix table (across), "
+            f"in thousand pieces, both axes logarithmic. {said} The other allocations’ stand in the first table.",
+            f"Scatter chart of {counted(len(ours), 'language')}. {said}",
+            lambda entry=entry: charts.against_paper(results, entry),
+            table=f"allocation-{entry.name}",
         )
-    blocks.append(_table(results, entry))
-    return blocks
+        return [Fold("Sizes beside the paper’s", [Text(WHY_SCALES_DIFFER), figure])]
+    return []
+
+
+def _sizes(results: Results) -> Table:
+    """Every language's size in every allocation."""
+    entries = [entry for entry in results.allocations.values() if entry.shares]
+    sizes = {entry.name: {share.language: share.size for share in entry.shares} for entry in entries}
+    rows = [
+        (
+            code,
+            results.name(code),
+            results.resource(code),
+            *(sizes[entry.name].get(code) for entry in entries),
+        )
+        for code in results.languages
+        if any(code in found for found in sizes.values())
+    ]
+    columns = [
+        Column("language", "Code"),
+        Column("name", "Language"),
+        Column("resource", "Group"),
+        *(Column(f"size_{entry.name}", entry.name, "number", bar=True) for entry in entries),
+    ]
+    caption = (
+        "Each language’s chosen vocabulary in ids, before all are merged and clipped. From "
+        "results/allocation/{name}/allocation.tsv."
+    )
+    return Table("sizes", "Sizes by language", caption, columns, rows)
 
 
 def _paired(results: Results, entry: Allocation) -> tuple[list[float], list[float]]:

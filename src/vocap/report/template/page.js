@@ -79,8 +79,8 @@
 
   // a table that is folded becomes sortable when it is opened
   for (const table of document.querySelectorAll("table")) {
-    const folded = table.closest("details:not([open])");
-    if (folded) folded.addEventListener("toggle", () => sortable(table), { once: true });
+    const folded = table.closest("details");
+    if (folded && !folded.open) folded.addEventListener("toggle", () => sortable(table), { once: true });
     else sortable(table);
   }
 
@@ -103,8 +103,11 @@
 
   // a link to something folded opens it
   const unfold = () => {
-    const folded = document.getElementById(location.hash.slice(1))?.closest("details");
-    if (folded) folded.open = true;
+    const target = document.getElementById(location.hash.slice(1));
+    let folded = target?.closest("details");
+    if (!folded) return;
+    for (; folded; folded = folded.parentElement.closest("details")) folded.open = true;
+    target.scrollIntoView();
   };
   window.addEventListener("hashchange", unfold);
   unfold();
