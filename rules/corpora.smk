@@ -138,6 +138,7 @@ rule sample:
         " --train {output.train:q} --heldout {output.heldout:q} --stats {output.stats:q} 2> {log:q}"
 
 
+# Languages without text, and those whose lines are mostly too long, are also named on the terminal (tee).
 rule weigh:
     input:
         stats=expand("results/corpora/{lang}/stats.json", lang=LANGUAGES),
@@ -161,7 +162,8 @@ rule weigh:
     message:
         "Weighing the languages by {params.by}"
     shell:
-        "vocap weigh --by {params.by:q} --languages-table {params.table:q} -o {output:q} {input.stats:q} 2> {log:q}"
+        "vocap weigh --by {params.by:q} --languages-table {params.table:q} -o {output:q} {input.stats:q}"
+        " 2>&1 | tee {log:q} >&2"
 
 
 rule mix:

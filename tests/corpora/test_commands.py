@@ -95,8 +95,15 @@ def test_same_bytes_again(tmp_path, text):
         ("torn.gz", gzip.compress(bytes(range(256)) * 200)[:-40], "the gzip data stop in the middle"),
         ("utf16.txt", "Привет\n".encode("utf-16"), "not UTF-8 text but UTF-16; convert it: iconv"),
         ("latin.txt", b"\xdcber\n" * 20, "not UTF-8: 20 of 20 lines"),
+        ("json.txt", b'{"id": 1, "text": "a"}\n' * 20, 'write format: "jsonl:text"; fields of text: text'),
+        ("binary.txt", bytes(range(256)) * 20, "not UTF-8 text but a binary file"),
+        (
+            "parquet.txt",
+            b"PAR1" + bytes(50),
+            'a Parquet file, not text; name its column of text: format: "parquet:',
+        ),
     ],
-    ids=["absent", "empty", "blank", "torn", "utf-16", "latin-1"],
+    ids=["absent", "empty", "blank", "torn", "utf-16", "latin-1", "json", "binary", "parquet"],
 )
 def test_bad_files_leave_no_output(tmp_path, name, content, message):
     path = tmp_path / name
@@ -106,6 +113,49 @@ def test_bad_files_leave_no_output(tmp_path, name, content, message):
     assert done.returncode == 1 and not done.stdout
     assert done.stderr.startswith(f"vocap: error: {path}") and message in done.stderr and len(done.stderr) < 500
     assert not list(tmp_path.glob("out/*"))
+
+
+def documents(count):
+    """Articles of 200 sentences, one a line."""
+    return "".join(" ".join(f"Sentence {n} of {m} has words." for n in range(200)) + "\n" for m in range(count))
+
+
+def test_whole_documents_are_refused_with_the_remedy(tmp_path):
+    """212 of 213 lines too long: trained on the one line left, this was status 0."""
+    path = tmp_path / "ka.txt"
+    path.write_text(documents(212) + "One sentence.\n")
+    done = vocap(*sample_words(tmp_path / "out", path))
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and not list(tmp_path.glob("out/*"))
+    for said in (
+        f"{path}: 212 of 213 lines",
+        "4,192 bytes",
+        "split_sentences: true (vocap sample --split-sentences)",
+    ):
+        assert said in done.stderr
+    done = vocap(*sample_words(tmp_path / "out", "--split-sentences", path))
+    assert done.returncode == 0 and "42,401 lines read" in done.stderr and "4,192" not in done.stderr
+
+
+def test_single_overlong_lines_are_a_warning(tmp_path):
+    path = tmp_path / "ka.txt"
+    path.write_text(documents(3) + "".join(f"Sentence {n}.\n" for n in range(97)))
+    done = vocap(*sample_words(tmp_path / "out", path))
+    assert done.returncode == 0 and "ka: 3 of 100 lines are longer than 4,192 bytes" in done.stderr
+    weighed = vocap("weigh", "-o", tmp_path / "w.tsv", tmp_path / "out" / "stats.json")
+    assert weighed.returncode == 0 and "4,192 bytes, SentencePiece's limit, were dropped: ka 3%;" in weighed.stderr
+    path.write_text(documents(1) + "".join(f"Sentence {n}.\n" for n in range(99)))
+    done = vocap(*sample_words(tmp_path / "out", path))
+    assert done.returncode == 0 and "4,192" not in done.stderr  # one in a hundred
+    path.write_text(("word " * 900 + "\n") * 3 + "".join(f"Sentence {n}.\n" for n in range(2)))
+    done = vocap(*sample_words(tmp_path / "out", "--split-sentences", path))
+    assert done.returncode == 0 and "3 of 5 lines" in done.stderr and "little punctuation" in done.stderr
+
+
+def test_records_without_the_field_are_a_warning(tmp_path):
+    path = tmp_path / "ka.jsonl"
+    path.write_text('{"text": "one"}\n{"text": "two"}\n' + '{"title": "x"}\n' * 3)
+    done = vocap(*sample_words(tmp_path / "out", "--format", "jsonl:text", path))
+    assert done.returncode == 0 and "ka: 3 records do not have the field; the others gave 2 lines" in done.stderr
 
 
 def test_allow_empty_does_not_hide_damage(tmp_path):

@@ -190,9 +190,11 @@ def test_single_bad_lines_are_dropped_and_counted(tmp_path):
 def test_file_of_another_encoding(tmp_path, encoding):
     text = {"latin-1": "Übergröße für alle\n", "shift-jis": "私は学生です\n"}.get(encoding, "просто текст\n")
     (tmp_path / "a.txt").write_bytes((text * 50).encode(encoding))
-    with pytest.raises(
-        VocapError, match=r"a\.txt: not UTF-8: .* lines cannot be decoded; convert the file \(iconv"
-    ):
+    message = {
+        "utf-16-le": "not UTF-8 text but UTF-16LE without .*; convert it: iconv -f UTF-16LE -t UTF-8",
+        "utf-16-be": "not UTF-8 text but UTF-16BE without .*; convert it: iconv -f UTF-16BE -t UTF-8",
+    }.get(encoding, r"not UTF-8: .* lines cannot be decoded; convert the file \(iconv")
+    with pytest.raises(VocapError, match=rf"a\.txt: {message}"):
         sample_of([tmp_path / "a.txt"])
 
 

@@ -85,6 +85,7 @@ def sample(
     lines are dropped and counted in stats.json.
     """
     from vocap.corpora.corpus import Corpus, check_present
+    from vocap.corpora.dropped import check_dropped
     from vocap.corpora.records import Layout
     from vocap.corpora.sampling import draw_sample
     from vocap.files import replacing
@@ -95,6 +96,7 @@ def sample(
         check_present(language, files)
         corpus = Corpus(files, parsed, scan_bytes)
         drawn = draw_sample(corpus, max_sentences, seed, _progress(), max_characters)
+        warnings = check_dropped(files[0], drawn.counts, split_sentences)
         if not drawn.counts["kept"]:
             found = ", ".join(
                 f"{drawn.counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
@@ -118,6 +120,8 @@ def sample(
             language, f"{summary['read']:,}", about,
             *(f"{summary[name]:,}" for name in ("kept", "train", "heldout")),
         )  # fmt: skip
+        for warning in warnings:
+            log.warning("%s: %s", language, warning)
         if summary["left_out"]:
             log.info("%s: %s lines left out: more than --max-characters", language, f"{summary['left_out']:,}")
 
@@ -183,13 +187,17 @@ STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # of a stats.json: 
 )
 def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
     """Collect n of every language, the size that Equation 3 weighs it by."""
+    from vocap.corpora.dropped import overlong_languages
     from vocap.corpora.weights import weigh_languages
     from vocap.languages import read_languages
     from vocap.tsv import write_tsv
 
     named = {} if by in ("lines", "bytes") else read_languages(table)
-    rows = weigh_languages([_read_stats(path) for path in stats], by, named, table or "the table of languages")
+    entries = [_read_stats(path) for path in stats]
+    rows = weigh_languages(entries, by, named, table or "the table of languages")
     write_tsv(output, ("language", "n", "source"), rows)
+    if warning := overlong_languages(entries):
+        log.warning(warning)
     absent = [language for language, n, _ in rows if not n]
     if absent:
         log.warning("no text, left out from here on: %s", " ".join(absent))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import zstandard
 
+from vocap.corpora.content import PARQUET, not_text
 from vocap.errors import VocapError
 from vocap.progress import Progress
 
@@ -17,17 +18,6 @@ LONGEST_RECORD = 1 << 26
 _RAW = 1 << 18  # bytes of the file read at a time
 _HEAD = 512  # bytes that tell the kind of a file
 _LZMA_MEMORY = 1 << 29  # xz -9 needs 65 MiB; a file that claims more than this is refused
-
-# What a file starts with that is no text, and what to do about it.
-_NOT_TEXT = {
-    b"\xff\xfe": "UTF-16; convert it: iconv -f UTF-16 -t UTF-8",
-    b"\xfe\xff": "UTF-16; convert it: iconv -f UTF-16 -t UTF-8",
-    b"\0\0\xfe\xff": "UTF-32; convert it: iconv -f UTF-32 -t UTF-8",
-    b"PAR1": "a Parquet file; write its text column as one sentence a line first",
-    b"PK\x03\x04": "a zip archive; unpack it first",
-    b"%PDF": "a PDF; extract its text first",
-    b"7z\xbc\xaf": "a 7-Zip archive; unpack it first",
-}
 
 
 class _Zlib:
@@ -300,8 +290,10 @@ class LineBlocks:
         self.lines += 1
 
     def _check_start(self, block: bytes) -> None:
-        for start, what in _NOT_TEXT.items():
-            if block.startswith(start):
-                raise VocapError(f"{self.path}: not UTF-8 text but {what}")
-        if block[257:262] == b"ustar":
-            raise VocapError(f"{self.path}: a tar archive, not text; unpack it and give the files inside")
+        if block.startswith(PARQUET):
+            raise VocapError(
+                f'{self.path}: a Parquet file, not text; name its column of text: format: "parquet:COLUMN" '
+                "(vocap sample --format parquet:COLUMN)"
+            )
+        if problem := not_text(block):
+            raise VocapError(f"{self.path}: not UTF-8 text but {problem}")

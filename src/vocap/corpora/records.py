@@ -7,16 +7,22 @@ from dataclasses import dataclass
 
 import orjson
 
+from vocap.corpora.content import field_of, field_remedy, json_as_text, known_fields, listed, text_fields
 from vocap.corpora.reading import LONGEST_LINE, LONGEST_RECORD, LineBlocks, open_blocks
 from vocap.corpora.sentences import split_sentences
 from vocap.corpora.settings import check_format
 from vocap.errors import UsageError, VocapError
 from vocap.files import naming
 
+PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
+
 
 @dataclass(frozen=True)
 class Layout:
-    """How text lies in a file: `kind` text, jsonl or tsv; `field` the name (jsonl) or column (tsv)."""
+    """How text is stored in a file: `kind` text, jsonl or tsv; `field` the name (jsonl) or column (tsv).
+
+    The name of a nested field is dotted: `doc.text`.
+    """
 
     kind: str = "text"
     field: str = ""
@@ -42,8 +48,8 @@ class TextFile:
     field (the index lines of Wikipedia's search dumps); `passed_over`, lines too long for memory, of
     `passed_bytes` together; `undecodable`, records that are not UTF-8 or hold half a surrogate pair. `consumed`,
     `size`, `ended`: see `Blocks`. Where the reading stops before the end of the text, the last, partial line is
-    dropped. Raises VocapError, naming file and line, for a malformed record, a missing column, or a file that is
-    not text.
+    dropped. Raises VocapError, naming file and line, for a malformed record, a field or column that no record has,
+    a file that is not text, and JSON Lines read as plain text.
     """
 
     def __init__(
@@ -56,6 +62,8 @@ class TextFile:
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
         self._line = 0  # lines of the file before the block at hand, for messages
         self.no_field = self.undecodable = 0
+        self._found = 0  # records with the field
+        self._head = b""  # the first block
 
     consumed = property(lambda self: self._lines.consumed)
     size = property(lambda self: self._lines.size)
@@ -69,13 +77,23 @@ class TextFile:
 
     def _converted(self) -> Iterator[bytes]:
         convert = {"text": self._plain, "jsonl": self._jsonl, "tsv": self._tsv}[self.layout.kind]
-        mark = b"\xef\xbb\xbf"
         for block in self._lines:
             self._line = self._lines.lines - block.count(b"\n")
-            converted = convert(block.removeprefix(mark))
-            mark = b""
-            if converted:
+            if not self._head:
+                self._head = block = block.removeprefix(b"\xef\xbb\xbf")
+                if self.layout.kind == "text" and (problem := json_as_text(block)):
+                    raise VocapError(f"{self.path}: {problem}")
+            if converted := convert(block):
                 yield converted
+        self._check_found()
+
+    def _check_found(self) -> None:
+        """Raises VocapError where records lack the field and none has had it."""
+        if self.no_field and not self._found:
+            raise VocapError(
+                f"{self.path}: none of the first {self.no_field:,} records has text in the field "
+                f"{self.layout.field!r}; {field_remedy(known_fields(self._head))}"
+            )
 
     def _plain(self, block: bytes) -> bytes:
         if not self.layout.split_sentences and not self.layout.escaped_newlines:
@@ -101,10 +119,11 @@ class TextFile:
 
     def _jsonl(self, block: bytes) -> bytes:
         field, loads = self.layout.field, orjson.loads
+        nested = "." in field
         texts = []
         for number, line in enumerate(block[:-1].split(b"\n"), start=self._line + 1):
             try:
-                text = loads(line).get(field)
+                text = field_of(loads(line), field) if nested else loads(line).get(field)
             except (orjson.JSONDecodeError, AttributeError):
                 text = self._odd_record(line, number)
             if text.__class__ is str:
@@ -114,8 +133,11 @@ class TextFile:
             elif text is not _NOTHING:
                 raise VocapError(
                     f"{self.path}, line {number}: field {field!r} is not text but {str(text)[:40]!r}; "
-                    "name another field in the format"
+                    f"name another field in the format: {listed(text_fields([json.loads(line)]))}"
                 )
+        self._found += len(texts)
+        if self.no_field >= PATIENCE:
+            self._check_found()
         return self._joined(texts)
 
     def _odd_record(self, line: bytes, number: int) -> object:
@@ -130,12 +152,12 @@ class TextFile:
         except (ValueError, RecursionError) as error:
             raise VocapError(
                 f"{self.path}, line {number}: not a JSON object ({error}); "
-                "JSON Lines has one object a line: mend or remove this line"
+                "JSON Lines has one object a line: correct or remove this line"
             ) from None
         if not isinstance(record, dict):
             found = str(record)[:40]
             raise VocapError(f"{self.path}, line {number}: not a JSON object with fields but {found!r}")
-        text = record.get(self.layout.field)
+        text = field_of(record, self.layout.field)
         if isinstance(text, str):
             try:
                 text.encode()
