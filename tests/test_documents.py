@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import click
@@ -93,3 +94,10 @@ def test_every_page_of_the_docs_can_be_reached_from_the_readme():
 def test_the_picture_is_that_of_the_workflow():
     program = runpy.run_path(str(ROOT / "docs" / "make_workflow_picture.py"))
     assert program["PICTURE"].read_text("utf-8") == program["render"](), "run python docs/make_workflow_picture.py"
+
+
+def test_the_licence_is_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert project["license"] == citation["license"] == "Apache-2.0"
+    assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text("utf-8")
