@@ -8,6 +8,7 @@ import click
 
 from vocap import __version__
 from vocap.errors import VocapError, explain, system_error
+from vocap.extras import remedy
 from vocap.interruption import exit_after
 from vocap.interruption import received as interrupted
 
@@ -143,6 +144,10 @@ def _explained(error: Exception) -> int:
         status = error.exit_code
     except VocapError:
         message, status = str(error), error.exit_code
+    except ModuleNotFoundError:
+        if not (install := remedy(error.name or "")):
+            raise
+        message, status = f"{error.name} is not installed; {install}", 2
     except MemoryError:
         what = f": {error}" if str(error) else ""
         message, status = f"out of memory{what}; ask for less, or take a larger machine", 1

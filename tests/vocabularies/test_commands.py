@@ -277,3 +277,15 @@ def test_training_starts_without_heavy_imports(corpus, tmp_path):
         [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_another_sentencepiece_is_refused(tmp_path, monkeypatch):
+    from vocap.errors import UsageError
+    from vocap.tokenizers.joint import train_joint
+    from vocap.vocabularies import training
+
+    monkeypatch.setattr(training, "REFERENCE", "0.0.1")
+    with pytest.raises(UsageError, match=rf"SentencePiece {sentencepiece.__version__} is installed.*==0\.0\.1"):
+        train_joint(None, 300)
+    with pytest.raises(UsageError, match="or take engine ladder"):
+        training.require_reference()

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from vocap.errors import UsageError
+from vocap.extras import remedy
 from vocap.files import replacing
 
 FILE = "metrics.jsonl"
@@ -58,9 +59,7 @@ class Events:
             try:
                 from torch.utils.tensorboard import SummaryWriter
             except ImportError:
-                raise UsageError(
-                    "--tensorboard: TensorBoard is not installed; pip install 'vocap[tensorboard]'"
-                ) from None
+                raise UsageError(f"--tensorboard: TensorBoard is not installed; {remedy('tensorboard')}") from None
             self._writer = SummaryWriter(str(folder))
 
     def add(self, row: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from vocap.tokenizers.settings import META
 from vocap.vocabularies import COVERAGE
 from vocap.vocabularies.coverage import character_counts, required_characters
 from vocap.vocabularies.text import read_blocks
-from vocap.vocabularies.training import Unreachable, train
+from vocap.vocabularies.training import Unreachable, require_reference, train
 
 LEAST_COVERAGE = 0.98  # that SentencePiece takes
 log = logging.getLogger(__name__)
@@ -40,9 +40,10 @@ def train_joint(
     `threads` is a setting, not a matter of the machine: another number gives slightly other pieces.
     `required`: characters that the tokenizer holds and no others, in the place of the `coverage`. SentencePiece
     takes as many of them as a coverage in 32 bits can tell apart, which a warning tells.
-    Raises UsageError for a `total` that does not hold the required characters, naming the smallest that does,
-    VocapError for a text without any.
+    Raises UsageError for another SentencePiece than the reference, and for a `total` that does not hold the
+    required characters, naming the smallest that does; VocapError for a text without any.
     """
+    require_reference()
     if required is not None:
         coverage = _coverage_of(text, required, _metas(byte_fallback, symbols))
     data, size = _train(text, total, coverage, threads, byte_fallback, symbols, "".join(required or ()))

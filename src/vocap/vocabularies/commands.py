@@ -33,6 +33,7 @@ def train(size, train_path, heldout, models, point, coverage, threads):
     from vocap.vocabularies import training
     from vocap.vocabularies.curve import Point, write_points
 
+    training.require_reference()
     model_path = models / f"{size}.model"
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; give held-out lines, or an empty file")

@@ -1,6 +1,7 @@
 """A Hugging Face tokenizer in a process of its own, with limits of memory and time (`tokenizer_process`)."""
 
 import contextlib
+import importlib.util
 import os
 import signal
 import subprocess
@@ -38,6 +39,8 @@ class GuardedTokenizer:
 
     def __init__(self, kind: str, path: str | os.PathLike, memory: int = MEMORY, seconds: int = SECONDS) -> None:
         """`kind`: `json` for a tokenizer.json, `transformers` for a folder that AutoTokenizer loads."""
+        if kind == "transformers" and importlib.util.find_spec(kind) is None:
+            raise ModuleNotFoundError(f"No module named {kind!r}", name=kind)
         self.path, self.memory, self.seconds = path, memory, seconds
         limits = [str(number) for number in (memory, ANSWER_BYTES, seconds)]
         self._process = subprocess.Popen(

@@ -71,7 +71,8 @@ def _read(path: str | os.PathLike):
         _check_pieces(pieces, proto.trainer_spec.byte_fallback)
         _check_ids(proto.trainer_spec, pieces)
         _check_normalizers(proto)
-        proto.ClearField("self_test_data")
+        if "self_test_data" in proto.DESCRIPTOR.fields_by_name:  # 0.2.3 has no such field
+            proto.ClearField("self_test_data")
     except ValueError as error:
         raise VocapError(f"{path}: not a usable SentencePiece model: {error}; {_REMEDY}") from None
     return proto, pieces

@@ -20,6 +20,7 @@ from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
 
 logger = logging.getLogger(__name__)
 
+REFERENCE = "0.2.1"  # of sentencepiece
 INPUT_SENTENCES = 1_000_000  # the reference code's input_sentence_size
 
 _TOO_HIGH = re.compile(r"Vocabulary size too high \(\d+\)\. Please set it to a value <= (\d+)")
@@ -35,6 +36,17 @@ class Unreachable(VocapError):
     def __init__(self, reason: str, most: int | None = None, least: int | None = None):
         super().__init__(reason)
         self.reason, self.most, self.least = reason, most, least
+
+
+def require_reference() -> None:
+    """Raise UsageError unless the installed SentencePiece is the version that results are compared with."""
+    import sentencepiece
+
+    if sentencepiece.__version__ != REFERENCE:
+        raise UsageError(
+            f"engine sentencepiece: SentencePiece {sentencepiece.__version__} is installed, which trains "
+            f"other models than {REFERENCE}; pip install sentencepiece=={REFERENCE}, or take engine ladder"
+        )
 
 
 def train(

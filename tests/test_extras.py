@@ -1,0 +1,119 @@
+"""The light install: every command without the packages of the extras, and the pins against the ranges."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from tests.tokenizers.made import made_lines
+from vocap.cli import VERBS
+from vocap.extras import MODULES
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+ABSENT = ("scipy", "pytest", "hypothesis", *(module for modules in MODULES.values() for module in modules))
+
+# Runs commands, each a line of JSON, in a Python that finds none of the modules of the extras.
+PROGRAM = f"""
+import json, sys
+ABSENT = {ABSENT!r}
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ABSENT:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from vocap.cli import run
+for line in sys.stdin:
+    sys.argv = ["vocap", *json.loads(line)]
+    status = run()
+    for stream in (sys.stdout, sys.stderr):
+        print(f"== {{status}}", file=stream, flush=True)
+    loaded = [module for module in ABSENT if module in sys.modules]
+    assert not loaded, loaded
+"""
+
+
+def run_light(commands: list[list[str]]) -> list[tuple[int, str, str]]:
+    """Exit status, standard output and standard error of each command."""
+    import json
+
+    lines = "".join(json.dumps(command) + "\n" for command in commands)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], input=lines, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    out, err = (re.split(r"^== (\d+)\n", text, flags=re.MULTILINE) for text in (done.stdout, done.stderr))
+    assert len(out) == len(err) == 2 * len(commands) + 1
+    return [(int(status), a, b) for status, a, b in zip(out[1::2], out[:-1:2], err[:-1:2], strict=True)]
+
+
+def test_every_command_shows_its_help_or_names_the_extra():
+    for verb, (status, out, err) in zip(VERBS, run_light([[verb, "--help"] for verb in VERBS]), strict=True):
+        if status:
+            assert status == 2 and not out, verb
+            assert re.fullmatch(r"vocap: error: \w+ is not installed; install the extra \[\w+\]: .*\n", err), err
+        else:
+            assert out.startswith(f"Usage: vocap {verb}"), verb
+
+
+def test_a_tokenizer_from_text_without_the_extras(tmp_path):
+    """Ladder, allocation, tokenizer, export and all tools that the README gives to the light install."""
+    commands, weights = [], ["language\tn\n"]
+    for language in ("en", "ka"):
+        lines = made_lines(language, 600)
+        folder = tmp_path / "corpora" / language
+        folder.mkdir(parents=True)
+        (folder / "train.txt").write_text("".join(f"{line}\n" for line in lines[:500]), "utf-8")
+        (folder / "heldout.txt").write_text("".join(f"{line}\n" for line in lines[500:]), "utf-8")
+        weights.append(f"{language}\t500\n")
+        commands.append(["ladder", f"{folder}/train.txt", "-o", f"{tmp_path}/v/{language}", "--sizes=100,150,200"])
+    (tmp_path / "weights.tsv").write_text("".join(weights))
+    shared = [f"--vocabularies={tmp_path}/v", f"--weights={tmp_path}/weights.tsv"]
+    text = f"{tmp_path}/corpora/en/train.txt"
+    mix, fitted, hugging, trimmed = (f"{tmp_path}/{name}" for name in ("mix.txt", "fit", "hf", "trimmed"))
+    commands += [
+        ["allocate", *shared, "--total=280", "-o", f"{tmp_path}/allocation"],
+        ["mix", "--alpha=0.7", f"--weights={tmp_path}/weights.tsv", f"--corpora={tmp_path}/corpora", "-o", mix],
+        ["fit", f"--allocation={tmp_path}/allocation", *shared, f"--mix={mix}", "-o", fitted],
+        ["export", f"{fitted}/sentencepiece.model", "-o", hugging],
+        ["alp", f"{hugging}/tokenizer.json", text],
+        ["trim", fitted, "--languages=en", f"--text=en={text}", "-o", trimmed],
+        ["extend", fitted, "--language=xx", f"--text={text}", "--pieces=20", "-o", f"{tmp_path}/extended"],
+        ["diff", fitted, trimmed, f"--corpora={tmp_path}/corpora", "--languages=en"],
+        ["trim", fitted, "--languages=en", f"--text=en={text}", f"--model={trimmed}", "-o", f"{tmp_path}/no"],
+    ]
+    *done, with_model = run_light(commands)
+    for command, (status, _, err) in zip(commands, done, strict=False):
+        assert status == 0, (command, err)
+    assert with_model[0] == 2 and "[train]" in with_model[2].splitlines()[-1]
+    assert not (tmp_path / "no").exists()
+
+
+def test_the_pins_are_one_for_every_dependency_and_within_its_range():
+    own = re.compile(r"vocap\[")
+    ranges = [*PROJECT["dependencies"], *EXTRAS["workflow"], *EXTRAS["train"]]
+    pins = {Requirement(pin).name: str(Requirement(pin).specifier) for pin in EXTRAS["all"] if not own.match(pin)}
+    assert sorted(pins) == sorted(Requirement(entry).name for entry in ranges)
+    for entry in map(Requirement, ranges):
+        assert re.fullmatch(r"==[0-9][0-9a-z.]*", pins[entry.name]), entry.name
+        assert entry.specifier.contains(Version(pins[entry.name].removeprefix("=="))), entry.name
+        assert {"<", ">="} == {part.operator for part in entry.specifier}, entry.name
+    assert "vocap[all]" in EXTRAS["test"]
+
+
+@pytest.mark.parametrize("extra", MODULES)
+def test_the_modules_of_an_extra_are_those_of_its_packages(extra):
+    named = {Requirement(entry).name.lower().replace("_", "-") for entry in EXTRAS[extra]}
+    distributions = packages_distributions()
+    for module in MODULES[extra]:
+        if module in distributions:
+            assert {name.lower().replace("_", "-") for name in distributions[module]} & named, module
