@@ -14,6 +14,7 @@ from vocap.allocation.fairness import fair_values
 from vocap.allocation.greedy import Choice, next_gain
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.ladders import Problem, Union, merge
+from vocap.allocation.line_length import uneven_lines
 from vocap.allocation.rules import size_rules
 from vocap.allocation.settings import Allocation
 from vocap.corpora.weights import sampling_probabilities
@@ -97,7 +98,7 @@ def solve(
         ladder.language for which, ladder in enumerate(problem.ladders) if next_gain(union, which) == -np.inf
     ]
     short = problem.capacity - len(pieces)
-    warnings = list(inputs.warnings)
+    warnings = [*inputs.warnings, *uneven_lines(inputs, settings)]
     stopped = [
         ladder.language
         for ladder, rank in zip(problem.ladders, union.ranks, strict=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from vocap.allocation import SPECIALS
 from vocap.allocation.inputs import Inputs
+from vocap.allocation.line_length import uneven_lines
 from vocap.allocation.pieces.descent import Trunk, branch, grow_trunk, settle
 from vocap.allocation.pieces.language import Unigram
 from vocap.allocation.pieces.store import LanguageStore
@@ -107,7 +108,7 @@ def _solution(
         for entry, ladder, probability in zip(inputs.languages, problem.ladders, q, strict=True)
     ]
     short = problem.capacity - len(vocabulary)
-    warnings = list(inputs.warnings)
+    warnings = [*inputs.warnings, *uneven_lines(inputs, settings)]
     if short:
         warnings.append(
             f"a total of {settings.total} is above all that the texts can use: {len(vocabulary)} pieces and "
