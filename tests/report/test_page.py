@@ -63,7 +63,7 @@ def test_links_lead_to_files_that_are_there(made):
 def test_figures_are_svg_and_pdf(made):
     folder, _, _ = made
     names = sorted(path.name for path in (folder / "out/figures").iterdir())
-    assert "alp-curves.svg" in names and "vocap-joint-groups.pdf" in names and "allocation-v100k.svg" in names
+    assert "alp-curves.svg" in names and "vocap-joint-groups.pdf" in names
     for name in names:
         data = (folder / "out/figures" / name).read_bytes()
         if name.endswith(".svg"):

@@ -16,7 +16,8 @@ from vocap.finetuning.metrics import paper_average
 from vocap.report.paper.published import measures, paper_languages, printed
 from vocap.report.paper.results_tables import beta_rows, k_rows, results_table, sampling_rows, xtreme_rows
 from vocap.report.paper.runs import Run
-from vocap.tsv import read_tsv
+from vocap.report.results import rank_correlation
+from vocap.tsv import read_tsv, write_tsv
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
 RUN = Run("", "v", "vocap", 500_000, 0.7, "full", None, False, 500_000, 2**20, 100.0, ("GPU", 1))
@@ -174,12 +175,38 @@ def test_the_page_has_the_papers_lines_and_says_what_was_not_run(tmp_path):
     assert one_row(tables / "paper-table-2.tsv", method="NCE", origin="this run")["model"] == "not run"
     run = one_row(tables / "paper-table-2.tsv", method="k-NN, k = 50", origin="this run")
     assert (run["model"], run["total"], run["remarks"]) == ("knn", "100000", "not fine-tuned")
+    words = " ".join(" ".join(Page(text).text).split())
+    assert "arXiv 2109.07306" in words and "1 of 6 rows pre-trained, 0 fine-tuned" in words
+
+
+def test_sizes_stand_beside_the_papers_in_a_run_on_its_languages(tmp_path):
+    results = make_results(tmp_path / "results", list(paper_languages())[:50], range(1000, 4000, 1000))
+    write(results, tmp_path / "out")
+    tables = tmp_path / "out/tables"
     german = one_row(tables / "paper-allocated-sizes.tsv", language="de")
     allocated = one_row(results / "allocation/v100k/allocation.tsv", language="de")
     assert float(german["paper_thousands"]) == 24
     assert float(german["thousands_v100k"]) * 1000 == float(allocated["size"])
+    rows = list(read_tsv(tables / "allocation-v100k.tsv"))
+    ours, theirs = ([float(row[column]) for row in rows] for column in ("size", "paper_thousands"))
+    overview = one_row(tables / "allocations.tsv", allocation="v100k")
+    assert float(overview["rank_correlation"]) == pytest.approx(rank_correlation(ours, theirs))
+    assert (tmp_path / "out/figures/allocation-v100k.svg").exists()
+
+
+def test_a_run_on_few_languages_has_one_line_in_place_of_what_it_lacks(tmp_path):
+    """No model, eleven languages: nothing of the paper but Figures 1 and 4, and no size beside the paper's."""
+    text = write(make_results(tmp_path / "results"), tmp_path / "out")
+    tables = tmp_path / "out/tables"
+    assert {row["item"] for row in read_tsv(tables / "paper-index.tsv")} == {"Figure 1", "Figure 4"}
+    assert {path.stem for path in tables.glob("paper-*.tsv")} == {"paper-index"}
+    assert "paper_thousands" not in (tables / "allocation-v100k.tsv").read_text("utf-8")
+    assert "rank_correlation" not in (tables / "allocations.tsv").read_text("utf-8")
+    assert not list((tmp_path / "out/figures").glob("allocation-*"))
     words = " ".join(" ".join(Page(text).text).split())
-    assert "arXiv 2109.07306" in words and "1 of 6 rows pre-trained, 0 fine-tuned" in words
+    lacking = "Table 1, Table 2, Table 3, Table 4, Figure 2, Figure 3, Figure 5, Figure 6, Table 5, Table 6"
+    assert words.count(f"Not in this run: {lacking}, Table 7, Table 8, Table 9. config/paper.yaml") == 1
+    assert "Spearman" not in words
 
 
 QUESTIONS = {"f1": 60.0, "exact_match": 40.0}
@@ -214,23 +241,94 @@ def test_an_average_of_some_tasks_stands_in_no_column_of_the_papers(tmp_path):
     assert run["remarks"] == "without XNLI"  # TyDiQA is not in this table
 
 
-def test_states_of_one_model_make_the_figure_of_costs(tmp_path):
-    results = make_results(tmp_path / "results")
-    make_model(results, "knn", {"kind": "knn", "k": 50}, ["en", "de"])  # 0.6 s a step, lines at 100, 200 ... 500
-    for name, f1 in (("early", 30.0), ("late", 50.0)):
-        make_finetuned(results, name, SCORES | {"panx": {"f1": f1}}, [])
-    models = {"early": {"model": "knn", "step": 250}, "late": {"model": "knn"}}
-    settings = {"pretraining": {"models": {"knn": {}}}, "finetuning": {"models": models, "xtreme": "data/xtreme"}}
-    settings["corpora"] = {"source": "cc100"}
-    text = write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
+def make_states(results, tmp_path, models, states):
+    """Write the page of fine-tuned `states`, by name their model, step and tasks."""
+    for name, tokenizer in models.items():
+        make_model(results, name, {"kind": "knn", "k": 50}, ["en", "de"], tokenizer=tokenizer)
+    for name, (_, _, tasks) in states.items():
+        make_finetuned(results, name, tasks, [task for task in SCORES if task not in tasks])
+    entries = {name: {"model": model, "step": step} for name, (model, step, _) in states.items()}
+    settings = {"pretraining": {"models": {name: {} for name in models}}, "corpora": {"source": "cc100"}}
+    settings["finetuning"] = {"models": entries, "xtreme": "data/xtreme"}
+    return write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
+
+
+def test_states_of_models_make_a_panel_of_costs_for_each_task(tmp_path):
+    """Figure 5: 0.6 s a step, lines of metrics at 100, 200 ... 500; MLQA counts as the mean of F1 and EM."""
+    both = {"xnli": {"acc": 30.0}, "mlqa": {"f1": 50.0, "exact_match": 30.0}}
+    later = {"xnli": {"acc": 35.0}, "mlqa": {"f1": 56.0, "exact_match": 34.0}, "panx": {"f1": 60.0}}
+    states = {"early": ("knn", 250, both), "late": ("knn", None, later)}
+    states |= {"small-early": ("small", 100, {"xnli": {"acc": 31.0}}), "small-late": ("small", None, later)}
+    models = {"knn": "vocap100k", "small": "joint100k"}
+    text = make_states(make_results(tmp_path / "results"), tmp_path, models, states)
     words = " ".join(" ".join(Page(text).text).split())
     assert "Text of the models, this run cc100 the paper Wikipedia" in words and "this run data/xtreme" in words
-    early, late = read_tsv(tmp_path / "out/tables/paper-costs.tsv")
-    assert (early["step"], late["step"]) == ("250", "500")
-    assert float(early["hours"]) == pytest.approx(150 / 3600) and float(late["hours"]) == pytest.approx(300 / 3600)
-    expected = paper_average(SCORES | {"panx": {"f1": 30.0}})
-    assert float(early["score"]) == pytest.approx(expected)
-    assert (tmp_path / "out/figures/paper-figure-5.pdf").stat().st_size > 1000
+    rows = list(read_tsv(tmp_path / "out/tables/paper-costs.tsv"))
+    assert [(row["task"], row["model"], row["step"], float(row["score"])) for row in rows] == [
+        ("XNLI", "knn", "250", 30.0),
+        ("XNLI", "knn", "500", 35.0),
+        ("XNLI", "small", "100", 31.0),
+        ("XNLI", "small", "500", 35.0),
+        ("MLQA", "knn", "250", 40.0),  # of small one state alone: no line
+        ("MLQA", "knn", "500", 45.0),
+    ]
+    hours = [float(row["hours"]) for row in rows]
+    assert hours == pytest.approx([seconds / 3600 for seconds in (150, 300, 60, 300, 150, 300)])
+    for task in ("xnli", "mlqa"):
+        assert (tmp_path / f"out/figures/paper-figure-5-{task}.pdf").stat().st_size > 1000
+    assert not (tmp_path / "out/figures/paper-figure-5-panx.svg").exists()  # one state
+    assert one_row(tmp_path / "out/tables/paper-index.tsv", item="Figure 5")["run"] == "yes"
+
+
+def score_languages(results, name, scores):
+    """Fine-tuned scores of each language, by task, with their mean."""
+    for task, values in scores.items():
+        metric = "acc" if task == "xnli" else "f1"
+        make_finetuned(results, name, {task: {metric: 0.0}}, [], languages=list(values))
+        rows = [(code, metric, value, None, 1) for code, value in values.items()]
+        rows.append(("mean", metric, sum(values.values()) / len(values), None, 1))
+        columns = ("language", "metric", "mean", "std", "seeds")
+        write_tsv(results / f"finetuning/{name}/{task}/summary.tsv", columns, rows)
+
+
+def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
+    """XNLI and NER of VOCAP and JOINT at one T; the means below are computed by hand."""
+    results = make_results(tmp_path / "results")
+    for name, tokenizer, loss in (
+        ("ours", "vocap100k", {"kind": "full"}),
+        ("theirs", "joint100k", {"kind": "full"}),
+        ("sampled", "joint100k", {"kind": "knn", "k": 50}),  # another loss: no rival of ours
+        ("larger", "joint200k", {"kind": "full"}),  # another T
+    ):
+        make_model(results, name, loss, ["en", "de"], tokenizer=tokenizer)
+    xnli = {"en": 84.0, "de": 80.0, "ru": 76.0, "hi": 66.0, "bg": 71.0, "sw": 60.0}
+    ner = {"en": 80.0, "fi": 70.0, "hi": 62.0, "sw": 50.0, "af": 41.5, "jv": 45.0}
+    score_languages(results, "ours", {"xnli": xnli, "panx": ner})
+    xnli = {"en": 83.0, "de": 78.0, "hi": 63.0, "bg": 72.0, "sw": 50.0}  # no Russian
+    ner = {"en": 81.0, "fi": 71.0, "hi": 60.0, "sw": 40.0, "af": 40.0, "jv": 99.0}  # jv: not among the 86
+    score_languages(results, "theirs", {"xnli": xnli, "panx": ner})
+    for name in ("sampled", "larger"):
+        score_languages(results, name, {"xnli": dict.fromkeys(xnli, 1.0)})
+    text = write(results, tmp_path / "out")
+    rows = list(read_tsv(tmp_path / "out/tables/paper-groups.tsv"))
+    found = {
+        (row["task"], row["resource"]): (float(row["vocap_score"]), float(row["joint_score"])) for row in rows
+    }
+    assert found == {
+        ("XNLI", "low"): (60.0, 50.0),
+        ("XNLI", "mid"): (68.5, 67.5),  # hi 66, 63; bg 71, 72
+        ("XNLI", "high"): (82.0, 80.5),  # en 84, 83; de 80, 78
+        ("NER", "low"): (45.75, 40.0),  # sw 50, 40; af 41.5, 40
+        ("NER", "mid"): (66.0, 65.5),  # fi 70, 71; hi 62, 60
+        ("NER", "high"): (80.0, 81.0),
+    }
+    assert {(row["total"], row["vocap"], row["joint"]) for row in rows} == {("100K", "ours", "theirs")}
+    assert [row["codes"] for row in rows[:3]] == ["sw", "hi bg", "en de"]
+    assert [float(row["gain"]) for row in rows] == [10.0, 1.0, 1.5, 5.75, 0.5, -1.0]
+    for task, gains in (("xnli", "low, 100K: +10.00; mid, 100K: +1.00"), ("panx", "high, 100K: −1.00")):
+        assert (tmp_path / f"out/figures/paper-figure-6-{task}.pdf").stat().st_size > 1000
+        assert gains in text
+    assert one_row(tmp_path / "out/tables/paper-index.tsv", item="Figure 6")["run"] == "yes"
 
 
 def test_the_study_stands_beside_the_papers_correlations(tmp_path):
@@ -252,12 +350,16 @@ def test_the_study_stands_beside_the_papers_correlations(tmp_path):
     assert "Sizes that the text does not reach have no point: Hindi: 9,000, 10,000." in text
     other = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="ru", task="NER")
     assert (other["rho_alp"], other["remarks"]) == ("", "not run")
-    assert all(f'id="figure-paper-figure-{number}"' in text for number in (2, 3))
+    for figure in ("2", "2-gain", "3", "3-gain"):
+        assert f'id="figure-paper-figure-{figure}"' in text
+    drawn = {
+        name: (tmp_path / f"out/figures/{name}.svg").read_text() for name in ("paper-figure-2", "paper-figure-3")
+    }
+    assert all("ALP (nats per line)" in svg and "above the smallest" not in svg for svg in drawn.values())
     paper = read_tsv(tmp_path / "out/tables/paper-correlation.tsv")
     assert {(row["name"], row["task"]) for row in paper} == {
         (name, task) for name in ("Hindi", "Persian", "Italian", "Russian") for task in ("POS", "NER")
     }
-    assert "Figure 6" in text
 
 
 def test_a_malformed_average_is_named(tmp_path):

@@ -1,11 +1,11 @@
-"""The correlation study: the appendix's table, and Figures 2 and 3."""
+"""The correlation study: Table 5 (of the appendix), and Figures 2 and 3."""
 
 from collections.abc import Sequence
 
 import altair as alt
 
 from vocap.correlation.points import Correlation, Measured, correlations
-from vocap.report.blocks import Block, Text, counted, not_run
+from vocap.report.blocks import Block, Text, counted
 from vocap.report.figures import WIDTH, Figure, token
 from vocap.report.paper.published import TASK_NAMES, paper_languages, printed
 from vocap.report.results import Results
@@ -17,11 +17,8 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
 
 
 def correlation_blocks(results: Results) -> list[Block]:
-    """The figures, where the study was run, and the table."""
+    """The figures and the table, of a study that was run."""
     found = correlations(results.correlation, results.unreached)
-    if not found:
-        absent = not_run("correlation", "No model has been trained for the correlation study.")
-        return [absent, _table(results, [])]
     higher = sum((one.rho_alp or 0) > (one.rho_size or 0) for one in found if one.rho_alp and one.rho_size)
     compared = sum(one.rho_alp is not None and one.rho_size is not None for one in found)
     blocks: list[Block] = []
@@ -35,26 +32,41 @@ def correlation_blocks(results: Results) -> list[Block]:
     for task, number in FIGURES.items():
         points = [point for point in results.correlation if point.task == task]
         if points:
-            blocks.append(_figure(results, number, task, points, [one for one in found if one.task == task]))
+            blocks += _figures(results, number, task, points, [one for one in found if one.task == task])
     return [*blocks, _table(results, found)]
 
 
-def _figure(results: Results, number: int, task: str, points: list[Measured], found: list[Correlation]) -> Figure:
+def _figures(
+    results: Results, number: int, task: str, points: list[Measured], found: list[Correlation]
+) -> list[Figure]:
+    """Over ALP, as the paper has it, and over its gain, which puts languages with other lines on one axis."""
     name = TASK_NAMES[task]
     said = "; ".join(
         f"{results.name(one.language)}: " + (f"ρ = {one.rho_alp:.3f}" if one.rho_alp is not None else "no ρ")
         for one in found
     ).replace("-", "−")
-    return Figure(
-        f"paper-figure-{number}",
-        f"Figure {number}: {name} F1 against ALP",
-        "A point for each monolingual vocabulary: the ALP of its language’s training text under it, above that of "
-        f"the smallest vocabulary, and the {name} F1 of a model pre-trained with it and fine-tuned in that "
-        f"language. Pearson’s correlations: {said}.{_holes(results, points)} From results/correlation/points.tsv.",
-        f"Scatter chart of {counted(len(points), 'vocabulary', 'vocabularies')}; {said}.",
-        lambda: scatter(results, points),
-        table="paper-correlation",
-    )
+    alternative = f"Scatter chart of {counted(len(points), 'vocabulary', 'vocabularies')}; {said}."
+    return [
+        Figure(
+            f"paper-figure-{number}",
+            f"Figure {number}: {name} F1 against ALP",
+            "A point for each monolingual vocabulary: the ALP of its language’s training text under it, and the "
+            f"{name} F1 of a model pre-trained with it and fine-tuned in that language. Pearson’s correlations: "
+            f"{said}.{_holes(results, points)} From results/correlation/points.tsv.",
+            alternative,
+            lambda: scatter(results, points, "alp", "ALP (nats per line)"),
+            table="paper-correlation",
+        ),
+        Figure(
+            f"paper-figure-{number}-gain",
+            f"Figure {number}, over the gain in ALP",
+            "The same points; the ALP of a language’s smallest vocabulary is taken off, for languages with longer "
+            "lines have a lower ALP throughout.",
+            alternative,
+            lambda: scatter(results, points, "gain", "ALP above the smallest vocabulary’s (nats per line)"),
+            table="paper-correlation",
+        ),
+    ]
 
 
 def _holes(results: Results, points: Sequence[Measured]) -> str:
@@ -66,8 +78,8 @@ def _holes(results: Results, points: Sequence[Measured]) -> str:
     return f" Sizes that the text does not reach have no point: {said}." if said else ""
 
 
-def scatter(results: Results, points: Sequence[Measured]) -> alt.Chart:
-    """F1 against the ALP gained over the smallest size, a colour and a shape a language."""
+def scatter(results: Results, points: Sequence[Measured], against: str, title: str) -> alt.Chart:
+    """F1 against ALP ("alp") or its gain over the smallest size ("gain"), a colour and a shape a language."""
     codes = list(dict.fromkeys(point.language for point in points))
     smallest = {code: min(point.alp for point in points if point.language == code) for code in codes}
     names = [results.name(code) for code in codes]
@@ -88,9 +100,7 @@ def scatter(results: Results, points: Sequence[Measured]) -> alt.Chart:
         alt.Chart(alt.Data(values=rows))
         .mark_point(filled=True, size=60, opacity=1)
         .encode(
-            x=alt.X(
-                "gain:Q", title="ALP above the smallest vocabulary’s (nats per line)", scale=alt.Scale(zero=False)
-            ),
+            x=alt.X(f"{against}:Q", title=title, scale=alt.Scale(zero=False)),
             y=alt.Y("f1:Q", title="F1 (percent)", scale=alt.Scale(zero=False)),
             color=alt.Color("language:N", scale=colours, legend=legend),
             shape=alt.Shape("language:N", scale=shapes, legend=legend),
@@ -154,4 +164,4 @@ def _table(results: Results, found: list[Correlation]) -> Table:
         "pre-trained with each and fine-tuned on the language’s own training file. Sizes that a language’s text "
         "does not reach are counted apart, and left out. From results/correlation/points.tsv and sizes.tsv."
     )
-    return Table("paper-correlation", "Appendix: what goes together with F1", caption, columns, rows)
+    return Table("paper-correlation", "Table 5: correlations with F1", caption, columns, rows)

@@ -1,6 +1,6 @@
-"""The appendix's tables of data and of allocated sizes, with this run's numbers beside them."""
+"""Tables 6 to 9 of the paper, on data and allocated sizes, with this run's numbers beside them."""
 
-from vocap.report.paper.published import TASK_NAMES, paper_languages, printed
+from vocap.report.paper.published import TASK_NAMES, on_paper_languages, paper_languages, printed
 from vocap.report.paper.runs import Run
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
@@ -10,8 +10,13 @@ _LANGUAGE = (Column("language", "Code"), Column("name", "Language"), Column("res
 
 
 def data_tables(results: Results, runs: list[Run]) -> list[Table]:
-    """Data sets, CommonCrawl, Wikipedia, allocated sizes."""
-    return [_datasets(runs), _vocabulary_text(results), _training_text(results), _allocated(results)]
+    """Those of Tables 6 to 9 that the run has numbers for; the last three only on the paper's languages."""
+    tables = [_datasets(runs)] if any(run.scores for run in runs) else []
+    if on_paper_languages(results.languages):
+        tables += [_vocabulary_text(results)] if results.corpora else []
+        tables += [_training_text(results)] if results.training_bytes else []
+        tables += [_allocated(results)] if results.allocations else []
+    return tables
 
 
 def _named(results: Results, code: str) -> tuple[str, str, str]:
@@ -55,7 +60,7 @@ def _datasets(runs: list[Run]) -> Table:
         "The seven tasks, as the paper’s appendix counts them (in thousands), and in how many languages this run "
         "has test scores."
     )
-    return Table("paper-data-sets", "Appendix: data sets of XTREME", caption, columns, rows)
+    return Table("paper-data-sets", "Table 6: data sets of XTREME", caption, columns, rows)
 
 
 def _vocabulary_text(results: Results) -> Table:
@@ -80,11 +85,11 @@ def _vocabulary_text(results: Results) -> Table:
         Column("source", "Source"),
     ]
     caption = (
-        "Text that vocabularies are learnt on. The paper sampled up to a million sentences of each language from "
-        f"CommonCrawl text of this size ({_sum('cc_gb')} GB in all 86); this run from what it read. From "
+        f"Text that vocabularies are learnt on: in the paper CommonCrawl of this size ({_sum('cc_gb')} GB in all "
+        "86), of which its authors’ scripts sample a million lines a language; in this run what it read. From "
         "results/corpora/{language}/stats.json."
     )
-    title = "Appendix: CommonCrawl sizes, beside the text of the vocabularies"
+    title = "Table 7: CommonCrawl sizes, beside the text of the vocabularies"
     return Table("paper-text-vocabularies", title, caption, columns, rows, folded=True)
 
 
@@ -100,13 +105,12 @@ def _training_text(results: Results) -> Table:
         Column("paper_wikipedia_gb", "Wikipedia in the paper, GB", "number"),
         Column("trained_gb", "Pre-training text of this run, GB", "number"),
     ]
-    said = "" if results.training_bytes else " This run has not tokenized any text to pre-train on."
     caption = (
         f"Text that models are pre-trained on: Wikipedia in the paper ({_sum('wikipedia_gb')} GB in all 86); in "
         "this run all usable lines of what pretraining.corpus names, held-out lines left out. From "
-        f"results/pretraining/tokens/{{tokenizer}}/{{language}}/description.json.{said}"
+        f"results/pretraining/tokens/{{tokenizer}}/{{language}}/description.json."
     )
-    title = "Appendix: Wikipedia sizes, beside the text of pre-training"
+    title = "Table 8: Wikipedia sizes, beside the text of pre-training"
     return Table("paper-text-pretraining", title, caption, columns, rows, folded=True)
 
 
@@ -126,13 +130,12 @@ def _allocated(results: Results) -> Table:
         Column("paper_thousands", "The paper, T = 500K", "number"),
         *(Column(f"thousands_{name}", name, "number") for name in sizes),
     ]
-    said = "" if sizes else " This run has allocated none."
     caption = (
         "Thousand pieces of each language’s vocabulary, before merging: the paper’s at T = 500K "
-        f"({_sum('allocated_thousands')} in all 86), and those of each allocation of this run.{said} From "
+        f"({_sum('allocated_thousands')} in all 86), and those of each allocation of this run. From "
         "results/allocation/{name}/allocation.tsv."
     )
-    return Table("paper-allocated-sizes", "Appendix: allocated sizes", caption, columns, rows, folded=True)
+    return Table("paper-allocated-sizes", "Table 9: allocated sizes", caption, columns, rows, folded=True)
 
 
 def _source(value: object) -> str:

@@ -4,6 +4,7 @@ Tables 1 to 4 and the appendix's correlations and data sets are `*.tsv` beside t
 (CommonCrawl, Wikipedia, allocated) are columns of the table of languages that ships with vocap.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -73,6 +74,15 @@ def paper_languages() -> dict[str, PaperLanguage]:
         )
         for code, language in read_languages(default_table()).items()
     }
+
+
+def on_paper_languages(codes: Iterable[str]) -> bool:
+    """Whether `codes` hold at least half of the paper's 86: sizes of fewer do not compare with its own.
+
+    >>> on_paper_languages(["en", "de"]), on_paper_languages([*paper_languages(), "yo"])
+    (False, True)
+    """
+    return 2 * len(paper_languages().keys() & set(codes)) >= len(paper_languages())
 
 
 _COLUMNS = ("paper_cc_gb", "paper_wikipedia_gb", "paper_allocated_thousands")

@@ -47,10 +47,13 @@ class Run:
 
 def runs(results: Results) -> list[Run]:
     """Every pre-trained model of the results that has metrics, with what its last state reached on XTREME."""
-    tuned = {
-        place.model: results.finetuned[name] for name, place in origins(results).items() if place.step is None
-    }
+    tuned = final_states(results)
     return [_run(results, model, tuned.get(model.name)) for model in results.models.values() if model.rows]
+
+
+def final_states(results: Results) -> dict[str, Finetuned]:
+    """What each pre-trained model reached from its last state, by the name of the model."""
+    return {place.model: results.finetuned[name] for name, place in origins(results).items() if place.step is None}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How many pieces each language got, beside the paper's own table."""
+"""How many pieces each language got, of a run on the paper's languages beside the paper's own table."""
 
 from typing import Any
 
@@ -6,13 +6,15 @@ from vocap.allocation.rules import size_rules
 from vocap.report import charts
 from vocap.report.blocks import Block, Facts, Fold, Note, Section, Text, counted, flatten, not_run, printable
 from vocap.report.figures import Figure
+from vocap.report.paper.published import on_paper_languages
 from vocap.report.results import Allocation, Results, rank_correlation
 from vocap.report.tables import Column, Table
 
 WHY_SCALES_DIFFER = (
-    "The paper’s sizes come from CommonCrawl, with up to a million sentences a language, for a union of 500,000 "
-    "pieces (before merging they sum to 711,000). With less text, another T or other weights every size moves; "
-    "what should agree is the order of the languages, so the rank correlation is the number to look at."
+    "The paper’s sizes come from CommonCrawl, a million lines of each language by its authors’ scripts, for a "
+    "union of 500,000 pieces (before merging they sum to 711,000). With less text, another T or other weights "
+    "every size moves; what should agree is the order of the languages, so the rank correlation is the number to "
+    "look at."
 )
 
 
@@ -60,6 +62,7 @@ def _number(value: Any) -> float | None:
 
 
 def _overview(results: Results) -> Table:
+    compared = any(_comparable(entry) for entry in results.allocations.values())
     columns = [
         Column("allocation", "Allocation"),
         Column("rule", "Rule"),
@@ -71,7 +74,7 @@ def _overview(results: Results) -> Table:
         Column("pieces", "Merged pieces", "number"),
         Column("way", "Way to the bound", "number", 2, share=True),
         *(Column(f"way_{rule.name}", f"by rule {rule.name}", "number", 2, share=True) for rule in size_rules()),
-        Column("rank_correlation", "Rank correlation with the paper", "number", 3),
+        *([Column("rank_correlation", "Rank correlation with the paper", "number", 3)] if compared else []),
     ]
     rows = []
     for entry in results.allocations.values():
@@ -89,7 +92,7 @@ def _overview(results: Results) -> Table:
                 entry.pieces,
                 _share(find(summary, "chosen.way_percent")),
                 *(ways.get(rule.name) for rule in size_rules()),
-                rank_correlation(*_paired(results, entry)),
+                *([_correlation(results, entry)] if compared else []),
             )
         )
     caption = (
@@ -124,22 +127,21 @@ def _one(results: Results, entry: Allocation) -> list[Block]:
 
 
 def _beside_the_paper(results: Results) -> list[Block]:
-    """The sizes of the first allocation against the paper's; nothing where too few languages are the paper's."""
+    """The sizes of the first allocation on the paper's languages against the paper's; nothing where none is."""
     for entry in results.allocations.values():
-        ours, paper = _paired(results, entry)
-        correlation = rank_correlation(ours, paper)
+        correlation = _correlation(results, entry)
         if correlation is None:
             continue
-        said = (
-            f"Spearman’s rank correlation with the paper’s sizes over {counted(len(ours), 'language')}: "
-            f"{correlation:.3f}.".replace("-", "−")
+        count = counted(len(_paired(results, entry)), "language")
+        said = f"Spearman’s rank correlation with the paper’s sizes over {count}: {correlation:.3f}.".replace(
+            "-", "−"
         )
         figure = Figure(
             f"allocation-{entry.name}",
             f"{entry.name}: sizes beside the paper’s",
-            "Allocated size of each language in this run (upright) against the paper’s appendix table (across), "
-            f"in thousand pieces, both axes logarithmic. {said} The other allocations’ stand in the first table.",
-            f"Scatter chart of {counted(len(ours), 'language')}. {said}",
+            "Allocated size of each language in this run (upright) against Table 9 of the paper (across), in "
+            f"thousand pieces, both axes logarithmic. {said} The other allocations’ stand in the first table.",
+            f"Scatter chart of {count}. {said}",
             lambda entry=entry: charts.against_paper(results, entry),
             table=f"allocation-{entry.name}",
         )
@@ -174,17 +176,31 @@ def _sizes(results: Results) -> Table:
     return Table("sizes", "Sizes by language", caption, columns, rows)
 
 
-def _paired(results: Results, entry: Allocation) -> tuple[list[float], list[float]]:
-    ours, paper = [], []
+def _comparable(entry: Allocation) -> bool:
+    """Whether its sizes compare with the paper's: it is on the paper's languages."""
+    return on_paper_languages(share.language for share in entry.shares if share.size is not None)
+
+
+def _correlation(results: Results, entry: Allocation) -> float | None:
+    """Spearman's, of its sizes and the paper's; None for an allocation on other languages."""
+    if not _comparable(entry):
+        return None
+    ours, paper = zip(*_paired(results, entry), strict=True)
+    return rank_correlation(list(ours), list(paper))
+
+
+def _paired(results: Results, entry: Allocation) -> list[tuple[float, float]]:
+    """Of each language that the paper has: its size here, and the paper's in thousands."""
+    pairs = []
     for share in entry.shares:
         language = results.languages.get(share.language)
         if share.size is not None and language and language.paper_thousands is not None:
-            ours.append(float(share.size))
-            paper.append(language.paper_thousands)
-    return ours, paper
+            pairs.append((float(share.size), language.paper_thousands))
+    return pairs
 
 
 def _table(results: Results, entry: Allocation) -> Table:
+    compared = _comparable(entry)
     columns = [
         Column("language", "Code"),
         Column("name", "Language"),
@@ -192,7 +208,7 @@ def _table(results: Results, entry: Allocation) -> Table:
         Column("n", "n", "number"),
         Column("q", "q", "number", 3, share=True),
         Column("size", "Size", "number", bar=True),
-        Column("paper_thousands", "Paper’s size (thousands)", "number"),
+        *([Column("paper_thousands", "Paper’s size (thousands)", "number")] if compared else []),
         Column("gain", "Gain of the last step", "number", 5),
         Column("own_pieces", "Own pieces", "number"),
         Column("own_share", "Own share", "number", 1, share=True),
@@ -208,7 +224,7 @@ def _table(results: Results, entry: Allocation) -> Table:
                 share.n,
                 share.q,
                 share.size,
-                language.paper_thousands if language else None,
+                *([language.paper_thousands if language else None] if compared else []),
                 share.gain,
                 share.own_pieces,
                 share.own_pieces / share.size if share.size and share.own_pieces is not None else None,
@@ -220,8 +236,8 @@ def _table(results: Results, entry: Allocation) -> Table:
     caption = (
         "n is what weighs the language, q its sampling probability (Equation 3), size its chosen vocabulary in "
         f"ids; gain is weight × ALP gain per 1,000 ids {gained}; own pieces are in no other language’s chosen "
-        f"vocabulary. Before clipping. From results/allocation/{entry.name}/allocation.tsv and the paper’s "
-        "appendix (config/languages.tsv)."
+        f"vocabulary. Before clipping. From results/allocation/{entry.name}/allocation.tsv"
+        + (" and Table 9 of the paper (config/languages.tsv)." if compared else ".")
     )
     name = f"allocation-{entry.name}"
     return Table(name, f"{entry.name}: sizes by language", caption, columns, rows, folded=len(rows) > 20)

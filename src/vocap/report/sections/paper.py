@@ -1,43 +1,80 @@
-"""The paper's nine tables and its figures, each beside this run's own numbers."""
+"""The paper's tables and figures that this run has something for, and one line on the others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from vocap.report.blocks import Block, Facts, Heading, Section, Text, not_run
+from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, code
 from vocap.report.comparing import pairs
 from vocap.report.paper.correlation import FIGURES, correlation_blocks
-from vocap.report.paper.costs import cost_figure, cost_points, cost_table
+from vocap.report.paper.costs import cost_figures, cost_points, cost_table
 from vocap.report.paper.data_tables import data_tables
-from vocap.report.paper.published import SOURCE, TASK_NAMES
+from vocap.report.paper.groups import group_figures, group_scores, group_table
+from vocap.report.paper.published import SOURCE, TASK_NAMES, on_paper_languages
 from vocap.report.paper.results_tables import results_tables
 from vocap.report.paper.runs import Run, runs
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
 
 YES, NOT_RUN = "yes", "not run"
+HERE = "this part"
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure of the paper: what this run has for it, and the part of the page where that is."""
+
+    name: str
+    about: str
+    run: str
+    where: str
 
 
 def section(results: Results) -> Section:
-    """An index of what the paper shows and where this run has it, then the tables."""
+    """An index of what the paper shows and this run has too, then these tables and figures."""
     found = runs(results)
-    blocks: list[Block] = [
-        Text(
-            Markup(
-                "Every number of “the paper” is as printed in {}. Below it stands what this run has for the same, "
-                "or that it was not run. Models differ from the paper’s in text, steps and size unless their "
-                "lines say otherwise, so compare the order of rows, not their heights."
-            ).format(SOURCE)
-        ),
-        *_data(results),
-        _index(results, found),
-        Heading("Models and scores"),
-        *results_tables(found),
-        *_costs(results),
-        Heading("Whether ALP tells what a model reaches"),
-        *correlation_blocks(results),
-        Heading("Data and sizes"),
-        *data_tables(results, found),
-    ]
+    tables = [table for table in results_tables(found) if _coverage(table) != NOT_RUN]
+    scores, points = group_scores(results, found), cost_points(results)
+    models: list[Block] = [*tables]
+    models += [*group_figures(scores), group_table(scores)] if scores else []
+    models += [*cost_figures(points), cost_table(points)] if points else []
+    parts = {
+        "Models and scores": models,
+        "Whether ALP tells what a model reaches": correlation_blocks(results) if results.correlation else [],
+        "Data and sizes": data_tables(results, found),
+    }
+    items = _items(results, found, bool(scores), bool(points))
+    there = [item for item in items if item.run != NOT_RUN]
+    blocks: list[Block] = []
+    if there:
+        blocks = [
+            Text(
+                Markup(
+                    "Every number of “the paper” is as printed in {}. Below it stands what this run has for the "
+                    "same. Models differ from the paper’s in text, steps and size unless their lines say "
+                    "otherwise, so compare the order of rows, not their heights."
+                ).format(SOURCE)
+            ),
+            *_data(results),
+            _index(there),
+        ]
+    if len(there) < len(items):
+        blocks.append(_absent([item.name for item in items if item.run == NOT_RUN]))
+    for title, part in parts.items():
+        if part:
+            blocks += [Heading(title), *part]
     return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
+
+
+def _absent(names: Sequence[str]) -> Note:
+    """One line on what the run has nothing for, and on what would make it."""
+    return Note(
+        Markup(
+            "Not in this run: {}. {} computes them all; {} says what that costs, and docs/comparison.md where "
+            "each number of the paper comes from."
+        ).format(", ".join(names), code("config/paper.yaml"), code("vocap plan --configfile config/paper.yaml"))
+    )
 
 
 def _data(results: Results) -> list[Block]:
@@ -57,58 +94,55 @@ def _data(results: Results) -> list[Block]:
     return [Facts(facts)]
 
 
-def _costs(results: Results) -> list[Block]:
-    """Figure 5: lines need two states of a model at least."""
-    points, tasks = cost_points(results)
-    if len(points) > len({point.model for point in points}):
-        return [cost_figure(points, tasks), cost_table(points, tasks)]
-    what = (
-        "Figure 5, performance against the cost of pre-training, needs models fine-tuned from several of their "
-        "export_steps: entries of finetuning.models with a model and a step."
-    )
-    return [not_run("finetuning", what)]
-
-
-def _index(results: Results, found: list[Run]) -> Table:
-    """What the paper has, whether this run has it too, and where it stands on the page."""
-    results_shown = {table.name: table for table in results_tables(found)}
-    rows = [
-        (f"Table {number}", about, _coverage(results_shown[f"paper-table-{number}"]), "this part")
-        for number, about in (
-            (1, "results on XTREME"),
-            (2, "ways to sample the softmax"),
-            (3, "neighbours k of k-NN target sampling"),
-            (4, "β"),
-        )
-    ]
+def _items(results: Results, found: list[Run], groups: bool, costs: bool) -> list[Item]:
+    """Every table and figure of the paper, by number, then its appendix."""
+    tables = {table.name: _coverage(table) for table in results_tables(found)}
+    on_paper = on_paper_languages(results.languages)
     trained = any(results.trained(code) for code in results.curves)
-    rows += [
-        ("Appendix", "data sets of XTREME", YES if any(run.scores for run in found) else NOT_RUN, "this part"),
-        ("Appendix", "correlations with F1", _studied(results, *FIGURES), "this part"),
-        ("Appendix", "CommonCrawl sizes", YES if results.corpora else NOT_RUN, "this part; Corpora"),
-        ("Appendix", "Wikipedia sizes", YES if results.training_bytes else NOT_RUN, "this part"),
-        ("Appendix", "allocated sizes", YES if results.allocations else NOT_RUN, "this part; Allocation"),
-        ("Figure 1", "ALP against vocabulary size", YES if trained else NOT_RUN, "ALP curves"),
+
+    def has(it: object) -> str:
+        return YES if it else NOT_RUN
+
+    return [
         *(
-            (f"Figure {number}", f"{TASK_NAMES[task]} F1 against ALP", _studied(results, task), "this part")
+            Item(f"Table {number}", about, tables[f"paper-table-{number}"], HERE)
+            for number, about in (
+                (1, "results on XTREME"),
+                (2, "ways to sample the softmax"),
+                (3, "neighbours k of k-NN target sampling"),
+                (4, "β"),
+            )
+        ),
+        Item("Figure 1", "ALP against vocabulary size", has(trained), "ALP curves"),
+        *(
+            Item(f"Figure {number}", f"{TASK_NAMES[task]} F1 against ALP", _studied(results, task), HERE)
             for task, number in FIGURES.items()
         ),
-        (
+        Item(
             "Figure 4",
             "ALP of VOCAP and JOINT",
-            YES if any(pair.by_sizes for pair in pairs(results)) else NOT_RUN,
+            has(any(pair.by_sizes for pair in pairs(results))),
             "VOCAP and JOINT",
         ),
-        ("Figure 5", "performance against cost", YES if len(_costs(results)) > 1 else NOT_RUN, "this part"),
-        ("Figure 6", "what, is not known: the paper’s full text was not at hand", "not made", "nowhere"),
+        Item("Figure 5", "performance against cost of pre-training", has(costs), HERE),
+        Item("Figure 6", "XNLI and NER of VOCAP and JOINT by resource group", has(groups), HERE),
+        Item("Table 5", "correlations with F1", _studied(results, *FIGURES), HERE),
+        Item("Table 6", "data sets of XTREME", has(any(run.scores for run in found)), HERE),
+        Item("Table 7", "CommonCrawl sizes", has(results.corpora and on_paper), f"{HERE}; Corpora"),
+        Item("Table 8", "Wikipedia sizes", has(results.training_bytes and on_paper), HERE),
+        Item("Table 9", "allocated sizes", has(results.allocations and on_paper), f"{HERE}; Allocation"),
     ]
+
+
+def _index(items: Sequence[Item]) -> Table:
     columns = [
         Column("item", "In the paper"),
         Column("about", "Shows"),
         Column("run", "In this run"),
         Column("where", "On this page"),
     ]
-    caption = "What the paper shows, and whether this run has its own numbers for it."
+    caption = "What of the paper this run has its own numbers for. Tables 5 to 9 are those of the appendix."
+    rows = [(item.name, item.about, item.run, item.where) for item in items]
     return Table("paper-index", "What this run has of the paper", caption, columns, rows)
 
 
