@@ -2,14 +2,18 @@
 
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.27")  # pathvars
 
 
 include: "rules/configfiles.smk"
 
 
-configfile: "config/sources.yaml"
-configfile: "config/config.yaml"
+configfile: str(SOURCES_FILE)
+
+
+if not workflow.overwrite_configfiles:
+
+    configfile: str(DEFAULT_FILE)
 
 
 include: "rules/common.smk"
@@ -37,4 +41,4 @@ rule all:
         rules.pretraining.input,
         rules.finetuning.input,
         rules.correlation.input,
-        "results/report/index.html",
+        "<results>/report/index.html",

@@ -88,9 +88,26 @@ HEAD = """# Every key of the configuration
 
 Made from the settings' own descriptions by `python docs/make_configuration.py`.
 
-`config/sources.yaml` and `config/config.yaml` come first; files given with `--configfile` are merged over them,
-key by key, and `NAME: null` there removes an entry of a named map. Mistakes are named before anything runs. Above
-the sections stand `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
+A run has one configuration: the file given with `--configfile` or, without one, `config/config.yaml`. A key that
+it leaves out has the default below. Of several files given with `--configfile`, later ones are merged over earlier
+ones, key by key; `--config key=value` overrides them all. The sources of `config/sources.yaml` are always known.
+Mistakes are named before anything runs. Above the sections are `results` (the folder that the run writes,
+`results`), `seed` (of every random choice, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
+
+## Runs side by side
+
+Everything that a run makes is in its folder, the starter text included: `results: results/mine` at the top of a
+configuration keeps it apart from the default run, and neither reruns anything of the other. Paths begin in the
+folder from which Snakemake is called. Logs and benchmark files are in `FOLDER/logs`, of the default folder in
+`logs`.
+Two runs in one folder are one run whose configuration has changed: what differs is made again.
+
+Results of an earlier version are all in `results`. A configuration of your own without `results` goes on there.
+To go on with those of `config/paper.yaml`, whose folder is now `results/paper`, move what is in `results` to
+`results/paper`, and `logs` to `results/paper/logs`. Files keep their times, and `snakemake -n` says that there is
+nothing to be done.
+
+## What is refused
 
 A key that is given twice, an alias inside its own anchor, more than 64 levels, 100,000 values or 1 MiB are refused
 with file and line. Snakemake reads the files of `--configfile` before any code of this project runs. Where it
@@ -101,6 +118,8 @@ takes more and more memory; `vocap plan --configfile FILE` names the line.
 
 def _shown(value: object) -> str:
     """A default as it would be written in a configuration; of a loss, its kind."""
+    if isinstance(value, list) and len(value) > 10:
+        value = f"{value[0]}:{value[-1]}:{value[1] - value[0]}"
     return json.dumps(value.kind if isinstance(value, BaseModel) else value)
 
 

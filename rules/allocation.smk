@@ -7,23 +7,23 @@ TRUNKS = {entry.trunk: trunk_arguments(entry) for entry in SETTINGS.allocation.v
 rule allocation:
     """Every named allocation"""
     input:
-        expand("results/allocation/{name}/allocation.tsv", name=SETTINGS.allocation),
+        expand("<results>/allocation/{name}/allocation.tsv", name=SETTINGS.allocation),
 
 
 rule allocate:
     input:
-        curves=expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
-        indexes=expand("results/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
-        characters=expand("results/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
-        weights="results/corpora/weights.tsv",
+        curves=expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
+        indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
+        characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
+        weights="<results>/corpora/weights.tsv",
     output:
-        allocation="results/allocation/{name}/allocation.tsv",
-        vocabulary="results/allocation/{name}/vocabulary.tsv",
-        summary="results/allocation/{name}/summary.json",
+        allocation="<results>/allocation/{name}/allocation.tsv",
+        vocabulary="<results>/allocation/{name}/vocabulary.tsv",
+        summary="<results>/allocation/{name}/summary.json",
     log:
-        "logs/allocation/{name}.log",
+        "<logs>/allocation/{name}.log",
     benchmark:
-        "logs/benchmarks/allocation/{name}.tsv"
+        "<logs>/benchmarks/allocation/{name}.tsv"
     wildcard_constraints:
         name=one_of(allocations(needs_text=False)),
     conda:
@@ -32,30 +32,31 @@ rule allocate:
         mem_mb=memory(3600),
         runtime=minutes(60),
     params:
+        results=verbatim(RESULTS),
         arguments=allocation_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["allocation"],
     message:
         "Allocating {wildcards.name}"
     shell:
-        "vocap allocate --vocabularies results/vocabularies --weights {input.weights:q}"
+        "vocap allocate --vocabularies {params.results:q}/vocabularies --weights {input.weights:q}"
         " {params.arguments} -o {params.folder:q} > {log:q} 2>&1"
 
 
 # Each T is a job of its own: one more changes nothing of the others.
 rule trunk:
     input:
-        train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
-        curves=expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
-        indexes=expand("results/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
-        characters=expand("results/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
-        weights="results/corpora/weights.tsv",
+        train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
+        curves=expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
+        indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
+        characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
+        weights="<results>/corpora/weights.tsv",
     output:
-        "results/allocation/trunks/{trunk}.npz",
+        "<results>/allocation/trunks/{trunk}.npz",
     log:
-        "logs/allocation/trunks/{trunk}.log",
+        "<logs>/allocation/trunks/{trunk}.log",
     benchmark:
-        "logs/benchmarks/allocation/trunks/{trunk}.tsv"
+        "<logs>/benchmarks/allocation/trunks/{trunk}.tsv"
     wildcard_constraints:
         trunk=one_of(TRUNKS),
     priority: 1  # long, and every T of the rule waits for it
@@ -65,33 +66,34 @@ rule trunk:
         mem_mb=memory(2500),
         runtime=minutes(60, 0.5),
     params:
+        results=verbatim(RESULTS),
         arguments=lambda wildcards: TRUNKS[wildcards.trunk],
         revision=REVISION["allocation"],
     message:
         "Descending over the pieces of all languages: {wildcards.trunk}"
     shell:
-        "vocap trunk --vocabularies results/vocabularies --corpora results/corpora --weights {input.weights:q}"
+        "vocap trunk --vocabularies {params.results:q}/vocabularies --corpora {params.results:q}/corpora --weights {input.weights:q}"
         " {params.arguments} -o {output:q} > {log:q} 2>&1"
 
 
 rule allocate_pieces:
     input:
-        trunk=lambda wildcards: f"results/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
-        train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
-        heldout=expand("results/corpora/{lang}/heldout.txt", lang=LANGUAGES),
-        curves=expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
-        indexes=expand("results/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
-        characters=expand("results/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
-        weights="results/corpora/weights.tsv",
+        trunk=lambda wildcards: f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
+        train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
+        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        curves=expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
+        indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
+        characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
+        weights="<results>/corpora/weights.tsv",
     output:
-        allocation="results/allocation/{name}/allocation.tsv",
-        vocabulary="results/allocation/{name}/vocabulary.tsv",
-        summary="results/allocation/{name}/summary.json",
-        models=directory("results/allocation/{name}/vocabularies"),
+        allocation="<results>/allocation/{name}/allocation.tsv",
+        vocabulary="<results>/allocation/{name}/vocabulary.tsv",
+        summary="<results>/allocation/{name}/summary.json",
+        models=directory("<results>/allocation/{name}/vocabularies"),
     log:
-        "logs/allocation/{name}.log",
+        "<logs>/allocation/{name}.log",
     benchmark:
-        "logs/benchmarks/allocation/{name}.tsv"
+        "<logs>/benchmarks/allocation/{name}.tsv"
     wildcard_constraints:
         name=one_of(allocations(needs_text=True)),
     priority: 1
@@ -101,11 +103,12 @@ rule allocate_pieces:
         mem_mb=memory(2500),
         runtime=minutes(60, 0.5),
     params:
+        results=verbatim(RESULTS),
         arguments=allocation_arguments,
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["allocation"],
     message:
         "Allocating {wildcards.name} by pieces"
     shell:
-        "vocap allocate --vocabularies results/vocabularies --corpora results/corpora --weights {input.weights:q}"
+        "vocap allocate --vocabularies {params.results:q}/vocabularies --corpora {params.results:q}/corpora --weights {input.weights:q}"
         " --trunk {input.trunk:q} {params.arguments} -o {params.folder:q} > {log:q} 2>&1"

@@ -10,7 +10,7 @@ def text_of(wildcards):
     if source.starter:
         return [STARTER_TEXT]
     if source.url:
-        return [f"results/corpora/downloads/{source.name}/{wildcards.lang}"]
+        return [f"{RESULTS}/corpora/downloads/{source.name}/{wildcards.lang}"]
     return source.paths
 
 
@@ -57,7 +57,7 @@ def fitted_models(name):
     """The folder of the models that a tokenizer's scores come from: the languages' own, or those of its allocation."""
     allocation = SETTINGS.tokenizers[name].allocation
     needs_text = SETTINGS.allocation[allocation].needs_text
-    return f"results/allocation/{allocation}/vocabularies" if needs_text else "results/vocabularies"
+    return f"{RESULTS}/allocation/{allocation}/vocabularies" if needs_text else f"{RESULTS}/vocabularies"
 
 
 def extras(entry):
@@ -68,15 +68,15 @@ def extras(entry):
 def multilingual_files(alpha):
     """What a tokenizer reads of the text of all languages: the training lines of each, or the sample of this alpha."""
     if SAMPLED_ALPHAS:
-        return [f"results/corpora/mix/{alpha}.txt"]
-    return expand("results/corpora/{lang}/train.txt", lang=LANGUAGES)
+        return [f"{RESULTS}/corpora/mix/{alpha}.txt"]
+    return [f"{RESULTS}/corpora/{lang}/train.txt" for lang in LANGUAGES]
 
 
 def multilingual_options(alpha):
     """The same for `vocap fit` and `vocap joint`."""
     if SAMPLED_ALPHAS:
-        return {"alpha": alpha, "mix": f"results/corpora/mix/{alpha}.txt"}
-    return {"alpha": alpha, "corpora": "results/corpora"}
+        return {"alpha": alpha, "mix": f"{RESULTS}/corpora/mix/{alpha}.txt"}
+    return {"alpha": alpha, "corpora": f"{RESULTS}/corpora"}
 
 
 def fitted_alpha(name):
@@ -86,7 +86,7 @@ def fitted_alpha(name):
 
 def fit_arguments(wildcards):
     entry = SETTINGS.tokenizers[wildcards.name]
-    folder = f"results/allocation/{entry.allocation}"
+    folder = f"{RESULTS}/allocation/{entry.allocation}"
     return options(
         allocation=folder,
         **multilingual_options(fitted_alpha(wildcards.name)),
@@ -124,10 +124,10 @@ def joint_descents():
             **multilingual_options(alpha),
             **extras(group[0]),
         )
-        on_disk = [entry for entry in group if Path("results", joint_folder(entry), FILES[-1]).exists()]
+        on_disk = [entry for entry in group if Path(RESULTS, joint_folder(entry), FILES[-1]).exists()]
         missing = [entry for entry in group if entry not in on_disk]
         for batch in filter(None, (on_disk, missing)):
-            folders = [f"results/{joint_folder(entry)}" for entry in batch]
+            folders = [f"{RESULTS}/{joint_folder(entry)}" for entry in batch]
             descents.append((multilingual_files(alpha), arguments, folders, descent_name(batch)))
     return descents
 
@@ -140,12 +140,12 @@ def joint_totals(files):
 def picked_files(wildcards):
     """The files that the descent leaves for a JOINT tokenizer."""
     folder = joint_folder(SETTINGS.tokenizers[wildcards.name])
-    return [f"results/{folder}/{file}" for file in FILES]
+    return [f"{RESULTS}/{folder}/{file}" for file in FILES]
 
 
 def mono_arguments(wildcards):
     entry = SETTINGS.tokenizers[wildcards.name]
-    model = f"results/vocabularies/{entry.language}/models/{entry.size}.model"
+    model = f"{RESULTS}/vocabularies/{entry.language}/models/{entry.size}.model"
     return options(model=model, language=entry.language)
 
 
@@ -154,18 +154,18 @@ def evaluated_file(wildcards):
     entry = SETTINGS.tokenizers[wildcards.name]
     if entry.kind == "file":
         return entry.path
-    return f"results/tokenizers/{wildcards.name}/sentencepiece.model"
+    return f"{RESULTS}/tokenizers/{wildcards.name}/sentencepiece.model"
 
 
 def parallel_arguments(wildcards):
-    table = f"results/tokenizers/{wildcards.name}/parallel.tsv"
+    table = f"{RESULTS}/tokenizers/{wildcards.name}/parallel.tsv"
     return options(parallel=PARALLEL_TEXT, parallel_output=table) if PARALLEL_TEXT else ""
 
 
 def tokenizer_folder(name):
     """Where a tokenizer lies in the layout that models are trained with."""
     stage = "pretraining/tokenizers" if SETTINGS.tokenizers[name].kind == "file" else "tokenizers"
-    return f"results/{stage}/{name}"
+    return f"{RESULTS}/{stage}/{name}"
 
 
 def pretraining_source(lang):
@@ -181,7 +181,7 @@ def pretraining_text(wildcards):
     if source.starter:
         return [STARTER_TEXT]
     if source.url:
-        return [f"results/pretraining/downloads/{source.name}/{wildcards.lang}"]
+        return [f"{RESULTS}/pretraining/downloads/{source.name}/{wildcards.lang}"]
     return source.paths
 
 
@@ -200,7 +200,7 @@ def tokenize_arguments(wildcards):
 
 
 def model_blocks(wildcards):
-    folder = f"results/pretraining/tokens/{MODELS[wildcards.name].tokenizer}"
+    folder = f"{RESULTS}/pretraining/tokens/{MODELS[wildcards.name].tokenizer}"
     return expand("{folder}/{lang}/description.json", folder=folder, lang=LANGUAGES)
 
 
@@ -251,9 +251,9 @@ def tuned_model(name):
         return TunedModel(entry.path, made, f"models/{name}", entry.path, longest_of(entry.path), parameters)
     source = entry.model or name
     model = MODELS[source]
-    folder = f"results/pretraining/{source}/model"
+    folder = f"{RESULTS}/pretraining/{source}/model"
     # the models of export_steps are not declared; metrics.jsonl comes after them
-    made = folder if entry.step is None else f"results/pretraining/{source}/metrics.jsonl"
+    made = folder if entry.step is None else f"{RESULTS}/pretraining/{source}/metrics.jsonl"
     return TunedModel(
         folder if entry.step is None else f"{folder}-{entry.step}",
         [made],
@@ -293,14 +293,14 @@ def run_inputs(wildcards):
     """The inputs of a run: of its training and its model's tokenizer, as long as the model reads."""
     model = TUNED[wildcards.model]
     length = input_length(recipe_of(wildcards.training), model.longest)
-    return f"results/finetuning/inputs/{model.origin}/{wildcards.training}-{length}"
+    return f"{RESULTS}/finetuning/inputs/{model.origin}/{wildcards.training}-{length}"
 
 
 def run_files(wildcards):
     """What every run of a task's training leaves."""
     training = TASKS[wildcards.task].training
     runs = settings_of(recipe_of(training), SETTINGS.finetuning.seeds)
-    return [f"results/finetuning/{run_folder(wildcards.model, training, run)}/run.json" for run in runs]
+    return [f"{RESULTS}/finetuning/{run_folder(wildcards.model, training, run)}/run.json" for run in runs]
 
 
 def finetune_arguments(wildcards):
@@ -319,8 +319,8 @@ def finetune_mem_mb(wildcards, attempt):
 
 
 def settings_shown(wildcards):
-    """The settings that the report shows, as JSON: of the sources, those that this run reads."""
-    shown = SETTINGS.model_dump(mode="json", exclude_none=True)
+    """The settings that the report shows, as JSON: of the sources those that this run reads, and not where it writes."""
+    shown = SETTINGS.model_dump(mode="json", exclude_none=True, exclude={"results"})
     used = {source.name for source in SOURCES.values()}
     shown["corpora"]["sources"] = {
         name: entry for name, entry in shown["corpora"]["sources"].items() if name in used
@@ -341,12 +341,12 @@ def studied_encoding(wildcards):
 def studied_inputs(wildcards):
     """The inputs of a run of the study, as long as its model reads."""
     length = input_length(recipe_of(wildcards.training), SETTINGS.correlation.model.shape.positions)
-    return f"results/correlation/{wildcards.lang}/{wildcards.size}/inputs/{wildcards.training}-{length}"
+    return f"{RESULTS}/correlation/{wildcards.lang}/{wildcards.size}/inputs/{wildcards.training}-{length}"
 
 
 def studied_runs(wildcards):
     """What every run on one task leaves: rates and epochs of its recipe, seeds of the study."""
-    folder = f"results/correlation/{wildcards.lang}/{wildcards.size}/{wildcards.task}/runs"
+    folder = f"{RESULTS}/correlation/{wildcards.lang}/{wildcards.size}/{wildcards.task}/runs"
     runs = settings_of(recipe_of(wildcards.task), SETTINGS.correlation.seeds)
     return [f"{folder}/{run.name}/run.json" for run in runs]
 
@@ -378,7 +378,7 @@ def studied_models(study):
 
     def inputs(wildcards):
         return [
-            f"results/correlation/{lang}/{size}/pretrained/metrics.jsonl"
+            f"{RESULTS}/correlation/{lang}/{size}/pretrained/metrics.jsonl"
             for lang, size in reached_sizes(study)
             if lang not in study.tasks
         ]
@@ -391,7 +391,7 @@ def studied_scores(study):
 
     def inputs(wildcards):
         return [
-            f"results/correlation/{lang}/{size}/{task}/selection.json"
+            f"{RESULTS}/correlation/{lang}/{size}/{task}/selection.json"
             for lang, size in reached_sizes(study)
             for task in study.tasks.get(lang, ())
         ]

@@ -40,6 +40,16 @@ try:
 except VocapError as error:
     stop(error)
 
+# Where this run writes: <results> and <logs> in the files of a rule, RESULTS in its parameters.
+RESULTS = SETTINGS.results
+LOGS = SETTINGS.logs
+
+
+pathvars:
+    results=RESULTS,
+    logs=LOGS,
+
+
 # A stage's REVISION is raised by a commit that changes its results: a parameter, so that old results are made again.
 REVISION = {
     stage.__name__.removeprefix("vocap."): stage.REVISION
@@ -57,7 +67,7 @@ REVISION = {
 
 SIZES = SETTINGS.vocabularies.sizes
 SAMPLED_ALPHAS = sampled_alphas(SETTINGS.corpora.mix, SETTINGS.tokenizers, SETTINGS.allocation)
-STARTER_TEXT = "results/corpora/starter/text"
+STARTER_TEXT = f"{RESULTS}/corpora/starter/text"
 
 
 def options(**values):
@@ -115,7 +125,7 @@ def absent_text(lang):
 
 if not dry_run() and not STARTED_BY_SNAKEMAKE:
     try:
-        for folder in ("results", "logs"):
+        for folder in (RESULTS, LOGS):
             check_output_folder(folder)
         check_temporary_folder()
     except VocapError as error:
@@ -137,7 +147,7 @@ late = [lang for lang in LANGUAGES if SOURCES[lang].starter and not Path(STARTER
 if late and Path(STARTER_TEXT).exists():
     stop(
         f"the starter corpus was made before {SETTINGS.corpora.table} had {', '.join(late)}; give them a source of their own "
-        f"under corpora.languages, or delete {STARTER_TEXT} and results/corpora/starter/messages to make it again"
+        f"under corpora.languages, or delete {STARTER_TEXT} and {RESULTS}/corpora/starter/messages to make it again"
     )
 
 for name, entry in SETTINGS.tokenizers.items():

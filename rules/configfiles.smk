@@ -13,10 +13,12 @@ def stop(message):
     sys.exit(2)
 
 
-# Those of the Snakefile, which Snakemake has not read yet, and those of --configfile, which it has.
+# With --configfile, which every job gets too, the default configuration is not read: nothing is merged over it.
+SOURCES_FILE, DEFAULT_FILE = (Path(workflow.basedir, "config", name) for name in ("sources.yaml", "config.yaml"))
+
+# Those of the Snakefile, which Snakemake has not read yet, or those of --configfile, which it has.
 try:
-    for path in ["config/sources.yaml", "config/config.yaml", *workflow.overwrite_configfiles]:
-        if Path(path).exists():  # Snakemake says it best
-            read_files([path])
+    for path in [SOURCES_FILE, *(workflow.overwrite_configfiles or [DEFAULT_FILE])]:
+        read_files([path])
 except UsageError as error:
     stop(error)

@@ -6,20 +6,20 @@ STARTER = SETTINGS.corpora.starter.packages
 rule corpora:
     """The sampled text of every language, its weight, and the multilingual samples, if any"""
     input:
-        expand("results/corpora/{lang}/stats.json", lang=LANGUAGES),
-        "results/corpora/weights.tsv",
-        expand("results/corpora/mix/{alpha}.txt", alpha=SAMPLED_ALPHAS),
+        expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
+        "<results>/corpora/weights.tsv",
+        expand("<results>/corpora/mix/{alpha}.txt", alpha=SAMPLED_ALPHAS),
 
 
 # What the starter corpus lacks is also said on the terminal (tee): the run goes on with the languages it has.
 rule fetch_starter:
     output:
-        archive="results/corpora/starter/archives/{package}",
-        origin="results/corpora/starter/archives/{package}.json",
+        archive="<results>/corpora/starter/archives/{package}",
+        origin="<results>/corpora/starter/archives/{package}.json",
     log:
-        "logs/corpora/starter/fetch-{package}.log",
+        "<logs>/corpora/starter/fetch-{package}.log",
     benchmark:
-        "logs/benchmarks/corpora/starter-fetch-{package}.tsv"
+        "<logs>/benchmarks/corpora/starter-fetch-{package}.tsv"
     wildcard_constraints:
         package=one_of(STARTER),
     localrule: True
@@ -38,14 +38,14 @@ rule fetch_starter:
 
 rule extract_starter:
     input:
-        archive="results/corpora/starter/archives/{package}",
-        origin="results/corpora/starter/archives/{package}.json",
+        archive="<results>/corpora/starter/archives/{package}",
+        origin="<results>/corpora/starter/archives/{package}.json",
     output:
-        "results/corpora/starter/messages/{package}.tsv",
+        "<results>/corpora/starter/messages/{package}.tsv",
     log:
-        "logs/corpora/starter/extract-{package}.log",
+        "<logs>/corpora/starter/extract-{package}.log",
     benchmark:
-        "logs/benchmarks/corpora/starter-extract-{package}.tsv"
+        "<logs>/benchmarks/corpora/starter-extract-{package}.tsv"
     conda:
         "../envs/corpora.yaml"
     resources:
@@ -63,13 +63,13 @@ rule extract_starter:
 
 rule merge_starter:
     input:
-        expand("results/corpora/starter/messages/{package}.tsv", package=STARTER),
+        expand("<results>/corpora/starter/messages/{package}.tsv", package=STARTER),
     output:
         directory(STARTER_TEXT),
     log:
-        "logs/corpora/starter/merge.log",
+        "<logs>/corpora/starter/merge.log",
     benchmark:
-        "logs/benchmarks/corpora/starter-merge.tsv"
+        "<logs>/benchmarks/corpora/starter-merge.tsv"
     localrule: True
     conda:
         "../envs/corpora.yaml"
@@ -88,12 +88,12 @@ rule merge_starter:
 
 rule download:
     output:
-        text="results/corpora/downloads/{source}/{lang}",
-        origin="results/corpora/downloads/{source}/{lang}.json",
+        text="<results>/corpora/downloads/{source}/{lang}",
+        origin="<results>/corpora/downloads/{source}/{lang}.json",
     log:
-        "logs/corpora/download/{source}-{lang}.log",
+        "<logs>/corpora/download/{source}-{lang}.log",
     benchmark:
-        "logs/benchmarks/corpora/download-{source}-{lang}.tsv"
+        "<logs>/benchmarks/corpora/download-{source}-{lang}.tsv"
     localrule: True
     conda:
         "../envs/corpora.yaml"
@@ -114,13 +114,13 @@ rule sample:
     input:
         text_of,
     output:
-        train="results/corpora/{lang}/train.txt",
-        heldout="results/corpora/{lang}/heldout.txt",
-        stats="results/corpora/{lang}/stats.json",
+        train="<results>/corpora/{lang}/train.txt",
+        heldout="<results>/corpora/{lang}/heldout.txt",
+        stats="<results>/corpora/{lang}/stats.json",
     log:
-        "logs/corpora/sample-{lang}.log",
+        "<logs>/corpora/sample-{lang}.log",
     benchmark:
-        "logs/benchmarks/corpora/sample-{lang}.tsv"
+        "<logs>/benchmarks/corpora/sample-{lang}.tsv"
     conda:
         "../envs/corpora.yaml"
     resources:
@@ -141,14 +141,14 @@ rule sample:
 # Languages without text, and those whose lines are mostly too long, are also named on the terminal (tee).
 rule weigh:
     input:
-        stats=expand("results/corpora/{lang}/stats.json", lang=LANGUAGES),
+        stats=expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
         table=([] if SETTINGS.corpora.weights in ("lines", "bytes") else SETTINGS.corpora.table),
     output:
-        "results/corpora/weights.tsv",
+        "<results>/corpora/weights.tsv",
     log:
-        "logs/corpora/weigh.log",
+        "<logs>/corpora/weigh.log",
     benchmark:
-        "logs/benchmarks/corpora/weigh.tsv"
+        "<logs>/benchmarks/corpora/weigh.tsv"
     localrule: True
     conda:
         "../envs/corpora.yaml"
@@ -168,14 +168,14 @@ rule weigh:
 
 rule mix:
     input:
-        train=expand("results/corpora/{lang}/train.txt", lang=LANGUAGES),
-        weights="results/corpora/weights.tsv",
+        train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
+        weights="<results>/corpora/weights.tsv",
     output:
-        "results/corpora/mix/{alpha}.txt",
+        "<results>/corpora/mix/{alpha}.txt",
     log:
-        "logs/corpora/mix-{alpha}.log",
+        "<logs>/corpora/mix-{alpha}.log",
     benchmark:
-        "logs/benchmarks/corpora/mix-{alpha}.tsv"
+        "<logs>/benchmarks/corpora/mix-{alpha}.tsv"
     wildcard_constraints:
         alpha=one_of(SAMPLED_ALPHAS),
     conda:
@@ -184,6 +184,7 @@ rule mix:
         mem_mb=memory(800),
         runtime=minutes(30, 0.02),
     params:
+        results=verbatim(RESULTS),
         sentences=SETTINGS.corpora.mix.sentences,
         seed=SETTINGS.seed,
         revision=REVISION["corpora"],
@@ -191,4 +192,4 @@ rule mix:
         "Drawing the multilingual sample of alpha {wildcards.alpha}"
     shell:
         "vocap mix --weights {input.weights:q} --alpha {wildcards.alpha} --sentences {params.sentences}"
-        " --seed {params.seed} --corpora results/corpora -o {output:q} 2> {log:q}"
+        " --seed {params.seed} --corpora {params.results:q}/corpora -o {output:q} 2> {log:q}"

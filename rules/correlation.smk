@@ -1,10 +1,10 @@
 """The correlation study (section 2.1): a model for each of a language's vocabularies, fine-tuned in that language."""
 
 STUDY = plan_study(SETTINGS.correlation, SETTINGS.finetuning.xtreme, LANGUAGES)
-STUDIED = "results/correlation/{lang}/{size}"
-STUDIED_SIZES = "results/correlation/sizes.tsv"
-STUDIED_LOG = "logs/correlation/{lang}/{size}"
-STUDIED_BENCHMARK = "logs/benchmarks/correlation/{lang}/{size}"
+STUDIED = "<results>/correlation/{lang}/{size}"
+STUDIED_SIZES = f"{RESULTS}/correlation/sizes.tsv"
+STUDIED_LOG = "<logs>/correlation/{lang}/{size}"
+STUDIED_BENCHMARK = "<logs>/benchmarks/correlation/{lang}/{size}"
 
 for what, why in STUDY.left_out:
     left_out(what, why)
@@ -13,7 +13,7 @@ for what, why in STUDY.left_out:
 rule correlation:
     """ALP and the size of a vocabulary against what a model reaches"""
     input:
-        points=["results/correlation/points.tsv"] if STUDY.tasks else [],
+        points=["<results>/correlation/points.tsv"] if STUDY.tasks else [],
         sizes=[STUDIED_SIZES] if STUDY.languages else [],
         models=studied_models(STUDY),
 
@@ -24,13 +24,13 @@ if STUDY.languages and not STARTED_BY_SNAKEMAKE:
 
     checkpoint studied_sizes:
         input:
-            expand("results/vocabularies/{lang}/curve.tsv", lang=STUDY.languages),
+            expand("<results>/vocabularies/{lang}/curve.tsv", lang=STUDY.languages),
         output:
             STUDIED_SIZES,
         log:
-            "logs/correlation/sizes.log",
+            "<logs>/correlation/sizes.log",
         benchmark:
-            "logs/benchmarks/correlation/sizes.tsv"
+            "<logs>/benchmarks/correlation/sizes.tsv"
         localrule: True
         conda:
             "../envs/vocabularies.yaml"
@@ -38,17 +38,18 @@ if STUDY.languages and not STARTED_BY_SNAKEMAKE:
             mem_mb=memory(200),
             runtime=minutes(10),
         params:
+            results=verbatim(RESULTS),
             arguments=verbatim(options(language=STUDY.languages, size=SETTINGS.correlation.sizes)),
             revision=REVISION["correlation"],
         message:
             "Looking which vocabularies of the study there are"
         shell:
-            "vocap studied-sizes --vocabularies results/vocabularies {params.arguments} -o {output:q} 2> {log:q}"
+            "vocap studied-sizes --vocabularies {params.results:q}/vocabularies {params.arguments} -o {output:q} 2> {log:q}"
 
 
 rule studied_tokenizer:
     input:
-        "results/vocabularies/{lang}/curve.tsv",
+        "<results>/vocabularies/{lang}/curve.tsv",
     output:
         model=f"{STUDIED}/tokenizer/sentencepiece.model",
         pieces=f"{STUDIED}/tokenizer/pieces.tsv",
@@ -65,7 +66,7 @@ rule studied_tokenizer:
         mem_mb=memory(1600),
         runtime=minutes(30),
     params:
-        model="results/vocabularies/{lang}/models/{size}.model",
+        model=f"{RESULTS}/vocabularies/{{lang}}/models/{{size}}.model",
         folder=lambda wildcards, output: Path(output.model).parent,
         revision=REVISION["tokenizers"],
     message:
@@ -78,7 +79,7 @@ rule studied_tokenizer:
 use rule tokenize as studied_text with:
     input:
         text=pretraining_text,
-        heldout="results/corpora/{lang}/heldout.txt",
+        heldout="<results>/corpora/{lang}/heldout.txt",
         model=rules.studied_tokenizer.output.model,
     output:
         f"{STUDIED}/tokens/{{lang}}/description.json",
@@ -134,11 +135,11 @@ rule own_files:
     input:
         lambda wildcards: STUDY.files[wildcards.lang],
     output:
-        directory("results/correlation/{lang}/xtreme"),
+        directory("<results>/correlation/{lang}/xtreme"),
     log:
-        "logs/correlation/{lang}/own-files.log",
+        "<logs>/correlation/{lang}/own-files.log",
     benchmark:
-        "logs/benchmarks/correlation/{lang}/own-files.tsv"
+        "<logs>/benchmarks/correlation/{lang}/own-files.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.tasks),
     localrule: True
@@ -228,12 +229,12 @@ rule correlate:
         sizes=STUDIED_SIZES,
         scored=studied_scores(STUDY),
     output:
-        points="results/correlation/points.tsv",
-        correlations="results/correlation/correlations.tsv",
+        points="<results>/correlation/points.tsv",
+        correlations="<results>/correlation/correlations.tsv",
     log:
-        "logs/correlation/correlate.log",
+        "<logs>/correlation/correlate.log",
     benchmark:
-        "logs/benchmarks/correlation/correlate.tsv"
+        "<logs>/benchmarks/correlation/correlate.tsv"
     localrule: True
     conda:
         "../envs/finetuning.yaml"

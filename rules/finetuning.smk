@@ -25,8 +25,8 @@ wildcard_constraints:
 rule finetuning:
     """Every task of every model"""
     input:
-        expand("results/finetuning/{model}/average.json", model=TUNED if TUNING.tasks else []),
-        expand("results/finetuning/ceilings/{origin}.tsv", origin=TOKENIZER_FOLDERS if SPAN_TRAININGS else []),
+        expand("<results>/finetuning/{model}/average.json", model=TUNED if TUNING.tasks else []),
+        expand("<results>/finetuning/ceilings/{origin}.tsv", origin=TOKENIZER_FOLDERS if SPAN_TRAININGS else []),
 
 
 # Nothing trains on a file that is damaged; of each training apart, so that a new file runs its own training alone.
@@ -34,11 +34,11 @@ rule check_xtreme:
     input:
         lambda wildcards: TUNING.files[wildcards.training],
     output:
-        "results/finetuning/checks/{training}.tsv",
+        "<results>/finetuning/checks/{training}.tsv",
     log:
-        "logs/finetuning/check/{training}.log",
+        "<logs>/finetuning/check/{training}.log",
     benchmark:
-        "logs/benchmarks/finetuning/check/{training}.tsv"
+        "<logs>/benchmarks/finetuning/check/{training}.tsv"
     conda:
         "../envs/finetuning.yaml"
     resources:
@@ -56,14 +56,14 @@ rule check_xtreme:
 
 rule ceiling:
     input:
-        checked=expand("results/finetuning/checks/{training}.tsv", training=SPAN_TRAININGS),
+        checked=expand("<results>/finetuning/checks/{training}.tsv", training=SPAN_TRAININGS),
         tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
     output:
-        "results/finetuning/ceilings/{origin}.tsv",
+        "<results>/finetuning/ceilings/{origin}.tsv",
     log:
-        "logs/finetuning/ceiling/{origin}.log",
+        "<logs>/finetuning/ceiling/{origin}.log",
     benchmark:
-        "logs/benchmarks/finetuning/ceiling/{origin}.tsv"
+        "<logs>/benchmarks/finetuning/ceiling/{origin}.tsv"
     wildcard_constraints:
         origin=one_of(TOKENIZER_FOLDERS),
     conda:
@@ -84,14 +84,14 @@ rule ceiling:
 rule encode:
     input:
         files=lambda wildcards: TUNING.files[wildcards.training],
-        checked="results/finetuning/checks/{training}.tsv",
+        checked="<results>/finetuning/checks/{training}.tsv",
         tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
     output:
-        directory("results/finetuning/inputs/{origin}/{training}-{length}"),
+        directory("<results>/finetuning/inputs/{origin}/{training}-{length}"),
     log:
-        "logs/finetuning/encode/{origin}/{training}-{length}.log",
+        "<logs>/finetuning/encode/{origin}/{training}-{length}.log",
     benchmark:
-        "logs/benchmarks/finetuning/encode/{origin}/{training}-{length}.tsv"
+        "<logs>/benchmarks/finetuning/encode/{origin}/{training}-{length}.tsv"
     wildcard_constraints:
         origin=one_of(TOKENIZER_FOLDERS),
         length=r"\d+",
@@ -117,13 +117,13 @@ rule finetune:
         model=lambda wildcards: TUNED[wildcards.model].made,
         inputs=run_inputs,
     output:
-        run="results/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/run.json",
-        metrics="results/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/metrics.jsonl",
-        predictions=directory("results/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/predictions"),
+        run="<results>/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/run.json",
+        metrics="<results>/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/metrics.jsonl",
+        predictions=directory("<results>/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/predictions"),
     log:
-        "logs/finetuning/{model}/{training}/{rate}-{epochs}-{seed}.log",
+        "<logs>/finetuning/{model}/{training}/{rate}-{epochs}-{seed}.log",
     benchmark:
-        "logs/benchmarks/finetuning/{model}/{training}/{rate}-{epochs}-{seed}.tsv"
+        "<logs>/benchmarks/finetuning/{model}/{training}/{rate}-{epochs}-{seed}.tsv"
     wildcard_constraints:
         rate=r"[0-9][0-9.e-]*",
         epochs=r"\d+",
@@ -156,14 +156,14 @@ rule score:
     input:
         runs=run_files,
     output:
-        scores="results/finetuning/{model}/{task}/scores.tsv",
-        summary="results/finetuning/{model}/{task}/summary.tsv",
-        selection="results/finetuning/{model}/{task}/selection.json",
-        predictions=directory("results/finetuning/{model}/{task}/predictions"),
+        scores="<results>/finetuning/{model}/{task}/scores.tsv",
+        summary="<results>/finetuning/{model}/{task}/summary.tsv",
+        selection="<results>/finetuning/{model}/{task}/selection.json",
+        predictions=directory("<results>/finetuning/{model}/{task}/predictions"),
     log:
-        "logs/finetuning/{model}/score-{task}.log",
+        "<logs>/finetuning/{model}/score-{task}.log",
     benchmark:
-        "logs/benchmarks/finetuning/{model}/score-{task}.tsv"
+        "<logs>/benchmarks/finetuning/{model}/score-{task}.tsv"
     conda:
         "../envs/finetuning.yaml"
     resources:
@@ -183,16 +183,16 @@ rule score:
 rule average:
     input:
         lambda wildcards: expand(
-            "results/finetuning/{model}/{task}/selection.json",
+            "<results>/finetuning/{model}/{task}/selection.json",
             model=wildcards.model,
             task=TUNING.tasks_for(wildcards.model),
         ),
     output:
-        "results/finetuning/{model}/average.json",
+        "<results>/finetuning/{model}/average.json",
     log:
-        "logs/finetuning/{model}/average.log",
+        "<logs>/finetuning/{model}/average.log",
     benchmark:
-        "logs/benchmarks/finetuning/{model}/average.tsv"
+        "<logs>/benchmarks/finetuning/{model}/average.tsv"
     localrule: True
     conda:
         "../envs/finetuning.yaml"

@@ -13,17 +13,17 @@ for name in SETTINGS.pretraining.models:
 rule pretraining:
     """Every named model"""
     input:
-        expand("results/pretraining/{name}/metrics.jsonl", name=MODELS),
+        expand("<results>/pretraining/{name}/metrics.jsonl", name=MODELS),
 
 
 rule download_pretraining:
     output:
-        text="results/pretraining/downloads/{source}/{lang}",
-        origin="results/pretraining/downloads/{source}/{lang}.json",
+        text="<results>/pretraining/downloads/{source}/{lang}",
+        origin="<results>/pretraining/downloads/{source}/{lang}.json",
     log:
-        "logs/pretraining/download/{source}-{lang}.log",
+        "<logs>/pretraining/download/{source}-{lang}.log",
     benchmark:
-        "logs/benchmarks/pretraining/download-{source}-{lang}.tsv"
+        "<logs>/benchmarks/pretraining/download-{source}-{lang}.tsv"
     localrule: True
     conda:
         "../envs/corpora.yaml"
@@ -44,14 +44,14 @@ rule adopt:
     input:
         lambda wildcards: SETTINGS.tokenizers[wildcards.tokenizer].path,
     output:
-        model="results/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
-        pieces="results/pretraining/tokenizers/{tokenizer}/pieces.tsv",
-        description="results/pretraining/tokenizers/{tokenizer}/description.json",
-        exported=directory("results/pretraining/tokenizers/{tokenizer}/huggingface"),
+        model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
+        pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",
+        description="<results>/pretraining/tokenizers/{tokenizer}/description.json",
+        exported=directory("<results>/pretraining/tokenizers/{tokenizer}/huggingface"),
     log:
-        "logs/pretraining/adopt-{tokenizer}.log",
+        "<logs>/pretraining/adopt-{tokenizer}.log",
     benchmark:
-        "logs/benchmarks/pretraining/adopt-{tokenizer}.tsv"
+        "<logs>/benchmarks/pretraining/adopt-{tokenizer}.tsv"
     localrule: True
     conda:
         "../envs/tokenizers.yaml"
@@ -72,14 +72,14 @@ rule adopt:
 rule tokenize:
     input:
         text=pretraining_text,
-        heldout="results/corpora/{lang}/heldout.txt",
+        heldout="<results>/corpora/{lang}/heldout.txt",
         model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/sentencepiece.model",
     output:
-        "results/pretraining/tokens/{tokenizer}/{lang}/description.json",
+        "<results>/pretraining/tokens/{tokenizer}/{lang}/description.json",
     log:
-        "logs/pretraining/tokenize-{tokenizer}-{lang}.log",
+        "<logs>/pretraining/tokenize-{tokenizer}-{lang}.log",
     benchmark:
-        "logs/benchmarks/pretraining/tokenize-{tokenizer}-{lang}.tsv"
+        "<logs>/benchmarks/pretraining/tokenize-{tokenizer}-{lang}.tsv"
     wildcard_constraints:
         tokenizer=one_of(MODEL_TOKENIZERS),
     conda:
@@ -106,16 +106,16 @@ rule pretrain:
         tokenizer=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/sentencepiece.model",
         exported=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface",
         weights=lambda wildcards: (
-            [] if MODELS[wildcards.name].weights != "corpora" else "results/corpora/weights.tsv"
+            [] if MODELS[wildcards.name].weights != "corpora" else "<results>/corpora/weights.tsv"
         ),
     output:
-        model=directory("results/pretraining/{name}/model"),
-        metrics="results/pretraining/{name}/metrics.jsonl",
-        description="results/pretraining/{name}/description.json",
+        model=directory("<results>/pretraining/{name}/model"),
+        metrics="<results>/pretraining/{name}/metrics.jsonl",
+        description="<results>/pretraining/{name}/description.json",
     log:
-        "logs/pretraining/{name}.log",
+        "<logs>/pretraining/{name}.log",
     benchmark:
-        "logs/benchmarks/pretraining/{name}.tsv"
+        "<logs>/benchmarks/pretraining/{name}.tsv"
     wildcard_constraints:
         name=one_of(MODELS),
     conda:
@@ -131,7 +131,7 @@ rule pretrain:
         languages=",".join(LANGUAGES),
         folder=lambda wildcards, output: Path(output[1]).parent,
         tokenizer=lambda wildcards, input: Path(input.tokenizer).parent,
-        tokens=lambda wildcards: f"results/pretraining/tokens/{MODELS[wildcards.name].tokenizer}",
+        tokens=lambda wildcards: f"{RESULTS}/pretraining/tokens/{MODELS[wildcards.name].tokenizer}",
         weights=lambda wildcards, input: options(weights=input.weights or None),
         # depends on the output, so Snakemake does not watch it: another number trains nothing again
         every=lambda wildcards, output: MODELS[wildcards.name].checkpoint_every,

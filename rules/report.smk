@@ -12,24 +12,25 @@ rule report:
         rules.correlation.input.points,
         table=SETTINGS.corpora.table,
     output:
-        page="results/report/index.html",
-        tables=directory("results/report/tables"),
-        figures=directory("results/report/figures"),
+        page="<results>/report/index.html",
+        tables=directory("<results>/report/tables"),
+        figures=directory("<results>/report/figures"),
     log:
-        "logs/report/report.log",
+        "<logs>/report/report.log",
     benchmark:
-        "logs/benchmarks/report/report.tsv"
+        "<logs>/benchmarks/report/report.tsv"
     conda:
         "../envs/report.yaml"
     resources:
         mem_mb=memory(1600),
         runtime=minutes(30),
     params:
+        results=verbatim(RESULTS),
         title=lambda wildcards: SETTINGS.report.title,
         settings=settings_shown,
         revision=REVISION["report"],
     message:
         "Writing the report"
     shell:
-        "vocap report --results results --languages-table {input.table:q} --title {params.title:q}"
-        " --settings-json {params.settings:q} -o results/report 2> {log:q}"
+        "vocap report --results {params.results:q} --languages-table {input.table:q} --title {params.title:q}"
+        " --settings-json {params.settings:q} -o {params.results:q}/report 2> {log:q}"

@@ -5,7 +5,7 @@ COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
 # Line-aligned text, if the user has some: then one table more for each tokenizer.
 PARALLEL_TEXT = SETTINGS.corpora.parallel
-PARALLEL_TABLE = {"parallel_table": "results/tokenizers/{name}/parallel.tsv"} if PARALLEL_TEXT else {}
+PARALLEL_TABLE = {"parallel_table": "<results>/tokenizers/{name}/parallel.tsv"} if PARALLEL_TEXT else {}
 PARALLEL_FILES = [
     path for lang in LANGUAGES if PARALLEL_TEXT and Path(path := PARALLEL_TEXT.replace("{lang}", lang)).exists()
 ]
@@ -15,26 +15,26 @@ rule tokenizers:
     """Every named tokenizer, exported and evaluated"""
     input:
         expand(
-            "results/tokenizers/{name}/parity.tsv",
+            "<results>/tokenizers/{name}/parity.tsv",
             name=tokenizers_of("vocap", "joint", "mono"),
         ),
-        expand("results/tokenizers/{name}/evaluation.tsv", name=ALL_TOKENIZERS),
-        [f"results/tokenizers/diff/{a}-{b}" for a, b in COMPARED],
+        expand("<results>/tokenizers/{name}/evaluation.tsv", name=ALL_TOKENIZERS),
+        [f"{RESULTS}/tokenizers/diff/{a}-{b}" for a, b in COMPARED],
 
 
 rule fit:
     input:
-        allocation=lambda wildcards: f"results/allocation/{SETTINGS.tokenizers[wildcards.name].allocation}/vocabulary.tsv",
-        weights="results/corpora/weights.tsv",
+        allocation=lambda wildcards: f"{RESULTS}/allocation/{SETTINGS.tokenizers[wildcards.name].allocation}/vocabulary.tsv",
+        weights="<results>/corpora/weights.tsv",
         text=lambda wildcards: multilingual_files(fitted_alpha(wildcards.name)),
     output:
-        model="results/tokenizers/{name}/sentencepiece.model",
-        pieces="results/tokenizers/{name}/pieces.tsv",
-        description="results/tokenizers/{name}/description.json",
+        model="<results>/tokenizers/{name}/sentencepiece.model",
+        pieces="<results>/tokenizers/{name}/pieces.tsv",
+        description="<results>/tokenizers/{name}/description.json",
     log:
-        "logs/tokenizers/{name}/fit.log",
+        "<logs>/tokenizers/{name}/fit.log",
     benchmark:
-        "logs/benchmarks/tokenizers/{name}/fit.tsv"
+        "<logs>/benchmarks/tokenizers/{name}/fit.tsv"
     wildcard_constraints:
         name=one_of(tokenizers_of("vocap")),
     priority: 1  # export, parity and evaluation wait for it
@@ -66,13 +66,13 @@ if SETTINGS.vocabularies.engine == "ladder":
                 f"joint_descent_{number}"
             input:
                 text=text,
-                weights="results/corpora/weights.tsv",
+                weights="<results>/corpora/weights.tsv",
             output:
                 expand("{folder}/{file}", folder=folders, file=FILES),
             log:
-                f"logs/{descent}.log",
+                f"<logs>/{descent}.log",
             benchmark:
-                f"logs/benchmarks/{descent}.tsv"
+                f"<logs>/benchmarks/{descent}.tsv"
             priority: 1  # long, and ready as soon as the text is: not to be left for the end
             conda:
                 "../envs/tokenizers.yaml"
@@ -80,6 +80,7 @@ if SETTINGS.vocabularies.engine == "ladder":
                 mem_mb=memory(330, 15),  # 772 MB for 65 MB of 86 languages
                 runtime=minutes(30, 0.2),
             params:
+                results=verbatim(RESULTS),
                 arguments=verbatim(arguments),
                 # Depends on the output, so is not watched: the same T may come from a descent for more of them.
                 totals=lambda wildcards, output: joint_totals(output),
@@ -88,20 +89,20 @@ if SETTINGS.vocabularies.engine == "ladder":
             message:
                 "Training the joint tokenizers: one descent over the text of all languages"
             shell:
-                "vocap joint --weights {input.weights:q} --characters results/corpora"
+                "vocap joint --weights {input.weights:q} --characters {params.results:q}/corpora"
                 " {params.arguments} {params.totals} -o {params.folder:q}/{{total}} 2> {log:q}"
 
     rule pick_joint:
         input:
             picked_files,
         output:
-            model="results/tokenizers/{name}/sentencepiece.model",
-            pieces="results/tokenizers/{name}/pieces.tsv",
-            description="results/tokenizers/{name}/description.json",
+            model="<results>/tokenizers/{name}/sentencepiece.model",
+            pieces="<results>/tokenizers/{name}/pieces.tsv",
+            description="<results>/tokenizers/{name}/description.json",
         log:
-            "logs/tokenizers/{name}/pick_joint.log",
+            "<logs>/tokenizers/{name}/pick_joint.log",
         benchmark:
-            "logs/benchmarks/tokenizers/{name}/pick_joint.tsv"
+            "<logs>/benchmarks/tokenizers/{name}/pick_joint.tsv"
         wildcard_constraints:
             name=one_of(tokenizers_of("joint")),
         localrule: True
@@ -123,15 +124,15 @@ else:
     rule joint:
         input:
             text=lambda wildcards: multilingual_files(SETTINGS.tokenizers[wildcards.name].alpha),
-            weights="results/corpora/weights.tsv",
+            weights="<results>/corpora/weights.tsv",
         output:
-            model="results/tokenizers/{name}/sentencepiece.model",
-            pieces="results/tokenizers/{name}/pieces.tsv",
-            description="results/tokenizers/{name}/description.json",
+            model="<results>/tokenizers/{name}/sentencepiece.model",
+            pieces="<results>/tokenizers/{name}/pieces.tsv",
+            description="<results>/tokenizers/{name}/description.json",
         log:
-            "logs/tokenizers/{name}/joint.log",
+            "<logs>/tokenizers/{name}/joint.log",
         benchmark:
-            "logs/benchmarks/tokenizers/{name}/joint.tsv"
+            "<logs>/benchmarks/tokenizers/{name}/joint.tsv"
         wildcard_constraints:
             name=one_of(tokenizers_of("joint")),
         priority: 1  # long, and ready as soon as the text is: not to be left for the end
@@ -142,26 +143,27 @@ else:
             mem_mb=memory(1000, 45),
             runtime=minutes(60, 0.5),
         params:
+            results=verbatim(RESULTS),
             arguments=joint_arguments,
             folder=lambda wildcards, output: Path(output[0]).parent,
             revision=REVISION["tokenizers"],
         message:
             "Training {wildcards.name} on the text of all languages"
         shell:
-            "vocap joint --weights {input.weights:q} --characters results/corpora {params.arguments} -o {params.folder:q} 2> {log:q}"
+            "vocap joint --weights {input.weights:q} --characters {params.results:q}/corpora {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
 rule mono:
     input:
-        curve=lambda wildcards: f"results/vocabularies/{SETTINGS.tokenizers[wildcards.name].language}/curve.tsv",
+        curve=lambda wildcards: f"{RESULTS}/vocabularies/{SETTINGS.tokenizers[wildcards.name].language}/curve.tsv",
     output:
-        model="results/tokenizers/{name}/sentencepiece.model",
-        pieces="results/tokenizers/{name}/pieces.tsv",
-        description="results/tokenizers/{name}/description.json",
+        model="<results>/tokenizers/{name}/sentencepiece.model",
+        pieces="<results>/tokenizers/{name}/pieces.tsv",
+        description="<results>/tokenizers/{name}/description.json",
     log:
-        "logs/tokenizers/{name}/mono.log",
+        "<logs>/tokenizers/{name}/mono.log",
     benchmark:
-        "logs/benchmarks/tokenizers/{name}/mono.tsv"
+        "<logs>/benchmarks/tokenizers/{name}/mono.tsv"
     wildcard_constraints:
         name=one_of(tokenizers_of("mono")),
     localrule: True
@@ -182,13 +184,13 @@ rule mono:
 
 rule export:
     input:
-        model="results/tokenizers/{name}/sentencepiece.model",
+        model="<results>/tokenizers/{name}/sentencepiece.model",
     output:
-        directory("results/tokenizers/{name}/huggingface"),
+        directory("<results>/tokenizers/{name}/huggingface"),
     log:
-        "logs/tokenizers/{name}/export.log",
+        "<logs>/tokenizers/{name}/export.log",
     benchmark:
-        "logs/benchmarks/tokenizers/{name}/export.tsv"
+        "<logs>/benchmarks/tokenizers/{name}/export.tsv"
     conda:
         "../envs/tokenizers.yaml"
     resources:
@@ -205,56 +207,58 @@ rule export:
 rule parity_words:
     input:
         # Any of their models serves, and a new one has the same normaliser.
-        curves=ancient(expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES)),
+        curves=ancient(expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES)),
         text=expand(
-            "results/corpora/{lang}/{part}.txt",
+            "<results>/corpora/{lang}/{part}.txt",
             lang=LANGUAGES,
             part=["train", "heldout"],
         ),
     output:
-        "results/tokenizers/parity-words.jsonl",
+        "<results>/tokenizers/parity-words.jsonl",
     log:
-        "logs/tokenizers/parity-words.log",
+        "<logs>/tokenizers/parity-words.log",
     benchmark:
-        "logs/benchmarks/tokenizers/parity-words.tsv"
+        "<logs>/benchmarks/tokenizers/parity-words.tsv"
     conda:
         "../envs/tokenizers.yaml"
     resources:
         mem_mb=memory(800),
         runtime=minutes(60),
     params:
+        results=verbatim(RESULTS),
         languages=",".join(LANGUAGES),
         seed=SETTINGS.seed,
         revision=REVISION["tokenizers"],
     message:
         "Normalising the lines that parity compares"
     shell:
-        "vocap parity-words --vocabularies results/vocabularies --corpora results/corpora"
+        "vocap parity-words --vocabularies {params.results:q}/vocabularies --corpora {params.results:q}/corpora"
         " --languages {params.languages} --sample 10000 --seed {params.seed} -o {output:q} 2> {log:q}"
 
 
 rule parity:
     input:
-        model="results/tokenizers/{name}/sentencepiece.model",
-        exported="results/tokenizers/{name}/huggingface",
-        words="results/tokenizers/parity-words.jsonl",
+        model="<results>/tokenizers/{name}/sentencepiece.model",
+        exported="<results>/tokenizers/{name}/huggingface",
+        words="<results>/tokenizers/parity-words.jsonl",
         text=expand(
-            "results/corpora/{lang}/{part}.txt",
+            "<results>/corpora/{lang}/{part}.txt",
             lang=LANGUAGES,
             part=["train", "heldout"],
         ),
     output:
-        "results/tokenizers/{name}/parity.tsv",
+        "<results>/tokenizers/{name}/parity.tsv",
     log:
-        "logs/tokenizers/{name}/parity.log",
+        "<logs>/tokenizers/{name}/parity.log",
     benchmark:
-        "logs/benchmarks/tokenizers/{name}/parity.tsv"
+        "<logs>/benchmarks/tokenizers/{name}/parity.tsv"
     conda:
         "../envs/tokenizers.yaml"
     resources:
         mem_mb=memory(1600),
         runtime=minutes(120),
     params:
+        results=verbatim(RESULTS),
         folder=lambda wildcards, output: Path(output[0]).parent,
         languages=",".join(LANGUAGES),
         seed=SETTINGS.seed,
@@ -262,29 +266,30 @@ rule parity:
     message:
         "Comparing both forms of {wildcards.name}, line by line"
     shell:
-        "vocap parity --tokenizer {params.folder:q} --corpora results/corpora --languages {params.languages}"
+        "vocap parity --tokenizer {params.folder:q} --corpora {params.results:q}/corpora --languages {params.languages}"
         " --sample 10000 --seed {params.seed} --words {input.words:q} -o {output:q} 2> {log:q}"
 
 
 rule evaluate:
     input:
         tokenizer=evaluated_file,
-        heldout=expand("results/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         parallel=PARALLEL_FILES,
     output:
         **PARALLEL_TABLE,
-        evaluation="results/tokenizers/{name}/evaluation.tsv",
-        unknown="results/tokenizers/{name}/unknown.tsv",
+        evaluation="<results>/tokenizers/{name}/evaluation.tsv",
+        unknown="<results>/tokenizers/{name}/unknown.tsv",
     log:
-        "logs/tokenizers/{name}/evaluate.log",
+        "<logs>/tokenizers/{name}/evaluate.log",
     benchmark:
-        "logs/benchmarks/tokenizers/{name}/evaluate.tsv"
+        "<logs>/benchmarks/tokenizers/{name}/evaluate.tsv"
     conda:
         "../envs/tokenizers.yaml"
     resources:
         mem_mb=memory(1600),
         runtime=minutes(60),
     params:
+        results=verbatim(RESULTS),
         languages=",".join(LANGUAGES),
         table=verbatim(SETTINGS.corpora.table),
         facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # what evaluation reads of the table
@@ -293,22 +298,22 @@ rule evaluate:
     message:
         "Measuring {wildcards.name} on every language's held-out text"
     shell:
-        "vocap evaluate --tokenizer {input.tokenizer:q} --corpora results/corpora --languages {params.languages}"
+        "vocap evaluate --tokenizer {input.tokenizer:q} --corpora {params.results:q}/corpora --languages {params.languages}"
         " --languages-table {params.table:q} {params.parallel}"
         " -o {output.evaluation:q} --unknown {output.unknown:q} 2> {log:q}"
 
 
 rule diff:
     input:
-        a="results/tokenizers/{a}/sentencepiece.model",
-        b="results/tokenizers/{b}/sentencepiece.model",
-        heldout=expand("results/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        a="<results>/tokenizers/{a}/sentencepiece.model",
+        b="<results>/tokenizers/{b}/sentencepiece.model",
+        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
     output:
-        directory("results/tokenizers/diff/{a}-{b}"),
+        directory("<results>/tokenizers/diff/{a}-{b}"),
     log:
-        "logs/tokenizers/diff/{a}-{b}.log",
+        "<logs>/tokenizers/diff/{a}-{b}.log",
     benchmark:
-        "logs/benchmarks/tokenizers/diff/{a}-{b}.tsv"
+        "<logs>/benchmarks/tokenizers/diff/{a}-{b}.tsv"
     wildcard_constraints:
         a=one_of(a for a, _ in COMPARED),
         b=one_of(b for _, b in COMPARED),
@@ -318,10 +323,11 @@ rule diff:
         mem_mb=memory(1600),
         runtime=minutes(60),
     params:
+        results=verbatim(RESULTS),
         languages=",".join(LANGUAGES),
         revision=REVISION["tokenizers"],
     message:
         "Comparing {wildcards.a} with {wildcards.b} on every language's held-out text"
     shell:
-        "vocap diff {input.a:q} {input.b:q} --corpora results/corpora --languages {params.languages}"
+        "vocap diff {input.a:q} {input.b:q} --corpora {params.results:q}/corpora --languages {params.languages}"
         " -o {output:q} > {log:q} 2>&1"

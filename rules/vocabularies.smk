@@ -4,7 +4,7 @@
 rule vocabularies:
     """The ALP curve of every language"""
     input:
-        expand("results/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
+        expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
 
 
 # The models themselves, models/{size}.model, are no declared outputs: a size that the text cannot reach has none.
@@ -12,21 +12,21 @@ if SETTINGS.vocabularies.engine == "ladder":
 
     rule ladder:
         input:
-            train="results/corpora/{lang}/train.txt",
-            heldout="results/corpora/{lang}/heldout.txt",
+            train="<results>/corpora/{lang}/train.txt",
+            heldout="<results>/corpora/{lang}/heldout.txt",
         output:
-            points=expand("results/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
+            points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
         log:
-            "logs/vocabularies/{lang}/ladder.log",
+            "<logs>/vocabularies/{lang}/ladder.log",
         benchmark:
-            "logs/benchmarks/vocabularies/{lang}/ladder.tsv"
+            "<logs>/benchmarks/vocabularies/{lang}/ladder.tsv"
         conda:
             "../envs/vocabularies.yaml"
         resources:
             mem_mb=memory(330, 15),  # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese: docs/ladder-speed.md
             runtime=minutes(30, 2),
         params:
-            folder="results/vocabularies/{lang}",
+            folder=f"{RESULTS}/vocabularies/{{lang}}",
             points=lambda wildcards, output: Path(output[0]).parent,
             # A parameter that depends on the output is not watched: a size is trained again where its point is missing.
             sizes=lambda wildcards, output: ",".join(Path(point).stem for point in output),
@@ -45,21 +45,21 @@ else:
 
     rule train:
         input:
-            train="results/corpora/{lang}/train.txt",
-            heldout="results/corpora/{lang}/heldout.txt",
+            train="<results>/corpora/{lang}/train.txt",
+            heldout="<results>/corpora/{lang}/heldout.txt",
         output:
-            point="results/vocabularies/{lang}/points/{size}.tsv",
+            point="<results>/vocabularies/{lang}/points/{size}.tsv",
         log:
-            "logs/vocabularies/{lang}/{size}.log",
+            "<logs>/vocabularies/{lang}/{size}.log",
         benchmark:
-            "logs/benchmarks/vocabularies/{lang}/{size}.tsv"
+            "<logs>/benchmarks/vocabularies/{lang}/{size}.tsv"
         conda:
             "../envs/vocabularies.yaml"
         resources:
             mem_mb=memory(150, 25),  # 180 MB for 8 MB of Russian
             runtime=minutes(15, 0.2),
         params:
-            models="results/vocabularies/{lang}/models",
+            models=f"{RESULTS}/vocabularies/{{lang}}/models",
             coverage=SETTINGS.vocabularies.coverage,
             revision=REVISION["vocabularies"],
         message:
@@ -71,16 +71,16 @@ else:
 
 rule curve:
     input:
-        points=expand("results/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
-        train="results/corpora/{lang}/train.txt",
+        points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
+        train="<results>/corpora/{lang}/train.txt",
     output:
-        curve="results/vocabularies/{lang}/curve.tsv",
-        characters="results/vocabularies/{lang}/characters.tsv",
-        index="results/vocabularies/{lang}/pieces.npz",
+        curve="<results>/vocabularies/{lang}/curve.tsv",
+        characters="<results>/vocabularies/{lang}/characters.tsv",
+        index="<results>/vocabularies/{lang}/pieces.npz",
     log:
-        "logs/vocabularies/{lang}/curve.log",
+        "<logs>/vocabularies/{lang}/curve.log",
     benchmark:
-        "logs/benchmarks/vocabularies/{lang}/curve.tsv"
+        "<logs>/benchmarks/vocabularies/{lang}/curve.tsv"
     localrule: True
     conda:
         "../envs/vocabularies.yaml"
@@ -88,7 +88,7 @@ rule curve:
         mem_mb=memory(650),
         runtime=minutes(60),
     params:
-        models="results/vocabularies/{lang}/models",
+        models=f"{RESULTS}/vocabularies/{{lang}}/models",
         revision=REVISION["vocabularies"],
     message:
         "Joining the sizes of {wildcards.lang}"

@@ -15,7 +15,6 @@ from vocap.config import load
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-CONFIGURATIONS = ("sources.yaml", "config.yaml")  # what a file of one's own is merged over
 FOLDERS = "benchmarks|config|docs|envs|profiles|rules|slurm|src|tests"
 
 
@@ -73,9 +72,12 @@ def test_the_configuration_that_a_document_shows_can_be_used(name):
     examples = re.findall(r"^```yaml\n(.*?)^```", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert examples
     for example in examples:
-        merged: dict = {}
-        for text in (*((ROOT / "config" / file).read_text("utf-8") for file in CONFIGURATIONS), example):
-            update_config(merged, yaml.safe_load(text))
+        sections = yaml.safe_load(example)
+        merged = yaml.safe_load((ROOT / "config/sources.yaml").read_text("utf-8"))
+        if name != "README.md":  # its example is a whole configuration, the others are sections of one
+            others = yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8"))
+            update_config(merged, {key: others[key] for key in others.keys() - sections.keys()})
+        update_config(merged, sections)
         assert load(merged).languages
 
 

@@ -5,8 +5,8 @@
 Call it in the project's root. Input number n is drawn from the seed and n alone: one of the configurations that
 ship with the project, changed in its text (lines lost, doubled, moved, indented; characters of YAML put in), or
 after it was merged in its values (keys lost, doubled, renamed; values of other types, sizes and signs, deep, long,
-holding themselves). It is read as `vocap plan --configfile` reads it, over `config/sources.yaml` and
-`config/config.yaml`, and checked. A share of `--plans` of the texts goes through the command itself, whose status
+holding themselves). It is read as `vocap plan --configfile` reads it, over `config/sources.yaml`, and
+checked. A share of `--plans` of the texts goes through the command itself, whose status
 must be 0, or 2 with one message.
 
 An input that ends in anything but settings or a UsageError, whose message has a line of more than 2,000
@@ -36,7 +36,7 @@ SHIPPED = [
     "config/sanity.yaml",
     "config/paper.yaml",
 ]
-BASE = ["config/sources.yaml", "config/config.yaml"]
+BASE = ["config/sources.yaml"]
 MESSAGE = 2000  # characters of its longest line
 SECONDS, GROWTH_MB = 30, 300
 

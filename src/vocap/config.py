@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from vocap.allocation import SPECIALS
 from vocap.allocation.settings import Allocation
@@ -21,6 +21,7 @@ from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, read_languages, select
 from vocap.mistakes import describe, one_line, yaml_booleans
 from vocap.options import CODE
+from vocap.paths import PlainPath
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
 from vocap.tokenizers.diff.pairs import compared_pairs
@@ -30,6 +31,7 @@ from vocap.yaml_file import check_bounds, read_yaml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
+RESULTS = "results"  # folder of a run that names none
 RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
 TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
 UNLIMITED = {"max_characters"}  # keys whose null is no default
@@ -38,22 +40,36 @@ DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
 class Settings(BaseModel):
-    """The whole configuration, `config/config.yaml` with what `--configfile` merged into it."""
+    """The whole configuration: the files of `--configfile`, or `config/config.yaml` where none is given."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    results: PlainPath = Field(RESULTS, description="folder that the run writes")
     seed: int = Field(
         1, ge=0, le=2**63 - 1, description="of every random choice: samples, held-out lines, shuffles"
     )
     languages: Literal["all"] | list[str] = Field("all", description="codes of corpora.table, or all of them")
-    corpora: Corpora
-    vocabularies: Vocabularies
+    corpora: Corpora = Corpora()
+    vocabularies: Vocabularies = Vocabularies()
     allocation: dict[str, Allocation] = {}
     tokenizers: dict[str, Tokenizer] = {}
     pretraining: Pretraining = Pretraining()
     finetuning: Finetuning = Finetuning()
     correlation: Correlation = Correlation()
     report: Report = Report()
+
+    @field_validator("results")
+    @classmethod
+    def _of_its_own(cls, results: str) -> str:
+        normal = os.path.normpath(results)
+        if os.path.basename(normal) in ("", ".", ".."):
+            raise ValueError("a run has a folder of its own; name one, as results/mine")
+        return normal
+
+    @property
+    def logs(self) -> str:
+        """Folder of the run's logs and benchmark files: in that of the results, but for the default one."""
+        return "logs" if self.results == RESULTS else f"{self.results}/logs"
 
     def selected(self) -> list[Language]:
         """The languages of this run, in the order in which the configuration names them."""

@@ -7,7 +7,7 @@ import pytest
 from tests.cluster.conftest import CONFIG
 from tests.cluster.slurm import ClusterRuns, command, wait_until
 from tests.finetuning.tiny import make_model
-from tests.workflow.conftest import base_config, copy_workflow
+from tests.workflow.conftest import copy_workflow
 
 RUN = "results/finetuning/tiny/panx/runs/0.001-40-1"
 RECIPE = {"learning_rates": [1e-3], "epochs": [40], "batch": 8, "max_length": 48}
@@ -20,7 +20,6 @@ def copy(folder: Path):
     workflow.write_config(
         **CONFIG,
         allocation={"b": None},
-        pretraining={"models": dict.fromkeys(base_config()["pretraining"]["models"])},
         finetuning={
             "xtreme": "config/smoke-xtreme",
             "models": {"tiny": {"path": "tiny/model"}},

@@ -23,8 +23,7 @@ TWO_NODES = {"slurm_partition": "gpu", "nodes": 2, "gres": "gpu:1", "mpi": "srun
 
 
 def models(names: list[str]) -> dict:
-    listed = dict.fromkeys(["knn-100k", "full-100k"])  # of config/config.yaml
-    listed |= {name: {**MODEL, "loss": {"kind": "knn", "k": 10}} for name in names}
+    listed = {name: {**MODEL, "loss": {"kind": "knn", "k": 10}} for name in names}
     return {**CONFIG, "allocation": {"b": None}, "pretraining": {"block": 64, "threads": 1, "models": listed}}
 
 

@@ -51,7 +51,7 @@ def test_the_smoke_workflow_goes_through_sbatch(cluster, tmp_path):
         given = asked(job.details)
         assert [given[key] for key in ("NumNodes", "NumCPUs", "TimeLimit")] == ["1", "1", "01:00:00"]
     for job in cluster.jobs("ladder", folder):
-        text = folder / "results/corpora" / job.comment.rpartition("_")[2]
+        text = folder / "results/smoke/corpora" / job.comment.rpartition("_")[2]
         megabytes = sum((text / name).stat().st_size for name in ("train.txt", "heldout.txt")) / 1e6
         assert asked(job.details)["mem"] == f"{int(350 + fixed_mb + per_input_mb * megabytes)}M"
         assert (asked(job.details)["Partition"], job.node[:3]) == ("cpu", "cpu")

@@ -203,7 +203,7 @@ def test_the_lines_to_copy_are_a_configuration(run, tmp_path):
     pasted.write_text(said["touched"][1]["lines"], "utf-8")
     assert yaml.safe_load(said["touched"][1]["lines"])["allocation"]["explored"].get("without", []) == []
     command = [Path(sys.executable).parent / "snakemake", "--dry-run", "--cores", "1", "--nolock", "--configfile"]
-    command += ["config/smoke.yaml", pasted, "--", "results/allocation/explored/allocation.tsv"]
+    command += ["config/smoke.yaml", pasted, "--", "results/smoke/allocation/explored/allocation.tsv"]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     assert re.search(r"^allocate +1$", done.stdout, re.M), done.stdout[-2000:]

@@ -52,25 +52,26 @@ class Workflow:
             },
             "vocabularies": {"sizes": [50, 150, 300]},
             "allocation": {
-                **dict.fromkeys(base_config()["allocation"]),
                 "a": {"total": 500, "beta": 0.7},
                 "b": {"total": 500, "beta": 0.7, "rule": "cost-aware"},
             },
             "tokenizers": {
-                **dict.fromkeys(base_config()["tokenizers"]),
                 "vocap": {"kind": "vocap", "allocation": "a"},
                 "joint": {"kind": "joint", "total": 300},
                 "mono": {"kind": "mono", "language": "ru", "size": 150},
             },
-            "pretraining": {"block": 64, "models": dict.fromkeys(base_config()["pretraining"]["models"])},
+            "pretraining": {"block": 64, "models": {}},
         }
         for key, value in changes.items():
             config[key] = {**config[key], **value} if isinstance(config.get(key), dict) else value
         (self.folder / "test.yaml").write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
 
-    def snakemake(self, *arguments: str, timeout: float = 600) -> subprocess.CompletedProcess:
-        """Run Snakemake here with test.yaml; the output is text, both streams in one."""
-        command = [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "2", *arguments]
+    def snakemake(
+        self, *arguments: str, timeout: float = 600, configfile: str | None = "test.yaml"
+    ) -> subprocess.CompletedProcess:
+        """Run Snakemake here, with config/config.yaml for None; the output is text, both streams in one."""
+        chosen = [] if configfile is None else ["--configfile", configfile]
+        command = [BIN / "snakemake", *chosen, "--cores", "2", *arguments]
         return subprocess.run(
             command,
             cwd=self.folder,

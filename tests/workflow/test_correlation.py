@@ -79,7 +79,7 @@ def test_mistakes_are_named(study, monkeypatch, change, said):
     study.write_config(correlation=STUDY | change, finetuning=TUNING)
     monkeypatch.chdir(study.folder)
     with pytest.raises(UsageError, match=re.escape(said)):
-        load(read_files(["config/sources.yaml", "config/config.yaml", "test.yaml"]))
+        load(read_files(["config/sources.yaml", "test.yaml"]))
 
 
 def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(study):

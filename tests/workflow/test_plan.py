@@ -88,12 +88,9 @@ def test_forecast_against_a_finished_run(finished):
 
 def test_a_refit_forecasts_the_run_that_it_was_fitted_on(finished):
     """By processor time: the clock of a busy machine would fit nothing."""
-    files = [finished.folder / "config/config.yaml", finished.folder / "test.yaml"]
-    files[0].write_text(
-        yaml.safe_dump(read_files(files)), "utf-8"
-    )  # the configuration that it ran with, in its place
-    plan(finished.folder, "--cores", "2", "--refit", "fitted.yaml")
-    arguments = ("--compare", "--cores", "2", "--costs", "fitted.yaml", "--json")
+    own = ("--configfile", "test.yaml", "--cores", "2")
+    plan(finished.folder, *own, "--refit", "fitted.yaml")
+    arguments = (*own, "--compare", "--costs", "fitted.yaml", "--json")
     factor = json.loads(plan(finished.folder, *arguments).stdout)["total"]["factor"]
     for quantity in ("cpu_s", "disk_mb"):
         assert 1 / 1.5 < factor[quantity] < 1.5, quantity
@@ -139,7 +136,7 @@ def test_local_rules_are_those_of_the_workflow(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     planned = set()
     for name in ("smoke", "paper"):
-        files = ["config/sources.yaml", "config/config.yaml", f"config/{name}.yaml", further]
+        files = ["config/sources.yaml", f"config/{name}.yaml", further]
         planned |= {job.rule for job in make_forecast(load(read_files(files)), read_costs()).jobs if job.local}
     assert planned == local - LEFT_OUT
     profile = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))

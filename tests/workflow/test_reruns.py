@@ -1,10 +1,8 @@
 """An edit of the configuration or of an input reruns what it touches, and nothing else: counts of dry runs."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.workflow.conftest import base_config, make_text, parse_counts
+from tests.workflow.conftest import make_text, parse_counts
 
 pytestmark = pytest.mark.xdist_group("finished")
 
@@ -40,10 +38,9 @@ def test_a_new_model_trains_only_itself(finished):
     """And neither a changed rhythm of checkpoints nor another model trains one again."""
 
     def planned(**models) -> dict[str, int]:
-        finished.write_config(pretraining={"models": {**removed, **models}})
+        finished.write_config(pretraining={"models": models})
         return finished.planned()
 
-    removed = dict.fromkeys(base_config()["pretraining"]["models"])
     assert planned(knn=MODEL) == {"all": 1, "tokenize": 3, "pretrain": 1, "report": 1}
     run = finished.snakemake("pretraining")
     assert run.returncode == 0, run.stdout
@@ -73,14 +70,11 @@ def tuned(tasks: list[str], seeds: list[int], models: dict, **recipe) -> dict:
 
 def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
     """And a language's file that is added, or a setting changed, runs again what reads it."""
-    removed = dict.fromkeys(base_config()["pretraining"]["models"])
     one, both = {"knn": {}}, {"knn": {}, "full": {}}
 
     def planned(*arguments, **recipe) -> dict[str, int]:
         models = {"knn": MODEL, "full": {**MODEL, "loss": "full"}}
-        finished.write_config(
-            pretraining={"models": {**removed, **models}}, finetuning=tuned(*arguments, **recipe)
-        )
+        finished.write_config(pretraining={"models": models}, finetuning=tuned(*arguments, **recipe))
         return finished.planned("finetuning")
 
     planned(["panx"], [1, 2], one)
@@ -108,10 +102,7 @@ def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
 def test_without_an_xtreme_folder_the_report_says_not_run(finished):
     page = (finished.folder / "results/report/index.html").read_text("utf-8")
     assert "No model has been fine-tuned" in page
-    removed = dict.fromkeys(base_config()["pretraining"]["models"])
-    finished.write_config(
-        pretraining={"models": {**removed, "knn": MODEL}}, finetuning={"xtreme": "nowhere/download"}
-    )
+    finished.write_config(pretraining={"models": {"knn": MODEL}}, finetuning={"xtreme": "nowhere/download"})
     run = finished.snakemake("-n", "finetuning")
     assert run.returncode == 0 and "no folder nowhere/download" in run.stdout
 
@@ -346,28 +337,3 @@ def test_a_stage_can_be_asked_for_alone(workflow):
     assert "fit" not in workflow.planned("allocation")
     assert set(workflow.planned("pretraining")) <= {"pretraining"}
     assert set(workflow.planned("finetuning")) <= {"finetuning"}
-
-
-def test_smoke_and_paper_inherit_no_named_entry(workflow):
-    """`--configfile` merges deeply: what the default names must not creep into the other configurations."""
-    import yaml
-
-    from vocap.config import load
-
-    def merge(base, other):
-        for key, value in other.items():
-            nested = base.get(key) if isinstance(base.get(key), dict) else {}
-            base[key] = merge(nested, value) if isinstance(value, dict) else value
-        return base
-
-    folder = Path(workflow.folder) / "config"
-    default = yaml.safe_load((folder / "config.yaml").read_text("utf-8"))
-    for name in ("smoke.yaml", "paper.yaml"):
-        own = yaml.safe_load((folder / name).read_text("utf-8"))
-        merged = yaml.safe_load((folder / "sources.yaml").read_text("utf-8"))
-        merged = merge(merge(merged, yaml.safe_load((folder / "config.yaml").read_text("utf-8"))), own)
-        settings = load(merged)
-        for section in ("allocation", "tokenizers"):
-            named = {key for key, entry in own[section].items() if entry is not None}
-            assert set(getattr(settings, section)) == named
-            assert not named & set(default[section])

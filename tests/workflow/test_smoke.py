@@ -30,7 +30,7 @@ def test_smoke_runs_in_nine_minutes(workflow):
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert seconds < 540, f"{seconds:.0f} s"
 
-    results = workflow.folder / "results"
+    results = workflow.folder / "results/smoke"
     curves = {lang: table(results / f"vocabularies/{lang}/curve.tsv") for lang in ("de", "ja", "ru")}
     assert [row["size"] for row in curves["de"]] == ["300", "600", "1200"]
     assert all(row["status"] == "ok" for row in curves["ru"])
@@ -49,7 +49,7 @@ def test_smoke_runs_in_nine_minutes(workflow):
     average = json.loads((results / "finetuning/knn-small/average.json").read_text("utf-8"))
     assert set(average["tasks"]) == {"xnli", "pawsx", "udpos", "panx", "xquad", "mlqa", "tydiqa"}
     assert not average["missing"]
-    benchmarks = (workflow.folder / "logs/benchmarks/finetuning").rglob("*.tsv")
+    benchmarks = (results / "logs/benchmarks/finetuning").rglob("*.tsv")
     took = [row["cpu_time"] for path in benchmarks for row in table(path)]
     assert sum(float(seconds) for seconds in took if seconds != "NA") < 180
     assert len(table(results / "correlation/points.tsv")) == 3

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.workflow.conftest import ROOT, base_config
+from tests.workflow.conftest import ROOT
 from vocap.config import load, read_files
 from vocap.errors import UsageError
 
@@ -26,7 +26,6 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
     (folder / "lang's $t; #.tsv").write_text("".join(weighed), "utf-8")
     shutil.copytree(ROOT / "config" / "smoke-xtreme", folder / "x' $t")
     (folder / model).write_text("")
-    base = dict.fromkeys(base_config()["pretraining"]["models"])
     workflow.write_config(
         corpora={
             "table": "lang's $t; #.tsv",
@@ -38,7 +37,7 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
             "vocap": {"kind": "vocap", "allocation": "a", "user_defined_symbols": SYMBOLS},
             "elsewhere": {"kind": "file", "path": model},
         },
-        pretraining={"models": base | {"m": {"tokenizer": "vocap", "steps": 2, "warmup": 0}}},
+        pretraining={"models": {"m": {"tokenizer": "vocap", "steps": 2, "warmup": 0}}},
         finetuning={"xtreme": "x' $t", "tasks": ["panx", "xquad"]},
         correlation={"languages": ["ru"], "sizes": [150], "tasks": ["panx"]},
         report={"title": "{name} {0} 'a' \"b\" $c `d`\n<results>"},

@@ -2,7 +2,7 @@
 
 import pytest
 
-CHECKS = "results/finetuning/checks"
+CHECKS = "results/smoke/finetuning/checks"
 TRAININGS = ["xnli", "pawsx", "udpos", "panx", "squad", "tydiqa"]
 
 
@@ -21,7 +21,7 @@ def test_a_damaged_file_stops_its_own_training(smoke):
     run = smoke.snakemake("--keep-going", "--", *targets)
     assert run.returncode != 0
     assert sorted(path.stem for path in (smoke.folder / CHECKS).iterdir()) == sorted({*TRAININGS} - {"panx"})
-    said = (smoke.folder / "logs/finetuning/check/panx.log").read_text("utf-8")
+    said = (smoke.folder / "results/smoke/logs/finetuning/check/panx.log").read_text("utf-8")
     assert (
         "panx/train-en.tsv, line " in said and "tag 'B-MISC' is none of B-LOC" in said and "Traceback" not in said
     )

@@ -10,7 +10,7 @@ import click
 
 from vocap.errors import UsageError, VocapError
 
-CONFIG = ("config/sources.yaml", "config/config.yaml")  # as in the Snakefile
+SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 
 
 @click.command()
@@ -19,7 +19,7 @@ CONFIG = ("config/sources.yaml", "config/config.yaml")  # as in the Snakefile
     "configfiles",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Merged over config/config.yaml, as by Snakemake.",
+    help="Configuration; of several, the later over the earlier.  [default: config/config.yaml]",
 )
 @click.option(
     "--cores", type=click.IntRange(min=1), help="Of the machine that runs it.  [default: this machine's]"
@@ -43,8 +43,8 @@ CONFIG = ("config/sources.yaml", "config/config.yaml")  # as in the Snakefile
 def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, as_json, runs):
     """Say what a configuration will cost, before anything runs: jobs, time, memory, disk.
 
-    Call it in the project's root. Numbers come from the cost model of docs/plan.md. RUNS are for --refit: folders
-    of finished runs, each with its config/, results/ and logs/ (this folder, if none is named).
+    Call it in the project's root. Numbers come from the cost model of docs/plan.md. RUNS are for --refit: roots
+    of the project where this configuration has run (this folder, if none is named).
     """
     from vocap.plan import forecast, writing
     from vocap.plan.costs import read_costs
@@ -64,12 +64,12 @@ def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, a
         from vocap.plan.compare import compare as hold_against
 
         expected = forecast.make_forecast(settings, costs, gpu=gpu)
-        comparison = hold_against(expected, Path())
+        comparison = hold_against(expected, Path(settings.results), Path(settings.logs))
         clock_s = forecast.local_schedule(expected, costs, cores).wall_s
         show = writing.comparison_json if as_json else writing.comparison_text
         content = show(comparison, clock_s, cores)
     else:
-        expected = forecast.make_forecast(settings, costs, Path("results"), gpu)
+        expected = forecast.make_forecast(settings, costs, Path(settings.results), gpu)
         if profile:
             schedule = forecast.cluster_schedule(expected, costs, places)
         else:
@@ -84,7 +84,7 @@ def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, a
 def _settings(configfiles):
     from vocap.config import load, read_files
 
-    return load(read_files([*CONFIG, *configfiles]))
+    return load(read_files([SOURCES, *(configfiles or [DEFAULT])]))
 
 
 def _refit(output, folders, configfiles, cores, gpu, costs) -> None:
@@ -101,12 +101,14 @@ def _refit(output, folders, configfiles, cores, gpu, costs) -> None:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder; name the root of a finished run")
         with chdir(folder):
-            expected = make_forecast(_settings(configfiles), costs, Path("results"), gpu)
-            measured = measure(expected.jobs, Path())
+            settings = _settings(configfiles)
+            results, logs = Path(settings.results), Path(settings.logs)
+            expected = make_forecast(settings, costs, results, gpu)
+            measured = measure(expected.jobs, results, logs)
         if not measured:
             raise VocapError(
-                f"{folder}/logs/benchmarks: no benchmark of this configuration's jobs; let the run finish, and "
-                "have the configuration that it ran with in its config/config.yaml"
+                f"{folder / logs}/benchmarks: no benchmark of this configuration's jobs; let the run finish, and "
+                "give its --configfile here"
             )
         if missing := [job.name for job in expected.jobs if job.name not in measured]:
             click.echo(f"{folder}: {len(missing)} jobs have no benchmark, as {missing[0]}; left out", err=True)

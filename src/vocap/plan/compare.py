@@ -38,13 +38,13 @@ class Comparison:
     measured: Mapping[str, Measured]
 
 
-def compare(forecast: Forecast, run: Path) -> Comparison:
-    """Hold the forecast against the benchmark files of the run in folder `run`.
+def compare(forecast: Forecast, results: Path, logs: Path) -> Comparison:
+    """Hold the forecast against the benchmark files of the run that wrote to `results` and logged to `logs`.
 
     Only jobs with a benchmark count on either side. Raises VocapError where none has one.
     """
-    measured = measure(forecast.jobs, run)
-    folder = run / "logs" / "benchmarks"
+    measured = measure(forecast.jobs, results, logs)
+    folder = logs / "benchmarks"
     if not measured:
         raise VocapError(
             f"{folder}: no benchmark of this configuration's jobs; let it run first (snakemake --cores all), "

@@ -33,16 +33,16 @@ class Measured:
     end: float
 
 
-def measure(jobs: Iterable[Job], run: Path) -> dict[str, Measured]:
-    """The jobs of the run in folder `run` that have a benchmark file, by name.
+def measure(jobs: Iterable[Job], results: Path, logs: Path) -> dict[str, Measured]:
+    """The jobs with a benchmark file, by name, of the run that wrote to `results` and logged to `logs`.
 
     Raises VocapError, naming file and remedy, for a file that is no benchmark.
     """
     found = {}
     for job in jobs:
-        path = run / "logs" / "benchmarks" / f"{job.name}.tsv"
+        path = logs / "benchmarks" / f"{job.name}.tsv"
         if path.exists():
-            disk_mb = sum(disk_usage(run / "results" / output) for output in job.outputs) / MB
+            disk_mb = sum(disk_usage(results / output) for output in job.outputs) / MB
             found[job.name] = read_benchmark(path, job.threads, disk_mb)
     return found
 

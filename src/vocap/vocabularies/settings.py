@@ -22,7 +22,8 @@ class Vocabularies(BaseModel):
         "words among them, as 0.2.2 does; those of JOINT are always classic",
     )
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
-        description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"'
+        list(range(1000, 51_000, 1000)),
+        description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"',
     )
     coverage: float = Field(COVERAGE, ge=0.98, le=1, description="share of the characters that must be pieces")
     arithmetic: Literal["exact", "fast"] = Field(

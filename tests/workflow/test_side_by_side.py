@@ -1,0 +1,82 @@
+"""Two runs of one clone: each has a folder and a configuration of its own, and neither touches the other."""
+
+import re
+
+import pytest
+import yaml
+
+from tests.workflow.conftest import ROOT
+from tests.workflow.test_runs import digests
+from vocap.config import load, read_files
+from vocap.errors import UsageError
+
+SHIPPED = sorted(path for path in (ROOT / "config").glob("*.yaml") if path.name != "sources.yaml")
+OTHER = "--configfile", "other.yaml"
+FOLDER = "it's my runs/b"
+
+
+def write_other(workflow, **changes) -> None:
+    """The configuration of the tests, with another seed and folder, in a file of its own."""
+    config = yaml.safe_load((workflow.folder / "test.yaml").read_text("utf-8"))
+    other = config | {"results": FOLDER, "seed": 5, **changes}
+    (workflow.folder / "other.yaml").write_text(yaml.safe_dump(other, allow_unicode=True), "utf-8")
+
+
+@pytest.mark.xdist_group("finished")
+def test_a_run_in_a_folder_of_its_own_reruns_nothing_of_the_first(finished):
+    before = digests(finished.folder)
+    write_other(finished)
+    run = finished.snakemake(*OTHER)
+    assert run.returncode == 0, run.stdout
+    folder = finished.folder / FOLDER
+    made = {str(path.relative_to(folder)) for path in folder.rglob("*")}
+    assert {path.removeprefix("results/") for path in before} <= made
+    assert (folder / "logs/vocabularies/de/ladder.log").exists()
+    assert (folder / "logs/benchmarks/report/report.tsv").exists()
+    first, second = (path / "corpora/de/train.txt" for path in (finished.folder / "results", folder))
+    assert first.read_bytes() != second.read_bytes()  # another seed
+    assert digests(finished.folder) == before
+    assert finished.planned() == finished.planned(*OTHER) == {}
+
+
+def test_old_results_that_are_moved_are_taken_as_they_are(finished):
+    """As docs/configuration.md says."""
+    (finished.folder / "results").rename(finished.folder / "moved")
+    write_other(finished, results="moved", seed=1)
+    assert finished.planned(*OTHER) == {}
+
+
+def test_a_configuration_is_merged_over_no_other(workflow):
+    planned = workflow.planned()
+    assert (planned["allocate"], planned["fit"], planned["pick_joint"], planned["mono"]) == (2, 1, 1, 1)
+    assert "pretrain" not in planned and "trunk" not in planned
+
+
+def test_a_value_on_the_command_line_overrides_the_file(workflow):
+    target = "elsewhere/corpora/de/stats.json"
+    assert workflow.planned("--config", "results=elsewhere", "seed=3", "--", target) == {"sample": 1}
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_a_shipped_configuration_stands_alone(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    settings = load(read_files(["config/sources.yaml", path]))
+    own = yaml.safe_load(path.read_text("utf-8"))
+    assert settings.results == ("results" if path.name == "config.yaml" else f"results/{path.stem}")
+    for section in ("allocation", "tokenizers"):
+        assert getattr(settings, section).keys() == own.get(section, {}).keys()
+    assert settings.pretraining.models.keys() == own["pretraining"]["models"].keys()
+
+
+def test_no_document_or_configuration_removes_an_entry():
+    for path in [*SHIPPED, ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+        entries = re.findall(r"^ +[\w.-]+-[\w.-]+: null", path.read_text("utf-8"), re.M)
+        assert not entries, f"{path.name}: {entries}"
+
+
+@pytest.mark.parametrize("folder", ["", "a{b}", "<logs>", "-x", "a\nb", ".", "/", ".."])
+def test_a_folder_that_cannot_be_one_is_refused(folder):
+    config = read_files([ROOT / "config/sources.yaml", ROOT / "config/smoke.yaml"])
+    config["corpora"]["table"] = str(ROOT / "config/languages.tsv")
+    with pytest.raises(UsageError, match="results: "):
+        load(config | {"results": folder})
