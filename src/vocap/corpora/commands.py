@@ -42,7 +42,13 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option("--language", required=True, type=options.Code(), help="Its code, for stats.json and messages.")
 @click.option("--source", "source_name", default="own", show_default=True, help="Name noted in stats.json.")
-@click.option("--format", "layout", default="text", show_default=True, help="Text, jsonl:FIELD or tsv:COLUMN.")
+@click.option(
+    "--format",
+    "layout",
+    default="text",
+    show_default=True,
+    help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
+)
 @click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles.")
 @click.option("--escaped-newlines", is_flag=True, help="A backslash and an n stand for a line end.")
 @click.option(

@@ -80,7 +80,7 @@ def detect(head: bytes, whole: bool = False) -> Content:
     if len(rows) > 1 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
         return _of_cells(rows)
     long = [len(line) > MAX_LINE_BYTES for line in lines if line]
-    return Content("text", split_sentences=_are_documents(long) or (not long and len(head) > MAX_LINE_BYTES))
+    return Content("text", split_sentences=are_documents(long) or (not long and len(head) > MAX_LINE_BYTES))
 
 
 ARRAY_REMEDY = "write its records one a line: jq -c '.[]' FILE > FILE.jsonl"
@@ -124,7 +124,7 @@ def text_fields(records: Iterable[dict]) -> tuple[str, ...]:
     for record in records:
         for name, text in _texts(record, DEPTH):
             amounts[name] = amounts.get(name, 0) + len(text)
-    return _likeliest_first(amounts)
+    return likeliest_first(amounts)
 
 
 def known_fields(head: bytes) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def _of_records(records: list[dict]) -> Content:
         return Content("jsonl", problem="its records hold no text")
     values = (field_of(record, fields[0]) for record in records)
     lines = [line for value in values if isinstance(value, str) for line in value.split("\n") if line]
-    return Content("jsonl", fields, _are_documents([_bytes(line) > MAX_LINE_BYTES for line in lines]))
+    return Content("jsonl", fields, are_documents([_bytes(line) > MAX_LINE_BYTES for line in lines]))
 
 
 def _of_cells(rows: list[list[str]]) -> Content:
@@ -215,16 +215,18 @@ def _of_cells(rows: list[list[str]]) -> Content:
     names = header if named else [str(number) for number in range(1, len(header) + 1)]
     columns = dict(zip(names, zip(*rows[named:], strict=True), strict=True))
     amounts = {name: sum(map(len, cells)) for name, cells in columns.items() if not _are_numbers(cells)}
-    if not (fields := _likeliest_first(amounts)):
+    if not (fields := likeliest_first(amounts)):
         return Content("tsv", problem="its columns hold no text")
-    return Content("tsv", fields, _are_documents([_bytes(cell) > MAX_LINE_BYTES for cell in columns[fields[0]]]))
+    return Content("tsv", fields, are_documents([_bytes(cell) > MAX_LINE_BYTES for cell in columns[fields[0]]]))
 
 
 def _are_numbers(cells: Iterable[str]) -> bool:
     return all(cell.replace(".", "").replace("-", "").strip().isdecimal() for cell in cells if cell.strip())
 
 
-def _likeliest_first(amounts: dict[str, int]) -> tuple[str, ...]:
+def likeliest_first(amounts: dict[str, int]) -> tuple[str, ...]:
+    """Names of fields: usual ones of text, then those with the largest amounts, then in their order."""
+
     def rank(name: str) -> tuple[int, int]:
         last = name.rpartition(".")[2].lower()
         return NAMES.index(last) if last in NAMES else len(NAMES), -amounts[name]
@@ -236,5 +238,6 @@ def _bytes(text: str) -> int:
     return len(text.encode(errors="replace"))
 
 
-def _are_documents(overlong: list[bool]) -> bool:
+def are_documents(overlong: list[bool]) -> bool:
+    """Whether so many lines are too long to be learnt from that they must be documents."""
     return sum(overlong) > _LONG_SHARE * len(overlong)

@@ -130,7 +130,7 @@ class Blocks:
                     head = self._read(file, self.block_bytes)
                 self._stop()
             else:
-                yield from _even(self._decompressed(head, file), self.block_bytes)
+                yield from even(self._decompressed(head, file), self.block_bytes)
 
     def _read(self, file, count: int) -> bytes:
         """Up to `count` bytes, fewer only at the end of the file or at the limit."""
@@ -201,7 +201,7 @@ def open_blocks(
     return Blocks(path, limit_bytes, cut, block_bytes)
 
 
-def _even(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+def even(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
     """Small blocks joined to `size` bytes or more, large ones cut: 32 MiB can be that many empty lines."""
     waiting, length = [], 0
     for block in blocks:
@@ -221,8 +221,9 @@ class LineBlocks:
 
     A line of more than `longest` bytes is never held. Where lines are `records`, it is an error; else it is passed
     over and counted: `passed_over` lines of `passed_bytes` together. `lines`: all lines so far, those too.
-    `consumed`, `size`, `ended`: see `Blocks`. Where the reading stops before the end of the text, the last,
-    partial line is dropped. `progress` is told of every block read. Raises VocapError for a file that is not text.
+    `checked`: whether the first bytes are looked at, to refuse binary files. `consumed`, `size`, `ended`: see
+    `Blocks`. Where the reading stops before the end of the text, the last, partial line is dropped. `progress` is
+    told of every block read. Raises VocapError for a file that is not text.
     """
 
     def __init__(
@@ -231,8 +232,10 @@ class LineBlocks:
         longest: int = LONGEST_LINE,
         records: bool = False,
         progress: Progress | None = None,
+        checked: bool = True,
     ) -> None:
         self._blocks, self.longest, self.records, self._progress = blocks, longest, records, progress
+        self._checked = checked
         self.path = blocks.path
         self.lines = self.passed_over = self.passed_bytes = 0
 
@@ -252,9 +255,9 @@ class LineBlocks:
         for block in self._blocks:
             if self._progress:
                 self._progress.tell(self.lines, self.consumed, self.size)
-            if first:
+            if first and self._checked:
                 self._check_start(block)
-                first = False
+            first = False
             end = block.rfind(b"\n") + 1
             if end:
                 start = block.find(b"\n") + 1
@@ -291,9 +294,8 @@ class LineBlocks:
 
     def _check_start(self, block: bytes) -> None:
         if block.startswith(PARQUET):
-            raise VocapError(
-                f'{self.path}: a Parquet file, not text; name its column of text: format: "parquet:COLUMN" '
-                "(vocap sample --format parquet:COLUMN)"
-            )
+            from vocap.corpora.parquet import column_remedy
+
+            raise VocapError(f"{self.path}: a Parquet file, not text; {column_remedy(self.path)}")
         if problem := not_text(block):
             raise VocapError(f"{self.path}: not UTF-8 text but {problem}")

@@ -1,4 +1,4 @@
-"""Lines of text out of plain, JSON Lines and tab-separated files."""
+"""Lines of text out of plain, JSON Lines, tab-separated and Parquet files."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import orjson
 
 from vocap.corpora.content import field_of, field_remedy, json_as_text, known_fields, listed, text_fields
+from vocap.corpora.parquet import ParquetBlocks
 from vocap.corpora.reading import LONGEST_LINE, LONGEST_RECORD, LineBlocks, open_blocks
 from vocap.corpora.sentences import split_sentences
 from vocap.corpora.settings import check_format
@@ -19,7 +20,7 @@ PATIENCE = 10_000  # records without the field, from the first on, before the fo
 
 @dataclass(frozen=True)
 class Layout:
-    """How text is stored in a file: `kind` text, jsonl or tsv; `field` the name (jsonl) or column (tsv).
+    """How text is stored in a file: `kind` text, jsonl, tsv or parquet; `field` the field or column.
 
     The name of a nested field is dotted: `doc.text`.
     """
@@ -31,7 +32,7 @@ class Layout:
 
     @classmethod
     def parse(cls, text: str, split_sentences: bool = False, escaped_newlines: bool = False) -> "Layout":
-        """From `text`, `jsonl:FIELD` or `tsv:COLUMN`; raises UsageError for anything else."""
+        """From `text`, `jsonl:FIELD`, `tsv:COLUMN` or `parquet:COLUMN`; raises UsageError for anything else."""
         try:
             kind, _, field = check_format(text).partition(":")
         except ValueError as error:
@@ -58,7 +59,11 @@ class TextFile:
         self.path, self.layout = path, layout
         records = layout.kind == "jsonl" or layout.split_sentences
         longest = LONGEST_RECORD if records else LONGEST_LINE
-        self._lines = LineBlocks(open_blocks(path, limit_bytes, cut), longest, records)
+        if layout.kind == "parquet":
+            self._blocks = ParquetBlocks(path, layout.field, limit_bytes, cut)
+        else:
+            self._blocks = open_blocks(path, limit_bytes, cut)
+        self._lines = LineBlocks(self._blocks, longest, records, checked=layout.kind != "parquet")
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
         self._line = 0  # lines of the file before the block at hand, for messages
         self.no_field = self.undecodable = 0
@@ -76,7 +81,7 @@ class TextFile:
             yield from self._converted()
 
     def _converted(self) -> Iterator[bytes]:
-        convert = {"text": self._plain, "jsonl": self._jsonl, "tsv": self._tsv}[self.layout.kind]
+        convert = {"jsonl": self._jsonl, "tsv": self._tsv}.get(self.layout.kind, self._plain)
         for block in self._lines:
             self._line = self._lines.lines - block.count(b"\n")
             if not self._head:
@@ -85,7 +90,10 @@ class TextFile:
                     raise VocapError(f"{self.path}: {problem}")
             if converted := convert(block):
                 yield converted
-        self._check_found()
+        if self.layout.kind == "parquet":
+            self.no_field = self._blocks.nulls
+        else:
+            self._check_found()
 
     def _check_found(self) -> None:
         """Raises VocapError where records lack the field and none has had it."""

@@ -12,11 +12,13 @@ PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locale
 
 
 def check_format(value: str) -> str:
-    """`text`, `jsonl:FIELD` or `tsv:COLUMN`; raises ValueError for anything else."""
+    """`text`, `jsonl:FIELD`, `tsv:COLUMN` or `parquet:COLUMN`; raises ValueError for anything else."""
     kind, colon, field = value.partition(":")
-    if (kind == "text" and not colon) or (kind in ("jsonl", "tsv") and field):
+    if (kind == "text" and not colon) or (kind in ("jsonl", "tsv", "parquet") and field):
         return value
-    raise ValueError("write text, jsonl:FIELD (as in jsonl:text) or tsv:COLUMN (its number from 1, or its name)")
+    raise ValueError(
+        "write text, jsonl:FIELD (as in jsonl:text), tsv:COLUMN (its number from 1, or its name) or parquet:COLUMN"
+    )
 
 
 def check_pattern(value: str) -> str:
@@ -74,7 +76,7 @@ class Source(BaseModel):
     code_column: str | None = Field(None, description="column of the table of languages that holds their codes")
     missing: list[str] = Field([], description="codes of languages that this source lacks")
     format: Annotated[str, AfterValidator(check_format)] = Field(
-        "text", description="text (a sentence a line), jsonl:FIELD, or tsv:COLUMN"
+        "text", description="text (a sentence a line), jsonl:FIELD, tsv:COLUMN, or parquet:COLUMN"
     )
     split_sentences: bool = Field(False, description="cut each line into sentences: for whole articles")
     escaped_newlines: bool = Field(False, description=r"a backslash and an n in the text stand for a line end")

@@ -18,7 +18,13 @@ PATH = click.Path(path_type=Path)
 @click.option("--tokenizer", required=True, type=PATH, help="A sentencepiece.model of vocap fit, joint or mono.")
 @click.option("--language", required=True, type=options.Code(), help="Its code.")
 @click.option("--heldout", required=True, type=PATH, help="Lines to measure on; they are left out of FILEs.")
-@click.option("--format", "layout", default="text", show_default=True, help="Text, jsonl:FIELD or tsv:COLUMN.")
+@click.option(
+    "--format",
+    "layout",
+    default="text",
+    show_default=True,
+    help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
+)
 @click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles.")
 @click.option("--escaped-newlines", is_flag=True, help="A backslash and an n stand for a line end.")
 @click.option("--length", type=click.IntRange(8, 1 << 16), default=512, show_default=True, help="Ids of a block.")
