@@ -14,6 +14,12 @@ def text_of(wildcards):
     return source.paths
 
 
+def download_limit(wildcards):
+    """The option of `vocap fetch` for the beginning of a file; a Parquet file is read from its end."""
+    whole = SOURCES[wildcards.lang].source.format.startswith("parquet:")
+    return options(limit_bytes=None if whole else SETTINGS.corpora.scan_bytes)
+
+
 def sample_arguments(wildcards):
     """The options of `vocap sample`, but for the files: Snakemake watches no parameter that depends on input or output."""
     limits = options(

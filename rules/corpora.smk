@@ -102,7 +102,7 @@ rule download:
         runtime=minutes(600),
     params:
         url=lambda wildcards: SOURCES[wildcards.lang].url,
-        limit=verbatim(options(limit_bytes=SETTINGS.corpora.scan_bytes)),
+        limit=download_limit,
         revision=REVISION["corpora"],
     message:
         "Downloading {wildcards.lang} from {wildcards.source}"

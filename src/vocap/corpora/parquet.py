@@ -13,6 +13,7 @@ from vocap.corpora.content import PARQUET, detect, likeliest_first, listed
 from vocap.corpora.parquet_process import DAMAGED, END, FACTS, FRAME, NO_COLUMN, TEXT
 from vocap.corpora.reading import BLOCK, even, open_blocks
 from vocap.errors import VocapError
+from vocap.extras import remedy
 
 MEMORY = 4 << 30  # bytes; 130 MiB are usual
 SECONDS = 60  # of processor time for a batch of 1,024 rows
@@ -70,10 +71,7 @@ class ParquetBlocks:
         if tail != PARQUET or self.size < 12:
             raise VocapError(f"{self.path}: the Parquet data stop in the middle; the file was cut: {REMEDY}")
         if importlib.util.find_spec("pyarrow") is None:
-            raise VocapError(
-                f"{self.path}: a Parquet file, for which pyarrow is not installed; it comes with the extras "
-                "[workflow] and [all]: pip install -e '.[all]'"
-            )
+            raise VocapError(f"{self.path}: a Parquet file, which takes pyarrow; {remedy('pyarrow')}")
 
     def _frames(self) -> Iterator[bytes]:
         words = [os.path.abspath(self.path), self.column, str(self.memory), str(self.seconds)]
