@@ -11,7 +11,7 @@ def text_of(wildcards):
         return [STARTER_TEXT]
     if source.url:
         return [f"{RESULTS}/corpora/downloads/{source.name}/{wildcards.lang}"]
-    return source.paths
+    return source.files()
 
 
 def download_limit(wildcards):
@@ -32,8 +32,9 @@ def sample_arguments(wildcards):
 
 
 def sampled_files(wildcards, input):
-    """The files of a language: those of the user, or its own of the starter corpus."""
-    return [f"{input[0]}/{wildcards.lang}.txt"] if SOURCES[wildcards.lang].starter else list(input)
+    """The files of a language: its own of the starter corpus, or those of the user, patterns as they are written."""
+    source = SOURCES[wildcards.lang]
+    return [f"{input[0]}/{wildcards.lang}.txt"] if source.starter else source.paths or list(input)
 
 
 def language_table(wildcards, output):
@@ -188,13 +189,16 @@ def pretraining_text(wildcards):
         return [STARTER_TEXT]
     if source.url:
         return [f"{RESULTS}/pretraining/downloads/{source.name}/{wildcards.lang}"]
-    return source.paths
+    return source.files()
 
 
 def pretraining_files(wildcards, input):
     """The files of a language: its own of the starter corpus, or all of them."""
-    if pretraining_source(wildcards.lang).starter:
+    source = pretraining_source(wildcards.lang)
+    if source.starter:
         return [f"{input.text}/{wildcards.lang}.txt"]
+    if source.paths:
+        return source.paths
     return input.text if isinstance(input.text, str) else list(input.text)
 
 

@@ -118,9 +118,9 @@ def dry_run():
 
 
 def absent_text(lang):
-    """The files of a language that are not there, to pre-train on too."""
-    paths = SOURCES[lang].paths + (PRETRAINING_SOURCES[lang].paths if PRETRAINING_SOURCES else [])
-    return [path for path in dict.fromkeys(paths) if not Path(path).exists()]
+    """The paths and patterns of a language without a file, to pre-train on too."""
+    absent = SOURCES[lang].absent + (PRETRAINING_SOURCES[lang].absent if PRETRAINING_SOURCES else [])
+    return list(dict.fromkeys(absent))
 
 
 if not dry_run() and not STARTED_BY_SNAKEMAKE:

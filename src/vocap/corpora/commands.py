@@ -87,17 +87,19 @@ def sample(
 ) -> None:
     """Sample the lines of one language's files into train and held-out text.
 
-    FILEs are plain, gzip, xz, zstd or bzip2, read once, in bounded memory. Invalid, empty, overlong and duplicate
-    lines are dropped and counted in stats.json.
+    FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz, zstd or bzip2, read once,
+    in bounded memory. Invalid, empty, overlong and duplicate lines are dropped and counted in stats.json.
     """
     from vocap.corpora.corpus import Corpus, check_present
     from vocap.corpora.dropped import check_dropped
+    from vocap.corpora.patterns import expand_all
     from vocap.corpora.records import Layout
     from vocap.corpora.sampling import draw_sample
     from vocap.files import replacing
 
     parsed = Layout.parse(layout, split_sentences, escaped_newlines)
     missing = None
+    files = expand_all(files)
     try:
         check_present(language, files)
         corpus = Corpus(files, parsed, scan_bytes)
@@ -132,7 +134,7 @@ def sample(
             log.info("%s: %s lines left out: more than --max-characters", language, f"{summary['left_out']:,}")
 
 
-def _is_empty(files: tuple[str, ...]) -> bool:
+def _is_empty(files: list[str]) -> bool:
     """Whether there is nothing to read at all, which differs from text that cannot be used."""
     return not any(Path(file).is_file() and Path(file).stat().st_size for file in files)
 

@@ -1,12 +1,14 @@
 """The files of one language, read up to a limit, and what their parts say of the whole."""
 
+import glob
 import os
 from collections.abc import Iterator, Sequence
 
 import orjson
 
+from vocap.corpora.patterns import check_local
 from vocap.corpora.records import Layout, TextFile
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 
 
 def prefix_of(path: str | os.PathLike) -> dict | None:
@@ -58,12 +60,17 @@ class Corpus:
 
 
 def check_present(language: str, paths: Sequence[str]) -> None:
-    """Raises VocapError for a file that is not there, is a folder, or is empty."""
+    """Raises VocapError for a path that is not there or matches nothing, for a folder, and for an empty file."""
     remedy = f"put text in {language} there, give {language} another source under corpora, or leave it out"
     for path in paths:
+        try:
+            check_local(path)
+        except ValueError as error:
+            raise UsageError(f"{path}: {error}") from None
         if not os.path.exists(path):
-            raise VocapError(f"{path}: no such file; {remedy}")
+            problem = "no file matches this pattern" if glob.has_magic(path) else "no such file"
+            raise VocapError(f"{path}: {problem}; {remedy}")
         if os.path.isdir(path):
-            raise VocapError(f"{path}: a folder, not a file of text; {remedy}")
+            raise VocapError(f"{path}: a folder without files; {remedy}")
         if os.path.isfile(path) and os.path.getsize(path) == 0:
             raise VocapError(f"{path}: the file is empty; {remedy}")

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from vocap.corpora import MIN_CHARACTERS
+from vocap.corpora.patterns import HUB_REMEDY, check_local
 from vocap.paths import PlainPath, check_path
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
@@ -40,6 +41,8 @@ def check_varies(value: str) -> str:
 
 def check_url(value: str) -> str:
     """Raises ValueError for anything but http and https."""
+    if value.startswith("hf://"):
+        raise ValueError(HUB_REMEDY)
     if not re.match(r"https?://[^/]", value):
         raise ValueError("an address starts with http:// or https://; for a file on this machine use path")
     return value
@@ -51,7 +54,8 @@ def as_list(value: object) -> object:
 
 
 def check_path_pattern(value: str) -> str:
-    """A pattern of paths: as `check_path`, but for `{lang}`."""
+    """A pattern of paths on this machine: as `check_path`, but for `{lang}`."""
+    check_local(value)
     check_path(value.replace("{lang}", "lang"))
     return value
 
@@ -69,7 +73,8 @@ class Source(BaseModel):
         None, description="address of one file, with {lang} for the source's own code"
     )
     path: Annotated[list[PathPattern], BeforeValidator(as_list), Field(min_length=1)] | None = Field(
-        None, description="one file or several, with {lang}; plain, .gz, .xz, .zst or .bz2"
+        None,
+        description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with {lang}",
     )
     starter: Literal[True] | None = Field(None, description="the starter corpus")
     codes: dict[str, str] = Field({}, description="our code: theirs, where they differ")

@@ -4,14 +4,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from vocap.corpora.patterns import expand
 from vocap.corpora.settings import Corpora, Source
 from vocap.errors import UsageError
 from vocap.languages import Language
+from vocap.paths import check_path
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """The text of one language: `url` (to download), or `paths`, or the starter corpus."""
+    """The text of one language: `url` (to download), `paths` (files, folders, patterns), or the starter corpus."""
 
     name: str  # of the source
     language: str  # our code
@@ -20,6 +22,21 @@ class Resolved:
     paths: list[str]
     starter: bool
     source: Source
+
+    @property
+    def absent(self) -> list[str]:
+        """The paths that stand for no file."""
+        return [path for path in self.paths if not expand(path)]
+
+    def files(self) -> list[str]:
+        """The files that the paths stand for; raises UsageError for one whose name a workflow cannot take."""
+        files = [file for path in self.paths for file in expand(path)]
+        for file in files:
+            try:
+                check_path(file)
+            except ValueError as error:
+                raise UsageError(f"corpora.sources.{self.name}: {file}: {error}") from None
+        return files
 
     def sample_options(self) -> list[str]:
         """What `vocap sample` must be told of this source, as words of a command line."""
@@ -85,11 +102,12 @@ def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Re
             continue
         try:
             found = resolve(name, source, language)
+            places = [found.url] if found.url else found.files() or found.paths
         except UsageError as error:
             mistakes.append(str(error))
             continue
         resolved[language.code] = found
-        for place in [found.url] if found.url else found.paths:
+        for place in places:
             if place in owners:
                 mistakes.append(
                     f"corpora.sources.{name}: {owners[place]} and {language.code} would both read {place}; "

@@ -77,8 +77,7 @@ def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str,
     texts = {}
     further = settings.pretraining_sources()
     for code, source in resolve_all(settings.corpora, languages.values()).items():
-        paths = source.paths + (further[code].paths if further else [])
-        if all(Path(path).exists() for path in paths):
+        if not source.absent and not (further and further[code].absent):
             text = _estimate(settings, languages[code], source, starter)
             texts[code] = (_counted(settings, text, results) if results else None) or text
     return texts
@@ -139,8 +138,9 @@ def _kept(settings: Settings, lines: float, line_characters: float) -> float:
 def _of_files(settings: Settings, source: Resolved) -> Text:
     """Files' sizes, and what the beginning of the first says of its lines and of its compression."""
     layout = Layout.parse(source.source.format, source.source.split_sentences, source.source.escaped_newlines)
-    total = sum(os.path.getsize(path) for path in source.paths)
-    probe = TextFile(source.paths[0], layout, PROBE_BYTES)
+    files = source.files()
+    total = sum(os.path.getsize(path) for path in files)
+    probe = TextFile(files[0], layout, PROBE_BYTES)
     lines = plain = characters = 0
     for block in probe:
         lines += block.count(b"\n")

@@ -32,15 +32,17 @@ PATH = click.Path(path_type=Path)
 def tokenize(files, tokenizer, language, heldout, layout, split_sentences, escaped_newlines, length, out) -> None:
     """Turn one language's text into blocks of token ids, for pre-training.
 
-    FILEs are plain, gzip, xz, zstd or bzip2, one sentence a line, read once, in bounded memory, without a limit. A
-    block is <s> and whole sentences, each ended by </s>. A call that was killed is gone on with by the same call.
+    FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz, zstd or bzip2, one sentence
+    a line, read once, in bounded memory, without a limit. A block is <s> and whole sentences, each ended by </s>.
+    The same call resumes one that was killed.
     """
     from vocap.corpora.corpus import check_present
+    from vocap.corpora.patterns import expand_all
     from vocap.corpora.records import Layout
     from vocap.pretraining.tokenizing import tokenize_language
 
     parsed = Layout.parse(layout, split_sentences, escaped_newlines)
-    files = [path for path in files if not _is_empty(path)]
+    files = [path for path in expand_all(files) if not _is_empty(path)]
     check_present(language, files)
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; make it with: vocap sample")
