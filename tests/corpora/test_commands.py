@@ -100,7 +100,7 @@ def test_same_bytes_again(tmp_path, text):
         (
             "parquet.txt",
             b"PAR1" + bytes(50),
-            'a Parquet file, not text; name its column of text: format: "parquet:',
+            'a Parquet file, not text; write format: "parquet:COLUMN"',
         ),
     ],
     ids=["absent", "empty", "blank", "torn", "utf-16", "latin-1", "json", "binary", "parquet"],
