@@ -4,7 +4,7 @@ import pytest
 
 from vocap.config import Settings
 from vocap.languages import default_table
-from vocap.plan.training import candidates, encoder_operations, operations
+from vocap.plan.training import candidates, encoder_operations, operations, training_features
 from vocap.pretraining.loss_settings import Full, Knn
 from vocap.pretraining.settings import Model
 from vocap.pretraining.shapes import Shape
@@ -46,6 +46,19 @@ def test_parts_grow_with_what_they_are_of():
     refreshed = operations(model(loss=Knn(every=4)), 1000, 32, 3)
     assert refreshed["index_pflop"] * 1e15 == pytest.approx(3 * 2 * 1000**2 * 64)
     assert refreshed["head_pflop"] <= whole["head_pflop"]
+
+
+def test_fp16_takes_the_memory_of_bf16():
+    """Half of the activations, 34 bytes a token, layer and unit (Korthikanti et al. 2022), and of logits."""
+    held = {
+        name: training_features(model(loss=Full(), precision=name), 1000, 32, 3, gpu=False)["held_mb"]
+        for name in ("auto", "fp32", "bf16", "fp16")
+    }
+    assert held["auto"] == held["fp32"] and held["fp16"] == held["bf16"]
+    tokens, masked = 2 * 32, round(0.15 * 2 * 32)
+    activations, logits = 34 * tokens * 2 * 64, masked * 1000 * 2 * 2
+    copied = 1000 * 64 * (2 + 4)  # of W and its gradient, which products in 16 bits need beside the float32 ones
+    assert (held["fp32"] - held["fp16"]) * 1e6 == pytest.approx(activations + logits - copied)
 
 
 def test_a_finish_is_so_much_of_the_full_softmax():

@@ -56,8 +56,9 @@ class Recipe(BaseModel):
     epsilon: float = Field(1e-8, gt=0, description="of Adam")
     weight_decay: float = Field(0.0, ge=0, description="decoupled, on every parameter")
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
-    precision: Literal["auto", "bf16", "fp32"] = Field(
-        "auto", description="of the layers' products; auto: bf16 on a GPU that has it, else fp32"
+    precision: Literal["auto", "bf16", "fp16", "fp32"] = Field(
+        "auto",
+        description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else fp32",
     )
 
     @field_validator("learning_rates", "epochs")

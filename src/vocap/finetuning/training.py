@@ -18,7 +18,7 @@ from vocap.finetuning.scoring import score
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import Task
 from vocap.pretraining import checkpoints
-from vocap.pretraining.loop import Loop, Progress, working_precision
+from vocap.pretraining.loop import Loop, Progress
 from vocap.pretraining.metrics import Metrics, peak_memory_mb
 from vocap.pretraining.optimizer import build_optimizer, clip_gradients
 from vocap.pretraining.randomness import DROPOUT, generator
@@ -72,8 +72,8 @@ class FineTuning(Loop):
         self.batches = LengthBatches(train, recipe.batch, setting.seed, tuner.pad)
         super().__init__(folder, setting.epochs * self.batches.steps_per_epoch, checkpoint_every)
         self.model, self.development, self.recipe, self.setting = tuner, development, recipe, setting
-        self.made_of, self.device = made_of, tuner.model.device
-        self.dtype = working_precision(recipe.precision, self.device)
+        self.made_of = made_of
+        self.set_precision(recipe.precision, tuner.model.device)
         self.optimizer = build_optimizer(
             tuner,
             setting.learning_rate,
@@ -118,7 +118,8 @@ class FineTuning(Loop):
         torch.manual_seed(int(generator(self.setting.seed, DROPOUT, progress.step).integers(1 << 63)))
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             loss = self.model.loss(batch)
-        loss.backward()
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimizer)
         nats = loss.item()
         if self.update(nats, clip_gradients(self.model.parameters(), self.recipe.clip)):
             progress.nats += nats

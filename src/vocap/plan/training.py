@@ -116,7 +116,7 @@ def training_features(model: Recipe, vocabulary: int, block: int, languages: int
     parameters = count_parameters(model.shape, vocabulary)
     masked = round(SHARE * model.micro_batch * block)
     batch = {"sequences": model.micro_batch, "length": block, "masked": masked}
-    held = estimate_memory(model.shape, vocabulary, model.loss, **batch, half=gpu)
+    held = estimate_memory(model.shape, vocabulary, model.loss, **batch, half=_in_16_bits(model, gpu))
     return {
         **{f"{prefix}{part}": value for part, value in work.items()},
         "gpu": float(gpu),
@@ -125,6 +125,11 @@ def training_features(model: Recipe, vocabulary: int, block: int, languages: int
         "exported_mparameters": parameters * (1 + len(model.export_steps)) / 1e6,
         "mparameters": parameters / 1e6,
     }
+
+
+def _in_16_bits(model: Recipe, gpu: bool) -> bool:
+    """Whether products run in bf16 or fp16, which take the same memory: auto does on a GPU."""
+    return model.precision in ("bf16", "fp16") or (gpu and model.precision == "auto")
 
 
 def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> dict[str, float]:

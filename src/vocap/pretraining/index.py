@@ -13,7 +13,7 @@ from torch import Tensor, distributed
 from torch.nn import functional as F
 
 from vocap.errors import UsageError
-from vocap.pretraining.products import multiplies_wide, multiply
+from vocap.pretraining.products import half_type, multiplies_wide, multiply
 from vocap.pretraining.ranks import gather_ids, rank, ranks
 
 RUN = 64
@@ -84,7 +84,7 @@ class NeighbourIndex:
     `refresh`: burst (all rows at every `every`-th step), rolling (1/`every` of them each step, after a whole
     build), lazy (at a word's first use after every `every`-th step, so that on a CPU only words that occur cost
     anything), auto (burst on a GPU, lazy on a CPU). Ranks share the rows of a refresh and gather the result. On a
-    GPU products are of bfloat16 rows, summed in float32, as in training; on a CPU of float32.
+    GPU products are of bfloat16 rows (float16 on one without), summed in float32; on a CPU of float32.
     """
 
     def __init__(self, vocabulary: int, words: Tensor, k: int, every: int, refresh: str = "auto"):
@@ -94,7 +94,7 @@ class NeighbourIndex:
         others = torch.ones(vocabulary, dtype=torch.bool, device=words.device).index_fill_(0, words, False)
         self.excluded = others.nonzero()[:, 0]
         self.refresh = ("burst" if words.is_cuda else "lazy") if refresh == "auto" else refresh
-        self.dtype = torch.bfloat16 if words.is_cuda else torch.float32
+        self.dtype = half_type(words.device) or torch.float32
         self.table = torch.full((vocabulary, k), NEVER, dtype=torch.int32, device=words.device)
         self.built = torch.full((vocabulary,), NEVER, dtype=torch.int64, device=words.device)  # at which step
         self.step = 0

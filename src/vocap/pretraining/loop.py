@@ -1,6 +1,7 @@
 """What every training shares: steps, checkpoints, the stop; a step depends on what a checkpoint holds alone."""
 
 import logging
+import math
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -17,12 +18,15 @@ from tqdm import tqdm
 from vocap.errors import VocapError
 from vocap.pretraining import checkpoints
 from vocap.pretraining.batches import Prefetch, Steps
+from vocap.pretraining.products import half_type
 from vocap.pretraining.ranks import rank, ranks
 from vocap.pretraining.stopping import Stopped, StopRequest
 
 log = logging.getLogger(__name__)
 
 BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
+SCALE, SCALE_STEPS = 128.0, 128  # of fp16's gradients at first, and good steps until it doubles: InfoXLM's
+PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
 @dataclass
@@ -39,7 +43,8 @@ class Progress:
 class Loop(ABC):
     """A training of `steps` updates, from a checkpoint of `folder` or from the start.
 
-    What it trains on and how it takes a step are the subclass's, which sets the five attributes.
+    What it trains on and how it takes a step are the subclass's, which sets the five attributes and the precision.
+    In fp16 it multiplies each loss by the scaler's factor and takes it off the gradients before it clips them.
     """
 
     model: nn.Module
@@ -50,6 +55,16 @@ class Loop(ABC):
 
     def __init__(self, folder: Path, steps: int, checkpoint_every: int) -> None:
         self.folder, self.steps, self.checkpoint_every = folder, steps, checkpoint_every
+
+    def set_precision(self, wanted: str, device: torch.device) -> None:
+        """Set `device`, `dtype` of the layers' products, and `scaler`, which leaves all as it is but in fp16."""
+        self.device, self.dtype = device, working_precision(wanted, device)
+        half = self.dtype == torch.float16
+        self.scaler = torch.amp.GradScaler(
+            device.type, init_scale=SCALE, growth_interval=SCALE_STEPS, enabled=half
+        )
+        if half and wanted == "auto" and rank() == 0:
+            log.info("this GPU has no bf16: precision auto takes fp16, with a scale for the gradients")
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
@@ -97,6 +112,7 @@ class Loop(ABC):
         checkpoints.restore_module(self.model, load("model"))
         checkpoints.restore_optimizer(self.optimizer, load("optimizer"))
         self.load_further(load)
+        self.scaler.load_state_dict(state.get("scaler", {}))
         self.progress = type(self.progress)(**state["progress"])
 
     def save(self) -> None:
@@ -108,6 +124,7 @@ class Loop(ABC):
                 **self.further_tensors(),
             }
             state = {"identity": self.identity(), "ranks": ranks(), "progress": asdict(self.progress)}
+            state["scaler"] = self.scaler.state_dict()
             checkpoints.save(self.folder, self.progress.step, tensors, state)
 
     def train(self, stop: StopRequest, after_step: Callable[[bool], None]) -> None:
@@ -160,13 +177,18 @@ class Loop(ABC):
         """Move the weights and clear the gradients; whether it did.
 
         A step whose loss, or whose gradient's norm, is no finite number is passed over. Raises VocapError after
-        `BAD_STEPS` of them in a row.
+        `BAD_STEPS` of them in a row, among which those do not count whose gradients were scaled too high for fp16.
         """
         progress, norm_value = self.progress, norm.item()
-        finite = bool(torch.isfinite(torch.tensor([loss, norm_value], dtype=torch.float64)).all())
+        finite = math.isfinite(loss) and math.isfinite(norm_value)
+        overflowed = math.isfinite(loss) and self.scaler.is_enabled() and self.scaler.get_scale() > 1
+        self.scaler.update()
         if finite:
             self.optimizer.step()
             progress.skipped_in_row = 0
+        elif overflowed:
+            progress.skipped += 1
+            log.debug("step %d passed over: gradients above fp16's range", progress.step)
         else:
             progress.skipped += 1
             progress.skipped_in_row += 1
@@ -191,8 +213,10 @@ class Loop(ABC):
 
 
 def working_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """The type that the layers' products are made in."""
-    able = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    if wanted == "bf16" and device.type == "cuda" and not able:
-        raise VocapError("precision bf16: this GPU has none; write auto or fp32")
-    return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and able) else torch.float32
+    """The type that the layers' products are made in. Raises VocapError for bf16 on a GPU without it."""
+    able = half_type(device)
+    if wanted == "bf16" and device.type == "cuda" and able != torch.bfloat16:
+        raise VocapError(
+            "precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best it has"
+        )
+    return (able or torch.float32) if wanted == "auto" else PRECISIONS[wanted]

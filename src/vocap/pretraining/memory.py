@@ -19,7 +19,7 @@ def estimate_memory(
 ) -> dict[str, int]:
     """Bytes by part, of one device: weights, gradients, moments, activations, head, index.
 
-    `sequences` blocks of `length` tokens and `masked` targets in a micro-batch; `half`: products run in bfloat16.
+    `sequences` blocks of `length` tokens and `masked` targets in a micro-batch; `half`: products run in 16 bits.
     Weights, gradients and both moments of Adam are float32. The head's share is its logits and the rows of W that
     it copies, with a finish the larger of both losses'. A rough figure: leave room.
     """

@@ -1,9 +1,18 @@
-"""Products of float16 or bfloat16 matrices whose sums leave a GPU's matrix units as float32, unrounded."""
+"""Products of float16 or bfloat16 matrices with float32 sums, and which of the two types a GPU has."""
 
 import functools
 
 import torch
 from torch import Tensor
+
+
+def half_type(device: torch.device) -> torch.dtype | None:
+    """The 16-bit type that a GPU multiplies fast: bfloat16, of older ones (Volta, Turing) float16; else None."""
+    if device.type != "cuda":
+        return None
+    if torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float16 if torch.cuda.get_device_capability(device) >= (7, 0) else None
 
 
 def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:

@@ -51,8 +51,9 @@ class Recipe(BaseModel):
     lazy: bool = Field(
         False, description="with row_gradients: Adam moves only the rows of a batch, which is not quite Adam"
     )
-    precision: Literal["auto", "bf16", "fp32"] = Field(
-        "auto", description="of the layers' products; auto: bf16 on a GPU that has it, else fp32"
+    precision: Literal["auto", "bf16", "fp16", "fp32"] = Field(
+        "auto",
+        description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else fp32",
     )
     seed: int | None = Field(
         None, ge=0, le=SEEDS, description="of weights, order, masks, dropout, negatives; null: the configuration's"

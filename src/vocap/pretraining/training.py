@@ -11,7 +11,7 @@ import torch
 from vocap.pretraining.batches import Batch, TrainingBatches
 from vocap.pretraining.data import Data, unigram_counts
 from vocap.pretraining.distributed import agree, sum_gradients, summed
-from vocap.pretraining.loop import Loop, Progress, working_precision
+from vocap.pretraining.loop import Loop, Progress
 from vocap.pretraining.losses import build_loss
 from vocap.pretraining.masking import special_ids
 from vocap.pretraining.metrics import Events, Metrics, peak_memory_mb
@@ -52,8 +52,8 @@ class Training(Loop):
 
     def __init__(self, recipe: Recipe, seed: int, data: Data, folder: Path, device: torch.device) -> None:
         super().__init__(folder, recipe.steps, recipe.checkpoint_every)
-        self.recipe, self.seed, self.data, self.device = recipe, seed, data, device
-        self.dtype = working_precision(recipe.precision, device)
+        self.recipe, self.seed, self.data = recipe, seed, data
+        self.set_precision(recipe.precision, device)
         torch.manual_seed(seed)
         self.model = build_model(recipe.shape, data.vocabulary).to(device)
         self.model.row_gradients = recipe.row_gradients
@@ -155,11 +155,12 @@ class Training(Loop):
                 hidden = encode(self.model, batch, self.device)
                 targets = torch.from_numpy(batch.targets).to(self.device)
                 output = self.loss(hidden, self.model.decoder_weight, self.model.decoder_bias, targets)
-            (output.loss / max(1.0, masked)).backward()
+            self.scaler.scale(output.loss / max(1.0, masked)).backward()
             nats += output.loss.item()
             candidates += output.candidates
             progress.refresh_s += output.refresh_s
         sum_gradients(self.model.parameters())
+        self.scaler.unscale_(self.optimizer)  # of the sum: all ranks find the same overflow
         nats, candidates, calls = summed([nats, candidates, len(batches)], self.device)
         progress.candidates += candidates
         progress.calls += int(calls)
