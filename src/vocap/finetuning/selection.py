@@ -34,7 +34,7 @@ class Development:
 def development(training: str, rule: Rule) -> Development:
     """What chooses for a training, under a rule.
 
-    `paper` (section 4): the mean over all languages' development files; XQuAD by MLQA's; TyDiQA, which has none,
+    `paper` (appendix C): the mean over all languages' development files; XQuAD by MLQA's; TyDiQA, which has none,
     by its English test file. `english-dev`, XTREME's own rule: the English development file, and never a test
     file: for SQuAD that of MLQA, as SQuAD's own holds the paragraphs that XQuAD tests on; for TyDiQA questions
     held out of its English training file. Raises UsageError for other names.

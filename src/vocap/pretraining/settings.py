@@ -21,7 +21,7 @@ Betas = Annotated[tuple[Beta, Beta], BeforeValidator(_betas)]
 
 
 class Recipe(BaseModel):
-    """How one model is trained; the defaults are XLM-R's, as the paper took them from InfoXLM."""
+    """How one model is trained; the defaults are the paper's, and InfoXLM's where the paper refers to it."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

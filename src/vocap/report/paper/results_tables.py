@@ -227,7 +227,7 @@ TABLES: dict[str, tuple[int, str, str, RowsOf]] = {
         1,
         "results on XTREME",
         "Mean over each task’s languages, in percent; the average counts every task once, a question-answering "
-        "task as the mean of F1 and EM. The paper’s models had 1M steps of 256 blocks of 512, and scores are "
+        "task as the mean of F1 and EM. The paper’s models had 1M steps of batches of 256, and scores are "
         "means of five seeds of fine-tuning. It counts parameters in 2^20. Models of another T follow its rows.",
         xtreme_rows,
     ),
