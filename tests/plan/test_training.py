@@ -55,6 +55,11 @@ def test_fp16_takes_the_memory_of_bf16():
         for name in ("auto", "fp32", "bf16", "fp16")
     }
     assert held["auto"] == held["fp32"] and held["fp16"] == held["bf16"]
+    on_gpu = {
+        name: training_features(model(loss=Full(), precision=name), 1000, 32, 3, gpu=True)["gpu_memory_mb"]
+        for name in ("auto", "fp32", "fp16")
+    }
+    assert on_gpu == {"auto": held["fp16"], "fp32": held["fp32"], "fp16": held["fp16"]}
     tokens, masked = 2 * 32, round(0.15 * 2 * 32)
     activations, logits = 34 * tokens * 2 * 64, masked * 1000 * 2 * 2
     copied = 1000 * 64 * (2 + 4)  # of W and its gradient, which products in 16 bits need beside the float32 ones

@@ -122,6 +122,7 @@ def training_features(model: Recipe, vocabulary: int, block: int, languages: int
         "gpu": float(gpu),
         # On a GPU the host holds the weights once more, for checkpoints.
         "held_mb": (held["weights"] if gpu else sum(held.values())) / MB,
+        "gpu_memory_mb": sum(held.values()) / MB if gpu else 0.0,
         "exported_mparameters": parameters * (1 + len(model.export_steps)) / 1e6,
         "mparameters": parameters / 1e6,
     }

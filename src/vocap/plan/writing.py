@@ -34,6 +34,8 @@ def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: 
             f"{machine}: {duration(schedule.wall_s)}, {size(schedule.memory_mb)} of memory at most.",
             f"On any number of cores: {duration(schedule.longest_chain_s)}, the longest chain of jobs.",
         ]
+    if gpu:
+        lines += _on_gpus(forecast)
     lines += [
         "",
         "Text: "
@@ -45,6 +47,13 @@ def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: 
         rules = ", ".join(f"{rule} ({times:,.0f} times)" for rule, times in far.items())
         lines.append(f"Much larger jobs than any that the model was fitted on, so rough: {rules}.")
     return "\n".join(lines)
+
+
+def _on_gpus(forecast: Forecast) -> list[str]:
+    """The memory that the largest training holds on a GPU; fine-tuning holds less than its model's training."""
+    largest = max(forecast.jobs, key=lambda job: job.features.get("gpu_memory_mb", 0.0))
+    memory_mb = largest.features.get("gpu_memory_mb", 0.0)
+    return [f"On a GPU at most {size(memory_mb)}, of {largest.name}."] if memory_mb else []
 
 
 def _on_cluster(forecast: Forecast, costs: Costs, schedule: Schedule, places: int) -> list[str]:
