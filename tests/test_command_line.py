@@ -1,5 +1,6 @@
 """The command as a whole: every verb explains itself, and a mistake is one line with the right exit status."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -29,6 +30,29 @@ def test_the_list_of_verbs_is_complete():
     shown = run("--help")
     assert shown.returncode == 0
     assert all(f"\n  {verb} " in shown.stdout for verb in VERBS)
+    assert "..." not in shown.stdout.partition("Commands:")[2]  # no summary is cut off
+    assert (
+        shown.stdout.index("\n  ladder ")
+        < shown.stdout.index("\nRules of the workflow")
+        < shown.stdout.index("\n  mono ")
+    )
+
+
+def test_python_runs_the_package():
+    shown = subprocess.run(
+        [sys.executable, "-m", "vocap", "--version"], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == run("--version").stdout
+
+
+def test_a_mistyped_verb_is_told_the_nearest():
+    assert "'allocate'" in run("alocate", "--help").stderr
+    assert "Did you mean" not in run("qqq").stderr
+
+
+def test_verbs_are_completed():
+    environment = os.environ | {"_VOCAP_COMPLETE": "bash_complete", "COMP_WORDS": "vocap al", "COMP_CWORD": "1"}
+    assert run(env=environment).stdout.split() == ["plain,alp", "plain,allocate"]
 
 
 @pytest.mark.parametrize(

@@ -12,56 +12,63 @@ from vocap.extras import remedy
 from vocap.interruption import exit_after
 from vocap.interruption import received as interrupted
 
-# verb: "module:function", a click command; the first line of its docstring is the summary in --help
-VERBS = {
-    # corpora
-    "fetch": "vocap.corpora.commands:fetch",
-    "starter-fetch": "vocap.corpora.starter.commands:starter_fetch",
-    "starter-extract": "vocap.corpora.starter.commands:starter_extract",
-    "starter-merge": "vocap.corpora.starter.commands:starter_merge",
-    "sample": "vocap.corpora.commands:sample",
-    "weigh": "vocap.corpora.commands:weigh",
-    "mix": "vocap.corpora.commands:mix",
-    # vocabularies
-    "train": "vocap.vocabularies.commands:train",
-    "curve": "vocap.vocabularies.commands:curve",
-    "ladder": "vocap.vocabularies.ladder.commands:ladder",
-    "alp": "vocap.vocabularies.commands:alp",
-    # allocation
-    "trunk": "vocap.allocation.commands:trunk",
-    "allocate": "vocap.allocation.commands:allocate",
-    # tokenizers
-    "fit": "vocap.tokenizers.commands:fit",
-    "joint": "vocap.tokenizers.commands:joint",
-    "mono": "vocap.tokenizers.commands:mono",
-    "export": "vocap.tokenizers.output_commands:export",
-    "parity": "vocap.tokenizers.parity_commands:parity",
-    "parity-words": "vocap.tokenizers.parity_commands:parity_words",
-    "evaluate": "vocap.tokenizers.output_commands:evaluate",
-    "diff": "vocap.tokenizers.diff.commands:diff",
-    "trim": "vocap.tokenizers.adapting.trim_command:trim",
-    "extend": "vocap.tokenizers.adapting.extend_command:extend",
-    # pretraining
-    "tokenize": "vocap.pretraining.commands:tokenize",
-    "pretrain": "vocap.pretraining.training_commands:pretrain",
-    "launch": "vocap.pretraining.launch_command:launch",
-    # finetuning
-    "xtreme": "vocap.finetuning.folder_commands:xtreme",
-    "ceiling": "vocap.finetuning.folder_commands:ceiling",
-    "encode": "vocap.finetuning.training_commands:encode",
-    "finetune": "vocap.finetuning.training_commands:finetune",
-    "score": "vocap.finetuning.scoring_commands:score",
-    "average": "vocap.finetuning.scoring_commands:average",
-    "compare": "vocap.finetuning.scoring_commands:compare",
-    # correlation
-    "own-files": "vocap.correlation.commands:own_files",
-    "studied-sizes": "vocap.correlation.commands:studied_sizes",
-    "correlate": "vocap.correlation.commands:correlate",
-    # report
-    "report": "vocap.report.commands:report",
-    # all stages
-    "plan": "vocap.plan.commands:plan",
+# group of --help: verb: "module:function", a click command; the first line of its docstring is the summary there
+GROUPS = {
+    "Commands": {
+        "plan": "vocap.plan.commands:plan",
+        "ladder": "vocap.vocabularies.ladder.commands:ladder",
+        "alp": "vocap.vocabularies.commands:alp",
+        "allocate": "vocap.allocation.commands:allocate",
+        "fit": "vocap.tokenizers.commands:fit",
+        "joint": "vocap.tokenizers.commands:joint",
+        "export": "vocap.tokenizers.output_commands:export",
+        "diff": "vocap.tokenizers.diff.commands:diff",
+        "trim": "vocap.tokenizers.adapting.trim_command:trim",
+        "extend": "vocap.tokenizers.adapting.extend_command:extend",
+        "report": "vocap.report.commands:report",
+    },
+    "Rules of the workflow, corpora": {
+        "fetch": "vocap.corpora.commands:fetch",
+        "starter-fetch": "vocap.corpora.starter.commands:starter_fetch",
+        "starter-extract": "vocap.corpora.starter.commands:starter_extract",
+        "starter-merge": "vocap.corpora.starter.commands:starter_merge",
+        "sample": "vocap.corpora.commands:sample",
+        "weigh": "vocap.corpora.commands:weigh",
+        "mix": "vocap.corpora.commands:mix",
+    },
+    "Rules of the workflow, vocabularies and allocation": {
+        "train": "vocap.vocabularies.commands:train",
+        "curve": "vocap.vocabularies.commands:curve",
+        "trunk": "vocap.allocation.commands:trunk",
+    },
+    "Rules of the workflow, tokenizers": {
+        "mono": "vocap.tokenizers.commands:mono",
+        "parity": "vocap.tokenizers.parity_commands:parity",
+        "parity-words": "vocap.tokenizers.parity_commands:parity_words",
+        "evaluate": "vocap.tokenizers.output_commands:evaluate",
+    },
+    "Rules of the workflow, pre-training": {
+        "tokenize": "vocap.pretraining.commands:tokenize",
+        "pretrain": "vocap.pretraining.training_commands:pretrain",
+        "launch": "vocap.pretraining.launch_command:launch",
+    },
+    "Rules of the workflow, fine-tuning": {
+        "xtreme": "vocap.finetuning.folder_commands:xtreme",
+        "ceiling": "vocap.finetuning.folder_commands:ceiling",
+        "encode": "vocap.finetuning.training_commands:encode",
+        "finetune": "vocap.finetuning.training_commands:finetune",
+        "score": "vocap.finetuning.scoring_commands:score",
+        "average": "vocap.finetuning.scoring_commands:average",
+        "compare": "vocap.finetuning.scoring_commands:compare",
+    },
+    "Rules of the workflow, correlation study": {
+        "own-files": "vocap.correlation.commands:own_files",
+        "studied-sizes": "vocap.correlation.commands:studied_sizes",
+        "correlate": "vocap.correlation.commands:correlate",
+    },
 }
+VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
+LONGEST = max(map(len, VERBS))  # one column for all groups
 
 
 class LazyGroup(click.Group):
@@ -69,6 +76,14 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, verbs in GROUPS.items():
+            with formatter.section(title):
+                summaries = [self.get_command(ctx, verb).get_short_help_str(limit=1000) for verb in verbs]
+                formatter.write_dl(
+                    [(verb.ljust(LONGEST), text) for verb, text in zip(verbs, summaries, strict=True)]
+                )
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
@@ -83,7 +98,11 @@ class LazyGroup(click.Group):
             raise click.Abort from error
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    commands=dict.fromkeys(VERBS),  # their names alone: a mistyped verb is told the nearest
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="vocap")
 def vocap() -> None:
     """How many subwords does each language deserve, and what does the merged tokenizer look like?

@@ -1,7 +1,9 @@
-"""Lines on standard error about work that takes long."""
+"""Standard error about work that takes long: lines in a log, a bar on a terminal."""
 
 import logging
 import os
+import sys
+import threading
 import time
 
 FIRST_S = 5.0  # nothing is said of shorter work
@@ -10,25 +12,74 @@ LONGEST_S = 60.0  # from one line to the next, at most: the time doubles up to i
 logger = logging.getLogger(__name__)
 
 
-class Progress:
-    """How much of a file is done: a line after 5 s, then after 10 s more, 20 s more, up to one a minute."""
+class _Clock:
+    """When the next line is due: after 5 s, then after 10 s more, 20 s more, up to one a minute."""
 
-    def __init__(self, name: str | os.PathLike):
-        self.name = name
+    def __init__(self) -> None:
         self._start = time.monotonic()
         self._pause = FIRST_S
         self._next = self._start + FIRST_S
 
-    def tell(self, lines: int, consumed: int, size: int) -> None:
-        """Note that `lines` were taken from `consumed` of `size` bytes (0: unknown) of the file."""
+    def due(self) -> float | None:
+        """The seconds since the start where a line is due, else None."""
         now = time.monotonic()
         if now < self._next:
-            return
+            return None
         self._pause = min(2 * self._pause, LONGEST_S)
         self._next = now + self._pause
-        elapsed = now - self._start
+        return now - self._start
+
+
+class Progress:
+    """How much of a file is done, in lines."""
+
+    def __init__(self, name: str | os.PathLike):
+        self.name = name
+        self._clock = _Clock()
+
+    def tell(self, lines: int, consumed: int, size: int) -> None:
+        """Note that `lines` were taken from `consumed` of `size` bytes (0: unknown) of the file."""
+        elapsed = self._clock.due()
+        if elapsed is None:
+            return
         share = ""
         if 0 < consumed <= size:
             left = elapsed * (size - consumed) / consumed
             share = f", {consumed / size:.0%} of the file, about {left:.0f} s left"
         logger.info("%s: %s lines in %.0f s%s", self.name, f"{lines:,}", elapsed, share)
+
+
+class Steps:
+    """How many of the `total` steps of some work are done, with the time left; the steps take about as long each.
+
+    On a terminal a bar that goes when the work is done, elsewhere lines. May be called from several threads.
+    """
+
+    def __init__(self, name: str | os.PathLike, total: int) -> None:
+        self.name, self.total, self.done = name, max(total, 1), 0
+        self._clock, self._bar, self._lock = _Clock(), None, threading.Lock()
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            form = "{desc}: {percentage:3.0f} % |{bar}| {elapsed}, {remaining} left"
+            self._bar = tqdm(desc=str(name), total=self.total, delay=1, leave=False, bar_format=form)
+
+    def advance(self) -> None:
+        """One step more is done; a step beyond the total is not counted, as totals may be estimates."""
+        with self._lock:
+            if self.done == self.total:
+                return
+            self.done += 1
+            if self._bar is not None:
+                self._bar.update()
+            elif (elapsed := self._clock.due()) is not None:
+                left = elapsed * (self.total - self.done) / self.done
+                share = self.done / self.total
+                logger.info("%s: %.0f %% in %.0f s, about %.0f s left", self.name, 100 * share, elapsed, left)
+
+    def __enter__(self) -> "Steps":
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._bar is not None:
+            self._bar.close()

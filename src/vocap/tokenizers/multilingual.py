@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
+from vocap.progress import Steps
 from vocap.tokenizers import fitting
 from vocap.tokenizers.accounts import account, describe
 from vocap.tokenizers.layout import Contents, build_model, round_scores
@@ -153,6 +154,13 @@ def _count_and_fit(
     for lines, weight in text.blocks():
         words.add(normalize([line for line in lines if line.strip()]), True, trained=False, text=0, weight=weight)
     log.info("%s: %d word types", text.name, words.known)
-    if scores == "viterbi":
-        return fitting.viterbi(values, lambda now: fixed.best(words, round_scores(now)))
-    return fitting.expectation_maximisation(values, lambda now: fixed.expected(words, now))
+    rounds = fitting.ROUNDS if scores == "viterbi" else fitting.EM_ROUNDS
+    with Steps("fitting", rounds) as steps:
+
+        def counted(now: np.ndarray) -> np.ndarray:
+            counts = fixed.best(words, round_scores(now)) if scores == "viterbi" else fixed.expected(words, now)
+            steps.advance()
+            return counts
+
+        fit = fitting.viterbi if scores == "viterbi" else fitting.expectation_maximisation
+        return fit(values, counted)

@@ -4,7 +4,7 @@ import json
 import os
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import VocapError
+from vocap.progress import Steps
 from vocap.tokenizers.export import normalizer_of
 from vocap.tokenizers.normalizer import SPACE
 from vocap.tokenizers.parity_words import (
@@ -180,16 +181,25 @@ def compare_languages(
 
     pipeline = pair.encoder.tokenizer.pipeline()
     if not is_wordwise(pair.proto, pipeline):
-        return {code: pair.compare(blocks(corpora / code)) for code in codes}
+        return _each(codes, lambda code: pair.compare(blocks(corpora / code)))
     if shared is None or not shared.fits(pair.proto, pipeline):
         specification = specification_of(pair.proto)
         shared = Words(scratch / "words.jsonl", pipeline["normalizer"], specification, sample, seed)
         folders = [corpora / code for code in codes]
         write_words(shared, blocks, folders, _normalize(pair.processor), pair.encoder.tokenizer.normalize_batch)
     different = pair.different_words(word_lines(shared.path))
-    return {
-        code: pair.compare_by_words(blocks(corpora / code), shared.languages[code], different) for code in codes
-    }
+    return _each(
+        codes, lambda code: pair.compare_by_words(blocks(corpora / code), shared.languages[code], different)
+    )
+
+
+def _each(codes: Sequence[str], compare: Callable[[str], Comparison]) -> dict[str, Comparison]:
+    results = {}
+    with Steps("parity", len(codes)) as steps:
+        for code in codes:
+            results[code] = compare(code)
+            steps.advance()
+    return results
 
 
 def normalized_words(

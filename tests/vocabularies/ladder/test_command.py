@@ -57,6 +57,19 @@ def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
     assert float(end[3]) == round(points[2].alp_heldout, 3) and "too little text" in lines[8]
 
 
+def test_of_many_sizes_some_are_printed(text, tmp_path):
+    result = vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "10:800:5")
+    points = read_points(tmp_path / "out" / "curve.tsv")
+    table, _, outline = result.stdout.partition("\n\n")
+    *rows, last = table.splitlines()[1:]
+    assert [row.split()[0] for row in rows][:2] == ["10", "15"]  # the first below and the first within reach
+    ok = [int(row.split()[0]) for row in rows if row.endswith("ok")]
+    assert len(ok) == 12 and 13 <= len(rows) < 20
+    assert ok[-1] == max(point.size for point in points if point.ok)
+    assert last == f"{len(rows)} of {len(points)} sizes; all: {tmp_path / 'out' / 'curve.tsv'}"
+    assert "knee" in outline and result.stderr.count("\n") < 5
+
+
 def test_points_are_those_of_single_trainings(text, tmp_path):
     many, single = tmp_path / "many", tmp_path / "single"
     sizes = (50, 100, 100_000)

@@ -9,6 +9,7 @@
 Pruning adds up, over languages, weight x loss of likelihood in nats a line (`Trainer::PruneSentencePieces`).
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,7 @@ from vocap.allocation.pieces.language import settle as model_of
 from vocap.allocation.pieces.store import LanguageStore
 from vocap.allocation.pieces.union import Union
 from vocap.corpora.weights import line_weights
+from vocap.progress import Steps
 from vocap.vocabularies.ladder.descent import (
     SUB_ITERATIONS,
     expectation_maximisation,
@@ -177,13 +179,16 @@ def grow_trunk(
     always[np.concatenate(needed)] = True
     last, rungs = np.full(len(union), -1, np.int16), []
     kept = np.ones(len(union), bool)
-    while True:
-        now = play(languages, weights, always, partial(_prune, kept=kept), threads)
-        last[now.used] = len(rungs)
-        rungs.append(now.scores)
-        if TRUNK_RATE * now.size < 1.1 * np.count_nonzero(always):
-            break
-        kept = now.best(always, int(TRUNK_RATE * now.size))
+    rounds = math.log(1.1 * np.count_nonzero(always) / len(union)) / math.log(TRUNK_RATE)
+    with Steps("trunk", math.ceil(rounds)) as steps:
+        while True:
+            now = play(languages, weights, always, partial(_prune, kept=kept), threads)
+            steps.advance()
+            last[now.used] = len(rungs)
+            rungs.append(now.scores)
+            if TRUNK_RATE * now.size < 1.1 * np.count_nonzero(always):
+                break
+            kept = now.best(always, int(TRUNK_RATE * now.size))
     order, scores = _nested(last, rungs)
     return Trunk(Rungs(union.strings(order), scores), pool, frozenset(union.strings(np.flatnonzero(always))))
 

@@ -14,6 +14,8 @@ logger = logging.getLogger(__name__)
 WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 
+SHOWN = 12  # sizes in reach that are printed
+
 _NUMBERS = ("ALP", "held-out", "tokens/line")
 
 file = click.Path(dir_okay=False, path_type=Path)
@@ -90,11 +92,12 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         table.unlink(missing_ok=True)  # written last: no curve, no whole result
     rungs = train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending, sorted_text=sorted_text)
     with closing(rungs):
-        rows = _write_models(rungs, models, train)
+        rows = _write_models(rungs, models)
     rows.sort(key=lambda point: point.size)
     for table, lines in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
         write_points(table, lines)
-    click.echo("\n\n".join(filter(None, (_curve(rows), _outline(rows)))))
+    logger.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
+    click.echo("\n\n".join(filter(None, (_curve(rows, tables), _outline(rows)))))
 
 
 def _count_words(files: dict[str, Path], coverage: float, threads: int, seeds: str):
@@ -136,7 +139,7 @@ def _load(name: str):
         return import_module(f"vocap.vocabularies.ladder.{name}")
 
 
-def _write_models(rungs, models: Path, train: Path) -> list:
+def _write_models(rungs, models: Path) -> list:
     """Write each model as it comes; returns the points. A full disk ends it at once, not after the last size."""
     from collections import deque
     from concurrent.futures import ThreadPoolExecutor
@@ -148,7 +151,6 @@ def _write_models(rungs, models: Path, train: Path) -> list:
                 writes.popleft().result()
             writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
             points.append(rung.point)
-            logger.info("%s: size %d: %s", train, rung.point.size, rung.point.status)
     for write in writes:
         write.result()
     return points
@@ -174,9 +176,23 @@ def _parse_sizes(text: str) -> list[int]:
         raise UsageError(f"--sizes {text}: {error}; write 1000:50000:1000 or 1000,2000") from None
 
 
-def _curve(points) -> str:
-    """All sizes, for the eye."""
-    return _table([("size", *_NUMBERS, "status"), *((*_cells(point), point.status) for point in points)])
+def _curve(points, tables: list[Path]) -> str:
+    """At most `SHOWN` of the sizes in reach, evenly spaced, and the first of those that are not, for the eye."""
+    ok = [point for point in points if point.ok]
+    chosen = {ok[round(number * (len(ok) - 1) / (SHOWN - 1))].size for number in range(SHOWN)} if ok else set()
+    shown = [
+        point
+        for before, point in zip([None, *points], points, strict=False)
+        if (point.size in chosen if point.ok else before is None or _kind(before) != _kind(point))
+    ]
+    table = _table([("size", *_NUMBERS, "status"), *((*_cells(point), point.status) for point in shown)])
+    where = tables[0] if len(tables) == 1 else tables[0].parent
+    return table if len(shown) == len(points) else f"{table}\n{len(shown)} of {len(points)} sizes; all: {where}"
+
+
+def _kind(point) -> str:
+    """The status without its numbers."""
+    return point.status.partition(":")[0]
 
 
 def _outline(points) -> str:

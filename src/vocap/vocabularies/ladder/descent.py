@@ -136,6 +136,14 @@ def log_probabilities(weights: np.ndarray) -> np.ndarray:
     return (np.log(values.astype(np.float64)) - np.float32(np.log(np.float64(total)))).astype(np.float32)
 
 
+def expectations(seeds: int, sizes: Sequence[int]) -> int:
+    """About how many E steps `descend` and `depart` take from so many seeds: of rungs and of branches."""
+    rungs, size = 1, seeds
+    while size > desired_size(min(sizes)):
+        rungs, size = rungs + 1, pruned_size(size)
+    return SUB_ITERATIONS * (rungs + len(sizes))
+
+
 def descend(
     corpus: Corpus,
     state: State,

@@ -3,11 +3,13 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from vocap.progress import Steps
 from vocap.vocabularies import COVERAGE
 from vocap.vocabularies.alp import average_log_probability
 from vocap.vocabularies.curve import Point
@@ -67,10 +69,17 @@ def train_sizes(
     reachable = [size for size in sizes if size >= smallest]
     if not reachable:
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads) as pool, ExitStack() as stack:
         crew = Crew(threads, pool)
         corpus, state = descent.seed(words, ending, crew, sorted_text)
-        expect = partial(expected_counts, crew=crew, arithmetic=arithmetic)
+        count = partial(expected_counts, crew=crew, arithmetic=arithmetic)
+        steps = stack.enter_context(Steps("training", descent.expectations(len(state.ids), reachable)))
+
+        def expect(*arguments, **options):
+            expected = count(*arguments, **options)
+            steps.advance()
+            return expected
+
         rooms = Rooms()
         departures = descent.descend(corpus, state, reachable, expect, crew, rooms.take)
         del state

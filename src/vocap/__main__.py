@@ -1,0 +1,5 @@
+"""`python -m vocap`."""
+
+from vocap.command import main
+
+main()
