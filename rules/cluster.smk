@@ -18,7 +18,7 @@ def start_over():
 onstart:
     # The jobs that a killed run left in the queue would write what this run writes.
     try:
-        cancelled = cancel_leftovers(Path.cwd())
+        cancelled = cancel_leftovers(Path.cwd(), workflow.executor_plugin.common_settings.non_local_exec)
     except VocapError as error:
         stop(error)
     if cancelled:

@@ -32,11 +32,12 @@ def jobs_of(folder: Path) -> dict[str, str]:
     }
 
 
-def cancel_leftovers(folder: Path) -> int:
+def cancel_leftovers(folder: Path, submits: bool = True) -> int:
     """Cancel what an earlier run of `folder`, killed since, still has in the queue, and wait until it has ended.
 
     To be called by a run that holds the folder's lock: then no other run owns these jobs, and what they write is
     written again. Returns how many there were: 0 without SLURM, or where another run has a lock beside ours.
+    A run that submits nothing is not told of a squeue that fails: SLURM's client may be there and not set up.
     Raises VocapError for jobs that do not end.
     """
     locks = list((folder / ".snakemake" / "locks").glob("*.output.lock"))
@@ -45,7 +46,8 @@ def cancel_leftovers(folder: Path) -> int:
     try:
         left = jobs_of(folder)
     except VocapError as error:
-        log.warning("%s; jobs of an earlier run in this folder may still be running", error)
+        level = logging.WARNING if submits else logging.DEBUG
+        log.log(level, "%s; jobs of an earlier run in this folder may still be running", error)
         return 0
     if not left:
         return 0
