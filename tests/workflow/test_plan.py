@@ -114,6 +114,20 @@ def test_wrong_calls_say_what_to_do(workflow):
     assert "mix-0.7.tsv, line 2" in message and "run its job again" in message
 
 
+def test_files_that_are_not_there_are_named(workflow):
+    (workflow.folder / "text/ru.txt").unlink()
+    run = plan(workflow.folder, "--configfile", "test.yaml", status=1)
+    assert "tokenizers.mono needs text in 'ru'" in run.stderr and "no file text/ru.txt" in run.stderr
+    workflow.write_config(tokenizers={"mono": None})
+    run = plan(workflow.folder, "--configfile", "test.yaml")
+    assert "left out: 1 of 3 languages" in run.stderr and "ru: no file text/ru.txt" in run.stderr
+    for language in ("de", "ja"):
+        (workflow.folder / f"text/{language}.txt").unlink()
+    run = plan(workflow.folder, "--configfile", "test.yaml", status=1)
+    assert "no language has its text" in run.stderr and "ja: no file text/ja.txt" in run.stderr
+    assert not run.stdout
+
+
 def test_slurm_counts_its_own_overhead(workflow):
     local = json.loads(plan(workflow.folder, "--json", "--cores", "100", "--gpu").stdout)
     cluster = json.loads(plan(workflow.folder, "--json", "--profile", "slurm", "--jobs", "100").stdout)

@@ -11,6 +11,7 @@ import click
 from vocap.errors import UsageError, VocapError
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
+SHOWN = 10  # absent files that are named
 
 
 @click.command()
@@ -60,6 +61,7 @@ def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, a
         _refit(refit, runs or (Path(),), configfiles, cores, gpu, costs)
         return
     settings = _settings(configfiles)
+    _name_absent_files(settings)
     if compare:
         from vocap.plan.compare import compare as hold_against
 
@@ -85,6 +87,25 @@ def _settings(configfiles):
     from vocap.config import load, read_files
 
     return load(read_files([SOURCES, *(configfiles or [DEFAULT])]))
+
+
+def _name_absent_files(settings) -> None:
+    """Say which languages a forecast leaves out; raises VocapError where none is left."""
+    from vocap.plan.texts import absent_files
+
+    absent = absent_files(settings)
+    if not absent:
+        return
+    files = [f"{code}: no file {path}" for code, paths in absent.items() for path in paths]
+    lines = files[:SHOWN] + [f"and {len(files) - SHOWN} files more"] * (len(files) > SHOWN)
+    listed = "".join(f"\n  {line}" for line in lines)
+    count = len(settings.selected())
+    if len(absent) == count:
+        raise VocapError(f"no language has its text; correct corpora.sources, or bring the files:{listed}")
+    for name, entry in settings.tokenizers.items():
+        if entry.kind == "mono" and entry.language in absent:
+            raise VocapError(f"tokenizers.{name} needs text in {entry.language!r}; bring the files:{listed}")
+    click.echo(f"left out: {len(absent)} of {count} languages, whose files are not there:{listed}", err=True)
 
 
 def _refit(output, folders, configfiles, cores, gpu, costs) -> None:

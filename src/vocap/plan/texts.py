@@ -66,6 +66,16 @@ class Text:
         return (self.kept - self.heldout) * self.line_characters / MB
 
 
+def absent_files(settings: Settings) -> dict[str, list[str]]:
+    """The files that are not there, by language, also those of pre-training; empty where all are."""
+    further = settings.pretraining_sources()
+    absent = {}
+    for code, source in resolve_all(settings.corpora, settings.selected()).items():
+        if missing := source.absent + (further[code].absent if further else []):
+            absent[code] = list(dict.fromkeys(missing))
+    return absent
+
+
 def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, Text]:
     """The text of every language that a run would have, in the order of the configuration.
 
@@ -75,9 +85,9 @@ def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str,
     languages = {language.code: language for language in settings.selected()}
     starter = read_starter()
     texts = {}
-    further = settings.pretraining_sources()
+    absent = absent_files(settings)
     for code, source in resolve_all(settings.corpora, languages.values()).items():
-        if not source.absent and not (further and further[code].absent):
+        if code not in absent:
             text = _estimate(settings, languages[code], source, starter)
             texts[code] = (_counted(settings, text, results) if results else None) or text
     return texts

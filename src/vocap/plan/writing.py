@@ -10,6 +10,7 @@ from vocap.plan.measured import span
 from vocap.plan.schedule import Schedule
 from vocap.plan.texts import bases
 
+DAY_S, YEAR_S = 86_400, 365.25 * 86_400
 BASES = {
     "earlier run": "counted by an earlier run (results/corpora)",
     "files": "from the sizes of your files, and the lines at the beginning of each",
@@ -44,7 +45,7 @@ def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: 
     ]
     lines.append(f"Cost model: fitted on {len(costs.fitted_on)} runs; which, and how far it is off: docs/plan.md.")
     if far := beyond_fit(forecast, costs):
-        rules = ", ".join(f"{rule} ({times:,.0f} times)" for rule, times in far.items())
+        rules = ", ".join(f"{rule} ({_times(times)})" for rule, times in far.items())
         lines.append(f"Much larger jobs than any that the model was fitted on, so rough: {rules}.")
     return "\n".join(lines)
 
@@ -133,6 +134,15 @@ def _cells(cost: Cost, gpu: bool) -> list[str]:
     ]
 
 
+def _times(factor: float) -> str:
+    """How many times as large; beyond a thousand the figure says nothing more.
+
+    >>> _times(12.3), _times(4e7)
+    ('12 times', 'over 1,000 times')
+    """
+    return f"{factor:.0f} times" if factor < 1000 else "over 1,000 times"
+
+
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
@@ -150,16 +160,22 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, two or three digits.
+    """Seconds to years, two or three digits.
 
     >>> duration(0.31), duration(42), duration(600), duration(36000)
     ('0.3 s', '42 s', '10.0 min', '10.0 h')
+    >>> duration(30 * 86400), duration(2.2e10)
+    ('30 days', '697 years')
     """
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 120:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
+    if seconds < 7200:
+        return f"{seconds / 60:.1f} min"
+    if seconds < 5 * DAY_S:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / DAY_S:.0f} days" if seconds < 2 * YEAR_S else f"{seconds / YEAR_S:,.0f} years"
 
 
 def size(megabytes: float) -> str:
