@@ -10,6 +10,7 @@ from vocap.errors import UsageError
 from vocap.tsv import read_tsv
 
 COLUMNS = ("language", "name", "script", "resource")
+RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,17 @@ def default_table() -> Path:
 
 
 def read_languages(path: str | os.PathLike | None = None) -> dict[str, Language]:
-    """Read the table, in its own order, by code."""
+    """Read the table, in its own order, by code; raises UsageError for a code or a group that cannot be."""
     table = {}
-    for row in read_tsv(path or default_table(), COLUMNS):
+    path = path or default_table()
+    for row in read_tsv(path, COLUMNS):
         code = row["language"]
         if code in table:
             raise UsageError(f"{path}: language {code!r} stands twice; keep one of the rows")
+        if row["resource"] not in RESOURCES:
+            raise UsageError(
+                f"{path}: language {code!r} has resource {row['resource']!r}; write one of {', '.join(RESOURCES)}"
+            )
         table[code] = Language(code, row["name"], row["script"], row["resource"], row)
     return table
 

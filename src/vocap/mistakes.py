@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
+NO_NAMES = {"extra_forbidden", "int_type", "float_type"}  # findings where no name of a language was expected
 LONGEST = 1000  # characters of a line of a message
 KINDS = {
     "list_type": "write a list, such as [a, b]",
@@ -55,7 +56,7 @@ def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
         message = f"no such key here; {_nearest(str(path[-1]), _known_keys(schema, path[:-1], kind))}"
     else:
         message = _message(detail)
-    return f"{key}: {message}{_hint(value)}"
+    return f"{key}: {message}{_hint(value, detail['type'] not in NO_NAMES)}"
 
 
 def _without_kind(loc: Sequence[str | int]) -> tuple[list[str | int], str | None]:
@@ -87,8 +88,8 @@ def _shown(value: Any) -> str:
     return "" if isinstance(value, Mapping) else f", not {value!r}"[:200]
 
 
-def _hint(value: Any) -> str:
-    if isinstance(value, bool):
+def _hint(value: Any, may_be_name: bool) -> str:
+    if isinstance(value, bool) and may_be_name:
         return f" ({YAML_BOOLEAN})"
     if isinstance(value, str) and re.fullmatch(r"[0-9]+e[+-]?[0-9]+", value):
         return f" (YAML reads {value} as text; write {value.replace('e', '.0e', 1)})"

@@ -160,6 +160,23 @@ def test_a_code_of_the_table_that_cannot_be_a_folder_is_named(config, tmp_path):
         load(edit(config, "corpora/table", str(table)))
 
 
+def test_a_resource_group_that_the_paper_does_not_have_is_refused(config, tmp_path):
+    table = tmp_path / "languages.tsv"
+    table.write_text("language\tname\tscript\tresource\nka\tGeorgian\tGeor\thuge\n", "utf-8")
+    with pytest.raises(UsageError, match=r"'ka' has resource 'huge'; write one of low, mid, high"):
+        load(edit(config, "corpora/table", str(table)))
+
+
+@pytest.mark.parametrize(
+    ("path", "hinted"),
+    [("tokenizers/joint-100k/split_digit", False), ("corpora/max_sentences", False), ("report/title", True)],
+)
+def test_the_hint_on_unquoted_no_is_given_where_a_name_is_expected(config, path, hinted):
+    with pytest.raises(UsageError) as caught:
+        load(edit(config, path, True))
+    assert ("in quotes" in str(caught.value)) == hinted
+
+
 def test_words_as_seeds_need_the_ladder(config):
     config = edit(config, "vocabularies/seeds", "words")
     assert load(config).vocabularies.seeds == "words"

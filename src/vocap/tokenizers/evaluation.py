@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from vocap.languages import RESOURCES
 from vocap.vocabularies.alp import average_log_probability
 from vocap.vocabularies.encoders import Encoder
 
@@ -28,7 +29,6 @@ COLUMNS = (
 MEASURES = COLUMNS[3:]  # what a mean over languages can be of
 UNKNOWN_COLUMNS = ("language", "character", "count")
 ALL = "all"  # every language, beside the groups
-RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
 ALPHA = 2.5  # order of the Rényi entropy: Zouhar et al. (2023), section 5
 # ISO 15924 codes of scripts that put no spaces between words
 WITHOUT_SPACES = frozenset({"Thai", "Khmr", "Laoo", "Mymr", "Hans", "Hant", "Hani", "Jpan", "Tibt", "Bopo"})
