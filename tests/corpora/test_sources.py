@@ -1,5 +1,6 @@
 """Sources: the settings, the named public ones, and what they say of a language they lack."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,27 @@ def test_named_source_has_an_address_for_every_language_it_has(name):
     assert not set(source.codes) & set(source.missing)
     has = [language for language in TABLE.values() if language.code not in source.missing]
     found = resolve_all(NAMED.model_copy(update={"source": name}), has)
-    places = [entry.url or entry.starter for entry in found.values()]
+    places = [entry.url or " ".join(entry.paths) or entry.starter for entry in found.values()]
     assert all(places) and "{lang}" not in str(places) and (name == "starter" or len(set(places)) == len(has))
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("fineweb-2", {"fa": "fas_Arab", "ko": "kor_Hang", "tl": "fil_Latn", "zh": "cmn_Hani"}),
+        ("hplt", {"ar": "ara_Arab", "et": "est_Latn", "ko": "kor_Hang", "zh": "zho_Hans"}),
+        ("flores-plus", {"ko": "kor_Hang", "tl": "fil_Latn"}),
+    ],
+)
+def test_codes_of_language_and_script(name, others):
+    """`others`: the codes that are not those of ISO 639-3 and ISO 15924, by the projects' own lists."""
+    source = NAMED.sources[name]
+    for language in TABLE.values():
+        if language.code not in source.missing:
+            expected = f"{language.facts['iso639_3_individual']}_{language.script}"
+            code = resolve(name, source, language).code
+            assert code == others.get(language.code, expected)
+            assert re.fullmatch(r"[a-z]{3}_[A-Z][a-z]{3}", code)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +61,8 @@ def test_named_source_has_an_address_for_every_language_it_has(name):
         ("tatoeba", "fa", "/pes/pes_sentences"),
         ("tatoeba", "no", "/nob/nob_sentences"),
         ("wikipedia", "tt", "/ttwiki-"),
+        ("fineweb-2", "no", "/data/nob_Latn/train/000_00000.parquet"),
+        ("hplt", "sq", "/two/cleaned/als_Latn/1.jsonl.zst"),
     ],
 )
 def test_codes(name, language, part):
