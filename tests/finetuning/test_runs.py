@@ -136,8 +136,10 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(model, inpu
     assert results(out) == results(finished[training])
 
 
-def test_a_run_in_parts_is_the_whole_run(model, inputs, tmp_path):
-    words = arguments(model, inputs["panx"], "panx", epochs=12, checkpoint_every=1)
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_run_in_parts_is_the_whole_run(model, inputs, tmp_path, precision):
+    settings = {"precision": precision}
+    words = arguments(model, inputs["panx"], "panx", epochs=12, checkpoint_every=1, settings=settings)
     assert finetune(words, tmp_path / "whole")[0] == 0
     out = tmp_path / "run"
     process = start(words, out, verb="finetune")
@@ -145,11 +147,12 @@ def test_a_run_in_parts_is_the_whole_run(model, inputs, tmp_path):
     os.kill(process.pid, signal.SIGTERM)
     assert finish(process) == 75
     assert f"step {newest(out)} is in" in out.with_name("run.log").read_text("utf-8")
-    other = arguments(model, inputs["panx"], "panx", epochs=12, settings={"clip": 2.0})
+    other = arguments(model, inputs["panx"], "panx", epochs=12, settings={**settings, "clip": 2.0})
     status, said = finetune(other, out)
     assert status == 1 and "clip was 1.0, is 2.0" in said
     assert finetune(words, out)[0] == 0
     assert results(out) == results(tmp_path / "whole")
+    assert json.loads((out / "run.json").read_text("utf-8"))["precision"] == precision.replace("fp", "float")
 
 
 def test_english_dev_sees_no_test_file_and_no_other_language(model, tmp_path):

@@ -1,4 +1,4 @@
-"""The k nearest neighbours of every word by inner product, exact, in bounded memory, kept fresh during training.
+"""The k nearest neighbours of every word by inner product, in bounded memory, kept fresh during training.
 
 Scores are made for a block of rows against all candidates, and selected in two steps: the k best of the maxima of
 runs of 64 candidates, then the k best inside those runs. No word of the k best can be elsewhere, for each run that
