@@ -18,7 +18,7 @@ from tqdm import tqdm
 from vocap.errors import VocapError
 from vocap.pretraining import checkpoints
 from vocap.pretraining.batches import Prefetch, Steps
-from vocap.pretraining.products import half_type
+from vocap.pretraining.products import check_kernels, half_type
 from vocap.pretraining.ranks import rank, ranks
 from vocap.pretraining.stopping import Stopped, StopRequest
 
@@ -213,7 +213,10 @@ class Loop(ABC):
 
 
 def working_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """The type that the layers' products are made in. Raises VocapError for bf16 on a GPU without it."""
+    """The type that the layers' products are made in. Raises VocapError for bf16 on a GPU without it, and
+    where torch has no kernels for the GPU.
+    """
+    check_kernels(device)
     able = half_type(device)
     if wanted == "bf16" and device.type == "cuda" and able != torch.bfloat16:
         raise VocapError(

@@ -5,6 +5,8 @@ import functools
 import torch
 from torch import Tensor
 
+from vocap.errors import VocapError
+
 
 def half_type(device: torch.device) -> torch.dtype | None:
     """The 16-bit type that a GPU multiplies fast: bfloat16, of older ones (Volta, Turing) float16; else None."""
@@ -13,6 +15,30 @@ def half_type(device: torch.device) -> torch.dtype | None:
     if torch.cuda.is_bf16_supported(including_emulation=False):
         return torch.bfloat16
     return torch.float16 if torch.cuda.get_device_capability(device) >= (7, 0) else None
+
+
+def check_kernels(device: torch.device) -> None:
+    """Raise VocapError where this build of torch has no kernels for a GPU: newer builds leave out older GPUs.
+
+    A build names what it has: `sm_80`, the kernels of capability 8.0, for any 8.x from there on; `compute_80`,
+    code that a driver compiles for any GPU from 8.0 on. Names of another kind (AMD's) are passed over.
+    """
+    if device.type != "cuda":
+        return
+    major, minor = torch.cuda.get_device_capability(device)
+    own = 10 * major + minor
+    built = [name for name in torch.cuda.get_arch_list() if name.startswith(("sm_", "compute_"))]
+    for name in built:
+        kind, _, number = name.partition("_")
+        version = int("".join(filter(str.isdigit, number)))
+        if version <= own and (kind == "compute" or version // 10 == major):
+            return
+    if built:
+        raise VocapError(
+            f"{torch.cuda.get_device_name(device)} has compute capability {major}.{minor}, for which torch "
+            f"{torch.__version__} has no kernels ({', '.join(built)}); install a build of torch for an older CUDA "
+            "(a V100 needs one for CUDA 12.6)"
+        )
 
 
 def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:
