@@ -15,6 +15,7 @@ from vocap.interruption import received as interrupted
 # group of --help: verb: "module:function", a click command; the first line of its docstring is the summary there
 GROUPS = {
     "Commands": {
+        "init": "vocap.init.commands:init",
         "plan": "vocap.plan.commands:plan",
         "ladder": "vocap.vocabularies.ladder.commands:ladder",
         "alp": "vocap.vocabularies.commands:alp",
