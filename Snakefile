@@ -27,6 +27,7 @@ include: "rules/tokenizers.smk"
 include: "rules/pretraining.smk"
 include: "rules/finetuning.smk"
 include: "rules/correlation.smk"
+include: "rules/downloads.smk"
 include: "rules/report.smk"
 
 

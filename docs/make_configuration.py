@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
-from vocap.corpora.settings import Corpora, Mix, Source, Starter
+from vocap.corpora.settings import Corpora, Download, Mix, Source, Starter
 from vocap.correlation.settings import Correlation
 from vocap.finetuning.settings import PAPER, Finetuning, Recipe, Recipes, Tuned
 from vocap.pretraining.loss_settings import Full, Knn, Nce, Neg, Sampled, Target, Uniform
@@ -43,6 +43,7 @@ SECTIONS = (
         "Exactly one of `url`, `path` and `starter`; `config/sources.yaml` has examples.",
         Source,
     ),
+    ("`downloads: NAME`", "Files besides text that can be fetched; `config/sources.yaml` has XTREME's.", Download),
     ("`corpora: mix`", "The text that JOINT is trained on.", Mix),
     ("`corpora: starter`", "The starter corpus.", Starter),
     ("`vocabularies`", "One unigram model for every language and size.", Vocabularies),

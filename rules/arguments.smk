@@ -4,6 +4,12 @@
 JOINT_THREADS = 1
 
 
+class Wildcards(NamedTuple):
+    """Those of an input function that is called for a language outside of its rule."""
+
+    lang: str
+
+
 def text_of(wildcards):
     """Where the text of a language comes from: the user's files, a download, or the merged starter corpus."""
     source = SOURCES[wildcards.lang]
@@ -35,6 +41,17 @@ def sampled_files(wildcards, input):
     """The files of a language: its own of the starter corpus, or those of the user, patterns as they are written."""
     source = SOURCES[wildcards.lang]
     return [f"{input[0]}/{wildcards.lang}.txt"] if source.starter else source.paths or list(input)
+
+
+def mixed_sources():
+    """What `vocap sample` was told of each language's text, for those lines that its sample leaves out."""
+    limit = [f"--scan-bytes={SETTINGS.corpora.scan_bytes}"] if SETTINGS.corpora.scan_bytes else []
+    words = {}
+    for lang, source in SOURCES.items():
+        text = text_of(Wildcards(lang))
+        files = [f"{text[0]}/{lang}.txt"] if source.starter else text
+        words[lang] = [*source.sample_options(), *limit, *files]
+    return json.dumps(words)
 
 
 def language_table(wildcards, output):
@@ -150,6 +167,12 @@ def picked_files(wildcards):
     return [f"{RESULTS}/{folder}/{file}" for file in FILES]
 
 
+def adopted_file(wildcards):
+    """The tokenizer from elsewhere that models are trained with."""
+    entry = SETTINGS.tokenizers[wildcards.tokenizer]
+    return if_there(entry.path) if entry.path else downloaded(entry.download)
+
+
 def mono_arguments(wildcards):
     entry = SETTINGS.tokenizers[wildcards.name]
     model = f"{RESULTS}/vocabularies/{entry.language}/models/{entry.size}.model"
@@ -160,7 +183,7 @@ def evaluated_file(wildcards):
     """The model that is measured: the tokenizer's own, or the path of a FILE baseline."""
     entry = SETTINGS.tokenizers[wildcards.name]
     if entry.kind == "file":
-        return entry.path
+        return if_there(entry.path) if entry.path else downloaded(entry.download)
     return f"{RESULTS}/tokenizers/{wildcards.name}/sentencepiece.model"
 
 

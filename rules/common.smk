@@ -18,6 +18,7 @@ import vocap.tokenizers
 import vocap.vocabularies
 from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
+from vocap.corpora.download import is_gone
 from vocap.corpora.sources import resolve_all
 from vocap.correlation.planning import plan_study
 from vocap.correlation.sizes import holes, read_sizes
@@ -25,6 +26,7 @@ from vocap.errors import VocapError
 from vocap.files import check_output_folder, check_temporary_folder
 from vocap.finetuning.datasets import keys_of
 from vocap.finetuning.grid import input_length, longest_of, make_grid, run_folder, settings_of
+from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.model_folder import CONFIG
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
@@ -98,10 +100,20 @@ def left_out(what, why):
         print(f"left out: {what}: {why}", file=sys.stderr)
 
 
+def downloaded(name):
+    """Where an entry of `downloads` is fetched to; the name of the file stays, since it says what it is."""
+    return f"{RESULTS}/corpora/files/{name}/{SETTINGS.downloads[name].name}"
+
+
 def absent_tokenizer(name):
-    """Whether the tokenizer is a FILE baseline whose path is not there (its user may bring it later)."""
+    """Whether the tokenizer is a FILE baseline that its user may bring later, which a dry run takes as there."""
     entry = SETTINGS.tokenizers[name]
-    return entry.kind == "file" and not Path(entry.path).exists()
+    return entry.kind == "file" and entry.path is not None and not (Path(entry.path).exists() or dry_run())
+
+
+def if_there(path):
+    """An input that its user brings: a dry run plans without it."""
+    return [] if dry_run() and not Path(path).exists() else path
 
 
 def tokenizers_of(*kinds):

@@ -110,6 +110,21 @@ rule download:
         "vocap fetch {params.url:q} -o {output.text:q} {params.limit} 2> {log:q}"
 
 
+def check_dates(jobs):
+    """Stop where a download of these jobs would ask for a dump of a date that is no longer there."""
+    asked = set()
+    for job in jobs:
+        if job.rule.name in ("download", "download_pretraining"):
+            sources = SOURCES if job.rule.name == "download" else PRETRAINING_SOURCES
+            found = sources[job.wildcards.lang]
+            if found.source.date and found.name not in asked and is_gone(found.url):
+                stop(
+                    f"corpora.sources.{found.name}.date: no file {found.url}; dated dumps go away after some weeks: give "
+                    f"the date of one that is there, corpora: {{sources: {{{found.name}: {{date: DATE}}}}}}"
+                )
+            asked.add(found.name)
+
+
 rule sample:
     input:
         text_of,
@@ -166,8 +181,12 @@ rule weigh:
         " 2>&1 | tee {log:q} >&2"
 
 
+# Of the languages whose share is larger than their sample, lines come from the text itself.
 rule mix:
     input:
+        text=lambda wildcards: [path for lang in LANGUAGES for path in text_of(Wildcards(lang))],
+        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        stats=expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
     output:
@@ -186,10 +205,12 @@ rule mix:
     params:
         results=verbatim(RESULTS),
         sentences=SETTINGS.corpora.mix.sentences,
+        sources=verbatim(mixed_sources()),
         seed=SETTINGS.seed,
         revision=REVISION["corpora"],
     message:
         "Drawing the multilingual sample of alpha {wildcards.alpha}"
     shell:
         "vocap mix --weights {input.weights:q} --alpha {wildcards.alpha} --sentences {params.sentences}"
-        " --seed {params.seed} --corpora {params.results:q}/corpora -o {output:q} 2> {log:q}"
+        " --seed {params.seed} --corpora {params.results:q}/corpora --sources-json {params.sources:q}"
+        " -o {output:q} 2> {log:q}"

@@ -1,6 +1,6 @@
 """The correlation study (section 2.1): a model for each of a language's vocabularies, fine-tuned in that language."""
 
-STUDY = plan_study(SETTINGS.correlation, SETTINGS.finetuning.xtreme, LANGUAGES)
+STUDY = plan_study(SETTINGS.correlation, SETTINGS.finetuning, LANGUAGES, assume=dry_run())
 STUDIED = "<results>/correlation/{lang}/{size}"
 STUDIED_SIZES = f"{RESULTS}/correlation/sizes.tsv"
 STUDIED_LOG = "<logs>/correlation/{lang}/{size}"

@@ -1,7 +1,7 @@
 """XTREME fine-tuning: inputs of each training and tokenizer, one job a run of the grid, scores, Table 1's average."""
 
 try:
-    TUNING = make_grid(SETTINGS.finetuning, MODELS)
+    TUNING = make_grid(SETTINGS.finetuning, MODELS, assume=dry_run())
     TUNED = {name: tuned_model(name) for name in TUNING.models}
 except VocapError as error:
     stop(error)

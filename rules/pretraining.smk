@@ -42,7 +42,7 @@ rule download_pretraining:
 # A tokenizer from elsewhere, in the layout of ours: models are trained with <s> 0 ... <mask> T-1.
 rule adopt:
     input:
-        lambda wildcards: SETTINGS.tokenizers[wildcards.tokenizer].path,
+        adopted_file,
     output:
         model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
         pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",

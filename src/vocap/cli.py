@@ -54,6 +54,7 @@ GROUPS = {
         "launch": "vocap.pretraining.launch_command:launch",
     },
     "Rules of the workflow, fine-tuning": {
+        "unpack": "vocap.finetuning.folder_commands:unpack",
         "xtreme": "vocap.finetuning.folder_commands:xtreme",
         "ceiling": "vocap.finetuning.folder_commands:ceiling",
         "encode": "vocap.finetuning.training_commands:encode",

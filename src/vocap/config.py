@@ -5,16 +5,18 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from vocap.allocation import SPECIALS
 from vocap.allocation.settings import Allocation
-from vocap.corpora.settings import Corpora
+from vocap.corpora.settings import Corpora, Download
 from vocap.corpora.sources import Resolved, resolve_all
 from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
+from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
@@ -49,6 +51,7 @@ class Settings(BaseModel):
         1, ge=0, le=2**63 - 1, description="of every random choice: samples, held-out lines, shuffles"
     )
     languages: Literal["all"] | list[str] = Field("all", description="codes of corpora.table, or all of them")
+    downloads: dict[str, Download] = Field({}, description="files besides text that can be fetched, by name")
     corpora: Corpora = Corpora()
     vocabularies: Vocabularies = Vocabularies()
     allocation: dict[str, Allocation] = {}
@@ -190,6 +193,7 @@ def _names(settings: Settings) -> Iterator[str]:
         "tokenizers": settings.tokenizers,
         "pretraining.models": settings.pretraining.models,
         "finetuning.models": settings.finetuning.tuned([]),
+        "downloads": settings.downloads,
         "corpora.sources": [name for name, source in settings.corpora.sources.items() if source and source.url],
     }
     for section, entries in sections.items():
@@ -216,6 +220,8 @@ def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
             yield f"{key}: results/tokenizers/{name} holds comparisons; give the tokenizer another name"
         if entry.kind == "vocap" and entry.allocation not in settings.allocation:
             yield f"{key}.allocation: no allocation is named {entry.allocation!r}"
+        if entry.kind == "file" and entry.download not in (None, *settings.downloads):
+            yield f"{key}.download: no file {entry.download!r} under downloads ({', '.join(settings.downloads)})"
         if entry.kind == "mono":
             if entry.language not in chosen:
                 yield f"{key}.language: {entry.language!r} is not among the languages of this run"
@@ -265,6 +271,12 @@ def _tuned(settings: Settings) -> Iterator[str]:
         parse(settings.finetuning.stand_ins)
     except UsageError as error:
         yield f"finetuning.{error}"
+    if settings.finetuning.download:
+        if settings.finetuning.xtreme is None:
+            yield "finetuning.download: name the folder that files are fetched to, finetuning.xtreme"
+        for name in dict.fromkeys(chain(*ARCHIVES.values())):
+            if name not in settings.downloads:
+                yield f"finetuning.download: no file {name!r} under downloads; config/sources.yaml has them"
     known = settings.pretraining.models
     for name, entry in settings.finetuning.tuned(known).items():
         key = f"finetuning.models.{name}"

@@ -12,7 +12,10 @@ import sys
 import numpy as np
 import pytest
 
+from vocap.corpora.corpus import Corpus
 from vocap.corpora.mixing import chosen_lines, line_bounds, quotas, write_mix
+from vocap.corpora.pool import Pool, distinct_numbers
+from vocap.corpora.records import Layout
 from vocap.corpora.weights import (
     line_weights,
     read_weights,
@@ -241,3 +244,57 @@ def test_two_writers_of_one_mix_do_not_mix_with_each_other(tmp_path, corpora):
         for writer in [pool.submit(write_mix, *arguments) for _ in range(4)]:
             writer.result()
     assert (tmp_path / "mix.txt").read_bytes() == (tmp_path / "alone.txt").read_bytes()
+
+
+def test_a_share_above_the_sample_is_drawn_from_the_text_each_line_once(tmp_path):
+    """20,000 distinct lines, of which train.txt has 500: a share of 12,000 holds as many different ones."""
+    lines = [f"line {number}" for number in range(20_000)]
+    held = lines[::40]
+    (tmp_path / "all.txt").write_text("\n".join(["", *lines[:9000], "x" * 5000, *lines[9000:]]) + "\n")
+    (tmp_path / "train.txt").write_text("\n".join(lines[1::40]) + "\n")
+    (tmp_path / "heldout.txt").write_text("\n".join(held) + "\n")
+    (tmp_path / "other.txt").write_text("other\n" * 50)
+    corpus = Corpus([str(tmp_path / "all.txt")], Layout())
+    pool = Pool(corpus.__iter__, 20_000, tmp_path / "heldout.txt")
+    files = [("en", tmp_path / "train.txt"), ("xx", tmp_path / "other.txt")]
+    counts = write_mix(tmp_path / "mix.txt", files, np.array([0.6, 0.4]), 20_000, 1, pools={"en": pool})
+    mixed = (tmp_path / "mix.txt").read_text().splitlines()
+    assert counts.tolist() == [12_000, 8000] and len(mixed) == 20_000
+    drawn = collections.Counter(line for line in mixed if line != "other")
+    assert sum(drawn.values()) == 12_000
+    assert not drawn.keys() & set(held) and drawn.keys() <= set(lines)
+    # held-out lines among those drawn, about one in 40, are made up for with lines of train.txt
+    assert len(drawn) > 12_000 * 0.97 and max(drawn.values()) <= 2
+    assert [line for line, count in drawn.items() if count == 2 and line not in lines[1::40]] == []
+    first_half = sum(int(line.split()[1]) < 10_000 for line in drawn)
+    assert abs(first_half / len(drawn) - 0.5) < 0.02
+    again = write_mix(tmp_path / "again.txt", files, np.array([0.6, 0.4]), 20_000, 1, pools={"en": pool})
+    assert again.tolist() == counts.tolist()
+    assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "mix.txt").read_bytes()
+    plain = write_mix(tmp_path / "plain.txt", files, np.array([0.6, 0.4]), 20_000, 1)
+    assert plain.tolist() == counts.tolist()  # without a pool each line is there 24 times
+
+
+def test_a_pool_smaller_than_the_share_gives_all_it_has(tmp_path):
+    (tmp_path / "all.txt").write_text("".join(f"{number}\n" for number in range(100)))
+    (tmp_path / "heldout.txt").write_text("7\n")
+    (tmp_path / "train.txt").write_text("1\n2\n")
+    pool = Pool(Corpus([str(tmp_path / "all.txt")], Layout()).__iter__, 100, tmp_path / "heldout.txt")
+    write_mix(tmp_path / "mix", [("en", tmp_path / "train.txt")], np.array([1.0]), 150, 1, pools={"en": pool})
+    counts = collections.Counter((tmp_path / "mix").read_text().split())
+    assert len(counts) == 99 and "7" not in counts and sum(counts.values()) == 150
+
+
+@pytest.mark.parametrize(("below", "count"), [(10, 10), (10, 3), (10**9, 1000), (5, 0)])
+def test_numbers_drawn_are_different_and_in_range(below, count):
+    numbers = distinct_numbers(below, count, np.random.default_rng(1))
+    assert len(numbers) == count == len(set(numbers.tolist()))
+    assert numbers.tolist() == sorted(numbers.tolist())
+    assert count == 0 or 0 <= numbers[0] <= numbers[-1] < below
+
+
+def test_every_number_is_drawn_equally_often():
+    """3 of 8, 20,000 times: each 7,500 times, and no more than 5 standard deviations (68) off."""
+    generator = np.random.default_rng(2)
+    counts = np.bincount(np.concatenate([distinct_numbers(8, 3, generator) for _ in range(20_000)]), minlength=8)
+    assert np.abs(counts - 7500).max() < 345

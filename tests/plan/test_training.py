@@ -108,7 +108,10 @@ def test_models_follow_their_tokenizer_and_go_with_it(tmp_path):
         "tokenizers": {"j": {"kind": "joint", "total": 1000}, "f": {"kind": "file", "path": "nowhere"}},
         "pretraining": {"models": {"a": {"tokenizer": "j"}, "b": {"tokenizer": "f"}}},
     }
-    forecast = make_forecast(Settings.model_validate(config), read_costs(), gpu=True)
+    settings = Settings.model_validate(config)
+    planned = {job.name for job in make_forecast(settings, read_costs(), gpu=True).jobs}
+    assert {"pretraining/b", "pretraining/adopt-f", "tokenizers/f/evaluate"} <= planned  # its user brings it
+    forecast = make_forecast(settings, read_costs(), gpu=True, assume=False)
     jobs = {job.name: job for job in forecast.jobs if job.stage == "pretraining"}
     assert sorted(jobs) == ["pretraining/a", "pretraining/tokenize-j-de", "pretraining/tokenize-j-ru"]
     assert {"tokenizers/j/export", "pretraining/tokenize-j-de"} <= set(jobs["pretraining/a"].after)

@@ -103,8 +103,11 @@ def test_without_an_xtreme_folder_the_report_says_not_run(finished):
     page = (finished.folder / "results/report/index.html").read_text("utf-8")
     assert "No model has been fine-tuned" in page
     finished.write_config(pretraining={"models": {"knn": MODEL}}, finetuning={"xtreme": "nowhere/download"})
-    run = finished.snakemake("-n", "finetuning")
+    run = finished.snakemake("finetuning")
     assert run.returncode == 0 and "no folder nowhere/download" in run.stdout
+    planned = finished.snakemake("-n", "finetuning")
+    assert planned.returncode == 0 and "to bring, planned as if there: nowhere/download/mlqa" in planned.stdout
+    assert parse_counts(planned.stdout)["finetune"] == 70
 
 
 def test_the_papers_grid_is_70_runs_a_model(workflow):

@@ -62,6 +62,19 @@ def _opener() -> urllib.request.OpenerDirector:
     return opener
 
 
+def is_gone(url: str, timeout_s: float = 30) -> bool:
+    """Whether a server says that it has no such file (404, 410); False where it says anything else, or nothing."""
+    request = urllib.request.Request(url, method="HEAD", headers={"User-Agent": f"vocap/{__version__}"})
+    try:
+        with _opener().open(request, timeout=timeout_s):
+            return False
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code in (404, 410)
+    except (OSError, HTTPException, ValueError):
+        return False
+
+
 class _Part:
     """What has arrived: `{output}.part`, and beside it, in `.part.json`, which version of the file it is of."""
 
@@ -271,7 +284,7 @@ def _refused(url: str, error: urllib.error.HTTPError, part: _Part) -> None:
     if 300 <= error.code < 400:
         target = error.url if error.url != url else "itself"
         raise VocapError(f"{url}: redirects to {target}; only http and https are followed, ten times at most")
-    remedy = "check the address and the code of the language in it; dated dumps go away after some weeks"
+    remedy = "check the address, a language's code or a date in it: dated dumps go away after some weeks"
     raise VocapError(f"{url}: {error.code} {error.reason}; {remedy}")
 
 

@@ -1,11 +1,12 @@
 """The multilingual sample: so many lines of each language as Equation 3 says, shuffled on disk."""
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from vocap.corpora.pool import Pool
 from vocap.errors import VocapError
 from vocap.files import replacing, scratch_directory
 
@@ -52,8 +53,12 @@ def write_mix(
     sentences: int,
     seed: int,
     bucket_bytes: int = BUCKET_BYTES,
+    pools: Mapping[str, Pool] | None = None,
 ) -> np.ndarray:
     """Write `sentences` lines of `files` (language, path), shuffled, each file's share by `q`; returns the shares.
+
+    Where a share is larger than the file, it is drawn from the language's pool, if it has one, and filled up from
+    the file; else lines are taken several times.
 
     Each line gets a random 63-bit key and is written to the bucket of the key's first bits; each bucket is
     sorted by key: a uniform shuffle that does not depend on the number of buckets. Memory: one bucket and 32
@@ -68,10 +73,27 @@ def write_mix(
             if quota:
                 code = int.from_bytes(language.encode(), "big")
                 generator = np.random.Generator(np.random.PCG64([seed, code]))
-                _deal(folder, language, file, quota, generator, bits)
+                if pools and language in pools and quota > count_lines(file):
+                    pooled = folder / "pool"
+                    drawn = pools[language].draw(quota, generator, pooled)
+                    if drawn:
+                        _deal(folder, language, pooled, drawn, generator, bits)
+                        quota -= drawn
+                    pooled.unlink()
+                if quota:
+                    _deal(folder, language, file, quota, generator, bits)
         for bucket in range(1 << bits):
             _empty_bucket(folder / str(bucket), output)
     return counts
+
+
+def count_lines(file: str | Path) -> int:
+    """Lines of a file, the last one too where it has no line end."""
+    lines, last = 0, b""
+    with open(file, "rb") as text:
+        while block := text.read(_SEARCH):
+            lines, last = lines + block.count(b"\n"), block
+    return lines + (not last.endswith(b"\n") and last != b"")
 
 
 def _bucket_bits(files: Sequence[tuple[str, str | Path]], counts: np.ndarray, bucket_bytes: int) -> int:

@@ -23,9 +23,9 @@ def check_format(value: str) -> str:
 
 
 def check_pattern(value: str) -> str:
-    """A path or URL whose only placeholder is `{lang}`; raises ValueError for another one."""
+    """A path or URL with no placeholders but `{lang}` and `{date}`; raises ValueError for another one."""
     for placeholder in re.findall(r"\{[^{}]*\}", value):
-        if placeholder != "{lang}":
+        if placeholder not in ("{lang}", DATE):
             raise ValueError(f"{placeholder} has no meaning here; the code of the language is written {{lang}}")
     if not value:
         raise ValueError("the text is empty; give a path or an address")
@@ -60,6 +60,8 @@ def check_path_pattern(value: str) -> str:
     return value
 
 
+DATE = "{date}"
+
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 PathPattern = Annotated[Pattern, AfterValidator(check_path_pattern)]
 
@@ -77,6 +79,11 @@ class Source(BaseModel):
         description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with {lang}",
     )
     starter: Literal[True] | None = Field(None, description="the starter corpus")
+    date: str | None = Field(
+        None,
+        pattern=r"^[0-9A-Za-z.-]+$",
+        description="stands for {date} in url; whether such files are there is asked before the first job",
+    )
     codes: dict[str, str] = Field({}, description="our code: theirs, where they differ")
     code_column: str | None = Field(None, description="column of the table of languages that holds their codes")
     missing: list[str] = Field([], description="codes of languages that this source lacks")
@@ -91,9 +98,36 @@ class Source(BaseModel):
         given = [name for name in ("url", "path", "starter") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"a source has exactly one of url, path and starter; this one has {len(given)}")
+        if (DATE in (self.url or "")) != (self.date is not None):
+            raise ValueError("date stands for {date} in url; give both, or neither")
+        if self.path and any(DATE in pattern for pattern in self.path):
+            raise ValueError("{date} has no meaning in a path; write the file's name")
         if self.starter and self.model_fields_set != {"starter"}:
             raise ValueError("starter: true stands alone; the starter corpus has no other settings here")
         return self
+
+
+class Download(BaseModel):
+    """A file besides text that some runs need, and where it is free."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    url: Annotated[str, AfterValidator(check_url)] = Field(description="its address; the last part names the file")
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        None, description="refuse the file unless this is its SHA-256; null: not known, and not checked"
+    )
+    bytes: Annotated[int, Field(ge=1)] | None = Field(None, description="its length, for the plan")
+
+    @model_validator(mode="after")
+    def _named(self) -> "Download":
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name):
+            raise ValueError(f"url: {self.url} does not end in the name of a file")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Of the file."""
+        return self.url.rpartition("/")[2]
 
 
 class Mix(BaseModel):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vocap.corpora.patterns import expand
-from vocap.corpora.settings import Corpora, Source
+from vocap.corpora.settings import DATE, Corpora, Source
 from vocap.errors import UsageError
 from vocap.languages import Language
 from vocap.paths import check_path
@@ -78,7 +78,7 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
         name=name,
         language=language.code,
         code=code,
-        url=source.url and source.url.replace("{lang}", code),
+        url=source.url and source.url.replace("{lang}", code).replace(DATE, source.date or ""),
         paths=[path.replace("{lang}", code) for path in source.path or []],
         starter=bool(source.starter),
         source=source,

@@ -42,6 +42,29 @@ STAND_IN = click.option(
 
 
 @click.command
+@click.argument("collection")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--archive",
+    "archives",
+    multiple=True,
+    required=True,
+    type=FILE,
+    help="What is published; repeated, in order.",
+)
+@click.option("-o", "--output", required=True, type=FOLDER, help="XTREME's folder; other files in it stay.")
+def unpack(collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], output: Path) -> None:
+    """Take XTREME's files of COLLECTION, a folder such as xnli, from what their authors publish.
+
+    PATHs are those to write, under the folder: xnli/dev-de.tsv. Labels of test files are kept.
+    """
+    from vocap.finetuning.published import unpack as write
+
+    write(collection, archives, output, paths)
+    logger.info("%s: %d files of %s", output, len(paths), collection)
+
+
+@click.command
 @click.argument("folder", type=FOLDER)
 @TASK_NAMES
 @STAND_IN

@@ -1,14 +1,15 @@
 """What a configuration can run: models, trainings, tasks, and the runs of each; what is absent is named."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from vocap.errors import VocapError
 from vocap.finetuning.datasets import DataSet, choosing_sets, predicted_sets, training_set
 from vocap.finetuning.examples import is_labelled
-from vocap.finetuning.reading import StandIns, locate, parse, read
+from vocap.finetuning.reading import parse, read
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned
+from vocap.finetuning.supply import Supply
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
 from vocap.model_folder import CONFIG, longest_input, read_config
 
@@ -54,7 +55,9 @@ def run_folder(model: str, training: str, setting: Setting) -> str:
 class Grid:
     """What a configuration can run: its models, trainings and tasks of which the files are there.
 
-    `files`: of each training, the files of the XTREME folder that it reads. `left_out`: what lacks, and why.
+    `files`: of each training, the files of the XTREME folder that it reads, those that are fetched too; `planned`:
+    the sets that are not there yet, but fetched or taken as there, `supply` says which. `left_out`: what lacks,
+    and why.
     """
 
     xtreme: Path | None
@@ -62,6 +65,8 @@ class Grid:
     files: dict[str, list[Path]] = field(default_factory=dict)
     tasks: list[str] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    planned: set[DataSet] = field(default_factory=set)
+    supply: Supply | None = None
 
     def tasks_for(self, model: str) -> list[str]:
         """The tasks that a model is fine-tuned on."""
@@ -74,39 +79,38 @@ class Grid:
         return [training for training in self.files if training in wanted]
 
 
-def make_grid(settings: Finetuning, own: Collection[str]) -> Grid:
+def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) -> Grid:
     """What there is to run; `own`: the models of the pretraining stage that are made.
 
-    Raises UsageError for stand-ins that are none.
+    With `assume`, the plan of a run: a training whose training file is to be brought is planned from the table of
+    tasks, as if all its files were there. Raises UsageError for stand-ins that are none.
     """
     stand_ins = parse(settings.stand_ins)
     wanted = settings.tuned(own)
     if not wanted:
         return Grid(None)
-    if settings.xtreme is None or not Path(settings.xtreme).is_dir():
+    there = settings.xtreme is not None and (settings.download or assume or Path(settings.xtreme).is_dir())
+    if not there:
         why = "finetuning.xtreme names none" if settings.xtreme is None else f"no folder {settings.xtreme}"
         return Grid(None, left_out=[("fine-tuning", f"{why}; bring XTREME's download/ folder")])
     xtreme, left_out = Path(settings.xtreme), []
+    supply = Supply(xtreme, stand_ins, settings.download)
     models = {}
     for name, entry in wanted.items():
         if why := _absent(name, entry, own):
             left_out.append((f"fine-tuning of {name}", why))
         else:
             models[name] = entry
-    files, tasks = {}, []
+    files, tasks, planned = {}, [], set()
     for training in settings.trainings():
-        if why := _untrainable(xtreme, training, settings, stand_ins):
+        found = _files(supply, training, assume)
+        if why := _untrainable(supply, training, settings, found):
             left_out.append((f"fine-tuning on {training}", why))
             continue
-        learnt = DataSet(training_set(training).task, "train", ENGLISH)
-        paths = [_file(xtreme, found, stand_ins) for found in (learnt, *predicted_sets(training))]
-        files[training] = sorted({path for path in paths if path is not None})
+        planned |= {each for each, path in found.items() if not path.exists()}
+        files[training] = sorted({path for path in found.values() if supply.is_made(path)})
         for task in TRAININGS[training]:
-            tested = [
-                language
-                for language in TASKS[task].languages
-                if _file(xtreme, DataSet(TASKS[task], "test", language), stand_ins)
-            ]
+            tested = [each for each in found if each.split == "test" and each.task.name == task]
             if task in settings.chosen() and tested:
                 tasks.append(task)
             elif task in settings.chosen():
@@ -117,7 +121,16 @@ def make_grid(settings: Finetuning, own: Collection[str]) -> Grid:
         if entry.tasks is not None and not set(entry.tasks) & set(tasks):
             left_out.append((f"fine-tuning of {name}", f"none of its tasks, {', '.join(entry.tasks)}, can run"))
             del models[name]
-    return Grid(xtreme, models, files, tasks, left_out)
+    return Grid(xtreme, models, files, tasks, left_out, planned, supply)
+
+
+def _files(supply: Supply, training: str, assume: bool) -> dict[DataSet, Path]:
+    """The files of a training that are or will be there, the one that it learns from first."""
+    learnt = DataSet(training_set(training).task, "train", ENGLISH)
+    absent = supply.find(learnt.task, "train", ENGLISH) is None
+    sets = [learnt, *predicted_sets(training)]
+    paths = {each: supply.find(each.task, each.split, each.language, assume and absent) for each in sets}
+    return {each: path for each, path in paths.items() if path is not None}
 
 
 def _absent(name: str, entry: Tuned, own: Collection[str]) -> str | None:
@@ -129,37 +142,33 @@ def _absent(name: str, entry: Tuned, own: Collection[str]) -> str | None:
     return None if origin in own else f"model {origin} of pretraining is left out"
 
 
-def _untrainable(xtreme: Path, training: str, settings: Finetuning, stand_ins: StandIns) -> str | None:
+def _untrainable(supply: Supply, training: str, settings: Finetuning, found: Mapping[DataSet, Path]) -> str | None:
     """Why a training cannot run, if it cannot: no file to learn from, or none that can choose."""
     learnt = DataSet(training_set(training).task, "train", ENGLISH)
-    if _file(xtreme, learnt, stand_ins) is None:
-        return f"no file {learnt.name} in {xtreme}; bring it, or name another under finetuning.stand_ins"
-    names = {found.name for found in predicted_sets(training) if _file(xtreme, found, stand_ins)}
+    if learnt not in found:
+        return f"no file {learnt.name} in {supply.xtreme}; bring it, or name another under finetuning.stand_ins"
+    names = {each.name for each in found if each != learnt}
     names.add(DataSet(training_set(training).task, "heldout", ENGLISH).name)
     choosing = choosing_sets(training, settings.selection, names)
     if not choosing:
-        return f"no development file to choose by in {xtreme}; bring one, or change finetuning.selection"
-    if blank := next((found for found in choosing if _is_blank(xtreme, found, stand_ins)), None):
+        return f"no development file to choose by in {supply.xtreme}; bring one, or change finetuning.selection"
+    if blank := next((each for each in choosing if each in found and _is_blank(supply, each)), None):
         return (
-            f"{blank.name}, which chooses by the paper's rule, keeps its labels back in {xtreme}; bring xTune's "
-            "files, or write finetuning: selection: english-dev"
+            f"{blank.name}, which chooses by the paper's rule, keeps its labels back in {supply.xtreme}; bring "
+            "xTune's files, or write finetuning: selection: english-dev"
         )
     return None
 
 
-def _is_blank(xtreme: Path, found: DataSet, stand_ins: StandIns) -> bool:
+def _is_blank(supply: Supply, found: DataSet) -> bool:
     """Whether a test file's labels are kept back; not of a file that cannot be read, which its own job names."""
     if found.split != "test":
         return False
     try:
-        examples = read(xtreme, found.task, found.split, found.language, stand_ins)
+        examples = read(supply.xtreme, found.task, found.split, found.language, supply.stand_ins)
     except VocapError:
         return False
     return not all(map(is_labelled, examples))
-
-
-def _file(xtreme: Path, found: DataSet, stand_ins: StandIns) -> Path | None:
-    return locate(xtreme, found.task, found.split, found.language, stand_ins)
 
 
 def input_length(recipe: Recipe, longest: int | None) -> int:

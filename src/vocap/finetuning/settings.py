@@ -154,6 +154,9 @@ class Finetuning(BaseModel):
     xtreme: PlainPath | None = Field(
         None, description="the download/ folder of XTREME's scripts, or xTune's; null: nothing runs"
     )
+    download: bool = Field(
+        False, description="fetch the files of that folder that are not there and are free (docs/xtreme.md)"
+    )
     models: Annotated[dict[str, Tuned] | None, BeforeValidator(_all_is_none)] = Field(
         None, description="the models, by name; all, or none said: every model of pretraining"
     )

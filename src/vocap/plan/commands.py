@@ -65,7 +65,7 @@ def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, a
     if compare:
         from vocap.plan.compare import compare as hold_against
 
-        expected = forecast.make_forecast(settings, costs, gpu=gpu)
+        expected = forecast.make_forecast(settings, costs, gpu=gpu, assume=False)
         comparison = hold_against(expected, Path(settings.results), Path(settings.logs))
         clock_s = forecast.local_schedule(expected, costs, cores).wall_s
         show = writing.comparison_json if as_json else writing.comparison_text
@@ -124,7 +124,7 @@ def _refit(output, folders, configfiles, cores, gpu, costs) -> None:
         with chdir(folder):
             settings = _settings(configfiles)
             results, logs = Path(settings.results), Path(settings.logs)
-            expected = make_forecast(settings, costs, results, gpu)
+            expected = make_forecast(settings, costs, results, gpu, assume=False)
             measured = measure(expected.jobs, results, logs)
         if not measured:
             raise VocapError(

@@ -5,14 +5,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vocap.config import Settings
+from vocap.correlation.planning import plan_study
 from vocap.correlation.sizes import holes, read_sizes
+from vocap.finetuning.grid import make_grid
 from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
 from vocap.plan.jobs import Job, list_jobs
 from vocap.plan.schedule import Schedule, simulate
 from vocap.plan.studying import correlation_jobs
 from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
 from vocap.plan.training import made_models, pretraining_jobs
-from vocap.plan.tuning import finetuning_jobs
+from vocap.plan.tuning import download_jobs, finetuning_jobs
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 FAR = 3.0  # times the largest job of the fit: beyond, say so
@@ -56,21 +58,28 @@ def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
     return found
 
 
-def make_forecast(settings: Settings, costs: Costs, results: Path | None = None, gpu: bool = False) -> Forecast:
+def make_forecast(
+    settings: Settings, costs: Costs, results: Path | None = None, gpu: bool = False, assume: bool = True
+) -> Forecast:
     """The forecast of a configuration, every job counted, whether its outputs are there or not.
+
+    With `assume`, what a user has to bring is taken as there, as in a dry run; without, left out, as in a run.
 
     With `results`, text is counted as an earlier run in that folder counted it, and the study goes without sizes
     that it found to be beyond a text; with `gpu`, models are trained on GPUs.
     """
     texts = estimate_texts(settings, results)
     read = estimate_pretraining_texts(settings, texts)
-    jobs = list_jobs(settings, texts, reach_of(texts, costs))
-    trainings = pretraining_jobs(settings, texts, read, gpu)
-    tunings = finetuning_jobs(settings, made_models(settings), gpu)
+    jobs = list_jobs(settings, texts, reach_of(texts, costs), assume)
+    trainings = pretraining_jobs(settings, texts, read, gpu, assume)
+    grid = make_grid(settings.finetuning, made_models(settings, assume), assume)
+    study = plan_study(settings.correlation, settings.finetuning, texts, assume)
+    downloads = download_jobs(settings, [plan.supply for plan in (grid, study) if plan.supply])
+    tunings = finetuning_jobs(settings, grid, gpu)
     found = results / "correlation" / "sizes.tsv" if results else None
     absent = holes(read_sizes(found)) if found and found.exists() else {}
-    studied = correlation_jobs(settings, texts, read, gpu, absent)
-    jobs[-1:-1] = [*trainings, *tunings, *studied]  # before the report
+    studied = correlation_jobs(settings, texts, read, gpu, absent, study)
+    jobs[-1:-1] = [*downloads, *trainings, *tunings, *studied]  # before the report
     return Forecast(jobs, {job.name: cost_of(job, costs) for job in jobs}, texts)
 
 

@@ -19,6 +19,7 @@ from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joi
 from vocap.tokenizers.diff.pairs import compared_pairs
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 
+XLMR_ROWS = 250_002  # of a tokenizer whose size only its file knows, as rules/arguments.smk has it
 PARITY_LINES = 10_000  # of a language, as in rules/tokenizers.smk
 
 
@@ -50,17 +51,20 @@ class Job:
         return self.name.partition("/")[0]
 
 
-def list_jobs(settings: Settings, texts: Mapping[str, Text], reach: Mapping[str, float]) -> list[Job]:
+def list_jobs(
+    settings: Settings, texts: Mapping[str, Text], reach: Mapping[str, float], assume: bool = True
+) -> list[Job]:
     """Every job of the whole workflow, each after those that it waits for.
 
-    `texts`: the run's languages (`estimate_texts`); `reach`: the largest vocabulary that each one's text gives.
+    `texts`: the run's languages (`estimate_texts`); `reach`: the largest vocabulary that each one's text gives;
+    `assume`: what a user has to bring is taken as there, as in a dry run.
     """
     reached = {lang: [size for size in settings.vocabularies.sizes if size <= reach[lang]] for lang in texts}
     jobs = [
         *corpora_jobs(settings, texts),
         *vocabularies_jobs(settings, texts, reached),
         *allocation_jobs(settings, texts, reached),
-        *tokenizers_jobs(settings, texts),
+        *tokenizers_jobs(settings, texts, assume),
     ]
     return [*jobs, report_job(settings, jobs, texts)]
 
@@ -218,7 +222,26 @@ def allocation_jobs(
         )
 
 
-def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
+def fetch_job(settings: Settings, name: str) -> Job:
+    """The download of an entry of `downloads`."""
+    entry = settings.downloads[name]
+    path = f"corpora/files/{name}/{entry.name}"
+    return Job(
+        "fetch_file",
+        path,
+        {"stored_mb": (entry.bytes or 0) / MB},
+        outputs=(path, f"{path}.json"),
+        local=True,
+        like="download",
+    )
+
+
+def is_absent(entry: File, assume: bool) -> bool:
+    """Whether a tokenizer from elsewhere is left out: its user has not brought it, and that counts."""
+    return entry.path is not None and not (assume or Path(entry.path).exists())
+
+
+def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text], assume: bool = True) -> Iterator[Job]:
     samples = tuple(f"corpora/sample-{lang}" for lang in texts)
     compared = sum(min(text.kept, max(PARITY_LINES, text.heldout)) for text in texts.values())
     descents = _descents(settings, texts) if settings.vocabularies.engine == "ladder" else {}
@@ -236,9 +259,14 @@ def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[J
         folder = f"tokenizers/{name}"
         made: tuple[str, ...] = ()
         if isinstance(entry, File):
-            if not Path(entry.path).exists():
+            if is_absent(entry, assume):
                 continue  # the workflow goes on without it, and says so
-            total_k = Path(entry.path).stat().st_size / 20_000  # about 20 bytes a piece in a .model
+            there = entry.path is not None and Path(entry.path).exists()
+            total_k = Path(entry.path).stat().st_size / 20_000 if there else XLMR_ROWS / 1000  # 20 bytes a piece
+            if entry.download is not None:
+                fetched = fetch_job(settings, entry.download)
+                made = (fetched.name,)
+                yield fetched
         else:
             total_k = _total(settings, entry) / 1000
             mix = 0.0 if isinstance(entry, Mono) else mix_mb(settings, texts, _alpha(settings, entry))

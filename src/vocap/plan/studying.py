@@ -5,13 +5,16 @@ from pathlib import Path
 
 from vocap.config import Settings
 from vocap.correlation.files import own_files
-from vocap.correlation.planning import Study, plan_study
+from vocap.correlation.planning import Study
 from vocap.finetuning.grid import Setting, input_length, settings_of
+from vocap.finetuning.tasks import SPLITS, TASKS
 from vocap.plan.jobs import Job
 from vocap.plan.texts import MB, Text
 from vocap.plan.training import PFLOP, encoder_operations, training_features
-from vocap.plan.tuning import BYTES_PER_ROW, BYTES_PER_TOKEN, SCORED, unpacked
+from vocap.plan.tuning import BYTES_PER_ROW, BYTES_PER_TOKEN, SCORED, unpacked, unpacked_before
 from vocap.pretraining.memory import count_parameters
+
+TRAIN_ROWS = 20_000  # of a training file in another language than English, if it is not there: PAN-X of many
 
 
 def correlation_jobs(
@@ -20,12 +23,12 @@ def correlation_jobs(
     pretraining_texts: Mapping[str, Text],
     gpu: bool,
     holes: Mapping[str, Sequence[int]],
+    study: Study,
 ) -> Iterator[Job]:
     """A tokenizer, its text and a model for each vocabulary; inputs, runs and a choice for each task; the points.
 
     The texts and `gpu` are as of `pretraining_jobs`; `holes`: sizes that a language's text is known not to reach.
     """
-    study = plan_study(settings.correlation, settings.finetuning.xtreme, texts)
     scored: list[str] = []
     known = "correlation/sizes"
     if study.languages:
@@ -36,7 +39,8 @@ def correlation_jobs(
         files = f"correlation/{lang}/own-files"
         if lang in study.tasks:
             made = (f"correlation/{lang}/xtreme",)
-            yield Job("own_files", files, {}, (), made, local=True, like="average")
+            before = unpacked_before(study.supply, map(Path, study.files.get(lang, ())))
+            yield Job("own_files", files, {}, before, made, local=True, like="average")
         read_mb = pretraining_texts[lang].read_mb + texts[lang].heldout_mb
         for size in settings.correlation.sizes:
             if size in holes.get(lang, ()):
@@ -68,10 +72,7 @@ def _model_jobs(
     yield Job("studied_model", model, features, (tokenizer, text), made, threads, like="pretrain")
     for task in study.tasks.get(lang, ()):
         recipe = getattr(settings.finetuning.recipes, task)
-        sizes = {
-            split: unpacked(path)
-            for split, path in own_files(Path(settings.finetuning.xtreme), task, lang).items()
-        }
+        sizes = _file_sizes(settings, task, lang)
         name = f"{task}-{input_length(recipe, own.model.shape.positions)}"
         inputs = f"{folder}/encode-{name}"
         features = {"encoded_mb": sum(sizes.values()) / MB}
@@ -87,6 +88,15 @@ def _model_jobs(
         features = {"scored_mb": (sizes["dev"] + sizes["test"]) * len(runs) / MB}
         made = tuple(f"{folder}/{task}/{table}" for table in SCORED)
         yield Job("studied_score", f"{folder}/score-{task}", features, tuple(runs), made, like="score")
+
+
+def _file_sizes(settings: Settings, task: str, lang: str) -> dict[str, float]:
+    """Bytes of a language's files by split; of those that are planned by their known rows, TRAIN_ROWS a guess."""
+    found = own_files(Path(settings.finetuning.xtreme), task, lang)
+    rows = {split: TASKS[task].rows[split].get(lang, TRAIN_ROWS) for split in SPLITS}
+    return {
+        split: unpacked(found[split]) if split in found else rows[split] * BYTES_PER_ROW[task] for split in SPLITS
+    }
 
 
 def _run_features(

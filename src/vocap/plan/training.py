@@ -1,10 +1,9 @@
 """The jobs of pre-training, and the floating-point operations that decide their time."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from vocap.config import Settings
-from vocap.plan.jobs import Job
+from vocap.plan.jobs import XLMR_ROWS, Job, fetch_job, is_absent
 from vocap.plan.texts import MB, Text
 from vocap.pretraining.loss_settings import Full, Knn, Target
 from vocap.pretraining.masking import SHARE
@@ -14,17 +13,20 @@ from vocap.pretraining.shapes import Shape
 from vocap.tokenizers.settings import File
 
 PFLOP = 1e15
-XLMR_ROWS = 250_002  # of a tokenizer whose size only its file knows, as rules/arguments.smk has it
 
 
 def pretraining_jobs(
-    settings: Settings, texts: Mapping[str, Text], pretraining_texts: Mapping[str, Text], gpu: bool
+    settings: Settings,
+    texts: Mapping[str, Text],
+    pretraining_texts: Mapping[str, Text],
+    gpu: bool,
+    assume: bool = True,
 ) -> Iterator[Job]:
     """Downloads, adopted tokenizers, blocks of ids, and one job a model.
 
     `pretraining_texts`: the text of each language that models read; `gpu`: models are trained on one GPU.
     """
-    models = made_models(settings)
+    models = made_models(settings, assume)
     if not models:
         return
     sources = settings.pretraining_sources()
@@ -44,15 +46,14 @@ def pretraining_jobs(
         yield _model_job(settings, name, model, list(texts), gpu)
 
 
-def made_models(settings: Settings) -> dict[str, Model]:
-    """The models of which the tokenizer is there, or will be."""
-    models = settings.pretraining.models
-    return {name: model for name, model in models.items() if not _absent(settings, model.tokenizer)}
+def made_models(settings: Settings, assume: bool = True) -> dict[str, Model]:
+    """The models of which the tokenizer is there, or will be; `assume`: its user brings it."""
 
+    def absent(name: str) -> bool:
+        entry = settings.tokenizers[name]
+        return isinstance(entry, File) and is_absent(entry, assume)
 
-def _absent(settings: Settings, tokenizer: str) -> bool:
-    entry = settings.tokenizers[tokenizer]
-    return isinstance(entry, File) and not Path(entry.path).exists()
+    return {name: model for name, model in settings.pretraining.models.items() if not absent(model.tokenizer)}
 
 
 def _tokenizer_jobs(
@@ -64,9 +65,11 @@ def _tokenizer_jobs(
 ) -> Iterator[Job]:
     """One tokenizer's blocks of every language; a tokenizer from elsewhere is laid out first."""
     made = made_jobs(settings, tokenizer)
-    if isinstance(settings.tokenizers[tokenizer], File):
+    entry = settings.tokenizers[tokenizer]
+    if isinstance(entry, File):
         features = {"total_k": rows(settings, tokenizer) / 1000}
-        yield Job("adopt", made[0], features, outputs=(f"pretraining/tokenizers/{tokenizer}",), local=True)
+        before = (fetch_job(settings, entry.download).name,) if entry.download else ()
+        yield Job("adopt", made[0], features, before, (f"pretraining/tokenizers/{tokenizer}",), local=True)
     for lang, text in texts.items():
         read_mb = pretraining_texts[lang].read_mb
         yield Job(

@@ -1,16 +1,18 @@
 """The jobs of fine-tuning: their work is estimated from the sizes of the XTREME folder's files."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vocap.config import Settings
 from vocap.finetuning.datasets import DataSet, choosing_sets, predicted_sets
-from vocap.finetuning.grid import Grid, Setting, input_length, make_grid, run_folder, settings_of
+from vocap.finetuning.grid import Grid, Setting, input_length, run_folder, settings_of
+from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.reading import locate, parse
 from vocap.finetuning.settings import Tuned
-from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.finetuning.supply import Supply
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
 from vocap.model_folder import longest_input, read_config
-from vocap.plan.jobs import Job
+from vocap.plan.jobs import Job, fetch_job
 from vocap.plan.texts import MB
 from vocap.plan.training import PFLOP, encoder_operations, made_jobs, rows
 from vocap.pretraining.memory import count_parameters
@@ -24,9 +26,8 @@ WINDOWED = 2.0  # of question answering: a context is read with each of its ques
 BYTES_PER_ROW = {"xnli": 190, "pawsx": 240, "udpos": 180, "panx": 75, "squad": 346, "tydiqa": 812}
 
 
-def finetuning_jobs(settings: Settings, own: Collection[str], gpu: bool) -> Iterator[Job]:
-    """Inputs, runs, scores and averages; `own`: the pretraining models that are made."""
-    grid = make_grid(settings.finetuning, own)
+def finetuning_jobs(settings: Settings, grid: Grid, gpu: bool) -> Iterator[Job]:
+    """Inputs, runs, scores and averages of a grid."""
     if not grid.tasks:
         return
     tuned = {name: _Tuned(settings, name, entry) for name, entry in grid.models.items()}
@@ -36,12 +37,12 @@ def finetuning_jobs(settings: Settings, own: Collection[str], gpu: bool) -> Iter
         for training in grid.trainings_for(model.name):
             inputs = model.inputs(training)
             if inputs not in encoded:
-                encoded[inputs] = _encode_job(grid, model, training, inputs)
+                encoded[inputs] = _encode_job(settings, grid, model, training, inputs)
             recipe = getattr(settings.finetuning.recipes, training)
             for setting in settings_of(recipe, settings.finetuning.seeds):
                 runs.append(_run_job(settings, grid, model, training, setting, encoded[inputs], gpu))
-    yield from _check_jobs(grid)
-    yield from _ceiling_jobs(grid, list(tuned.values()))
+    yield from _check_jobs(settings, grid)
+    yield from _ceiling_jobs(settings, grid, list(tuned.values()))
     yield from encoded.values()
     yield from runs
     for name in tuned:
@@ -100,16 +101,48 @@ def _check_name(training: str) -> str:
     return f"finetuning/check/{training}"
 
 
-def _check_jobs(grid: Grid) -> Iterator[Job]:
+def download_jobs(settings: Settings, supplies: Iterable[Supply]) -> Iterator[Job]:
+    """XTREME's files that are free: downloads, and what takes the files from them."""
+    paths = {path for supply in supplies for path in supply.fetched}
+    for collection in ARCHIVES:
+        made = tuple(sorted(path for path in paths if collection_of(path) == collection))
+        if made:
+            fetched = [fetch_job(settings, name) for name in ARCHIVES[collection]]
+            yield from fetched
+            before = tuple(job.name for job in fetched)
+            name = unpack_name(collection)
+            yield Job(f"unpack_{collection}", name, {}, before, (), local=True, like="average")
+
+
+def unpack_name(collection: str) -> str:
+    """The job that takes a collection's files from its archives."""
+    return f"finetuning/unpack/{collection}"
+
+
+def unpacked_before(supply: Supply | None, paths: Iterable[Path]) -> tuple[str, ...]:
+    """The jobs that bring some of these files."""
+    if supply is None:
+        return ()
+    under = [str(path.relative_to(supply.xtreme)) for path in paths]
+    return tuple(dict.fromkeys(unpack_name(collection_of(path)) for path in under if path in supply.fetched))
+
+
+def _check_jobs(settings: Settings, grid: Grid) -> Iterator[Job]:
     for training, paths in grid.files.items():
-        read_mb = sum(unpacked(path) for path in paths) / MB
         made = (f"finetuning/checks/{training}.tsv",)
-        yield Job("check_xtreme", _check_name(training), {"checked_mb": read_mb}, (), made)
+        features = {"checked_mb": _read_mb(grid, settings, training)}
+        yield Job("check_xtreme", _check_name(training), features, unpacked_before(grid.supply, paths), made)
 
 
-def _ceiling_jobs(grid: Grid, models: list[_Tuned]) -> Iterator[Job]:
+def _read_mb(grid: Grid, settings: Settings, training: str) -> float:
+    """Megabytes of all files of a training."""
+    learnt = DataSet(TASKS[TRAININGS[training][0]], "train", ENGLISH)
+    return sum(_size_mb(grid, settings, found) for found in (learnt, *predicted_sets(training)))
+
+
+def _ceiling_jobs(settings: Settings, grid: Grid, models: list[_Tuned]) -> Iterator[Job]:
     trainings = [training for training in grid.files if TASKS[TRAININGS[training][0]].kind == "spans"]
-    read_mb = sum(unpacked(path) for training in trainings for path in grid.files[training]) / MB
+    read_mb = sum(_read_mb(grid, settings, training) for training in trainings)
     checks = tuple(_check_name(training) for training in trainings)
     for origin, model in {model.origin: model for model in models}.items() if trainings else ():
         made = (f"finetuning/ceilings/{origin}.tsv",)
@@ -117,8 +150,8 @@ def _ceiling_jobs(grid: Grid, models: list[_Tuned]) -> Iterator[Job]:
         yield Job("ceiling", f"finetuning/ceiling/{origin}", features, (*model.tokenizer_jobs, *checks), made)
 
 
-def _encode_job(grid: Grid, model: _Tuned, training: str, inputs: str) -> Job:
-    read_mb = sum(unpacked(path) for path in grid.files[training]) / MB
+def _encode_job(settings: Settings, grid: Grid, model: _Tuned, training: str, inputs: str) -> Job:
+    read_mb = _read_mb(grid, settings, training)
     windowed = WINDOWED if TASKS[TRAININGS[training][0]].kind == "spans" else 1.0
     return Job(
         "encode",
@@ -134,7 +167,7 @@ def _run_job(
 ) -> Job:
     own = settings.finetuning
     recipe = getattr(own.recipes, training)
-    learnt = DataSet(TASKS[TRAININGS[training][0]], "train", "en")
+    learnt = DataSet(TASKS[TRAININGS[training][0]], "train", ENGLISH)
     examples = _size_mb(grid, settings, learnt) * MB / BYTES_PER_ROW[training]
     share = min(1.0, (recipe.train_examples or examples) / max(examples, 1.0))
     steps = max(1.0, setting.epochs * share * examples / recipe.batch)
@@ -168,9 +201,12 @@ def _tokens(grid: Grid, settings: Settings, found: DataSet) -> float:
 
 
 def _size_mb(grid: Grid, settings: Settings, found: DataSet) -> float:
-    """Megabytes of a file, unpacked; 0 where there is none."""
+    """Megabytes of a file, unpacked; by its known rows where it is planned; 0 where there will be none."""
     path = locate(grid.xtreme, found.task, found.split, found.language, parse(settings.finetuning.stand_ins))
-    return unpacked(path) / MB if path else 0.0
+    if path:
+        return unpacked(path) / MB
+    rows = found.task.rows[found.split][found.language] if found in grid.planned else 0
+    return rows * BYTES_PER_ROW[found.task.training] / MB
 
 
 def unpacked(path: Path) -> float:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from vocap.allocation import META, SPECIALS
 from vocap.paths import PlainPath
@@ -90,9 +90,16 @@ class File(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Literal["file"]
-    path: PlainPath = Field(
-        description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them",
+    path: PlainPath | None = Field(
+        None, description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them"
     )
+    download: str | None = Field(None, description="or the name of an entry of downloads, which is fetched")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "File":
+        if (self.path is None) == (self.download is None):
+            raise ValueError("a file has exactly one of path and download")
+        return self
 
 
 Tokenizer = Annotated[Vocap | Joint | Mono | File, Field(discriminator="kind")]

@@ -1,0 +1,107 @@
+"""Files besides text that are free, and XTREME's own among them; what else the user brings."""
+
+SUPPLIES = [plan.supply for plan in (TUNING, STUDY) if plan.supply]
+
+# folder of XTREME's to its files that are not there, as paths under the folder
+FETCHED = {
+    collection: sorted(
+        {path for supply in SUPPLIES for path in supply.fetched if collection_of(path) == collection}
+    )
+    for collection in ARCHIVES
+}
+
+
+rule fetch_file:
+    output:
+        file="<results>/corpora/files/{download}/{file}",
+        origin="<results>/corpora/files/{download}/{file}.json",
+    log:
+        "<logs>/corpora/files/{download}/{file}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/files/{download}/{file}.tsv"
+    wildcard_constraints:
+        download=one_of(SETTINGS.downloads),
+        file=one_of({entry.name for entry in SETTINGS.downloads.values()}),
+    localrule: True
+    conda:
+        "../envs/corpora.yaml"
+    resources:
+        mem_mb=memory(200),
+        runtime=minutes(600),
+    params:
+        url=lambda wildcards: SETTINGS.downloads[wildcards.download].url,
+        sha256=lambda wildcards: options(sha256=SETTINGS.downloads[wildcards.download].sha256),
+        revision=REVISION["corpora"],
+    message:
+        "Downloading {wildcards.download}"
+    shell:
+        "vocap fetch {params.url:q} {params.sha256} -o {output.file:q} 2> {log:q}"
+
+
+# Outputs are the files that are not there: what a user brought is no rule's to remove.
+for collection, paths in FETCHED.items():
+    if paths:
+
+        rule:
+            name:
+                f"unpack_{collection}"
+            input:
+                [downloaded(name) for name in ARCHIVES[collection]],
+            output:
+                [f"{SETTINGS.finetuning.xtreme}/{path}" for path in paths],
+            log:
+                f"<logs>/finetuning/unpack/{collection}.log",
+            benchmark:
+                f"<logs>/benchmarks/finetuning/unpack/{collection}.tsv"
+            localrule: True
+            conda:
+                "../envs/finetuning.yaml"
+            resources:
+                mem_mb=memory(1500),
+                runtime=minutes(60),
+            params:
+                collection=collection,
+                xtreme=verbatim(SETTINGS.finetuning.xtreme),
+                archives=verbatim(options(archive=[downloaded(name) for name in ARCHIVES[collection]])),
+                paths=paths,
+                revision=REVISION["finetuning"],
+            message:
+                f"Taking XTREME's files of {collection} from what its authors publish"
+            shell:
+                "vocap unpack {params.collection} {params.archives} -o {params.xtreme:q} {params.paths:q} 2> {log:q}"
+
+
+def sources_to_fetch(sources, folder):
+    """How many languages have text to fetch from each source, in words."""
+    absent = [
+        source.name
+        for lang, source in sources.items()
+        if lang in LANGUAGES and source.url and not Path(folder, source.name, lang).exists()
+    ]
+    return [f"{name} ({absent.count(name)} languages)" for name in dict.fromkeys(absent)]
+
+
+def announce():
+    """Say in a few lines what a run fetches, and what its plan takes as there; jobs on a cluster stay quiet."""
+    baselines = [entry for entry in SETTINGS.tokenizers.values() if entry.kind == "file"]
+    files = [
+        entry.download for entry in baselines if entry.download and not Path(downloaded(entry.download)).exists()
+    ]
+    fetched = {
+        "text": sources_to_fetch(SOURCES, f"{RESULTS}/corpora/downloads"),
+        "text for pre-training": sources_to_fetch(PRETRAINING_SOURCES, f"{RESULTS}/pretraining/downloads"),
+        "tokenizers": files,
+        f"XTREME, to {SETTINGS.finetuning.xtreme}": [name for name, paths in FETCHED.items() if paths],
+    }
+    brought = [entry.path for entry in baselines if entry.path and not Path(entry.path).exists() and dry_run()]
+    folders = {folder for supply in SUPPLIES for folder in supply.to_bring()}
+    brought += [f"{SETTINGS.finetuning.xtreme}/{folder} (docs/xtreme.md)" for folder in sorted(folders)]
+    for what, names in fetched.items():
+        if names:
+            print(f"fetched: {what}: {', '.join(names)}", file=sys.stderr)
+    if brought:
+        print(f"to bring, planned as if there: {', '.join(brought)}", file=sys.stderr)
+
+
+if not STARTED_BY_SNAKEMAKE:
+    announce()
