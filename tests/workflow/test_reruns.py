@@ -110,30 +110,6 @@ def test_without_an_xtreme_folder_the_report_says_not_run(finished):
     assert parse_counts(planned.stdout)["finetune"] == 70
 
 
-def test_the_papers_grid_is_70_runs_a_model(workflow):
-    """On files that are only there; of Table 1's 8 models one waits for XLM-R's tokenizer.
-
-    Tables 2 to 4 have 4 models on 4 trainings and 8 on 3, Figure 5 has 12 on one.
-    """
-    from vocap.finetuning.reading.places import candidates
-    from vocap.finetuning.tasks import TASKS
-
-    for task in TASKS.values():
-        for split in ("train", "dev", "test"):
-            for language in task.languages_of(split):
-                path = workflow.folder / "data/xtreme" / candidates(task, split, language)[0]
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch()
-    run = workflow.snakemake("-n", "--quiet", "rules", "--configfile", "config/paper.yaml")
-    assert run.returncode == 0, run.stdout[-2000:]
-    counts = parse_counts(run.stdout)
-    assert counts["finetune"] == 7 * 70 + 4 * 40 + 8 * 30 + 12 * 10
-    assert counts["score"] == 7 * 7 + 4 * 4 + 8 * 3 + 12
-    assert counts["average"] == 7 + 4 + 8 + 12
-    # four tokenizers for all trainings, three of other betas for four
-    assert (counts["encode"], counts["ceiling"], counts["check_xtreme"]) == (4 * 6 + 3 * 4, 7, 6)
-
-
 def test_a_title_reruns_the_report(finished):
     finished.write_config(report={"title": "Another title"})
     assert finished.planned() == {"all": 1, "report": 1}

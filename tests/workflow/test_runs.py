@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import BIN, copy_workflow
+from tests.workflow.conftest import BIN, copy_workflow, parse_counts
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -149,19 +150,30 @@ def test_no_space_left_on_the_device(workflow, tmp_path):
     assert "stats" not in left
 
 
-def test_the_papers_grid_dry_runs_and_names_what_is_absent(workflow):
+def test_the_papers_grid_is_planned_whole_on_a_fresh_clone(workflow):
+    """Fine-tuning and XLM-R too: one block says what is fetched, and what its user brings."""
     run = workflow.snakemake("-n", "--quiet", "rules", "--configfile", "config/paper.yaml")
     assert run.returncode == 0, run.stdout[-2000:]
-    assert "left out: tokenizer xlm-r" in run.stdout
-    counts = {}
-    for line in run.stdout.splitlines():
-        cells = line.split()
-        if len(cells) == 2 and cells[1].isdigit():
-            counts[cells[0]] = int(cells[1])
+    assert "left out" not in run.stdout
+    assert re.findall("(?m)^(?:fetched|to bring).*", run.stdout) == [
+        "fetched: text: cc100 (81 languages), wikipedia (5 languages)",
+        "fetched: text for pre-training: wikipedia (86 languages)",
+        "fetched: tokenizers: xlm-r",
+        "fetched: XTREME, to data/xtreme: xnli, pawsx, udpos, squad, xquad, mlqa, tydiqa",
+        "to bring, planned as if there: data/xtreme/panx (docs/xtreme.md)",
+    ]
+    counts = parse_counts(run.stdout)
     assert counts["ladder"] == 86
     assert counts["allocate"] == 5
-    assert counts["download"] == 86
+    assert counts["download"] == counts["download_pretraining"] == 86
+    assert counts["fetch_file"] == 21
     assert counts["pick_joint"] == 2
-    assert counts["pretrain"] == 19  # of 20; the one on XLM-R's tokenizer waits for it
-    assert counts["tokenize"] == 7 * 86
-    assert counts["download_pretraining"] == 86
+    assert counts["pretrain"] == 20 and counts["adopt"] == 1
+    assert counts["tokenize"] == 8 * 86
+    # Table 1: 8 models, 70 runs each; Tables 2 to 4: 4 on four tasks, 8 on three; Figure 5: 7 models' 4 states on two
+    assert counts["finetune"] == 8 * 70 + 4 * 40 + 8 * 30 + 7 * 4 * 20
+    assert counts["score"] == 8 * 7 + 4 * 4 + 8 * 3 + 7 * 4 * 2
+    assert counts["average"] == 8 + 4 + 8 + 7 * 4
+    assert (counts["encode"], counts["ceiling"], counts["check_xtreme"]) == (5 * 6 + 3 * 4, 8, 6)
+    assert counts["studied_run"] == 4 * 30 * 2 * 2 * 5  # languages, sizes, tasks, rates, seeds
+    assert run.stdout.count("\n") < sum(counts.values())
