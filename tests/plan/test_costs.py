@@ -34,6 +34,8 @@ def test_cost_of_a_job_is_the_sum_of_its_terms():
     assert train == Cost(wall_s=80 / 1.6, cpu_s=80, gpu_s=10, memory_mb=0, disk_mb=7)
     assert cost_of(Job("train", "a/train", {"mb": 10}, threads=1), MODEL).wall_s == 80
     assert cost_of(Job("train", "a/train", {"mb": 10}, threads=2), slow_gpu).wall_s == 90
+    eight = cost_of(Job("train", "a/train", {"mb": 10}, threads=2, gpus=8), slow_gpu)
+    assert (eight.wall_s, eight.gpu_s) == (90 / 8, 90)  # GPU hours are what they were
     assert total([read, train]) == Cost(26 + 50, 101, 10, 80, 7)
     assert total([]) == Cost()
     with pytest.raises(UsageError, match="no rule 'sing'"):

@@ -1,8 +1,10 @@
 """The profile for clusters, without one: what it may hold, and what every rule asks for."""
 
+import json
 import re
 import subprocess
 
+import pytest
 import yaml
 
 from tests.workflow.conftest import BIN, ROOT
@@ -36,6 +38,27 @@ def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
                 ]
                 assert re.search(r"runtime=minutes\(", rule), rule.splitlines()[0]
             assert "retries:" not in rule  # the Snakemake inside a job would retry too, in the same allocation
+
+
+def test_eight_gpus_a_model_are_commented_in_and_planned(workflow):
+    """The block for the paper, put in the place of `pretrain`: an eighth of the time, and as many GPU hours."""
+    path = workflow.folder / "slurm/config.yaml"
+
+    def forecast() -> dict:
+        command = [BIN / "vocap", "plan", "--profile", "slurm", "--json"]
+        run = subprocess.run(command, cwd=workflow.folder, capture_output=True, text=True, check=True)
+        return json.loads(run.stdout)["rules"]["pretrain"]
+
+    before = forecast()
+    text = path.read_text("utf-8")
+    block = re.search(r"(?m)^  # pretrain:\n(?:  #   .*\n)+", text)[0]
+    given = yaml.safe_load(re.sub(r"(?m)^  # ", "", block))
+    assert given["pretrain"]["gpu"] == 8 and given["pretrain"].keys() > PROFILE["set-resources"]["pretrain"].keys()
+    profile = {**PROFILE, "set-resources": {**PROFILE["set-resources"], **given}}
+    path.write_text(yaml.safe_dump(profile), "utf-8")
+    after = forecast()
+    assert after["wall_s"] == pytest.approx(before["wall_s"] / 8)
+    assert after["gpu_s"] == before["gpu_s"]
 
 
 def test_the_profile_names_rules_that_are_there():

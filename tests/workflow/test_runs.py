@@ -170,7 +170,7 @@ def test_the_papers_grid_is_planned_whole_on_a_fresh_clone(workflow):
     assert counts["pick_joint"] == 2
     assert counts["pretrain"] == 20 and counts["adopt"] == 1
     assert counts["tokenize"] == 8 * 86
-    # Table 1: 8 models, 70 runs each; Tables 2 to 4: 4 on four tasks, 8 on three; Figure 5: 7 models' 4 states on two
+    # Table 1: 8 models, 70 runs each; Tables 2 to 4: 4 on 4 tasks, 8 on 3; Figure 5: 4 states of 7 models on 2
     assert counts["finetune"] == 8 * 70 + 4 * 40 + 8 * 30 + 7 * 4 * 20
     assert counts["score"] == 8 * 7 + 4 * 4 + 8 * 3 + 7 * 4 * 2
     assert counts["average"] == 8 + 4 + 8 + 7 * 4

@@ -12,6 +12,7 @@ from vocap.errors import UsageError, VocapError
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 SHOWN = 10  # absent files that are named
+PROFILE = "slurm/config.yaml"
 
 
 @click.command()
@@ -71,7 +72,8 @@ def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, a
         show = writing.comparison_json if as_json else writing.comparison_text
         content = show(comparison, clock_s, cores)
     else:
-        expected = forecast.make_forecast(settings, costs, Path(settings.results), gpu)
+        gpus = forecast.gpus_of_profile(Path(PROFILE)) if profile else {}
+        expected = forecast.make_forecast(settings, costs, Path(settings.results), gpu, gpus=gpus)
         if profile:
             schedule = forecast.cluster_schedule(expected, costs, places)
         else:

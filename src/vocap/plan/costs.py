@@ -105,8 +105,8 @@ def cost_of(job: Job, costs: Costs) -> Cost:
         raise UsageError(f"the cost model has no rule {job.priced_as!r}; fit it again with: vocap plan --refit")
     cpu_s, gpu_s = weigh(rule.cpu_s, job.features), weigh(rule.gpu_s, job.features)
     return Cost(
-        # a GPU and the process that drives it work at the same time
-        wall_s=max(cpu_s / min(rule.cores, job.threads), gpu_s) + weigh(rule.wait_s, job.features),
+        # a GPU and the process that drives it work at the same time; what several say to each other is not counted
+        wall_s=max(cpu_s / min(rule.cores, job.threads), gpu_s) / job.gpus + weigh(rule.wait_s, job.features),
         cpu_s=cpu_s,
         gpu_s=gpu_s,
         memory_mb=weigh(rule.memory_mb, job.features),

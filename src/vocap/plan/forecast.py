@@ -1,7 +1,8 @@
 """The whole forecast: every job's cost, sums by stage, and the time on so many cores or cluster places."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from vocap.config import Settings
@@ -15,6 +16,7 @@ from vocap.plan.studying import correlation_jobs
 from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
 from vocap.plan.training import made_models, pretraining_jobs
 from vocap.plan.tuning import download_jobs, finetuning_jobs
+from vocap.yaml_file import read_yaml
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 FAR = 3.0  # times the largest job of the fit: beyond, say so
@@ -58,15 +60,35 @@ def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
     return found
 
 
+def gpus_of_profile(path: Path) -> dict[str, int]:
+    """GPUs of a job of each rule that a SLURM profile gives some: those of all its nodes.
+
+    Raises UsageError for what is no such file.
+    """
+    rules = read_yaml(path, "call from the project's root").get("set-resources", {})
+    found = {}
+    for rule, resources in rules.items():
+        named = re.fullmatch(r"gpu(?::[^:]+)?:(\d+)", str(resources.get("gres", "")))
+        count = int(resources.get("gpu", named[1] if named else 0))
+        if count:
+            found[rule] = count * int(resources.get("nodes", 1))
+    return found
+
+
 def make_forecast(
-    settings: Settings, costs: Costs, results: Path | None = None, gpu: bool = False, assume: bool = True
+    settings: Settings,
+    costs: Costs,
+    results: Path | None = None,
+    gpu: bool = False,
+    assume: bool = True,
+    gpus: Mapping[str, int] | None = None,
 ) -> Forecast:
     """The forecast of a configuration, every job counted, whether its outputs are there or not.
 
     With `assume`, what a user has to bring is taken as there, as in a dry run; without, left out, as in a run.
 
     With `results`, text is counted as an earlier run in that folder counted it, and the study goes without sizes
-    that it found to be beyond a text; with `gpu`, models are trained on GPUs.
+    that it found to be beyond a text; with `gpu`, models are trained on GPUs, on as many as `gpus` gives a rule.
     """
     texts = estimate_texts(settings, results)
     read = estimate_pretraining_texts(settings, texts)
@@ -80,6 +102,7 @@ def make_forecast(
     absent = holes(read_sizes(found)) if found and found.exists() else {}
     studied = correlation_jobs(settings, texts, read, gpu, absent, study)
     jobs[-1:-1] = [*downloads, *trainings, *tunings, *studied]  # before the report
+    jobs = [replace(job, gpus=(gpus or {}).get(job.rule, 1) if job.features.get("gpu") else 1) for job in jobs]
     return Forecast(jobs, {job.name: cost_of(job, costs) for job in jobs}, texts)
 
 

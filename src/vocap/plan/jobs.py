@@ -29,7 +29,8 @@ class Job:
 
     `features` multiply the coefficients of `costs.yaml`, which says what each is; `after`: names of the jobs whose
     outputs it reads; `outputs`: what it makes, under `results`; `priority`: as in the rule, higher first; `local`:
-    it runs where Snakemake does, on a cluster too; `like`: the rule whose coefficients it has, if not its own.
+    it runs where Snakemake does, on a cluster too; `like`: the rule whose coefficients it has, if not its own;
+    `gpus`: how many share its work, if it has work for one.
     """
 
     rule: str
@@ -41,6 +42,7 @@ class Job:
     priority: int = 0
     local: bool = False
     like: str = ""
+    gpus: int = 1
 
     @property
     def priced_as(self) -> str:
