@@ -37,7 +37,7 @@ RECIPE = {
     "output_bias": ("constant", "fairseq, which InfoXLM uses"),
     "row_gradients": (False, "ours: dense gradients"),
     "lazy": (False, "ours: dense gradients"),
-    "precision": ("auto", "ours: the paper's V100s had fp16"),
+    "precision": ("auto", "InfoXLM: fp16; bf16 where a GPU has it"),
     "seed": (None, "ours: the configuration's"),
     "alpha": (0.7, "section 2.2.2: alpha = 0.7"),
     "weights": ("corpora", "Equation 3: one q, that of allocation"),
