@@ -284,7 +284,7 @@ def _refused(url: str, error: urllib.error.HTTPError, part: _Part) -> None:
     if 300 <= error.code < 400:
         target = error.url if error.url != url else "itself"
         raise VocapError(f"{url}: redirects to {target}; only http and https are followed, ten times at most")
-    remedy = "check the address, a language's code or a date in it: dated dumps go away after some weeks"
+    remedy = "check the address and the code of the language in it; dated dumps go away after some weeks"
     raise VocapError(f"{url}: {error.code} {error.reason}; {remedy}")
 
 
