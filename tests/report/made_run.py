@@ -11,6 +11,7 @@ from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.results import write_allocation
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Solution, solve
+from vocap.languages import read_languages
 from vocap.tsv import write_tsv
 from vocap.vocabularies.character_table import write_characters
 from vocap.vocabularies.curve import COLUMNS
@@ -19,6 +20,7 @@ from vocap.vocabularies.index import NAME, build, save_index
 CODES = ["de", "en", "fa", "hi", "ja", "no", "ru", "sw"]
 STEP = 40
 PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}  # the allocation that the page starts from
+OPENED = {**PRESENT, "beta": 0.35}  # the explorer's first answer: an example that has gains and losses
 COVERAGE = 0.99
 
 
@@ -90,6 +92,13 @@ def write_choice(folder: Path, name: str, inputs: Inputs, coverage: float = 0.99
     solution = allocate(inputs, coverage, **settings)
     write_allocation(folder / "allocation" / name, inputs, Allocation(**settings), coverage, solution)
     return solution
+
+
+def by_code(rows: list[list[str]]) -> list[list[str]]:
+    """The explorer's rows, which are sorted by name, in the order of the codes."""
+    codes = {language.name: code for code, language in read_languages().items()}
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    return sorted(rows, key=lambda row: codes[row[0]])
 
 
 def make_page(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Inputs:

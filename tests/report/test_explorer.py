@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.report.chromium import BROWSER, Chromium
-from tests.report.made_run import CODES, COVERAGE, PRESENT, allocate, make_page
+from tests.report.made_run import CODES, COVERAGE, OPENED, PRESENT, allocate, by_code, make_page
 from tests.report.test_browser import browse, drive
 from vocap.allocation.settings import Allocation
 from vocap.config import load
@@ -81,6 +81,7 @@ const settled = async (change) => {
 addEventListener('load', async () => {
   place.scrollIntoView();
   await until('bound');
+  said.opened = { ...JSON.parse(place.dataset.solved), text: place.querySelector('.said').textContent };
   said.vectors = await solved(VECTORS);
   const button = (text) => [...place.querySelectorAll('button')].find((one) => one.textContent === text);
   await settled(() => button('Reset').click());
@@ -187,7 +188,7 @@ def test_the_lines_to_copy_give_what_is_shown(run):
     first, moved, fewer, aware, reset = seen
     assert first == reset == {**first, **PRESENT} and first["fairness"] == 0
     assert (moved["total"], moved["beta"], moved["rule"]) == (1203, 0.1, "paper")
-    assert fewer["fairness"] == 6 and fewer["without"] == ["en"] and aware == {**fewer, "rule": "cost-aware"}
+    assert fewer["fairness"] == 6 and fewer["without"] == ["de"] and aware == {**fewer, "rule": "cost-aware"}
 
 
 def test_the_lines_to_copy_are_a_configuration(run, tmp_path):
@@ -216,9 +217,13 @@ def test_the_table_shows_who_gains_and_who_loses(run):
         all(row[1] == row[2] and row[4] == "0" for row in present["rows"])
         and "The sizes of present." in present["text"]
     )
+    assert said["opened"]["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **OPENED).rows]
+    assert said["opened"]["sizes"] != present["sizes"]
+    assert said["opened"]["text"].startswith("An example to begin with: β 0.35 instead of 0.7. 8 languages, ")
+    assert "An example" not in present["text"] + moved["text"]
     alp = [dict(zip(entry.index.sizes.tolist(), entry.alp.tolist(), strict=True)) for entry in inputs.languages]
     gain = lose = 0
-    for row, curve, before, now in zip(moved["rows"], alp, present["sizes"], moved["sizes"], strict=True):
+    for row, curve, before, now in zip(by_code(moved["rows"]), alp, present["sizes"], moved["sizes"], strict=True):
         assert row[1:3] == [f"{now:,}", f"{before:,}"]
         assert row[3] == f"{curve[now]:.2f}".replace("-", "−")
         gain += curve[now] > curve[before]

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.report.chromium import BROWSER, Chromium
-from tests.report.made_run import CODES, COVERAGE, PRESENT, allocate, make_run, write_choice
+from tests.report.made_run import CODES, COVERAGE, OPENED, PRESENT, allocate, by_code, make_run, write_choice
 from tests.report.pages import write
 from vocap.tsv import read_tsv, write_tsv
 from vocap.vocabularies.curve import COLUMNS
@@ -62,14 +62,14 @@ def start_from(tab, name):
     )
     tab.until(f"JSON.parse({SOLVED}).number > {number}")
     said = tab.evaluate("document.querySelector('.explorer .said').textContent")
-    return json.loads(tab.evaluate(SOLVED)), tab.evaluate(ROWS), said
+    return json.loads(tab.evaluate(SOLVED)), by_code(tab.evaluate(ROWS)), said
 
 
 def test_the_page_starts_from_an_allocation_that_it_computes(run):
     inputs, _, tab = run
     found = json.loads(tab.until(SOLVED))
     assert tab.evaluate("document.querySelector('.explorer select').value") == "present"
-    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **OPENED).rows]
 
 
 def test_pieces_are_compared_with_the_live_rule_of_the_same_total(run):
@@ -127,5 +127,5 @@ def test_only_computed_allocations_leave_the_live_rule(tmp_path):
         tab = browser.open((tmp_path / "out/index.html").as_uri())
         tab.evaluate("document.querySelector('.explorer').scrollIntoView()")
         found = json.loads(tab.until(SOLVED))
-        assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+        assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **OPENED).rows]
         assert tab.console == []

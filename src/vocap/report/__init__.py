@@ -1,3 +1,3 @@
 """Tables, figures and the page."""
 
-REVISION = 17
+REVISION = 18

@@ -71,7 +71,41 @@ class Fold:
     kind: str = "fold"
 
 
-Block = Text | Heading | Note | Facts | Listing | Tiles | Fold | Table | Figure | Explorer
+@dataclass(frozen=True)
+class Loads:
+    """Tokenizers, each with a remark and the lines of Python that load it; `imports` come before them."""
+
+    imports: Sequence[str]
+    tokenizers: Sequence[tuple[str, str, Sequence[str]]]
+    kind: str = "loads"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A sentence under one tokenizer: stretches of text with their classes in the style sheet."""
+
+    tokenizer: str
+    tokens: int
+    stretches: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Sentences, each with its language's name and code, and its cut under each tokenizer."""
+
+    sentences: Sequence[tuple[str, str, Sequence[Cut]]]
+    kind: str = "cuts"
+
+
+@dataclass(frozen=True)
+class Movers:
+    """Short lists side by side; an entry has a name, a value in words, and the length of its bar in percent."""
+
+    lists: Sequence[tuple[str, Sequence[tuple[str, str, float]]]]
+    kind: str = "movers"
+
+
+Block = Text | Heading | Note | Facts | Listing | Tiles | Fold | Loads | Cuts | Movers | Table | Figure | Explorer
 
 
 @dataclass

@@ -91,23 +91,24 @@ def group_means(groups: Sequence[Group]) -> alt.LayerChart:
 
 
 def differences(results: Results, pair: Pair) -> alt.LayerChart:
-    """Every language's ALP under the one minus that under the other, one row a group, dots spread apart."""
+    """Every language's difference of ALP in percent of the second's, one row a group, dots spread apart."""
     difference = f"{pair.vocap} − {pair.joint}"
     groups = [name for name in results.groups() if any(one.resource == name for one in pair.compared)]
-    gains = [0.0, *(one.gain for one in pair.compared)]
+    gains = [0.0, *(one.percent for one in pair.compared)]
     extent = max(gains) - min(gains) or 1
     width = extent / 46  # what one dot takes of the axis
     scale = alt.Scale(domain=[min(gains) - extent / 12, max(gains) + extent / 12], nice=False)
     rows, means = [], []
     for group in groups:
-        members = sorted((one for one in pair.compared if one.resource == group), key=lambda one: one.gain)
-        lanes = _lanes([one.gain for one in members], width)
+        members = sorted((one for one in pair.compared if one.resource == group), key=lambda one: one.percent)
+        lanes = _lanes([one.percent for one in members], width)
         edge = {members[0].language, members[-1].language}
         rows += [
             {
                 "group": group,
                 "language": results.name(one.language),
                 "code": one.language,
+                "percent": round(one.percent, 4),
                 "gain": round(one.gain, 4),
                 "vocap": round(one.vocap, 3),
                 "joint": round(one.joint, 3),
@@ -117,11 +118,14 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
             }
             for one, lane in zip(members, lanes, strict=True)
         ]
-        average = sum(one.gain for one in members) / len(members)
+        average = sum(one.percent for one in members) / len(members)
         means.append({"group": group, "mean": round(average, 4), "lane": 0})
     y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True))
     x = alt.X(
-        "gain:Q", title=[difference, "held-out ALP (nats per line)"], scale=scale, axis=alt.Axis(tickCount=8)
+        "percent:Q",
+        title=[difference, f"percent of each language’s ALP under {pair.joint}"],
+        scale=scale,
+        axis=alt.Axis(tickCount=8),
     )
     reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
     offset = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach]))
@@ -147,7 +151,8 @@ def differences(results: Results, pair: Pair) -> alt.LayerChart:
             tooltip=[
                 "language:N",
                 "code:N",
-                alt.Tooltip("gain:Q", title=difference, format="+,.2f"),
+                alt.Tooltip("percent:Q", title="percent", format="+.2f"),
+                alt.Tooltip("gain:Q", title=f"{difference}, nats", format="+,.2f"),
                 alt.Tooltip("vocap:Q", title=f"ALP, {pair.vocap}", format=",.2f"),
                 alt.Tooltip("joint:Q", title=f"ALP, {pair.joint}", format=",.2f"),
             ],

@@ -25,6 +25,11 @@ class Difference:
     def gain(self) -> float:
         return self.vocap - self.joint
 
+    @property
+    def percent(self) -> float:
+        """The difference in percent of JOINT's ALP; 0 where that is 0."""
+        return 100 * self.gain / abs(self.joint) if self.joint else 0.0
+
 
 @dataclass(frozen=True)
 class Pair:

@@ -56,7 +56,8 @@ def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
         "limits": {key: schema[key]["maximum"] for key in ("alpha", "beta", "fairness")},
         "classes": len(overlap.times),
         "alphabet": overlap.characters,
-        "languages": languages,
+        "languages": languages,  # in the order of `vocap allocate`, on which ties depend
+        "shown": sorted((one["code"] for one in languages), key=results.rank),
         "packed": packed,
         "rules": {rule.name: rule.label for rule in RULES.values()},
         "present": [_shown(one) for one in present],

@@ -23,6 +23,7 @@ from vocap.report.inputs import load_inputs
 from vocap.report.models import load_models, training_bytes
 from vocap.report.results import Allocation, Language, Results, Tokenizer
 from vocap.report.selection import Selection
+from vocap.report.sentences import find_sentences
 from vocap.report.stage_files import read_allocation, read_rows, read_tokenizer
 from vocap.tsv import read_tsv
 from vocap.vocabularies.curve import Point, read_points
@@ -61,7 +62,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
     inputs, no_inputs = load_inputs(folder, curves, weights)
     pretraining, finetuning = folder / "pretraining", folder / "finetuning"
     bytes_of = training_bytes(pretraining)
-    return Results(
+    found = Results(
         title=title,
         languages=languages,
         outside=sum(code not in languages for code in known),
@@ -94,7 +95,9 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
         left=selection.left,
         inputs=inputs,
         no_inputs=no_inputs,
+        folder=folder.as_posix(),
     )
+    return replace(found, sentences=find_sentences(folder, found))
 
 
 def _by_name(

@@ -65,12 +65,29 @@ class Tokenizer:
     pieces: Pieces | None
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
     kind: str  # vocap, joint, mono, file
+    forms: tuple[str, ...] = ()  # of sentencepiece.model and huggingface, those that are there
 
     @property
     def total(self) -> int | None:
         """T: the ids of the tokenizer; None where nothing says it."""
         total = self.description.get("total")
         return total if isinstance(total, int) and not isinstance(total, bool) else None
+
+
+Stretch = tuple[str, bool]  # text of one token, and whether it is <unk>
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A held-out line and its cut under each of the tokenizers: stretches that joined are the line, and a count.
+
+    The count is of tokens. One without text of its own (all but the last of the bytes of a character, a space put
+    before the line) has no stretch.
+    """
+
+    language: str
+    text: str
+    cuts: list[tuple[list[Stretch], int]]
 
 
 @dataclass(frozen=True)
@@ -113,6 +130,8 @@ class Results:
     left: dict[str, list[str]] = field(default_factory=dict)  # by kind, what other configurations left: not shown
     inputs: Inputs = field(default_factory=lambda: Inputs([]))  # what an allocation starts from
     no_inputs: str = ""  # why there are none
+    folder: str = "results"  # of the stages' results, as the caller named it
+    sentences: list[Sentence] = field(default_factory=list)  # cut by the tokenizers of the front page
 
     def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
         """The allocation that a VOCAP tokenizer was made from; None where it is not known.
@@ -141,6 +160,10 @@ class Results:
         order = [str(name) for name in named] if isinstance(named, dict) else []
         rank = {name: place for place, name in enumerate(order)}
         return sorted(names, key=lambda name: rank.get(name, len(rank)))
+
+    def rank(self, code: str) -> int:
+        """The place of a language in the order of the page; behind all others where it is not of the run."""
+        return next((place for place, one in enumerate(self.languages) if one == code), len(self.languages))
 
     def name(self, code: str) -> str:
         language = self.languages.get(code)

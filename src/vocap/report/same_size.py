@@ -42,6 +42,9 @@ class Comparison:
     others: list[str]
     weighed_by: str  # the allocation whose q weighs the means; empty where there is none
     standings: list[Standing]
+    changes: dict[
+        str, dict[str, float]
+    ]  # tokenizer to language to the difference in percent; without the reference
 
     @property
     def size(self) -> str:
@@ -84,7 +87,7 @@ def _compare(results: Results, total: int, candidates: list[Tokenizer]) -> Compa
     weighed_by, q = _weights(results, tokenizers)
     base = alp[reference.name]
     best = {code: max(alp[one.name][code] for one in tokenizers) for code in counted}
-    standings = []
+    standings, changes = [], {}
     for tokenizer in tokenizers:
         own = alp[tokenizer.name]
         rows = [
@@ -99,6 +102,8 @@ def _compare(results: Results, total: int, candidates: list[Tokenizer]) -> Compa
             }
             for code in counted
         ]
+        if tokenizer is not reference:
+            changes[tokenizer.name] = {row["language"]: row["percent"] for row in rows}
         for mean, by_q in zip(
             by_resource(rows, ("alp", "nats", "percent")), by_resource(rows, ("nats", "percent"), q), strict=True
         ):
@@ -115,7 +120,7 @@ def _compare(results: Results, total: int, candidates: list[Tokenizer]) -> Compa
                     best=sum(row["best"] for row in members),
                 )
             )
-    return Comparison(total, reference, tokenizers, len(counted), apart, others, weighed_by, standings)
+    return Comparison(total, reference, tokenizers, len(counted), apart, others, weighed_by, standings, changes)
 
 
 def _weights(results: Results, tokenizers: list[Tokenizer]) -> tuple[str, dict[str, float]]:
@@ -148,3 +153,9 @@ def leaders(comparison: Comparison) -> dict[str, str]:
         if None not in values.values():
             found[unit] = max(values, key=values.__getitem__)
     return found
+
+
+def rival(comparison: Comparison) -> str:
+    """The tokenizer to set beside the reference: the best of the others by the mean in percent."""
+    others = [one for one in comparison.of(ALL) if one.tokenizer != comparison.reference.name]
+    return max(others, key=lambda one: one.percent).tokenizer

@@ -96,6 +96,7 @@ def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:
         _pieces(files["pieces.tsv"]) if "pieces.tsv" in files else None,
         tuple(name for name in expected if name not in files),
         str(kind),
+        tuple(name for name in ("sentencepiece.model", "huggingface") if (folder / name).exists()),
     )
 
 

@@ -173,7 +173,7 @@ def _sizes(results: Results) -> Table:
         "Each language’s chosen vocabulary in ids, before all are merged and clipped. From "
         "results/allocation/{name}/allocation.tsv."
     )
-    return Table("sizes", "Sizes by language", caption, columns, rows)
+    return Table("sizes", "Sizes by language", caption, columns, rows, folded=len(rows) > 20)
 
 
 def _comparable(entry: Allocation) -> bool:

@@ -1,10 +1,9 @@
 """VOCAP against JOINT by resource group, the paper's Figure 4, and by language."""
 
 from vocap.report import charts
-from vocap.report.blocks import Block, Heading, Note, Section, Text, counted, not_run
+from vocap.report.blocks import Block, Fold, Note, Section, Text, counted, not_run
 from vocap.report.comparing import UNKNOWN_LIMIT, Difference, Group, Pair, groups, pairs
 from vocap.report.figures import Figure
-from vocap.report.learnt import listed
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table, signed
 
@@ -23,7 +22,6 @@ def section(results: Results) -> Section:
             )
         )
     else:
-        rows = [row for pair in found if pair.by_sizes for row in groups(pair)]
         blocks.append(
             Text(
                 "A tokenizer of kind VOCAP holds the pieces of an allocation, which weighs languages against each "
@@ -31,31 +29,43 @@ def section(results: Results) -> Section:
                 "the first JOINT tokenizer of the same number of ids T in the configuration."
             )
         )
-        names = dict.fromkeys(name for pair in found for name in (pair.vocap, pair.joint))
-        blocks.append(Text(listed([results.tokenizers[name] for name in names])))
-        if rows:
-            blocks.append(_means(rows))
         blocks += [note for pair in found if (note := _apart(results, pair))]
-        if any(row.weighted_gain is not None for row in rows):
+        blocks += _languages(results, found[0])
+        for pair in found[1:]:
+            title = f"{pair.vocap} against {pair.joint}, T = {pair.size}: better in {_better(pair)}"
+            blocks.append(Fold(title, _languages(results, pair)))
+        if rows := [row for pair in found if pair.by_sizes for row in groups(pair)]:
             blocks.append(
-                Text(
-                    "A plain mean counts every language once. The allocation itself weighs a language by a power "
-                    "of q, its share of the text (Equation 2), so the table has the mean weighted by q too."
-                )
+                Fold("The paper’s Figure 4: mean ALP by resource group, in nats per line", _figure(rows))
             )
-        if rows:
-            blocks.append(_table(rows))
-        for pair in found:
-            if said := _finding(pair):
-                blocks.append(Text(said))
-        for pair in found:
-            if len(found) > 1:
-                blocks.append(Heading(f"By language at T = {pair.size}: {pair.vocap} against {pair.joint}"))
-            blocks += _languages(results, pair)
     return Section("comparison", "VOCAP against JOINT", "VOCAP and JOINT", blocks)
 
 
-def _finding(pair: Pair) -> str:
+def _figure(rows: list[Group]) -> list[Block]:
+    blocks: list[Block] = [_means(rows), _table(rows)]
+    if any(row.weighted_gain is not None for row in rows):
+        blocks.append(
+            Text(
+                "A plain mean counts every language once. The allocation itself weighs a language by a power of "
+                "q, its share of the text (Equation 2), so the table has the mean weighted by q too."
+            )
+        )
+    return blocks
+
+
+def _better(pair: Pair) -> str:
+    return f"{sum(one.gain > 0 for one in pair.compared)} of {counted(len(pair.compared), 'language')}"
+
+
+def _moved(results: Results, pair: Pair) -> str:
+    """The mean in percent, and the language that loses most, which no mean shows."""
+    mean = sum(one.percent for one in pair.compared) / len(pair.compared)
+    worst = min(pair.compared, key=lambda one: (one.percent, one.language))
+    lost = f"{results.name(worst.language)} loses most, {-worst.percent:.1f} %" if worst.gain < 0 else "none loses"
+    return f"In percent of each language’s ALP the mean difference is {signed(mean)} %; {lost}."
+
+
+def _finding(results: Results, pair: Pair) -> str:
     """Which of the two is better in the means, and in how many languages; empty where none is compared."""
     rows = groups(pair)
     if not rows:
@@ -73,7 +83,7 @@ def _finding(pair: Pair) -> str:
     return (
         f"At T = {pair.size}, {vocap}’s held-out ALP is on average {abs(everything.gain):.2f} nats per line "
         f"{side} than {joint}’s{parts}; it is higher in {everything.better} of "
-        f"{counted(everything.languages, 'language')}{out}.{weighted}"
+        f"{counted(everything.languages, 'language')}{out}.{weighted} {_moved(results, pair)}"
     )
 
 
@@ -145,29 +155,28 @@ def _table(rows: list[Group]) -> Table:
 
 
 def _languages(results: Results, pair: Pair) -> list[Block]:
-    ordered = sorted(pair.differences, key=lambda one: (one.gain, one.language))
-    compared = [one for one in ordered if not one.apart]
-    blocks: list[Block] = []
-    if compared:
-        blocks.append(_strip(results, pair, compared[0], compared[-1]))
-    return [*blocks, _by_language(results, pair, ordered)]
+    ordered = sorted(pair.compared, key=lambda one: (one.percent, one.language))
+    said = _finding(results, pair)
+    blocks: list[Block] = [Text(said), _strip(results, pair, ordered[0], ordered[-1])] if ordered else []
+    return [*blocks, _by_language(results, pair)]
 
 
 def _strip(results: Results, pair: Pair, worst: Difference, best: Difference) -> Figure:
     return Figure(
         f"vocap-joint-{pair.vocap}-{pair.joint}",
         f"Every language at T = {pair.size}: {pair.vocap} minus {pair.joint}",
-        f"Held-out ALP under {pair.vocap} minus ALP under {pair.joint}, nats per line: right of zero {pair.vocap} "
-        "is better. One mark for each language, the upright stroke is the mean of the group; each group’s "
-        "extremes carry their code.",
-        f"Strip chart of {counted(len(pair.compared), 'language')}. The smallest difference is {worst.gain:+.2f} "
-        f"({results.name(worst.language)}), the largest {best.gain:+.2f} ({results.name(best.language)}).",
+        f"Held-out ALP under {pair.vocap} minus ALP under {pair.joint}, in percent of the latter: right of zero "
+        f"{pair.vocap} is better. One mark for each language, the upright stroke is the mean of the group; each "
+        "group’s extremes carry their code.",
+        f"Strip chart of {counted(len(pair.compared), 'language')}. The smallest difference is "
+        f"{worst.percent:+.2f} % "
+        f"({results.name(worst.language)}), the largest {best.percent:+.2f} % ({results.name(best.language)}).",
         lambda: charts.differences(results, pair),
         table=f"vocap-joint-{pair.vocap}-{pair.joint}",
     )
 
 
-def _by_language(results: Results, pair: Pair, ordered: list[Difference]) -> Table:
+def _by_language(results: Results, pair: Pair) -> Table:
     columns = [
         Column("language", "Code"),
         Column("name", "Language"),
@@ -186,14 +195,14 @@ def _by_language(results: Results, pair: Pair, ordered: list[Difference]) -> Tab
             one.vocap,
             one.joint,
             one.gain,
-            one.gain / -one.joint if one.joint else None,
+            one.percent / 100,
             one.apart,
         )
-        for one in ordered
+        for one in pair.differences
     ]
     caption = (
-        f"Held-out ALP of {pair.vocap} and {pair.joint} (T = {pair.total:,}) in nats per line, worst for the "
-        f"former first; the share is the difference as a share of {pair.joint}’s ALP, so that languages with long "
+        f"Held-out ALP of {pair.vocap} and {pair.joint} (T = {pair.total:,}) in nats per line; the "
+        f"share is the difference as a share of {pair.joint}’s ALP, so that languages with long "
         f"lines compare with the others. From results/tokenizers/{{name}}/evaluation.tsv."
     )
     name = f"vocap-joint-{pair.vocap}-{pair.joint}"

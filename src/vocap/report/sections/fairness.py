@@ -68,7 +68,7 @@ def parallel(results: Results) -> list[Block]:
 
 
 def by_language(results: Results, tokenizer: Tokenizer) -> Table:
-    """All languages of one tokenizer, the dearest first."""
+    """All languages of one tokenizer, by name."""
     apart = unfit(results, tokenizer)
     rows = [
         (
@@ -79,7 +79,7 @@ def by_language(results: Results, tokenizer: Tokenizer) -> Table:
             row[PREMIUM],
             apart.get(row["language"], ""),
         )
-        for row in sorted(tokenizer.parallel, key=_dearest)
+        for row in tokenizer.parallel
     ]
     columns = [
         Column("language", "Code"),

@@ -2,10 +2,9 @@
 
 from vocap.allocation.rules import RULES
 from vocap.report import frontier_charts
-from vocap.report.blocks import Block, Heading, Note, Section, Text, counted, not_run
+from vocap.report.blocks import Block, Fold, Note, Section, Text, counted, not_run
 from vocap.report.figures import Figure
 from vocap.report.frontier import Frontier, frontiers
-from vocap.report.learnt import listed
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
 
@@ -46,35 +45,34 @@ def section(results: Results) -> Section:
             "Languages whose curves end early are soon near their best, so compare within a run, not between runs."
         ),
     ]
-    for one in found:
-        blocks += _one(results, one, len(found) > 1)
+    blocks += _one(results, found[0])
+    blocks += [Fold(f"T = {one.total:,}: {_said(one)}", _one(results, one)) for one in found[1:]]
     return Section("frontier", title, short, blocks)
 
 
-def _one(results: Results, one: Frontier, several: bool) -> list[Block]:
-    blocks: list[Block] = [Heading(f"T = {one.total:,}")] if several else []
+def _one(results: Results, one: Frontier) -> list[Block]:
+    blocks: list[Block] = []
     if one.apart:
         named = ", ".join(f"{results.name(code)} ({reason})" for code, reason in sorted(one.apart.items()))
         blocks.append(Note(f"Not counted at T = {one.total:,}, in any mark: {named}.", "warning"))
     said = _said(one)
     start = f"All other settings are those of {one.reference}; {counted(len(one.languages), 'language')} counted."
-    for unequal, name, title in (
-        ("gini", f"frontier-{one.total}", "mean ALP against the Gini coefficient"),
-        ("worst_ratio", f"frontier-worst-{one.total}", "mean ALP against the worst served language"),
-    ):
-        blocks.append(
-            Figure(
-                name,
-                f"T = {one.total:,}: {title}",
-                f"Held-out ALP in nats per line. {start} The fairness weight varies at beta {one.beta:g}.",
-                f"Chart of {len(one.points)} allocations and tokenizers. {said} The numbers are in the table.",
-                lambda unequal=unequal: frontier_charts.trade_off(one, unequal),
-                table=f"frontier-{one.total}",
-            )
+    figures = [
+        Figure(
+            name,
+            f"T = {one.total:,}: {title}",
+            f"Held-out ALP in nats per line. {start} The fairness weight varies at beta {one.beta:g}.",
+            f"Chart of {len(one.points)} allocations and tokenizers. {said} The numbers are in the table.",
+            lambda unequal=unequal: frontier_charts.trade_off(one, unequal),
+            table=f"frontier-{one.total}",
         )
-    measured = [results.tokenizers[point.label] for point in one.points if point.label in results.tokenizers]
-    blocks += [Text(said), *([Text(listed(measured))] if measured else []), _table(results, one)]
-    return blocks
+        for unequal, name, title in (
+            ("gini", f"frontier-{one.total}", "mean ALP against the Gini coefficient"),
+            ("worst_ratio", f"frontier-worst-{one.total}", "mean ALP against the worst served language"),
+        )
+    ]
+    worst = Fold("The same against the worst served language", figures[1:])
+    return [*blocks, Text(said), figures[0], worst, _table(results, one)]
 
 
 def _said(one: Frontier) -> str:

@@ -74,7 +74,7 @@ def _missing(results: Results) -> list[Block]:
         ]
         caption = "Few lines make short curves: bring more text. From results/corpora/{language}/stats.json."
         title = f"{counted(len(little), 'language')} with little text"
-        blocks.append(Table("little-text", title, caption, columns, little, folded=len(little) > 12))
+        blocks.append(Table("little-text", title, caption, columns, little, folded=True))
     if not rows:
         return [*blocks, Text("Every language of the run has text.")]
     columns = [Column("language", "Code"), Column("name", "Language"), Column("reason", "Why")]
@@ -121,7 +121,7 @@ def _unreachable(results: Results) -> list[Block]:
         "results/vocabularies/{language}/curve.tsv."
     )
     title = f"{counted(total, 'size')} out of reach"
-    return [*blocks, Table("unreachable", title, caption, columns, rows, folded=len(rows) > 12)]
+    return [*blocks, Table("unreachable", title, caption, columns, rows, folded=True)]
 
 
 def _runs(points: list[Point]) -> list[tuple[int, int, str, int]]:
@@ -184,7 +184,7 @@ def _clipped(results: Results) -> list[Block]:
         "The last slice overshoots T; its pieces with the lowest scores are clipped, never a single character. "
         "Pieces without the five special tokens. From results/allocation/{name}/summary.json and vocabulary.tsv."
     )
-    return [Table("clipped", "Clipped to exactly T", caption, columns, rows)]
+    return [Table("clipped", "Clipped to exactly T", caption, columns, rows, folded=True)]
 
 
 def _fits(value: object, column: Column) -> bool:
@@ -221,6 +221,4 @@ def _dead(results: Results) -> list[Block]:
         "Pieces that no text can produce, since another segmentation of the same characters always scores "
         "higher. At most 100 for each tokenizer; results/tokenizers/{name}/pieces.tsv has all."
     )
-    return [
-        Table("dead", f"{counted(total, 'dead piece')}", caption, columns, rows, folded=len(rows) > 12, limit=200)
-    ]
+    return [Table("dead", f"{counted(total, 'dead piece')}", caption, columns, rows, folded=True, limit=200)]

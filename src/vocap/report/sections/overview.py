@@ -1,16 +1,139 @@
-"""What you see: the few numbers that sum the run up."""
+"""The front page: the tokenizers and how to load them, sentences cut by two of them, who gains and who loses."""
+
+from collections.abc import Sequence
+from itertools import accumulate
 
 from markupsafe import Markup
 
-from vocap.report.blocks import Block, Note, Section, Text, Tiles, counted
-from vocap.report.results import Results
-from vocap.report.same_size import comparisons
+from vocap.report.blocks import (
+    Block,
+    Cut,
+    Cuts,
+    Fold,
+    Heading,
+    Loads,
+    Movers,
+    Note,
+    Section,
+    Text,
+    Tiles,
+    counted,
+    not_run,
+)
+from vocap.report.learnt import text_facts
+from vocap.report.results import Results, Sentence, Stretch
+from vocap.report.same_size import comparisons, method, rival
 from vocap.report.sections.gaps import missing_languages, short_of_total
-from vocap.report.sections.same_size import leading
+from vocap.report.sections.same_size import headline, percent
+from vocap.report.sentences import compared
+
+IMPORTS = ("from sentencepiece import SentencePieceProcessor", "from transformers import AutoTokenizer")
+LOADS = {
+    "sentencepiece.model": 'SentencePieceProcessor(model_file="{}")',
+    "huggingface": 'AutoTokenizer.from_pretrained("{}")',
+}
+LOADED = 10  # tokenizers that the front page names; more are folded
+MOVED = 5  # languages that gain most, and that lose most
 
 
 def section(results: Results) -> Section:
-    """Tiles and two or three sentences, each made only from what is there."""
+    """Warnings first, then tokenizers, sentences, gains and losses, and the run in numbers."""
+    blocks: list[Block] = _gaps(results)
+    if loads := _loads(results):
+        blocks += loads
+    elif not results.tokenizers:
+        blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
+    blocks += _cuts(results)
+    blocks += _movers(results)
+    blocks += [Tiles(_tiles(results))]
+    return Section("overview", "Your tokenizers", "Start", blocks)
+
+
+def _loads(results: Results) -> list[Block]:
+    """Every tokenizer that this run has made, with the lines that load it from the folder of the command."""
+    rows = []
+    for name in results.configured("tokenizers", results.tokenizers):
+        tokenizer = results.tokenizers[name]
+        lines = [LOADS[form].format(f"{results.folder}/tokenizers/{name}/{form}") for form in tokenizer.forms]
+        if lines:
+            read = text_facts(tokenizer).get("lines")
+            said = [
+                f"{tokenizer.total:,} ids" if tokenizer.total is not None else "",
+                method(results, tokenizer),
+                f"{read:,} lines" if read is not None else "",
+            ]
+            rows.append((name, ", ".join(filter(None, said)), lines))
+    if not rows:
+        return []
+    shown = Loads(IMPORTS, rows[:LOADED])
+    more = [Fold(f"{len(rows) - LOADED} more tokenizers", [Loads((), rows[LOADED:])])] if rows[LOADED:] else []
+    return [shown, *more]
+
+
+def _cuts(results: Results) -> list[Block]:
+    if not results.sentences:
+        return []
+    names = compared(results)
+    sentences = [
+        (results.name(one.language), one.language, [_cut(name, one, place) for place, name in enumerate(names)])
+        for one in results.sentences
+    ]
+    both = " and ".join(names)
+    several = len(names) > 1
+    said = (
+        f"A typical held-out line of each of {counted(len(sentences), 'language')}, cut by {both}. Colours change "
+        "where a token ends" + ("; underlined are tokens that the other does not have there." if several else ".")
+    )
+    heading = "The same sentence, cut by both" if several else "Sentences, cut"
+    return [Heading(heading), Text(said), Cuts(sentences)]
+
+
+def _cut(name: str, sentence: Sentence, place: int) -> Cut:
+    """Stretches with their classes: `d` where another tokenizer has no such token, `u` for <unk>."""
+    others = [set(_spans(cut)) for k, (cut, _) in enumerate(sentence.cuts) if k != place]
+    cut, tokens = sentence.cuts[place]
+    stretches = []
+    for (text, unknown), span in zip(cut, _spans(cut), strict=True):
+        marks = ["d"] * any(span not in other for other in others) + ["u"] * unknown
+        stretches.append((text, " ".join(marks)))
+    return Cut(name, tokens, stretches)
+
+
+def _spans(cut: Sequence[Stretch]) -> list[tuple[int, int]]:
+    ends = list(accumulate(len(text) for text, _ in cut))
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def _movers(results: Results) -> list[Block]:
+    """The best tokenizer of each T in the mean, and the languages that gain and lose most at the first T."""
+    found = comparisons(results)
+    if not found:
+        return []
+    one, name = found[0], rival(found[0])
+    changes = sorted(one.changes[name].items(), key=lambda item: (item[1], results.rank(item[0])))
+    most = max(abs(change) for _, change in changes) or 1.0
+
+    def listed(members: Sequence[tuple[str, float]]) -> list[tuple[str, str, float]]:
+        return [(results.name(code), percent(change), 100 * abs(change) / most) for code, change in members]
+
+    lose = [item for item in changes if item[1] < 0][:MOVED]
+    gain = [item for item in reversed(changes) if item[1] > 0][:MOVED]
+    shown = Movers(
+        [
+            (f"Gain most with {name} against {one.reference.name}", listed(gain)),
+            ("Lose most" if lose else "No language loses", listed(lose)),
+        ]
+    )
+    explained = Markup(
+        "ALP is the mean over held-out lines of the summed natural logarithms of their tokens’ probabilities "
+        "(Equation 1): nats per line, always negative, better nearer to 0. In percent of each language’s own ALP "
+        'long and short lines count alike. <a href="#comparison">All languages</a>'
+    )
+    said = [Text(headline(results, entry)) for entry in found]
+    return [Heading("Who gains and who loses"), *said, shown, Text(explained)]
+
+
+def _tiles(results: Results) -> list[tuple[str, str, str]]:
     trained = sum(len(results.trained(code)) for code in results.curves)
     failed = sum(len(points) for points in results.curves.values()) - trained
     with_text = sum(1 for stats in results.corpora.values() if stats.get("kept"))
@@ -51,14 +174,7 @@ def section(results: Results) -> Section:
         total = sum(results.seconds.values())
         slowest = max(results.seconds, key=results.seconds.get)
         tiles.append((_time(total), "of jobs", f"most of it {slowest}"))
-    text = (
-        "From raw text to a multilingual tokenizer. ALP, the average log probability, is the mean over a text's "
-        "lines of the summed natural logarithms of its tokens' unigram probabilities (Equation 1): nats per "
-        "line, always negative, and the closer to zero the better a vocabulary suits the language."
-    )
-    blocks: list[Block] = [Text(text), *_gaps(results), Tiles(tiles)]
-    blocks += [Text(sentence) for sentence in _findings(results)]
-    return Section("overview", "What you see", "Overview", blocks)
+    return tiles
 
 
 def _gaps(results: Results) -> list[Note]:
@@ -94,10 +210,6 @@ def _note(title: str, text: str, section: str) -> Note:
 def _listed(names: list[str], most: int = 12) -> str:
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def _findings(results: Results) -> list[str]:
-    return [leading(one) for one in comparisons(results)]
 
 
 def _totals(results: Results) -> str:

@@ -1,11 +1,14 @@
 """Pre-trained models: the exact loss as training went on, and what each ended with."""
 
 from vocap.report import model_charts
-from vocap.report.blocks import Block, Note, Section, Text, counted, not_run
+from vocap.report.blocks import Block, Fold, Note, Section, Text, counted, not_run
 from vocap.report.figures import Figure
 from vocap.report.models import Model
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
+
+RESTRICTED = ("knn", "target", "uniform")  # losses that normalise over the words of V' only
+MINUTES = "minutes of training, validation and checkpoints left out"
 
 
 def section(results: Results) -> Section:
@@ -22,6 +25,8 @@ def section(results: Results) -> Section:
             "axis; losses in training do not compare: each sampled one leaves other words out."
         )
     )
+    if sampled := [model for model in models if _kind(model) in RESTRICTED]:
+        blocks.append(Text(_why_higher(sampled)))
     if absent := results.absent("models", results.models):
         blocks.append(Note(f"In the configuration, but without results here: {', '.join(absent)}."))
     if any(row["bits_per_byte"] is not None for model in models for row in model.rows):
@@ -32,9 +37,27 @@ def section(results: Results) -> Section:
         )
         blocks += [
             _figure(models, "step", "steps", "steps", ends),
-            _figure(models, "minutes", "time", "minutes of training, validation and checkpoints left out", ends),
+            Fold("The same over time", [_figure(models, "minutes", "time", MINUTES, ends)]),
         ]
     return Section("models", "Pre-training", "Models", [*blocks, _models(models), _languages(results, models)])
+
+
+def _kind(model: Model) -> str:
+    return str(model.setting("settings", "loss", "kind") or "")
+
+
+def _why_higher(sampled: list[Model]) -> str:
+    """Why the exact loss of a model is high whose training normalises over few words, and what lowers it."""
+    listed = ", ".join(f"{model.name} ({model.loss}, {model.rows[-1]['step']:,} steps)" for model in sampled)
+    return (
+        f"Trained over a sample of the vocabulary: {listed}. Such a loss normalises over the candidates V’ of a "
+        "batch only: no gradient pushes down the words outside V’, and the exact softmax counts them all. After "
+        "few steps they hold much of the probability, so bits per byte are higher than after as many steps with "
+        "the full softmax, though the order of the words in use (right at first, reciprocal rank) can be as good. "
+        "The sample is a bias that more steps alone do not remove, and adds variance from batch to batch. "
+        "Training the last tenth of the steps with the full softmax (finish: 0.1), or uniform words in V’ "
+        "(uniform: n), removes most of it, as docs/pretraining-losses.md measures."
+    )
 
 
 def _figure(models: list[Model], against: str, name: str, title: str, ends: str) -> Figure:

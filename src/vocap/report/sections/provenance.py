@@ -1,17 +1,15 @@
 """Settings and versions: what it takes to get these numbers again."""
 
-from vocap.report.blocks import Block, Facts, Heading, Listing, Note, Section
+from vocap.report.blocks import Block, Facts, Listing, Note, Section
 from vocap.report.results import Results
 
 
 def section(results: Results) -> Section:
     """The merged configuration, the versions, and the time of each stage where it is known."""
-    blocks: list[Block] = [Heading("Versions"), Facts(list(results.versions.items()))]
+    blocks: list[Block] = [Facts(list(results.versions.items()), "Versions")]
     if results.seconds:
-        blocks += [
-            Heading("Time of all jobs, by stage"),
-            Facts([(stage, f"{seconds:,.0f} s") for stage, seconds in results.seconds.items()]),
-        ]
+        seconds = [(stage, f"{seconds:,.0f} s") for stage, seconds in results.seconds.items()]
+        blocks.append(Facts(seconds, "Time of all jobs, by stage"))
     if results.settings:
         import yaml
 

@@ -1,11 +1,10 @@
 """The tokenizers of one T side by side, by resource group: the page's first figure."""
 
-from vocap.report.blocks import Block, Note, Section, Text, counted, not_run
+from vocap.report.blocks import Block, Fold, Note, Section, counted, not_run
 from vocap.report.comparing import UNKNOWN_LIMIT
 from vocap.report.figures import Figure
-from vocap.report.learnt import text_facts, weights
 from vocap.report.results import Results
-from vocap.report.same_size import Comparison, Standing, comparisons, leaders, method
+from vocap.report.same_size import Comparison, Standing, comparisons, leaders, method, rival
 from vocap.report.standing_charts import standings
 from vocap.report.tables import Column, Table, signed
 from vocap.tokenizers.evaluation import ALL
@@ -29,9 +28,9 @@ def section(results: Results) -> Section:
         blocks = [Note("Nothing to compare: no two tokenizers of the same T were measured on the same languages.")]
         return Section("same-size", TITLE, SHORT, blocks)
     blocks = []
-    for one in found:
-        blocks += _one(results, one)
-    blocks += [_texts(results, found), _table(results, found)]
+    blocks += _one(results, found[0])
+    blocks += [Fold(headline(results, one), _one(results, one)) for one in found[1:]]
+    blocks.append(_table(results, found))
     return Section("same-size", TITLE, SHORT, blocks)
 
 
@@ -52,29 +51,37 @@ def leading(comparison: Comparison) -> str:
     return f"{start}{said}."
 
 
+def headline(results: Results, comparison: Comparison) -> str:
+    """Which tokenizer leads, and what that hides: the languages that the best one beside the reference loses."""
+    name = rival(comparison)
+    row = next(one for one in comparison.of(ALL) if one.tokenizer == name)
+    changes = comparison.changes[name]
+    worst = min(changes, key=lambda code: (changes[code], code))
+    loss = f"{results.name(worst)} loses most, {-changes[worst]:.1f} %" if changes[worst] < 0 else "none loses"
+    return (
+        f"{leading(comparison)} {name} against {comparison.reference.name}: {percent(row.percent)} in the mean, "
+        f"better in {row.better} of {counted(row.languages, 'language')}; {loss}."
+    )
+
+
 def _one(results: Results, one: Comparison) -> list[Block]:
     reference = one.reference.name
     details = "; ".join(_against(row) for row in one.of(ALL) if row.tokenizer != reference)
     best = ", ".join(f"{row.tokenizer} {row.best}" for row in sorted(one.of(ALL), key=lambda row: -row.best))
-    said = (
-        f"{leading(one)} Against {reference}, mean over {counted(one.languages, 'language')}: {details}. "
-        f"Highest ALP of all, by number of languages: {best}."
-    )
-    name = f"same-size-{one.total}"
+    said = f"Mean over {counted(one.languages, 'language')}, against {reference}: {details}."
     blocks: list[Block] = [
         Figure(
-            name,
+            f"same-size-{one.total}",
             f"T = {one.size}: held-out ALP minus that of {reference}, percent of each language’s ALP (right: nats "
             "per line, languages better)",
             f"Means over the languages of each of the paper’s resource groups; to the right a tokenizer is better "
-            f"than {reference} ({method(results, one.reference)}). Beside each bar: the mean in nats per line, "
-            "and in how many of the group’s languages the tokenizer is better. “All, by q” weighs languages by "
-            "their share q of the text, as the objective of an allocation does.",
+            f"than {reference} ({method(results, one.reference)}). “All, by q” weighs languages by their share q "
+            "of the text, as the objective of an allocation does. Highest ALP of all, by number of languages: "
+            f"{best}.",
             f"Bar chart of {len(one.tokenizers) - 1} tokenizers in {len(one.groups)} groups. {said}",
             lambda: standings(one),
             table="same-size",
         ),
-        Text(said),
     ]
     if one.apart:
         named = ", ".join(f"{results.name(code)} ({reason})" for code, reason in sorted(one.apart.items()))
@@ -113,33 +120,6 @@ def percent(value: float) -> str:
     return f"{signed(value)} %"
 
 
-def _texts(results: Results, found: list[Comparison]) -> Table:
-    columns = [
-        Column("total", "T", "number"),
-        Column("tokenizer", "Tokenizer"),
-        Column("method", "Pieces chosen by"),
-        Column("lines", "Lines", "number"),
-        Column("word_types", "Word types", "number"),
-        Column("weights", "Weights"),
-        Column("remark", "Remark"),
-    ]
-    rows = []
-    for one in found:
-        for tokenizer in one.tokenizers:
-            facts = text_facts(tokenizer)
-            remark = "a sample of the lines" if facts.get("sample") else "" if facts else "not stated"
-            counts = (facts.get("lines"), facts.get("word_types"))
-            rows.append(
-                (one.total, tokenizer.name, method(results, tokenizer), *counts, weights(tokenizer), remark)
-            )
-    caption = (
-        "Tokenizers compare only as far as they have seen the same. Lines: all different lines that the pieces "
-        "were learnt from; word types: different words in them. A language with n lines has the share q = n^alpha "
-        "/ sum; in an allocation its mean ALP counts q^beta. From results/tokenizers/{name}/description.json."
-    )
-    return Table("same-size-text", "The text that each has learnt from", caption, columns, rows)
-
-
 def _table(results: Results, found: list[Comparison]) -> Table:
     columns = [
         Column("total", "T", "number"),
@@ -176,4 +156,4 @@ def _table(results: Results, found: list[Comparison]) -> Table:
         "than under the reference; best of all: with the highest of all tokenizers of this T. From "
         f"results/tokenizers/{{name}}/evaluation.tsv{origin}."
     )
-    return Table("same-size", "Tokenizers of the same size by resource group", caption, columns, rows)
+    return Table("same-size", "Tokenizers of the same size by resource group", caption, columns, rows, folded=True)

@@ -1,8 +1,7 @@
 """What is cut differently under two tokenizers of one size: languages, words, sentences, pieces."""
 
-from vocap.report.blocks import Block, Heading, Note, Section, Text, code, counted
+from vocap.report.blocks import Block, Fold, Note, Section, Text, code, counted
 from vocap.report.diffs import Diff
-from vocap.report.learnt import listed
 from vocap.report.results import Results
 from vocap.report.tables import Column, Table
 
@@ -21,12 +20,12 @@ def section(results: Results) -> Section:
                 "vocap diff."
             )
         )
-    for diff in results.diffs:
-        if len(results.diffs) > 1:
-            blocks.append(Heading(f"{diff.b} against {diff.a}"))
-        blocks.append(_sentence(diff))
-        blocks.append(Text(listed([results.tokenizers[name] for name in (diff.a, diff.b)])))
-        blocks += [_languages(results, diff), _words(results, diff), _examples(results, diff), _pieces(diff)]
+    for place, diff in enumerate(results.diffs):
+        parts = [_words(results, diff), _examples(results, diff), _languages(results, diff), _pieces(diff)]
+        if place == 0:
+            blocks += [_sentence(diff), *parts]
+        else:
+            blocks.append(Fold(f"{diff.b} against {diff.a}", [_sentence(diff), *parts]))
     return Section("segmentation", "What is cut differently", "Segmentation", blocks)
 
 
@@ -72,9 +71,8 @@ def _languages(results: Results, diff: Diff) -> Table:
         )
         for row in diff.languages
     ]
-    rows.sort(key=lambda row: (-abs(row[7] or 0.0), row[0]))
     caption = (
-        f"Held-out lines under {diff.a} and {diff.b}, those whose tokens per line moved furthest first. "
+        f"Held-out lines under {diff.a} and {diff.b}. "
         "Words are what white space separates; text cut elsewhere is the share of characters between "
         f"borders that both have, where one cuts and the other does not. From "
         f"results/tokenizers/diff/{diff.name}/languages.tsv."
@@ -103,7 +101,7 @@ def _words(results: Results, diff: Diff) -> Table:
         f"results/tokenizers/diff/{diff.name}/words.tsv, which has more."
     )
     title = f"Words cut elsewhere, {diff.a} and {diff.b}"
-    return Table(f"diff-words-{diff.name}", title, caption, columns, rows, folded=True, limit=SHOWN)
+    return Table(f"diff-words-{diff.name}", title, caption, columns, rows, limit=SHOWN)
 
 
 def _examples(results: Results, diff: Diff) -> Table:
@@ -134,7 +132,7 @@ def _examples(results: Results, diff: Diff) -> Table:
         f"results/tokenizers/diff/{diff.name}/examples.tsv."
     )
     title = f"Sentences side by side, {diff.a} and {diff.b}"
-    return Table(f"diff-sentences-{diff.name}", title, caption, columns, rows, folded=True, limit=SHOWN)
+    return Table(f"diff-sentences-{diff.name}", title, caption, columns, rows, limit=SHOWN)
 
 
 def _pieces(diff: Diff) -> Table:

@@ -3,8 +3,10 @@
 import math
 from fractions import Fraction
 
-from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, flatten, not_run
+from vocap.report.blocks import Block, Facts, Fold, Note, Section, Text, flatten, not_run
+from vocap.report.learnt import text_facts, weights
 from vocap.report.results import Results, Tokenizer
+from vocap.report.same_size import method
 from vocap.report.sections import agreement, fairness
 from vocap.report.tables import Column, Table
 from vocap.tokenizers.evaluation import by_resource
@@ -48,7 +50,11 @@ def section(results: Results) -> Section:
     blocks += agreement.parity(results)
     blocks += fairness.parallel(results)
     for tokenizer in results.tokenizers.values():
-        blocks += _one(results, tokenizer)
+        if note := _missing(tokenizer):
+            blocks.append(note)
+    for name in results.configured("tokenizers", results.tokenizers):
+        tokenizer = results.tokenizers[name]
+        blocks.append(Fold(f"{name} ({tokenizer.kind}): description, pieces, languages", _one(results, tokenizer)))
     if absent := results.absent("tokenizers", results.tokenizers):
         blocks.append(Note(f"In the configuration, without results here: {', '.join(absent)}.", "warning"))
     return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
@@ -64,44 +70,48 @@ def _made(results: Results) -> Table:
         Column("dead_share", "Dead share", "number", 3, share=True),
         Column("raised", "Raised", "number"),
         Column("dropped", "Dropped", "number"),
+        Column("method", "Pieces chosen by"),
         Column("lines", "Lines read", "number"),
+        Column("word_types", "Word types", "number"),
         Column("weights", "Weights"),
+        Column("remark", "Remark"),
         Column("scores", "Scores"),
     ]
     rows, derived = [], False
-    for tokenizer in results.tokenizers.values():
+    for tokenizer in map(results.tokenizers.__getitem__, results.configured("tokenizers", results.tokenizers)):
         total = tokenizer.total
         if total is None and tokenizer.kind == "file":
             total = ids_of(tokenizer)
             derived = derived or total is not None
         facts = [tokenizer.description.get(key) for key in ("pieces", "dead", "dead_share", "raised", "dropped")]
-        text = tokenizer.description.get("text")
-        text = text if isinstance(text, dict) else {}
-        facts.append(text.get("lines"))
         numbers = [
             value if isinstance(value, int | float) and not isinstance(value, bool) else None for value in facts
         ]
+        text = text_facts(tokenizer)
+        remark = "a sample of the lines" if text.get("sample") else "" if text else "text not stated"
+        learnt = (
+            method(results, tokenizer),
+            text.get("lines"),
+            text.get("word_types"),
+            weights(tokenizer),
+            remark,
+        )
         settings = tokenizer.description.get("settings")
         rule = settings.get("scores") if isinstance(settings, dict) else None
         scores = rule or tokenizer.description.get("scores")  # its name; description.json says what it means
         scores = "" if scores is None else str(scores)
-        rows.append((tokenizer.name, tokenizer.kind, total, *numbers, _weights(text), scores))
+        rows.append((tokenizer.name, tokenizer.kind, total, *numbers, *learnt, scores))
     caption = (
         "T counts every id. A dead piece can never be used, since another segmentation of it always scores "
         "higher; raised pieces were dead and got the score of their best split, dropped ones made room for what "
-        "must be in the vocabulary. Lines read: all different lines that the pieces were learnt from; weights: a "
+        "must be in the vocabulary. Tokenizers compare only as far as they have seen the same. Lines read: all "
+        "different lines that the pieces were learnt from; word types: different words in them; weights: a "
         "language with n lines has the share q = n^alpha / sum of them, and its mean ALP the weight q^beta in an "
         "allocation. A tokenizer from elsewhere (kind file) is only evaluated: how many pieces it "
         f"has is not counted here, see its file{T_DERIVED if derived else ', as for its T'}. From "
         "results/tokenizers/{name}/description.json."
     )
     return Table("tokenizers", "What each tokenizer is", caption, columns, rows)
-
-
-def _weights(text: dict) -> str:
-    """How languages weigh in the text that a tokenizer was made from, as its description says."""
-    known = [f"{name} {text[name]:g}" for name in ("alpha", "beta") if isinstance(text.get(name), int | float)]
-    return ", ".join([*known, *(["a sample"] if isinstance(text.get("sentences"), int) else [])])
 
 
 def ids_of(tokenizer: Tokenizer) -> int | None:
@@ -119,7 +129,7 @@ def ids_of(tokenizer: Tokenizer) -> int | None:
 
 def _by_group(results: Results) -> Table:
     rows = []
-    for tokenizer in results.tokenizers.values():
+    for tokenizer in map(results.tokenizers.__getitem__, results.configured("tokenizers", results.tokenizers)):
         members = [
             {**row, "resource": results.resource(row["language"])}
             for row in tokenizer.evaluation
@@ -140,19 +150,20 @@ def _by_group(results: Results) -> Table:
         "compare it only where the share of unknown tokens is near 0. From "
         "results/tokenizers/{name}/evaluation.tsv."
     )
-    return Table("tokenizers-by-group", "All tokenizers by resource group", caption, columns, rows)
+    return Table("tokenizers-by-group", "All tokenizers by resource group", caption, columns, rows, folded=True)
+
+
+def _missing(tokenizer: Tokenizer) -> Note | None:
+    if not tokenizer.missing:
+        return None
+    names = ", ".join(tokenizer.missing)
+    return Note(
+        f"Missing in results/tokenizers/{tokenizer.name}: {names}. Run the tokenizers stage again.", "warning"
+    )
 
 
 def _one(results: Results, tokenizer: Tokenizer) -> list[Block]:
-    blocks: list[Block] = [Heading(f"{tokenizer.name} ({tokenizer.kind})")]
-    if tokenizer.missing:
-        names = ", ".join(tokenizer.missing)
-        blocks.append(
-            Note(
-                f"Missing in results/tokenizers/{tokenizer.name}: {names}. Run the tokenizers stage again.",
-                "warning",
-            )
-        )
+    blocks: list[Block] = []
     if tokenizer.description:
         facts = [
             (name.replace("_", " ").replace(".", ": "), value) for name, value in flatten(tokenizer.description)

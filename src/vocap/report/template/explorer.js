@@ -14,6 +14,7 @@
   const signed = (value) => (Math.abs(value) < 0.005 ? "0" : (value > 0 ? "+" : "") + decimal(value));
   const percent = (share) => (100 * share).toFixed(2) + " %";
   const names = new Map(data.languages.map(({ code, name }) => [code, name]));
+  const shown = data.shown.map((code) => data.languages.find((language) => language.code === code)); // by name
 
   let read = null; // what overlap.js made of the data
   // the allocation that is compared with, and the settings of the live one: where the page does not compute the rule
@@ -24,6 +25,7 @@
       ? structuredClone(of)
       : { ...structuredClone(of), rule: Object.keys(allocation.RULES)[0], per: "line" };
   let settings = live(present);
+  let example = true; // until something is touched
   let latest = 0; // the number of the last touch: older work stops
 
   // ---- the result: a sentence, a table, lines to copy
@@ -31,7 +33,7 @@
   const way = element("p", { className: "said", role: "status" });
   const rows = new Map();
   const body = element("tbody");
-  for (const { code, name } of data.languages) {
+  for (const { code, name } of shown) {
     const head = element("th", { scope: "row", title: code }, name);
     const cells = COLUMNS.slice(1).map(() => element("td", { className: "n" }, "–"));
     rows.set(code, cells);
@@ -102,6 +104,7 @@
     const places = `${whole(choice.union)} pieces for ${whole(problem.capacity)} places${rest}`;
     const counts = `${gain.length} gain and ${lose.length} lose`;
     const parts = [
+      ...(example ? [`An example to begin with: β ${settings.beta} instead of ${live(present).beta}.`] : []),
       `${solution.active.length} languages, ${places}`,
       moved.length ? `Against ${present.name}, ${counts}.` : `The sizes of ${present.name}.`,
     ];
@@ -181,6 +184,7 @@
   };
 
   const touch = () => {
+    example = false;
     way.textContent = "Computing the distance to the optimum …";
     setTimeout(choose, WAIT[settings.rule] ?? WAIT.other, ++latest);
   };
@@ -220,7 +224,7 @@
   };
   const rules = fieldset("Rule");
   const chips = languageChips(
-    data.languages,
+    shown,
     data.languages.map(({ code }) => code),
     "Languages that take part",
     (codes) => {
@@ -228,9 +232,10 @@
       touch();
     },
   );
-  const start = (name) => {
+  const EXAMPLE = 0.5; // of beta: what the page opens with, so that the first answer has gains and losses
+  const start = (name, change = {}) => {
     present = data.present.find((entry) => entry.name === name);
-    settings = live(present);
+    settings = { ...live(present), ...change };
     Object.values(sliders).forEach(({ shown }) => shown());
     const choices = Object.keys(allocation.RULES).map((rule) => [data.rules[rule], rule]);
     const changed = (rule) => {
@@ -257,7 +262,8 @@
     chips.chips,
   );
   place.append(panel, said, way, scroll, element("div", { className: "copy" }, copy, copied, lines));
-  start(present.name);
+  start(present.name, { beta: Math.round(EXAMPLE * live(present).beta * 1e6) / 1e6 });
+  example = settings.beta !== live(present).beta;
 
   // ---- the data are read when the reader comes near
   const load = async () => {
