@@ -2,8 +2,9 @@
 
     PYTHONPATH=. python docs/take_screenshots.py results/report/index.html docs/pictures
 
-Needs Debian's `chromium`, and Pillow, which the tests' tensorboard brings. Pictures are PNG of 256 colours,
-1200 px wide, each under 150 KB.
+Needs Debian's `chromium`, fonts for Devanagari, Japanese and Thai (as `fonts-lohit-deva`, `fonts-vlgothic`,
+`fonts-tlwg-garuda-ttf`), and Pillow, which the tests' tensorboard brings. Pictures are PNG of 256 colours, 1200 px
+wide, each under 150 KB.
 """
 
 import argparse
@@ -18,29 +19,26 @@ from tests.report.chromium import Chromium, Tab
 WIDTH = 1200
 LIMIT = 150_000  # bytes of a picture
 PICTURES = {  # name: what it begins with, what it ends before (both CSS selectors)
-    "overview": ("#overview", "#curves"),
+    "overview": ("#overview", "#overview .tiles"),
     "curves": ("#figure-alp-curves", "#curves details"),
-    "comparison": ("#figure-vocap-joint-groups", "#comparison .note"),
+    "comparison": ("#comparison figure", "#comparison details"),
     "explorer": ("#explore", "#explore .copy"),
-    "frontier": ("#figure-frontier-200000", "#figure-frontier-worst-200000"),
+    "frontier": ("#frontier figure", "#frontier details"),
 }
 TOP = "document.querySelector({!r}).getBoundingClientRect().top + scrollY"
 
 
 def prepare(tab: Tab) -> None:
-    """What the tour tells the reader to do: beta to 0.3 in the explorer; every figure drawn."""
+    """Every figure that is not folded drawn, and the explorer with its first answer."""
     tab.evaluate("document.querySelector('nav').style.position = 'static'")
     for place in range(tab.evaluate("document.querySelectorAll('figure.chart').length")):
         figure = f"document.querySelectorAll('figure.chart')[{place}]"
-        tab.evaluate(f"{figure}.scrollIntoView({{ behavior: 'instant' }})")
-        tab.until(f"{figure}.dataset.drawn", seconds=300)
+        if tab.evaluate(f"{figure}.checkVisibility()"):
+            tab.evaluate(f"{figure}.scrollIntoView({{ behavior: 'instant' }})")
+            tab.until(f"{figure}.dataset.drawn", seconds=300)
     tab.evaluate("document.querySelector('#explore').scrollIntoView({ behavior: 'instant' })")
     tab.until("document.querySelector('#explore').dataset.bound", seconds=300)
-    tab.evaluate("document.querySelector('#explore-beta').focus()")
-    tab.evaluate("delete document.querySelector('#explore').dataset.bound")
-    tab.press("ArrowLeft", 8)
-    tab.until("document.querySelector('#explore').dataset.bound", seconds=300)
-    tab.evaluate("document.activeElement.blur(); scrollTo({ top: 0, behavior: 'instant' })")
+    tab.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
 
 
 def take(tab: Tab, first: str, then: str) -> bytes:

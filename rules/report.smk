@@ -26,11 +26,10 @@ rule report:
         runtime=minutes(30),
     params:
         results=verbatim(RESULTS),
-        title=lambda wildcards: SETTINGS.report.title,
         settings=settings_shown,
         revision=REVISION["report"],
     message:
         "Writing the report"
     shell:
-        "vocap report --results {params.results:q} --languages-table {input.table:q} --title {params.title:q}"
+        "vocap report --results {params.results:q} --languages-table {input.table:q}"
         " --settings-json {params.settings:q} -o {params.results:q}/report 2> {log:q}"

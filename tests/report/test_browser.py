@@ -14,6 +14,8 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 
+FIGURES = 8
+HEIGHT = 13_500  # px of the page at 1280, of eleven languages and two T
 # clicks what a reader would; what came of it
 DRIVER = """
 const lines = () => document.querySelectorAll('#figure-alp-curves .mark-line path').length;
@@ -81,11 +83,12 @@ def out(tmp_path_factory):
 
 
 def figures_drawn(tab):
-    """Bring every figure onto the screen in the page's order; its name, its width, how many pictures it has."""
+    """Bring every figure onto the screen in the page's order, opening what folds it: name, width, pictures."""
     names = tab.evaluate("[...document.querySelectorAll('figure.chart')].map((one) => one.dataset.chart)")
     found = []
     for name in names:
         figure = f"document.getElementById('figure-{name}')"
+        tab.evaluate(f"for (let one = {figure}; one; one = one.parentElement) if ('open' in one) one.open = true")
         tab.evaluate(f"{figure}.scrollIntoView({{ behavior: 'instant' }})")
         tab.until(f"{figure}.dataset.drawn === 'yes'")
         width = tab.evaluate(f"{figure}.querySelector('.drawing.live svg').getBoundingClientRect().width")
@@ -98,10 +101,12 @@ def test_every_figure_is_drawn_when_the_reader_comes_near(out, tmp_path):
     with Chromium(tmp_path / "profile") as browser:
         tab = browser.open((out / "index.html").as_uri())
         assert tab.evaluate("document.querySelectorAll('figure[data-drawn]').length") < 3
+        height = tab.evaluate("document.documentElement.scrollHeight")
+        assert height < HEIGHT, f"{height} px at 1280: fold what is repeated"
         found = figures_drawn(tab)
         assert tab.console == []
     assert [name for name, _, _ in found] == [a["data-chart"] for tag, a in before.elements if tag == "figure"]
-    assert len(found) == 10 and all(800 < width < 1280 and pictures == 1 for _, width, pictures in found)
+    assert len(found) == FIGURES and all(800 < width < 1280 and pictures == 1 for _, width, pictures in found)
 
 
 def test_without_scripts_the_still_figures_stand(out, tmp_path):
@@ -111,7 +116,7 @@ def test_without_scripts_the_still_figures_stand(out, tmp_path):
     document, _ = browse(still, tmp_path / "profile")
     assert "data-drawn" not in document
     figures = re.findall(r"<figure .*?</figure>", document, re.S)
-    assert len(figures) == 10 and all(figure.count("<svg") == 1 and "<path" in figure for figure in figures)
+    assert len(figures) == FIGURES and all(figure.count("<svg") == 1 and "<path" in figure for figure in figures)
 
 
 def test_controls_do_what_they_say(out, tmp_path):
@@ -140,4 +145,4 @@ def test_nothing_overflows_on_a_phone(out, tmp_path):
         found = figures_drawn(tab)
         assert tab.evaluate("innerWidth") == 390 and tab.evaluate("document.documentElement.scrollWidth") <= 390
         assert tab.console == []
-    assert len(found) == 10 and all(300 < width <= 390 - 32 for _, width, _ in found)
+    assert len(found) == FIGURES and all(300 < width <= 390 - 32 for _, width, _ in found)

@@ -154,3 +154,17 @@ def test_warnings_stand_before_anything_else(tmp_path):
     assert re.search(r"<h2[^>]*>Your tokenizers</h2>\s*<p class=.note warning.>", first)
     shown = re.sub(r"<[^>]*>", " ", first[: first.index("Who gains")])
     assert "T was not reached." in shown and "joint200k is 4,567 ids short of 200,000" in shown
+
+
+@pytest.mark.parametrize(
+    ("settings", "title"),
+    [
+        ({}, "VoCap: tokenizers of 100K and 200K ids for 11 languages"),
+        ({"report": {"title": None}}, "VoCap: tokenizers of 100K and 200K ids for 11 languages"),
+        ({"report": {"title": "My words"}}, "My words"),
+        ({"languages": ["en"], "tokenizers": {}}, "VoCap: 1 language"),
+    ],
+)
+def test_the_heading_is_the_run_s_own(tmp_path, settings, title):
+    text = write(make_results(tmp_path / "results"), tmp_path / "out", "--settings-json", json.dumps(settings))
+    assert f"<h1>{title}</h1>" in text and f"<title>{title}</title>" in text

@@ -211,6 +211,7 @@ def test_no_solution_says_so(tab):
 
 
 def test_every_control_has_a_name_and_every_figure_words(tab):
+    tab.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")
     nodes = tab.accessible()
     unnamed = [node for node in nodes if node["role"] in CONTROLS and not node["name"].strip()]
     assert unnamed == []

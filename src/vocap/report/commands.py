@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 @click.command()
 @click.option("--results", required=True, type=PATH, help="Folder that the stages wrote to.")
 @click.option("--languages-table", type=PATH, help="Table of languages [default: the one that ships with vocap]")
-@click.option("--title", help="Heading of the page [default: the configuration's, or a plain one]")
+@click.option("--title", help="Heading of the page [default: the configuration's, or one made of languages and T]")
 @click.option(
     "--settings", "settings_file", type=PATH, help="The merged configuration, JSON or YAML, to be shown."
 )
@@ -33,13 +33,12 @@ def report(results, languages_table, title, settings_file, settings_json, benchm
 
     from vocap.report.loading import load_benchmarks, load_results, load_settings
     from vocap.report.sections import build
-    from vocap.report.settings import Report
     from vocap.report.writing import write_report
 
     settings = load_settings(settings_file, settings_json)
     section = settings.get("report")
     configured = section.get("title") if isinstance(section, dict) else None
-    loaded = load_results(results, languages_table, title or configured or Report().title, settings)
+    loaded = load_results(results, languages_table, title or configured, settings)
     if benchmarks is not None:
         if not benchmarks.is_dir():
             raise UsageError(f"{benchmarks}: no such folder; --benchmarks names Snakemake's logs/benchmarks")

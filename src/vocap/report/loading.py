@@ -17,11 +17,14 @@ from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import UsageError
 from vocap.json_object import read_object
 from vocap.languages import read_languages
+from vocap.report.blocks import counted
+from vocap.report.comparing import spoken
 from vocap.report.diffs import load_diffs
 from vocap.report.finetuned import load_ceilings, load_finetuned
 from vocap.report.inputs import load_inputs
 from vocap.report.models import load_models, training_bytes
 from vocap.report.results import Allocation, Language, Results, Tokenizer
+from vocap.report.same_size import APART
 from vocap.report.selection import Selection
 from vocap.report.sentences import find_sentences
 from vocap.report.stage_files import read_allocation, read_rows, read_tokenizer
@@ -35,8 +38,8 @@ Row = TypeVar("Row")
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
 
 
-def load_results(folder: Path, table: Path | None, title: str, settings: dict[str, Any]) -> Results:
-    """Read all stages' outputs under `folder`; no stage has to be there.
+def load_results(folder: Path, table: Path | None, title: str | None, settings: dict[str, Any]) -> Results:
+    """Read all stages' outputs under `folder`; no stage has to be there. Without a title one is made of them.
 
     Raises UsageError where `folder` is no directory, VocapError naming file and line for a malformed file.
     """
@@ -63,7 +66,7 @@ def load_results(folder: Path, table: Path | None, title: str, settings: dict[st
     pretraining, finetuning = folder / "pretraining", folder / "finetuning"
     bytes_of = training_bytes(pretraining)
     found = Results(
-        title=title,
+        title=title or _title(len(languages), tokenizers),
         languages=languages,
         outside=sum(code not in languages for code in known),
         corpora=corpora,
@@ -138,6 +141,14 @@ def load_benchmarks(folder: Path) -> dict[str, float]:
         for value in read_rows(path, ("s",), lambda cell: cell("s", float)):
             seconds[stage] = seconds.get(stage, 0.0) + (value or 0.0)
     return seconds
+
+
+def _title(languages: int, tokenizers: list[Tokenizer]) -> str:
+    """The page's heading where nobody gave one: how many languages, and T of the tokenizers."""
+    of = counted(languages, "language")
+    own = {one.total for one in tokenizers if one.total is not None and one.kind not in APART}
+    sizes = " and ".join(spoken(total) for total in sorted(own))
+    return f"VoCap: tokenizers of {sizes} ids for {of}" if sizes else f"VoCap: {of}"
 
 
 def _curves(folder: Path, selection: Selection) -> dict[str, list[Point]]:

@@ -8,8 +8,8 @@ class Report(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    title: str = Field(
-        "VoCap: how many subwords does each language deserve?",
+    title: str | None = Field(
+        None,
         min_length=1,
-        description="the page's heading and window title",
+        description="the page's heading and window title; without it made of the run's languages and T",
     )
