@@ -53,6 +53,7 @@ def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
         )
     schema = Settings.model_json_schema()["properties"]
     data = {
+        "folder": results.folder,
         "limits": {key: schema[key]["maximum"] for key in ("alpha", "beta", "fairness")},
         "classes": len(overlap.times),
         "alphabet": overlap.characters,

@@ -128,7 +128,8 @@
     return (
       `${SEE_ALSO}# snakemake --cores all --configfile RUN.yaml THIS.yaml -- allocation\n` +
       `allocation:\n  explored: {${yaml.join(", ")}}\n\n` +
-      "# or at once:\n# vocap allocate --vocabularies results/vocabularies --weights results/corpora/weights.tsv" +
+      `# or at once:\n# vocap allocate --vocabularies ${data.folder}/vocabularies` +
+      ` --weights ${data.folder}/corpora/weights.tsv` +
       `${options.join("")} --coverage ${coverage} -o explored\n`
     );
   };
