@@ -29,6 +29,7 @@ include: "rules/finetuning.smk"
 include: "rules/correlation.smk"
 include: "rules/downloads.smk"
 include: "rules/report.smk"
+include: "rules/summary.smk"
 
 
 rule all:
@@ -43,3 +44,5 @@ rule all:
         rules.finetuning.input,
         rules.correlation.input,
         "<results>/report/index.html",
+    message:
+        "Everything that the configuration asks for is made"

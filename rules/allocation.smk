@@ -8,6 +8,8 @@ rule allocation:
     """Every named allocation"""
     input:
         expand("<results>/allocation/{name}/allocation.tsv", name=SETTINGS.allocation),
+    message:
+        "The stage allocation is made"
 
 
 rule allocate:

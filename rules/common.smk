@@ -31,6 +31,7 @@ from vocap.model_folder import CONFIG
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
+from vocap.summary import summarize
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder, sampled_alphas
 from vocap.tokenizers.diff.pairs import compared_pairs
 

@@ -9,6 +9,8 @@ rule corpora:
         expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
         "<results>/corpora/weights.tsv",
         expand("<results>/corpora/mix/{alpha}.txt", alpha=SAMPLED_ALPHAS),
+    message:
+        "The stage corpora is made"
 
 
 # What the starter corpus lacks is also said on the terminal (tee): the run goes on with the languages it has.

@@ -16,6 +16,8 @@ rule correlation:
         points=["<results>/correlation/points.tsv"] if STUDY.tasks else [],
         sizes=[STUDIED_SIZES] if STUDY.languages else [],
         models=studied_models(STUDY),
+    message:
+        "The stage correlation is made"
 
 
 # Which models there are is known when the curves are: a size that a text does not reach is a hole. Jobs that SLURM

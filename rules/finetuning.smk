@@ -27,6 +27,8 @@ rule finetuning:
     input:
         expand("<results>/finetuning/{model}/average.json", model=TUNED if TUNING.tasks else []),
         expand("<results>/finetuning/ceilings/{origin}.tsv", origin=TOKENIZER_FOLDERS if SPAN_TRAININGS else []),
+    message:
+        "The stage finetuning is made"
 
 
 # Nothing trains on a file that is damaged; of each training apart, so that a new file runs its own training alone.

@@ -14,6 +14,8 @@ rule pretraining:
     """Every named model"""
     input:
         expand("<results>/pretraining/{name}/metrics.jsonl", name=MODELS),
+    message:
+        "The stage pretraining is made"
 
 
 rule download_pretraining:

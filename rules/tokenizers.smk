@@ -20,6 +20,8 @@ rule tokenizers:
         ),
         expand("<results>/tokenizers/{name}/evaluation.tsv", name=ALL_TOKENIZERS),
         [f"{RESULTS}/tokenizers/diff/{a}-{b}" for a, b in COMPARED],
+    message:
+        "The stage tokenizers is made"
 
 
 rule fit:

@@ -5,6 +5,8 @@ rule vocabularies:
     """The ALP curve of every language"""
     input:
         expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
+    message:
+        "The stage vocabularies is made"
 
 
 # The models themselves, models/{size}.model, are no declared outputs: a size that the text cannot reach has none.

@@ -1,0 +1,5 @@
+"""The last lines of a run."""
+
+
+onsuccess:
+    print("", *summarize(SETTINGS), sep="\n", file=sys.stderr)

@@ -1,0 +1,88 @@
+"""The end of a run in a few lines: its tokenizers, the line that loads one, the report, and what fell short."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from vocap.config import Settings
+from vocap.errors import VocapError
+from vocap.tsv import read_tsv
+
+SHOWN = 12  # tokenizers, and warnings of a kind
+PARITY = 0.999  # share of lines with equal ids below which a tokenizer's two forms differ
+
+
+def summarize(settings: Settings) -> list[str]:
+    """Lines for the terminal; empty where a run made neither a tokenizer nor the report.
+
+    Only what the configuration names counts. An absent or malformed file is passed over: the run that made it
+    has said why.
+    """
+    results = Path(settings.results)
+    made = {name: results / "tokenizers" / name for name in settings.tokenizers}
+    made = {name: folder for name, folder in made.items() if (folder / "huggingface" / "tokenizer.json").exists()}
+    page = results / "report" / "index.html"
+    lines = []
+    if made:
+        width = max(map(len, made))
+        lines.append("Tokenizers:")
+        for name, folder in list(made.items())[:SHOWN]:
+            total = _read(folder / "description.json").get("total")
+            ids = f"{total:,} ids" if isinstance(total, int) else ""
+            lines.append(f"  {name:{width}}  {ids:>11}  {folder}")
+        if len(made) > SHOWN:
+            lines.append(f"  and {len(made) - SHOWN} more in {results / 'tokenizers'}")
+        first = next(iter(made.values())) / "huggingface"
+        lines.append(f'Load one: transformers.AutoTokenizer.from_pretrained("{first}")')
+    if page.exists():
+        lines.append(f"Report: {page}")
+    return lines + [f"Warning: {warning}" for warning in (_warnings(settings, results, made) if lines else [])]
+
+
+def _warnings(settings: Settings, results: Path, made: dict[str, Path]) -> list[str]:
+    short, differing = [], []
+    for name, folder in made.items():
+        entry = settings.tokenizers[name]
+        asked = (
+            settings.allocation[entry.allocation].total if entry.kind == "vocap" else getattr(entry, "total", None)
+        )
+        total = _read(folder / "description.json").get("total")
+        if asked and isinstance(total, int) and total < asked:
+            short.append(f"{name} has {total:,} of the {asked:,} ids asked for")
+        if any(share < PARITY for share in _shares(folder / "parity.tsv")):
+            differing.append(name)
+    codes = [
+        path.parent.name for path in sorted(results.glob("corpora/*/stats.json")) if not _read(path).get("kept")
+    ]
+    chosen = {language.code for language in settings.selected()}
+    empty = [code for code in codes if code in chosen]
+    warnings = []
+    if short:
+        warnings.append(
+            f"{_some(short, '; ')}: the text has too few different pieces; bring more text, or lower T"
+        )
+    if differing:
+        warnings.append(f"ids of SentencePiece and Hugging Face differ: {_some(differing)}; see parity.tsv")
+    if empty:
+        warnings.append(f"languages without text: {_some(empty)}")
+    return warnings
+
+
+def _some(names: list[str], separator: str = ", ") -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return separator.join(names[:SHOWN]) + more
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _shares(path: Path) -> list[float]:
+    try:
+        return [float(row["share"]) for row in read_tsv(path, ("share",)) if row["share"]]
+    except (OSError, ValueError, VocapError):
+        return []
