@@ -151,6 +151,16 @@ def test_single_overlong_lines_are_a_warning(tmp_path):
     assert done.returncode == 0 and "3 of 5 lines" in done.stderr and "little punctuation" in done.stderr
 
 
+def test_a_table_read_as_text_is_a_warning(tmp_path):
+    path = tmp_path / "ka.tsv"
+    path.write_text("".join(f"{number}\tkat\tA sentence of number {number}.\n" for number in range(50)))
+    done = vocap(*sample_words(tmp_path / "out", path))
+    assert done.returncode == 0 and f"every line of {path} has the same number of tabs; if it" in done.stderr
+    assert 'write format: "tsv:3"' in done.stderr
+    done = vocap(*sample_words(tmp_path / "out", "--format", "tsv:3", path))
+    assert done.returncode == 0 and "tabs" not in done.stderr
+
+
 def test_records_without_the_field_are_a_warning(tmp_path):
     path = tmp_path / "ka.jsonl"
     path.write_text('{"text": "one"}\n{"text": "two"}\n' + '{"title": "x"}\n' * 3)

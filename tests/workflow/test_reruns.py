@@ -301,7 +301,20 @@ def test_a_language_added_after_the_starter_corpus_was_made_is_not_taken_for_one
     for language in ("de", "ru"):
         (text / f"{language}.txt").write_text(make_text(language), "utf-8")
     table = workflow.folder / "config/languages.tsv"
-    row = ("hsb", "Upper Sorbian", "hsb", "hsb", "Latn", "hsb_Latn", "Indo-European", "Slavic", "low", "0.1", "0.1", "1")
+    row = (
+        "hsb",
+        "Upper Sorbian",
+        "hsb",
+        "hsb",
+        "Latn",
+        "hsb_Latn",
+        "Indo-European",
+        "Slavic",
+        "low",
+        "0.1",
+        "0.1",
+        "1",
+    )
     table.write_text(table.read_text("utf-8") + "\t".join(row) + "\n", "utf-8")
     (workflow.folder / "test.yaml").write_text("languages: [de, ru, hsb]\n", "utf-8")
     run = workflow.snakemake("-n")

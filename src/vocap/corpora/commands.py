@@ -104,7 +104,7 @@ def sample(
         check_present(language, files)
         corpus = Corpus(files, parsed, scan_bytes)
         drawn = draw_sample(corpus, max_sentences, seed, _progress(), max_characters)
-        warnings = check_dropped(files[0], drawn.counts, split_sentences)
+        warnings = [*_columns(files[0], parsed), *check_dropped(files[0], drawn.counts, split_sentences)]
         if not drawn.counts["kept"]:
             found = ", ".join(
                 f"{drawn.counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
@@ -132,6 +132,18 @@ def sample(
             log.warning("%s: %s", language, warning)
         if summary["left_out"]:
             log.info("%s: %s lines left out: more than --max-characters", language, f"{summary['left_out']:,}")
+
+
+def _columns(path: str, layout) -> list[str]:
+    """A warning for tab-separated columns that are read as text; a pipe cannot be read again."""
+    from vocap.corpora.detection import detect_file
+
+    if layout.kind != "text" or not Path(path).is_file():
+        return []
+    name = detect_file(path).format
+    if not name.startswith("tsv:"):
+        return []
+    return [f'every line of {path} has the same number of tabs; if it is a table, write format: "{name}"']
 
 
 def _is_empty(files: list[str]) -> bool:
