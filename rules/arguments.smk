@@ -353,7 +353,7 @@ def finetune_mem_mb(wildcards, attempt):
 
 def settings_shown(wildcards):
     """The settings that the report shows, as JSON: of the sources those that this run reads, and not where it writes."""
-    shown = SETTINGS.model_dump(mode="json", exclude_none=True, exclude={"results"})
+    shown = SETTINGS.model_dump(mode="json", exclude_none=True, exclude={"results", "downloads"})
     used = {source.name for source in SOURCES.values()}
     shown["corpora"]["sources"] = {
         name: entry for name, entry in shown["corpora"]["sources"].items() if name in used

@@ -186,7 +186,7 @@ rule weigh:
 # Of the languages whose share is larger than their sample, lines come from the text itself.
 rule mix:
     input:
-        text=lambda wildcards: [path for lang in LANGUAGES for path in text_of(Wildcards(lang))],
+        text=lambda wildcards: list(dict.fromkeys(path for lang in LANGUAGES for path in text_of(Wildcards(lang)))),
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         stats=expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
