@@ -274,6 +274,7 @@ def mix(
 def _pools(sources_json: str | None, corpora: Path) -> dict:
     """The text of the languages whose sample left lines out, by language."""
     from vocap.corpora.corpus import Corpus
+    from vocap.corpora.patterns import expand_all
     from vocap.corpora.pool import Pool
     from vocap.corpora.records import Layout
 
@@ -284,6 +285,6 @@ def _pools(sources_json: str | None, corpora: Path) -> dict:
             continue  # the sample is the whole text
         given = sample.make_context("sample", [*words, *("--train=-", "--heldout=-", "--stats=-")]).params
         layout = Layout.parse(given["layout"], given["split_sentences"], given["escaped_newlines"])
-        corpus = Corpus(given["files"], layout, given["scan_bytes"])
+        corpus = Corpus(expand_all(given["files"]), layout, given["scan_bytes"])
         pools[language] = Pool(corpus.__iter__, stats["valid"], corpora / language / "heldout.txt")
     return pools
