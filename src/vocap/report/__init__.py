@@ -1,3 +1,3 @@
 """Tables, figures and the page."""
 
-REVISION = 18
+REVISION = 19

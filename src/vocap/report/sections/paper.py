@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from vocap.report.blocks import Block, Facts, Heading, Note, Section, Text, code
+from vocap.report.blocks import Block, Facts, Fold, Note, Section, Text, code
 from vocap.report.comparing import pairs
 from vocap.report.paper.correlation import FIGURES, correlation_blocks
 from vocap.report.paper.costs import cost_figures, cost_points, cost_table
@@ -32,7 +32,7 @@ class Item:
 
 
 def section(results: Results) -> Section:
-    """An index of what the paper shows and this run has too, then these tables and figures."""
+    """An index of what the paper shows and this run has too, then these tables and figures, folded."""
     found = runs(results)
     tables = [table for table in results_tables(found) if _coverage(table) != NOT_RUN]
     scores, points = group_scores(results, found), cost_points(results)
@@ -61,9 +61,7 @@ def section(results: Results) -> Section:
         ]
     if len(there) < len(items):
         blocks.append(_absent([item.name for item in items if item.run == NOT_RUN]))
-    for title, part in parts.items():
-        if part:
-            blocks += [Heading(title), *part]
+    blocks += [Fold(title, part) for title, part in parts.items() if part]
     return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
 
 
