@@ -1,6 +1,8 @@
 """Text: the starter corpus, downloads and the user's own files, to a bounded sample of every language."""
 
 STARTER = SETTINGS.corpora.starter.packages
+# of the process that reads Parquet
+PARQUET_MB = 160 * any(source.source.format.startswith("parquet:") for source in SOURCES.values())
 
 
 rule corpora:
@@ -141,7 +143,7 @@ rule sample:
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(350 + 350 * SETTINGS.corpora.max_sentences / 1_000_000),
+        mem_mb=memory(350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000),
         runtime=minutes(30, 0.02),
     params:
         arguments=sample_arguments,
