@@ -16,7 +16,7 @@ from vocap.vocabularies.encoders import SentencePieceEncoder
 SPACE = "\u2581"
 STEP = 2.0**-10  # sums of its multiples are exact in float32 below 2^14
 SMALL = 12 << 20  # characters that are encoded in the time it takes to load the engine
-TABLE_CHARACTERS = 1 << 26  # of distinct words kept at a time: some 0.5 GB
+TABLE_CHARACTERS = 1 << 24  # of distinct words kept at a time: a process of some 0.7 GB
 
 
 def count_by_words(encoder: SentencePieceEncoder, blocks: Iterable[list[str]]) -> tuple[np.ndarray, int]:
