@@ -2,7 +2,32 @@
 
 One package a stage, in the order in which a run passes through them:
 corpora, vocabularies, allocation, tokenizers, pretraining, finetuning, correlation, report.
-A stage imports only earlier ones.
+A stage imports only earlier ones. For notebooks: the functions of `vocap.api`, as `vocap.train_ladder`.
 """
 
 __version__ = "0.1.0"
+
+_API = (
+    "allocate",
+    "alp",
+    "build_tokenizer",
+    "compare",
+    "load_tokenizer",
+    "read_curve",
+    "read_curves",
+    "read_table",
+    "train_ladder",
+)
+
+
+def __getattr__(name: str):
+    """The functions of `vocap.api`, imported at the first use: commands start without pandas."""
+    if name not in _API:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from vocap import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_API]

@@ -26,6 +26,7 @@ GROUPS = {
         "diff": "vocap.tokenizers.diff.commands:diff",
         "trim": "vocap.tokenizers.adapting.trim_command:trim",
         "extend": "vocap.tokenizers.adapting.extend_command:extend",
+        "verify": "vocap.tokenizers.verify_command:verify",
         "report": "vocap.report.commands:report",
     },
     "Rules of the workflow, corpora": {

@@ -18,19 +18,31 @@ from tokenizers import (
 
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
+from vocap.tokenizers import golden
 from vocap.tokenizers.layout import STEP, check_spaces
 from vocap.tokenizers.normalizer import SPACE, build_normalizer
 from vocap.tokenizers.placeholders import inert_characters
 from vocap.tokenizers.settings import META
 from vocap.vocabularies.charsmap import read_charsmap
-from vocap.vocabularies.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, read_model
+from vocap.vocabularies.encoders import HuggingFaceEncoder, SentencePieceEncoder
+from vocap.vocabularies.model_file import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    build_processor,
+    read_model,
+)
 
 logger = logging.getLogger(__name__)
 
 MAX_SCORE = 128.0  # nats: sums of 128 pieces and more are exact in float32 (multiples of 2^-10 below 2^14)
 NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
 MAX_LENGTH = 512
-FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", golden.FILE)
+CARD = "README.md"  # written later (vocap card): it says what evaluation measured
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
 WORDS_APART = [pre_tokenizers.Split(SPACE, "merged_with_next")]
 ROLES = {
@@ -170,15 +182,22 @@ def export(model: str | Path, output: str | Path) -> int:
 
 def write_export(proto, name: str, output: str | Path) -> int:
     """As `export`, of a checked `ModelProto` that errors and warnings call `name`."""
-    definition, config, special_tokens = FILES
-    with replacing_directory(output, owned=FILES) as folder:
+    definition, config, special_tokens, hashes = FILES
+    with replacing_directory(output, owned=(*FILES, CARD)) as folder:
         tokenizer = build_tokenizer(proto, name)
         tokenizer.save(str(folder / definition), pretty=False)
         _write_json(folder / config, _config(tokenizer))
         mask = {"content": "<mask>", "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
         roles = {role: mask if token == "<mask>" else token for role, token in ROLES.items()}
         _write_json(folder / special_tokens, roles)
+        _write_json(folder / hashes, _golden(proto, name, tokenizer))
     return len(proto.pieces)
+
+
+def _golden(proto, name: str, tokenizer: Tokenizer) -> dict:
+    one = SentencePieceEncoder(build_processor(proto, name))
+    other = HuggingFaceEncoder(Tokenizer.from_str(tokenizer.to_str()), META.index("<unk>"))
+    return golden.golden(one.pieces, one.encode_batch, other.encode_batch)
 
 
 def _check(proto, name: str) -> None:
