@@ -89,6 +89,21 @@ def extras(entry):
     return {"byte_fallback": entry.byte_fallback, "symbol": entry.user_defined_symbols}
 
 
+def text_and_licences():
+    """Where the text comes from, for the model cards of the tokenizers."""
+    names = sorted({SETTINGS.corpora.languages.get(lang, SETTINGS.corpora.source) for lang in LANGUAGES})
+    starter = [PACKAGES[name] for name in SETTINGS.corpora.starter.packages]
+    of_starter = ", ".join(f"{package.name} ({package.licence})" for package in starter)
+    return " ".join(
+        (
+            f"Source starter: the interface texts of {of_starter}; the tokenizer holds words and word parts of them."
+            if SETTINGS.corpora.sources[name].starter
+            else f"Source {name} of the configuration; its terms hold for what is taken from it."
+        )
+        for name in names
+    )
+
+
 def multilingual_files(alpha):
     """What a tokenizer reads of the text of all languages: the training lines of each, or the sample of this alpha."""
     if SAMPLED_ALPHAS:

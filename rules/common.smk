@@ -20,6 +20,7 @@ from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.download import is_gone
 from vocap.corpora.sources import resolve_all
+from vocap.corpora.starter.packages import PACKAGES
 from vocap.correlation.planning import plan_study
 from vocap.correlation.sizes import holes, read_sizes
 from vocap.errors import VocapError
@@ -34,6 +35,7 @@ from vocap.pretraining.memory import count_parameters
 from vocap.summary import summarize
 from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder, sampled_alphas
 from vocap.tokenizers.diff.pairs import compared_pairs
+from vocap.tokenizers.settings import EXPORTED
 
 try:
     SETTINGS = load(config)

@@ -8,6 +8,10 @@ except VocapError as error:
 
 # The tokenizers that inputs are made with, by the name of the folder that these lie in.
 TOKENIZER_FOLDERS = {model.origin: model.tokenizer for model in TUNED.values()}
+TOKENIZER_INPUTS = {
+    origin: f"{folder}/tokenizer.json" if Path(folder).name == "huggingface" else folder
+    for origin, folder in TOKENIZER_FOLDERS.items()
+}
 
 # Those whose answers are parts of a context.
 SPAN_TRAININGS = [training for training in TUNING.files if TASKS[TRAININGS[training][0]].kind == "spans"]
@@ -59,7 +63,7 @@ rule check_xtreme:
 rule ceiling:
     input:
         checked=expand("<results>/finetuning/checks/{training}.tsv", training=SPAN_TRAININGS),
-        tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
+        tokenizer=lambda wildcards: TOKENIZER_INPUTS[wildcards.origin],
     output:
         "<results>/finetuning/ceilings/{origin}.tsv",
     log:
@@ -74,20 +78,21 @@ rule ceiling:
         mem_mb=memory(1500, 20),
         runtime=minutes(60),
     params:
+        tokenizer=lambda wildcards, input: input.tokenizer.removesuffix("/tokenizer.json"),
         xtreme=verbatim(TUNING.xtreme),
         arguments=ceiling_arguments,
         revision=REVISION["finetuning"],
     message:
         "Taking answers to the pieces of {wildcards.origin} and back"
     shell:
-        "vocap ceiling {params.xtreme:q} {input.tokenizer:q} {params.arguments} -o {output:q} 2> {log:q}"
+        "vocap ceiling {params.xtreme:q} {params.tokenizer:q} {params.arguments} -o {output:q} 2> {log:q}"
 
 
 rule encode:
     input:
         files=lambda wildcards: TUNING.files[wildcards.training],
         checked="<results>/finetuning/checks/{training}.tsv",
-        tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
+        tokenizer=lambda wildcards: TOKENIZER_INPUTS[wildcards.origin],
     output:
         directory("<results>/finetuning/inputs/{origin}/{training}-{length}"),
     log:
@@ -103,13 +108,14 @@ rule encode:
         mem_mb=memory(1500, 20),
         runtime=minutes(60, 1),
     params:
+        tokenizer=lambda wildcards, input: input.tokenizer.removesuffix("/tokenizer.json"),
         xtreme=verbatim(TUNING.xtreme),
         arguments=encode_arguments,
         revision=REVISION["finetuning"],
     message:
         "Turning the files of {wildcards.training} into inputs for {wildcards.origin}"
     shell:
-        "vocap encode --xtreme {params.xtreme:q} --training {wildcards.training} --tokenizer {input.tokenizer:q}"
+        "vocap encode --xtreme {params.xtreme:q} --training {wildcards.training} --tokenizer {params.tokenizer:q}"
         " --max-length {wildcards.length} {params.arguments} -o {output:q} 2> {log:q}"
 
 

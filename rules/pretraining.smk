@@ -49,7 +49,7 @@ rule adopt:
         model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
         pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",
         description="<results>/pretraining/tokenizers/{tokenizer}/description.json",
-        exported=directory("<results>/pretraining/tokenizers/{tokenizer}/huggingface"),
+        exported=expand("<results>/pretraining/tokenizers/{{tokenizer}}/huggingface/{file}", file=EXPORTED),
     log:
         "<logs>/pretraining/adopt-{tokenizer}.log",
     benchmark:
@@ -67,7 +67,7 @@ rule adopt:
         "Laying out {wildcards.tokenizer} for pre-training"
     shell:
         "(vocap mono --model {input:q} --language all -o {params.folder:q}"
-        " && vocap export {output.model:q} -o {output.exported:q}) 2> {log:q}"
+        " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
 
 
 # The blocks themselves are no declared outputs: a job that was killed goes on from what it has written.
@@ -106,7 +106,7 @@ rule pretrain:
     input:
         blocks=model_blocks,
         tokenizer=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/sentencepiece.model",
-        exported=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface",
+        exported=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface/tokenizer.json",
         weights=lambda wildcards: (
             [] if MODELS[wildcards.name].weights != "corpora" else "<results>/corpora/weights.tsv"
         ),

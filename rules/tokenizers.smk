@@ -184,11 +184,14 @@ rule mono:
         "vocap mono {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
+# Files and no directory(), in which Snakemake would put a file of its own.
 rule export:
     input:
         model="<results>/tokenizers/{name}/sentencepiece.model",
+        description="<results>/tokenizers/{name}/description.json",
+        evaluation="<results>/tokenizers/{name}/evaluation.tsv",
     output:
-        directory("<results>/tokenizers/{name}/huggingface"),
+        expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
     log:
         "<logs>/tokenizers/{name}/export.log",
     benchmark:
@@ -199,11 +202,13 @@ rule export:
         mem_mb=memory(1600),
         runtime=minutes(30),
     params:
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        text=text_and_licences(),
         revision=REVISION["tokenizers"],
     message:
         "Exporting {wildcards.name} for Hugging Face"
     shell:
-        "vocap export {input.model:q} -o {output:q} 2> {log:q}"
+        "vocap export {input.model:q} -o {params.folder:q} --evaluation {input.evaluation:q} --text {params.text:q} 2> {log:q}"
 
 
 rule parity_words:
@@ -241,7 +246,7 @@ rule parity_words:
 rule parity:
     input:
         model="<results>/tokenizers/{name}/sentencepiece.model",
-        exported="<results>/tokenizers/{name}/huggingface",
+        exported="<results>/tokenizers/{name}/huggingface/tokenizer.json",
         words="<results>/tokenizers/parity-words.jsonl",
         text=expand(
             "<results>/corpora/{lang}/{part}.txt",

@@ -44,7 +44,7 @@ def tokenized(tmp_path_factory):
     workflow = copy_workflow(tmp_path_factory.mktemp("tokenized") / "clone")
     workflow.write_config(**models(["m"]))
     blocks = [f"results/pretraining/tokens/vocap/{language}/description.json" for language in CONFIG["languages"]]
-    return run_here(workflow, "results/tokenizers/vocap/huggingface", *blocks)
+    return run_here(workflow, "results/tokenizers/vocap/huggingface/tokenizer.json", *blocks)
 
 
 @pytest.fixture(scope="module")

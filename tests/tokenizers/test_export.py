@@ -255,7 +255,7 @@ def write_model(path, proto):
 
 def test_the_same_bytes_every_time(tmp_path):
     source = write_model(tmp_path / "m.model", model(**MODELS["both"]))
-    names = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+    names = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "golden.json", "README.md")
     export(source, tmp_path / "one")
     code = f"from vocap.tokenizers.export import export; export({str(source)!r}, {str(tmp_path / 'two')!r})"
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONHASHSEED": "7"})
@@ -377,8 +377,8 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     for name in ("tokenizer.json", ".snakemake_timestamp"):
         (out / name).touch()
     export(source, out)
-    assert len(list(out.iterdir())) == 3
+    assert len(list(out.iterdir())) == 5
     (out / "thesis.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"out: .*'thesis\.txt'"):
         export(source, out)
-    assert (out / "thesis.txt").read_text() == "mine" and len(list(out.iterdir())) == 4
+    assert (out / "thesis.txt").read_text() == "mine" and len(list(out.iterdir())) == 6

@@ -8,12 +8,14 @@ import unicodedata
 import pytest
 import sentencepiece
 import transformers
+import yaml
 
 from tests.tokenizers.made import made_lines
 from tests.tokenizers.test_fitting import run
 from vocap.tokenizers.accounts import write_tokenizer
 from vocap.tokenizers.export import export
 from vocap.tokenizers.mono import relayout
+from vocap.tokenizers.settings import EXPORTED
 from vocap.vocabularies.model_file import read_model
 from vocap.vocabularies.training import train
 
@@ -122,3 +124,28 @@ def test_an_old_or_damaged_folder_is_one_message(copy, capfd, name, content, wor
     assert run("verify", copy) == 1
     out, err = capfd.readouterr()
     assert words in err and str(copy) in err and err.count("\n") == 1 and "Traceback" not in err and not out
+
+
+def test_the_card_says_what_is_known(made, tmp_path, capfd):
+    model, out = made / "sentencepiece.model", tmp_path / "huggingface"
+    row = "xx\thigh\t10\t-41.25\t12.5\t1.5\t2\t2\t0.015\t0.5\t0.5\t0.1\n"
+    columns = (
+        "language\tresource\tlines\talp\ttokens_per_sentence\ttokens_per_word\tchars_per_token\tbytes_per_token"
+    )
+    columns += "\tunk_rate\tvocabulary_used\trenyi\tsingle_char_share\n"
+    (tmp_path / "evaluation.tsv").write_text(columns + row, "utf-8")
+    assert (
+        run("export", model, "-o", out, "--evaluation", tmp_path / "evaluation.tsv", "--text", "Of *trees*.") == 0
+    )
+    card = (out / "README.md").read_text("utf-8")
+    head = yaml.safe_load(card.split("---\n")[1])
+    assert head["library_name"] == "transformers" and head["language"] == ["xx"]
+    assert f"T = {len(read_model(model).pieces)} ids" in card and "Of *trees*." in card and "byte pieces" in card
+    assert "| xx | -41.25 | 12.5 | 0.015 |" in card
+    assert sorted(path.name for path in out.iterdir()) == sorted(EXPORTED)
+    assert str(tmp_path) not in card and str(made.parent) not in card
+
+
+def test_an_unknown_text_is_said_to_be(made):
+    card = (made / "huggingface" / "README.md").read_text("utf-8")
+    assert "Not measured." in card and card.count("Not recorded") == 2

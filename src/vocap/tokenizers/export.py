@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokenizers import (
@@ -18,11 +18,12 @@ from tokenizers import (
 
 from vocap.errors import VocapError
 from vocap.files import replacing_directory
-from vocap.tokenizers import golden
+from vocap.json_object import read_object
+from vocap.tokenizers import card, golden
 from vocap.tokenizers.layout import STEP, check_spaces
 from vocap.tokenizers.normalizer import SPACE, build_normalizer
 from vocap.tokenizers.placeholders import inert_characters
-from vocap.tokenizers.settings import META
+from vocap.tokenizers.settings import EXPORTED, META
 from vocap.vocabularies.charsmap import read_charsmap
 from vocap.vocabularies.encoders import HuggingFaceEncoder, SentencePieceEncoder
 from vocap.vocabularies.model_file import (
@@ -41,8 +42,6 @@ logger = logging.getLogger(__name__)
 MAX_SCORE = 128.0  # nats: sums of 128 pieces and more are exact in float32 (multiples of 2^-10 below 2^14)
 NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
 MAX_LENGTH = 512
-FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", golden.FILE)
-CARD = "README.md"  # written later (vocap card): it says what evaluation measured
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
 WORDS_APART = [pre_tokenizers.Split(SPACE, "merged_with_next")]
 ROLES = {
@@ -171,19 +170,34 @@ def _escaped(text: str) -> str:
     return "".join(f"\\x{{{ord(character):x}}}" for character in text)
 
 
-def export(model: str | Path, output: str | Path) -> int:
-    """Write `FILES` of `model` as the folder `output`, in the place of an older one.
+def export(
+    model: str | Path,
+    output: str | Path,
+    evaluation: Sequence[Mapping[str, str]] | None = None,
+    text: str | None = None,
+) -> int:
+    """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an older one.
 
-    Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do, UsageError where
-    `output` holds anything else.
+    For the card: description.json beside the model, the rows of evaluation.tsv, and a `text` on the corpora and
+    their licences. Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do,
+    UsageError where `output` holds anything else.
     """
-    return write_export(read_model(model), str(model), output)
+    beside = Path(model).with_name("description.json")
+    description = read_object(beside) if beside.is_file() else {}
+    return write_export(read_model(model), str(model), output, description, evaluation, text)
 
 
-def write_export(proto, name: str, output: str | Path) -> int:
+def write_export(
+    proto,
+    name: str,
+    output: str | Path,
+    description: Mapping | None = None,
+    evaluation: Sequence[Mapping[str, str]] | None = None,
+    text: str | None = None,
+) -> int:
     """As `export`, of a checked `ModelProto` that errors and warnings call `name`."""
-    definition, config, special_tokens, hashes = FILES
-    with replacing_directory(output, owned=(*FILES, CARD)) as folder:
+    definition, config, special_tokens, hashes, readme = EXPORTED
+    with replacing_directory(output, owned=EXPORTED) as folder:
         tokenizer = build_tokenizer(proto, name)
         tokenizer.save(str(folder / definition), pretty=False)
         _write_json(folder / config, _config(tokenizer))
@@ -191,6 +205,10 @@ def write_export(proto, name: str, output: str | Path) -> int:
         roles = {role: mask if token == "<mask>" else token for role, token in ROLES.items()}
         _write_json(folder / special_tokens, roles)
         _write_json(folder / hashes, _golden(proto, name, tokenizer))
+        source = Path(name).resolve()
+        title = source.parent.name if source.suffix == ".model" else source.name
+        content = card.write_card(title, proto, description or {}, evaluation, text)
+        (folder / readme).write_text(content, "utf-8")
     return len(proto.pieces)
 
 

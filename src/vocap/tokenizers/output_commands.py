@@ -26,15 +26,20 @@ LANGUAGES = click.option(
 @click.option(
     "-o", "--output", "out", required=True, type=PATH, help="Folder to write: the results' huggingface/."
 )
-def export(model: Path, out: Path) -> None:
+@click.option("--evaluation", type=PATH, help="Table of vocap evaluate, for the model card.")
+@click.option("--text", help="Where the text comes from, and its licences, for the model card.")
+def export(model: Path, out: Path, evaluation: Path | None, text: str | None) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
 
-    MODEL is a sentencepiece.model of vocap fit, joint or mono. Writes tokenizer.json, tokenizer_config.json and
-    special_tokens_map.json.
+    MODEL is a sentencepiece.model of vocap fit, joint or mono. Writes tokenizer.json, tokenizer_config.json,
+    special_tokens_map.json, golden.json (for vocap verify) and README.md, the model card.
     """
+    from vocap.tokenizers.card import COLUMNS
     from vocap.tokenizers.export import export as export_model
+    from vocap.tsv import read_tsv
 
-    click.echo(f"{out}: {export_model(model, out)} ids", err=True)
+    rows = None if evaluation is None else list(read_tsv(evaluation, COLUMNS))
+    click.echo(f"{out}: {export_model(model, out, rows, text)} ids", err=True)
 
 
 @click.command()

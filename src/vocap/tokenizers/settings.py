@@ -8,6 +8,9 @@ from vocap.allocation import META, SPECIALS
 from vocap.paths import PlainPath
 from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
 
+# files of a tokenizer's huggingface/ folder, in the order in which they are written
+EXPORTED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "golden.json", "README.md")
+
 Scores = Literal["mixture", "max", "viterbi", "em"]
 
 

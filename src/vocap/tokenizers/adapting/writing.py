@@ -51,7 +51,7 @@ def write_adapted(
         write_tsv(folder / "comparison.tsv", proof.COLUMNS, rows)
         for name, (columns, lines) in (tables or {}).items():
             write_tsv(folder / name, columns, lines)
-        write_export(proto, str(out), folder / "huggingface")
+        write_export(proto, str(out), folder / "huggingface", description)
         if model is not None:
             from vocap.tokenizers.adapting.model_rows import save_model  # torch: only where it is needed
 
