@@ -30,6 +30,7 @@ include: "rules/correlation.smk"
 include: "rules/downloads.smk"
 include: "rules/report.smk"
 include: "rules/summary.smk"
+include: "rules/dry_run.smk"
 
 
 rule all:

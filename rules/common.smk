@@ -97,10 +97,20 @@ def verbatim(value):
 STARTED_BY_SNAKEMAKE = "--mode" in sys.argv
 
 
+NOTICES = []  # of a dry run: printed at its end
+
+
+def notice(line):
+    """Say something of this run on the terminal, once; the jobs that Snakemake starts stay quiet."""
+    if dry_run():
+        NOTICES.append(line)
+    elif not STARTED_BY_SNAKEMAKE:
+        print(line, file=sys.stderr)
+
+
 def left_out(what, why):
-    """Say on the terminal, once, what this run goes without; the jobs that Snakemake starts stay quiet."""
-    if not STARTED_BY_SNAKEMAKE:
-        print(f"left out: {what}: {why}", file=sys.stderr)
+    """Say what this run goes without."""
+    notice(f"left out: {what}: {why}")
 
 
 def downloaded(name):

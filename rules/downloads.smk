@@ -98,9 +98,9 @@ def announce():
     brought += [f"{SETTINGS.finetuning.xtreme}/{folder} (docs/xtreme.md)" for folder in sorted(folders)]
     for what, names in fetched.items():
         if names:
-            print(f"fetched: {what}: {', '.join(names)}", file=sys.stderr)
+            notice(f"fetched: {what}: {', '.join(names)}")
     if brought:
-        print(f"to bring, planned as if there: {', '.join(brought)}", file=sys.stderr)
+        notice(f"to bring, planned as if there: {', '.join(brought)}")
 
 
 if not STARTED_BY_SNAKEMAKE:
