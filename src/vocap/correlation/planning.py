@@ -31,8 +31,8 @@ def plan_study(
 ) -> Study:
     """What can run with the files of the XTREME folder, for those of its languages that the run has text of.
 
-    Models need none of these files: without them they are pre-trained, and wait. With `assume`, a task whose files
-    are to be brought is planned as if they were there.
+    Models need none of these files: without them they are pre-trained, and wait. With `assume`, a task
+    whose folder is to be brought is planned as if its files were there.
     """
     present = set(languages)
     chosen = [language for language in settings.languages if language in present]
@@ -59,7 +59,8 @@ def plan_study(
     supply = Supply(xtreme, download=finetuning.download)
     for language in chosen:
         for task in settings.tasks:
-            found = [supply.find(TASKS[task], split, language, assume) for split in SPLITS]
+            granted = assume and not (xtreme / task).is_dir()  # nothing of it is brought yet
+            found = [supply.find(TASKS[task], split, language, granted) for split in SPLITS]
             if None in found:
                 reason = lacking(xtreme, task, language)
                 left_out.append((f"correlation study: {task} in {language}", f"{reason}; its models wait for it"))
