@@ -110,6 +110,9 @@ nothing to be done.
 
 ## What is refused
 
+`--configfile` takes every word up to the next option: a target after it needs `--` before it, as in
+`snakemake --cores all --configfile my.yaml -- corpora`, or Snakemake looks for a file of its name.
+
 A key that is given twice, an alias inside its own anchor, more than 64 levels, 100,000 values or 1 MiB are refused
 with file and line. Snakemake reads the files of `--configfile` before any code of this project runs. Where it
 fails (a number of 4,300 digits, thousands of levels, a billion laughs made of maps), it prints a traceback or
