@@ -326,6 +326,12 @@ def check_arguments(wildcards):
     return options(tasks=tasks, stand_in=stand_in_words(wildcards.training))
 
 
+def tokenizer_argument(wildcards, input):
+    """The folder of a tokenizer of ours, of which tokenizer.json is the input, or the input."""
+    path = Path(input.tokenizer)
+    return str(path.parent if path.name == "tokenizer.json" else path)
+
+
 def ceiling_arguments(wildcards):
     tasks = [task for task in TUNING.tasks if TASKS[task].kind == "spans"]
     stand_ins = [word for training in SPAN_TRAININGS for word in stand_in_words(training)]

@@ -20,7 +20,7 @@ def limit_jobs(record, seen=Counter()):
 
 
 def changed_parameters():
-    """Lines `rule (jobs): old -> new` of the jobs that run for a changed parameter."""
+    """Lines `NAME (jobs): old -> new` of the jobs that run for a changed parameter."""
     counts = Counter()
     persistence = workflow.persistence
     for job in workflow.dag.needrun_jobs(exclude_finished=False):

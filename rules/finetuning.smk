@@ -78,7 +78,7 @@ rule ceiling:
         mem_mb=memory(1500, 20),
         runtime=minutes(60),
     params:
-        tokenizer=lambda wildcards, input: input.tokenizer.removesuffix("/tokenizer.json"),
+        tokenizer=tokenizer_argument,
         xtreme=verbatim(TUNING.xtreme),
         arguments=ceiling_arguments,
         revision=REVISION["finetuning"],
@@ -108,7 +108,7 @@ rule encode:
         mem_mb=memory(1500, 20),
         runtime=minutes(60, 1),
     params:
-        tokenizer=lambda wildcards, input: input.tokenizer.removesuffix("/tokenizer.json"),
+        tokenizer=tokenizer_argument,
         xtreme=verbatim(TUNING.xtreme),
         arguments=encode_arguments,
         revision=REVISION["finetuning"],
