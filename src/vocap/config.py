@@ -52,7 +52,7 @@ class Settings(BaseModel):
     )
     languages: Literal["all"] | list[str] = Field("all", description="codes of corpora.table, or all of them")
     downloads: dict[str, Download] = Field({}, description="files besides text that can be fetched, by name")
-    corpora: Corpora = Corpora()
+    corpora: Corpora = Field(default_factory=Corpora)
     vocabularies: Vocabularies = Vocabularies()
     allocation: dict[str, Allocation] = {}
     tokenizers: dict[str, Tokenizer] = {}

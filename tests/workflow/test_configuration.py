@@ -36,6 +36,14 @@ def test_the_default_configuration_names_all_86_languages(config):
     assert len(load(config).selected()) == 86
 
 
+def test_elsewhere_the_table_of_languages_is_that_of_the_package(config, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    del config["corpora"]["table"]
+    assert len(load(config).selected()) == 86
+    with pytest.raises(UsageError, match="no such file"):
+        load(edit(config, "corpora/table", "config/languages.tsv"))
+
+
 def test_a_limit_that_is_null_is_none_and_not_the_default(config):
     assert load(config).corpora.max_characters == 75_000_000
     assert load(edit(config, "corpora/max_characters", None)).corpora.max_characters is None

@@ -1,12 +1,14 @@
 """The `corpora` section of the configuration."""
 
 import re
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from vocap.corpora import MIN_CHARACTERS
 from vocap.corpora.patterns import HUB_REMEDY, check_local
+from vocap.languages import default_table
 from vocap.paths import PlainPath, check_path
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
@@ -178,3 +180,10 @@ class Corpora(BaseModel):
         None, description="path, with {lang}, of line-aligned files that tokenizers are evaluated on"
     )
     starter: Starter = Starter()
+
+    @model_validator(mode="after")
+    def _packaged_table(self) -> "Corpora":
+        """Elsewhere than in the project's folder, the table that ships with the package."""
+        if "table" not in self.model_fields_set and not Path(self.table).exists():
+            self.table = str(default_table())
+        return self
