@@ -92,7 +92,7 @@ def test_same_bytes_again(tmp_path, text):
         ("absent.txt", None, "no such file; put text in ka there"),
         ("empty.txt", b"", "the file is empty; put text in ka there"),
         ("blank.txt", b"\n \n\r\n", "no usable line of ka (3 read, 3 empty, 0 overlong, 0 no_field)"),
-        ("torn.gz", gzip.compress(bytes(range(256)) * 200)[:-40], "the gzip data stop in the middle"),
+        ("torn.gz", gzip.compress(bytes(range(256)) * 200, mtime=0)[:-40], "the gzip data stop in the middle"),
         ("utf16.txt", "Привет\n".encode("utf-16"), "not UTF-8 text but UTF-16; convert it: iconv"),
         ("latin.txt", b"\xdcber\n" * 20, "not UTF-8: 20 of 20 lines"),
         ("json.txt", b'{"id": 1, "text": "a"}\n' * 20, 'write format: "jsonl:text"; fields of text: text'),

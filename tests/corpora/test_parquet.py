@@ -129,7 +129,7 @@ def test_wrong_column(write, column, message):
     [
         (b'{"id": 1, "text": "a"}\n', 'it looks like format: "jsonl:text"'),
         (b"A sentence.\n", 'it looks like format: "text"'),
-        (gzip.compress(b"A sentence.\n"), 'it looks like format: "text"'),
+        (gzip.compress(b"A sentence.\n", mtime=0), 'it looks like format: "text"'),
         (b"PK\x03\x04" + bytes(50), "a zip archive; unpack it first"),
     ],
 )

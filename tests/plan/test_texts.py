@@ -29,7 +29,7 @@ def settings(source, **corpora):
     ("name", "format", "content"),
     [
         ("de.txt", "text", TEXT),
-        ("de.txt.gz", "text", gzip.compress(TEXT)),
+        ("de.txt.gz", "text", gzip.compress(TEXT, mtime=0)),
         ("de.txt.xz", "text", lzma.compress(TEXT)),
         ("de.jsonl", "jsonl:text", "".join(json.dumps({"text": line}) + "\n" for line in LINES).encode()),
     ],

@@ -86,13 +86,18 @@ def detect(head: bytes, whole: bool = False) -> Content:
 ARRAY_REMEDY = "write its records one a line: jq -c '.[]' FILE > FILE.jsonl"
 
 
-def not_text(head: bytes) -> str:
-    """The kind of file that begins so and is not text, with the remedy; empty for what may be text."""
+def known_format(head: bytes) -> str:
+    """The format that a file's first bytes name and that is not text, with the remedy; empty for any other."""
     for magic, problem in _MAGIC.items():
         if head.startswith(magic):
             return problem
-    if head[257:262] == b"ustar":
-        return "a tar archive; unpack it, and give the files inside"
+    return "a tar archive; unpack it, and give the files inside" if head[257:262] == b"ustar" else ""
+
+
+def not_text(head: bytes) -> str:
+    """`known_format`, or what a large share of control characters tells; empty for what may be text."""
+    if problem := known_format(head):
+        return problem
     start = head[:_BINARY_BYTES]
     even, odd = (len(part) - len(part.translate(None, _CONTROLS)) for part in (start[::2], start[1::2]))
     controls = even + odd

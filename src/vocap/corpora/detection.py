@@ -20,7 +20,7 @@ def detect_file(path: str | os.PathLike) -> Content:
     """
     head, whole = b"", True
     with naming(path):
-        for block in open_blocks(path):
+        for block in open_blocks(path, cut=True):  # damage is for a reader of the whole file to find
             head += block
             if len(head) >= HEAD:
                 whole = False

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import zstandard
 
-from vocap.corpora.content import PARQUET, not_text
+from vocap.corpora.content import PARQUET, known_format
 from vocap.errors import VocapError
 from vocap.progress import Progress
 
@@ -221,9 +221,9 @@ class LineBlocks:
 
     A line of more than `longest` bytes is never held. Where lines are `records`, it is an error; else it is passed
     over and counted: `passed_over` lines of `passed_bytes` together. `lines`: all lines so far, those too.
-    `checked`: whether the first bytes are looked at, to refuse binary files. `consumed`, `size`, `ended`: see
-    `Blocks`. Where the reading stops before the end of the text, the last, partial line is dropped. `progress` is
-    told of every block read. Raises VocapError for a file that is not text.
+    `checked`: whether formats that are known by their first bytes and are not text are refused. `consumed`,
+    `size`, `ended`: see `Blocks`. Where the reading stops before the end of the text, the last, partial line is
+    dropped. `progress` is told of every block read. Raises VocapError for a file that is not text.
     """
 
     def __init__(
@@ -297,5 +297,5 @@ class LineBlocks:
             from vocap.corpora.parquet import column_remedy
 
             raise VocapError(f"{self.path}: a Parquet file, not text; {column_remedy(self.path)}")
-        if problem := not_text(block):
+        if problem := known_format(block):
             raise VocapError(f"{self.path}: not UTF-8 text but {problem}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from vocap.corpora.content import field_of, field_remedy, json_as_text, known_fields, listed, text_fields
+from vocap.corpora.content import field_of, field_remedy, json_as_text, known_fields, listed, not_text, text_fields
 from vocap.corpora.parquet import ParquetBlocks
 from vocap.corpora.reading import LONGEST_LINE, LONGEST_RECORD, LineBlocks, open_blocks
 from vocap.corpora.sentences import split_sentences
@@ -86,6 +86,8 @@ class TextFile:
             self._line = self._lines.lines - block.count(b"\n")
             if not self._head:
                 self._head = block = block.removeprefix(b"\xef\xbb\xbf")
+                if self.layout.kind != "parquet" and (problem := not_text(block)):
+                    raise VocapError(f"{self.path}: not UTF-8 text but {problem}")
                 if self.layout.kind == "text" and (problem := json_as_text(block)):
                     raise VocapError(f"{self.path}: {problem}")
             if converted := convert(block):
