@@ -26,7 +26,7 @@ def test_a_dry_run_takes_the_profile(workflow):
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert "slurm_partition=cpu" in run.stdout
+    assert "Using profiles slurm" in run.stderr
 
 
 def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
