@@ -282,10 +282,10 @@ class Run:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of every result, by path; hidden files are Snakemake's, or what a killed job left."""
+    """SHA-256 of every result but logs, by path; hidden files are Snakemake's, or what a killed job left."""
     results = folder / "results"
     return {
         str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(results.rglob("*"))
-        if path.is_file() and not path.name.startswith(".")
+        if path.is_file() and not path.name.startswith(".") and "logs" not in path.relative_to(results).parts
     }
