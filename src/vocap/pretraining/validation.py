@@ -1,4 +1,4 @@
-"""The honest loss: the exact softmax on fixed held-out blocks, per language, whatever the training loss is."""
+"""The exact loss: the full softmax on fixed held-out blocks, per language, whatever the training loss is."""
 
 import math
 from collections.abc import Sequence

@@ -89,7 +89,7 @@ class ExactScores:
 def exact_loss(
     hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, excluded: Sequence[int] = ()
 ) -> ExactScores:
-    """The honest loss of every target: the full softmax over V without `excluded`, in the dtype of `weight`.
+    """The exact loss of every target: the full softmax over V without `excluded`, in the dtype of `weight`.
 
     Special tokens are left out, since no target is one and no sampled loss ever pushes them down.
     """
