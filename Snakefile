@@ -17,7 +17,6 @@ if not workflow.overwrite_configfiles:
 
 
 include: "rules/common.smk"
-include: "rules/arguments.smk"
 include: "rules/resources.smk"
 include: "rules/cluster.smk"
 include: "rules/corpora.smk"

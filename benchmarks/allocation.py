@@ -2,7 +2,7 @@
 
     python benchmarks/allocation.py [--languages 86] [--sizes 50] [--total 500000] [--models 2] [--keep DIR]
 
-Makes LANGUAGES ladders of SIZES sizes (1K steps) whose piece sets look like real ones: almost nested (0.3 % of a
+Makes LANGUAGES curves of SIZES sizes (1K steps) whose piece sets look like real ones: almost nested (0.3 % of a
 size's pieces are not in the next), languages of one family sharing a quarter of their pieces, all of them a core.
 Writes curves and indexes, then times loading them, both rules and the bound, at several T. `--models N` writes
 .model files of N of the languages and times their first reading (which makes the index), scaled up to all.
@@ -19,18 +19,17 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.allocation.bisection import allocate_bisect
+from vocap.allocation.algorithm_1 import allocate_bisect, allocate_greedy
 from vocap.allocation.bound import upper_bound
 from vocap.allocation.cost_aware import allocate_cost_aware
-from vocap.allocation.greedy import allocate_greedy
 from vocap.allocation.inputs import gather
-from vocap.allocation.ladders import merge
+from vocap.allocation.problem import merge
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import solve
-from vocap.corpora.weights import sampling_probabilities
-from vocap.tsv import write_tsv
-from vocap.vocabularies import index as piece_index
-from vocap.vocabularies.curve import COLUMNS
+from vocap.files.tsv import write_tsv
+from vocap.tables import piece_index as piece_index
+from vocap.tables.curve import COLUMNS
+from vocap.tables.sampling_probabilities import sampling_probabilities
 
 FAMILY = 8  # languages to a family
 LEAVING = 0.003
@@ -142,7 +141,7 @@ def main() -> None:
             (q**0.7).tolist(),
         ]
         problem = timed("number the pieces alike", merge, *rows, [], 0)
-        entries = sum(len(ladder.ids) for ladder in problem.ladders)
+        entries = sum(len(own.ids) for own in problem.curves)
         print(f"  {entries:,} pieces of languages, {problem.number:,} different ones")
         for total in options.total:
             problem = merge(*rows, [], total - 5)
@@ -150,7 +149,7 @@ def main() -> None:
             timed(f"T = {total:,}: paper's rule by bisection", allocate_bisect, problem)
             aware = timed(f"T = {total:,}: cost-aware", allocate_cost_aware, problem, paper)
             bound = timed(f"T = {total:,}: bound", upper_bound, problem)
-            smallest = problem.objective([0] * len(problem.ladders))
+            smallest = problem.objective([0] * len(problem.curves))
             for name, choice in (("paper's rule", paper), ("cost-aware", aware)):
                 way = (problem.objective(choice.fitting) - smallest) / (bound - smallest)
                 print(f"  {name}: {100 * way:.2f} % of the way, union {choice.fitting_union:,}")

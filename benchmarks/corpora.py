@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from vocap.corpora.corpus import Corpus
-from vocap.corpora.parquet import ParquetBlocks
-from vocap.corpora.reading import open_blocks
-from vocap.corpora.records import Layout
-from vocap.corpora.sampling import draw_sample
+from vocap.corpora.line_sample import draw_sample
+from vocap.text_files.corpus import Corpus
+from vocap.text_files.parquet import ParquetBlocks
+from vocap.text_files.reading import Blocks
+from vocap.text_files.records import Layout
 
 MEGABYTES = 64
 
@@ -98,7 +98,7 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         for name, path, layout in write_formats(text, Path(folder)):
-            opened = ParquetBlocks if layout.kind == "parquet" else open_blocks
+            opened = ParquetBlocks if layout.kind == "parquet" else Blocks
             options = [layout.field] if layout.kind == "parquet" else []
             alone = seconds(
                 lambda path=path, opened=opened, options=options: sum(map(len, opened(path, *options)))

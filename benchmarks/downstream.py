@@ -20,14 +20,14 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from vocap.corpora.records import Layout
-from vocap.corpora.weights import sampling_probabilities
 from vocap.languages import read_languages
 from vocap.pretraining.data import load_data
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.stopping import StopRequest
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.pretraining.training import Training
+from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.text_files.records import Layout
+from vocap.training.stopping import StopRequest
 
 LENGTH, BATCH, ALPHA = 128, 32, 0.7
 SHAPE = {"layers": 2, "hidden": 128, "heads": 2, "intermediate": 512, "positions": LENGTH}

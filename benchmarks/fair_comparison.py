@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 import sentencepiece
 
-from vocap.corpora.weights import read_weights, sampling_probabilities
-from vocap.vocabularies.encoders import SentencePieceEncoder
-from vocap.vocabularies.text import read_blocks
-from vocap.vocabularies.word_counts import count_by_words
+from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.unigram.alp import count_by_words
 
 SMOOTHING = 0.1
 GROUPS = ("low", "mid", "high")

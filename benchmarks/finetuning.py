@@ -18,18 +18,17 @@ import numpy as np
 import torch
 
 from vocap.finetuning.batches import Batch, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.datasets import DataSet
-from vocap.finetuning.encoding import Features, InputEncoder
-from vocap.finetuning.encoding.inputs import load_tokenizer
-from vocap.finetuning.heads import HEADS, Tuner
+from vocap.finetuning.features import Features
+from vocap.finetuning.heads import HEADS, TOKENS, Tuner
+from vocap.finetuning.input_encoder import InputEncoder, load_tokenizer
 from vocap.finetuning.inputs import encode
-from vocap.finetuning.prediction import TOKENS
 from vocap.finetuning.reading import read
+from vocap.finetuning.selection import DataSet
 from vocap.finetuning.settings import Recipes
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.model import build_model
-from vocap.pretraining.optimizer import build_optimizer
-from vocap.pretraining.shapes import Shape
+from vocap.pretraining.settings import Shape
+from vocap.training.optimizer import build_optimizer
 
 FILES = {"panx": "train", "xnli": "dev", "tydiqa": "train"}
 EXAMPLES = 4000

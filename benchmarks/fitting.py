@@ -1,45 +1,36 @@
-"""Which scores for a vocabulary that is already chosen, by held-out ALP; and what counting them costs.
+"""Scores of a given vocabulary compared by held-out ALP.
 
     VOCAP_DATA=DATA python benchmarks/fitting.py [--alpha 0.7] [--seed 1] [--out FOLDER]
 
-DATA/text/mono holds {language}.txt.xz, a sentence a line. Each language's lines are shuffled and halved: models of
-several sizes are trained on one half, the vocabulary is the union of the chosen models' pieces, the multilingual
-sample is drawn from the same half by Equation 3, and every candidate segments the other half. ALP is Equation 1 on
-the held-out half of each language; the q-weighted mean over languages decides.
-
-Last, in the same run, the engine's counts of the sample against the naive ways: SentencePiece encoding every line,
-and a forward-backward in Python over the same words.
+DATA/text/mono holds {language}.txt.xz, a sentence a line. Each language's lines are shuffled and halved: models
+of several sizes are trained on one half, the vocabulary is the union of the chosen models' pieces, and every
+candidate segments the other half. ALP is Equation 1 on the held-out half of each language; the q-weighted mean
+over languages decides.
 """
 
 import argparse
 import lzma
-import math
 import os
 import random
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 from sentencepiece import SentencePieceProcessor
 
-from vocap.tokenizers import fitting
-from vocap.tokenizers.layout import Contents, build_model, read_contents, round_scores, serialize
-from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
-from vocap.tsv import write_tsv
-from vocap.vocabularies.alp import average_log_probability, count_tokens
-from vocap.vocabularies.ladder.fixed import FixedPieces
-from vocap.vocabularies.ladder.word_table import WordTable
-from vocap.vocabularies.model_file import read_model
-from vocap.vocabularies.training import train
+from vocap.files.tsv import write_tsv
+from vocap.tokenizer_files.layout import Contents, build_model, read_contents, round_scores, serialize
+from vocap.tokenizer_files.model_file import read_model
+from vocap.tokenizer_files.shadowing import dead_pieces, raise_shadowed
+from vocap.tokenizers.multilingual import maximum, mixture
+from vocap.unigram.alp import average_log_probability, count_tokens
+from vocap.unigram.sentencepiece_trainer import train
 
 # sizes as an allocation would give them: more to those with more text, below what half the text can reach
 SIZES = {
     "am": 8000, "ar": 12000, "de": 16000, "en": 14000, "fi": 16000, "hi": 3000, "ja": 12000, "ka": 4000,
     "km": 8000, "ko": 20000, "la": 12000, "my": 5000, "ru": 20000, "th": 10000, "zh": 16000,
 }  # fmt: skip
-PRIORS = (0.01, 0.3, 3.0, 30.0)  # prior counts of a piece in EM, on average
-NAIVE_LINES = 3000  # for the loop in Python
 
 
 def read_halves(data: Path, seed: int) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -65,56 +56,8 @@ def chosen_models(train_lines: dict[str, list[str]], folder: Path, seed: int) ->
     return paths
 
 
-def expectations(pieces: list[str], texts: list[str], scores: np.ndarray) -> np.ndarray:
-    """Expected counts of the pieces in normalised `texts` (forward-backward a word type), float64 [n]."""
-    types = Counter(word for text in texts for word in split_words(text))
-    log_probability = dict(zip(pieces, scores.tolist(), strict=True))
-    unknown = float(scores.min()) - 10
-    expected = dict.fromkeys(pieces, 0.0)
-    for word, count in types.items():
-        length = len(word)
-        edges = []
-        alpha = [1.0] + [0.0] * length
-        # scaled by exp(2) a character, as the products of a long word would underflow
-        for end in range(1, length + 1):
-            total = 0.0
-            for begin in range(max(0, end - 16), end):
-                score = log_probability.get(word[begin:end])
-                if score is None:
-                    if end > begin + 1:
-                        continue
-                    score = unknown
-                value = math.exp(score + 2 * (end - begin))
-                edges.append((begin, end, value))
-                total += alpha[begin] * value
-            alpha[end] = total
-        beta = [0.0] * length + [1.0]
-        if not 1e-250 < alpha[length] < 1e250:
-            continue
-        for begin, end, value in reversed(edges):
-            beta[begin] += value * beta[end]
-        for begin, end, value in edges:
-            piece = word[begin:end]
-            if piece in expected:
-                expected[piece] += count * alpha[begin] * value * beta[end] / alpha[length]
-    return np.array([expected[piece] for piece in pieces])
-
-
-def clocked(work) -> tuple[np.ndarray, float]:
-    """What `work` gives, and its seconds."""
-    begin = time.perf_counter()
-    result = work()
-    return result, time.perf_counter() - begin
-
-
-def split_words(text: str) -> list[str]:
-    """Cut before each U+2581."""
-    return ["\u2581" + word for word in text.split("\u2581") if word]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lines", type=int, default=12000, help="of the multilingual sample")
     parser.add_argument("--heldout", type=int, default=4000, help="lines of each language")
     parser.add_argument(
         "--alpha", type=float, default=0.7, help="of Equation 3; 2 or 3 makes some languages very small"
@@ -140,12 +83,6 @@ def main() -> None:
 
     powers = {language: len(lines) ** options.alpha for language, lines in train_lines.items()}
     q = {language: power / sum(powers.values()) for language, power in powers.items()}
-    sample = [
-        line
-        for language, lines in train_lines.items()
-        for line in random.Random(options.seed).choices(lines, k=round(options.lines * q[language]))
-    ]
-    random.Random(options.seed).shuffle(sample)
 
     def processor(scores: np.ndarray):
         contents = Contents(pieces, round_scores(scores))
@@ -154,15 +91,6 @@ def main() -> None:
     def count(processor, lines: list[str]) -> np.ndarray:
         return count_tokens(processor.encode, processor.get_piece_size(), [lines])[0]
 
-    begin = time.perf_counter()
-    fixed = FixedPieces(pieces)
-    words = WordTable(1)
-    words.add(own["en"].normalize(sample), cut=True, trained=False, text=0)
-    reading = time.perf_counter() - begin
-
-    def best(scores: np.ndarray) -> np.ndarray:
-        return fixed.best(words, round_scores(scores))
-
     tokens = {
         language: count(own[language], lines[:2000]).sum() / min(2000, len(lines))
         for language, lines in train_lines.items()
@@ -170,22 +98,14 @@ def main() -> None:
     by_token = {language: q[language] * tokens[language] for language in q}
     by_token = {language: value / sum(by_token.values()) for language, value in by_token.items()}
 
-    p_max = fitting.maximum(pieces, models)
-    p_mix = fitting.mixture(pieces, models, q)
-    p_token = fitting.mixture(pieces, models, by_token)
+    p_max = maximum(pieces, models)
+    p_mix = mixture(pieces, models, q)
+    p_token = mixture(pieces, models, by_token)
     candidates = {
         "maximum of the models": p_max,
-        "maximum, 1 Viterbi round": fitting.viterbi(p_max, best, 1),
-        "maximum, 2 Viterbi rounds": fitting.viterbi(p_max, best, 2),
         "mixture, weights q by sentence": p_mix,
         "mixture, weights q by token": p_token,
-        "mixture by token, 2 Viterbi rounds": fitting.viterbi(p_token, best, 2),
     }
-    for prior in PRIORS:
-        for rounds in (1, 3):
-            candidates[f"EM, prior {prior} x pieces, rounds {rounds}"] = fitting.expectation_maximisation(
-                p_token, lambda scores: fixed.expected(words, scores), prior, rounds
-            )
 
     def measure(encoders: dict) -> dict[str, float]:
         return {
@@ -213,27 +133,9 @@ def main() -> None:
         for name, alps, dead, raised, gain in rows
     ]
     write_tsv(options.out / "fitting.tsv", columns, table)
-    print(f"{len(pieces)} pieces, {len(sample)} lines in the sample; {options.out / 'fitting.tsv'}")
+    print(f"{len(pieces)} pieces; {options.out / 'fitting.tsv'}")
     for row in table:
         print(f"{row[1]:9.3f} {row[2]:9.3f}  {row[0]}")
-
-    scores = round_scores(p_token)
-    model = processor(scores)
-    ids = np.array(model.piece_to_id(pieces))
-    by_engine, engine = clocked(lambda: fixed.best(words, scores))
-    by_encoding, encoding = clocked(lambda: count(model, sample)[ids])
-    print(f"best paths of {len(sample)} lines, {words.known} word types (read once, {reading:.2f} s):")
-    print(f"  engine {engine:.2f} s a round, encoding {encoding:.2f} s: {encoding / engine:.1f} times;", end=" ")
-    print(f"equal: {(by_engine == by_encoding).all()}")
-    normalized = model.normalize(sample[:NAIVE_LINES])
-    few = WordTable(1)
-    few.add(normalized, cut=True, trained=False, text=0)
-    by_engine, engine = clocked(lambda: fixed.expected(few, scores))
-    by_loop, loop = clocked(lambda: expectations(pieces, normalized, scores))
-    apart = np.abs(by_engine - by_loop).max() / by_loop.max()
-    print(f"expected counts of {NAIVE_LINES} lines, {few.known} word types:")
-    print(f"  engine {engine:.3f} s a round, Python {loop:.2f} s: {loop / engine:.0f} times;", end=" ")
-    print(f"apart by at most {apart:.1e} of the largest")
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.vocabularies.curve import parse_sizes, read_points
-from vocap.vocabularies.training import INPUT_SENTENCES
+from vocap.tables.curve import parse_sizes, read_points
+from vocap.unigram.sentencepiece_trainer import INPUT_SENTENCES
 
 VOCAP = ["-c", "from vocap.cli import main; main()"]
-TRAIN = "import sys, vocap.vocabularies.training as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
+TRAIN = "import sys, vocap.unigram.sentencepiece_trainer as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
 MADE_TEXT = Path(__file__).with_name("made_text.py")
 
 # Stages by the functions that they are, each where its caller looks it up.
@@ -122,9 +122,9 @@ def fastest(repeat: int, function, *arguments) -> np.ndarray:
 def stages(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, float]]:
     """Processor seconds of each stage of a ladder in this process, with one thread."""
     begin = time.process_time()
-    from vocap.vocabularies.ladder import descent, word_types
-    from vocap.vocabularies.ladder import sizes as all_sizes
-    from vocap.vocabularies.text import read_blocks
+    from vocap.text_files.lines import read_blocks
+    from vocap.unigram import descent, word_types
+    from vocap.unigram import ladder as all_sizes
 
     modules = {"descent": descent, "sizes": all_sizes, "word_types": word_types}
     spent = Counter({"imports": time.process_time() - begin})

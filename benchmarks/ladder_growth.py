@@ -23,13 +23,13 @@ from pathlib import Path
 
 STAGES = {  # functions, by module; a stage is the time in them, less that in other ones inside
     "text": [("word_types", "count_word_types")],
-    "suffix array": [("suffixes", "sort_text"), ("descent", "common_prefixes")],
+    "suffix array": [("descent", "seed_text"), ("descent", "suffix_array"), ("descent", "common_prefixes")],
     "seeds": [("descent", "find_seeds")],
     "lattice": [("descent", "build_lattice")],
     "branches": [("descent", "depart")],
-    "finalise": [("sizes", "finalise")],
-    "ALP": [("sizes", "token_counts")],
-    "model files": [("sizes", "model_bytes")],
+    "finalise": [("ladder", "finalise")],
+    "ALP": [("ladder", "token_counts")],
+    "model files": [("ladder", "model_bytes")],
 }
 SIZES = {  # what the results of functions say of the text; no result is kept, as that would be memory
     "count_word_types": lambda words: {
@@ -40,7 +40,7 @@ SIZES = {  # what the results of functions say of the text; no result is kept, a
     "find_seeds": lambda seeds: {"seeds": len(seeds.score)},
     "build_lattice": lambda built: {"edges": len(built[0].piece)},
 }
-TRAIN = "import sys, vocap.vocabularies.training as t; t.train(sys.argv[1], int(sys.argv[2]))"
+TRAIN = "import sys, vocap.unigram.sentencepiece_trainer as t; t.train(sys.argv[1], int(sys.argv[2]))"
 
 
 class Clock:
@@ -84,12 +84,12 @@ def profile(text: Path, sizes: str, threads: int, folder: Path) -> tuple[dict, d
     """Run the ladder in this process: what it grew to, seconds and peak MB of the stages."""
     from importlib import import_module
 
-    from vocap.vocabularies.ladder.commands import ladder
+    from vocap.vocabularies.commands import ladder
 
     clock = Clock()
     for stage, functions in STAGES.items():
         for module, name in functions:
-            clock.watch(import_module(f"vocap.vocabularies.ladder.{module}"), name, stage)
+            clock.watch(import_module(f"vocap.unigram.{module}"), name, stage)
     arguments = [text, "-o", folder, "--sizes", sizes, "--threads", threads]
     with contextlib.redirect_stdout(io.StringIO()):  # the table of the curve
         ladder.main(list(map(str, arguments)), standalone_mode=False)

@@ -27,15 +27,14 @@ from learning_results import draw, print_table, run_path, summary
 from probe import Tagging, load_tagging, probe
 
 from vocap.corpora.commands import sample
-from vocap.pretraining.batches import heldout_batch, heldout_blocks
+from vocap.pretraining.batches import heldout_batch, heldout_blocks, special_ids
 from vocap.pretraining.commands import tokenize
 from vocap.pretraining.data import Data, load_data, unigram_counts
-from vocap.pretraining.masking import special_ids
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.stopping import StopRequest
 from vocap.pretraining.training import Training
 from vocap.tokenizers.commands import joint
 from vocap.tokenizers.output_commands import export
+from vocap.training.stopping import StopRequest
 
 CHARACTERS = 8_000_000  # of a language, to train on
 MIXED = 1_500_000  # of them for the tokenizer
@@ -46,8 +45,7 @@ WIDTH = 64
 DEVIATION = round(0.02 * (768 / WIDTH) ** 0.5, 3)
 TASKS = {"udpos": ["en"], "panx": ["en", "de"]}  # the probe's, and the languages it is tested on
 KNN = "k-NN"
-LAZY = "k-NN, lazy Adam"
-FIRST = ("full", KNN, "k-NN, full finish", LAZY)  # those that draw no words
+FIRST = ("full", KNN, "k-NN, full finish")  # those that draw no words
 CPU = torch.device("cpu")
 LINES = 8  # of metrics in a run
 SENTENCES = 1500  # of each file
@@ -187,7 +185,6 @@ def losses(words: int = 0) -> dict[str, dict]:
         "k-NN, full finish": {**knn, "finish": 0.1},
         "target, full finish": {"kind": "target", "tau": words, "finish": 0.1},
         "NCE, full finish": {"kind": "nce", "negatives": words, "finish": 0.1},
-        LAZY: knn,
     }
 
 
@@ -227,8 +224,6 @@ def build(
         loss=settings[name],
         shape=shape,
         output_bias="unigram",
-        row_gradients=name == LAZY,
-        lazy=name == LAZY,
         steps=steps,
         batch=arguments.batch,
         micro_batch=arguments.batch,

@@ -8,7 +8,7 @@ from pathlib import Path
 import altair as alt
 import numpy as np
 
-from vocap.report.figures import files, specification
+from vocap.report.page.figures import files, specification
 
 # Okabe and Ito's colours, two of them darker for white paper; what mends a loss has its colour and dashes
 STYLES = {

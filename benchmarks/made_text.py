@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.vocabularies.ladder.kernels import kernel
-from vocap.vocabularies.ladder.word_table import WordTable, find_word
+from vocap.unigram.kernels import kernel
+from vocap.unigram.word_table import WordTable, find_word
 
 SPACE, LINE = ord(" "), ord("\n")
 SHORT, LONG = 2, 5  # characters that the next one depends on

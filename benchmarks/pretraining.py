@@ -23,10 +23,10 @@ import torch
 from pretraining_head import run_head, zipf
 
 from vocap.pretraining.index import NeighbourIndex, nearest
-from vocap.pretraining.loss_settings import Full, Knn, Nce, Neg, Sampled, Target, Uniform
+from vocap.pretraining.loss_kinds import Full, Knn, Nce, Neg, Sampled, Target, Uniform
 from vocap.pretraining.losses import build_loss
 from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.optimizer import build_optimizer, clip_gradients
+from vocap.training.optimizer import build_optimizer, clip_gradients
 
 EVERY = 1000  # steps between two refreshes, as in the paper
 MASKED = 0.15
@@ -172,7 +172,7 @@ def measure_refresh(vocabulary: int, weight: torch.Tensor, loss: Loss, rows: int
 def run_steps(arguments) -> list[dict]:
     """Every variant at every vocabulary."""
     from vocap.pretraining.model import build_model
-    from vocap.pretraining.shapes import Shape
+    from vocap.pretraining.settings import Shape
 
     rows, began = [], time.perf_counter()
     for name in arguments.models:

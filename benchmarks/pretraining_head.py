@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from vocap.pretraining.index import nearest
-from vocap.pretraining.loss_settings import Full, Knn
+from vocap.pretraining.loss_kinds import Full, Knn
 from vocap.pretraining.losses import build_loss
 
 QUERIES = 32  # rows of the index that are built to time it

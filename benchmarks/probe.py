@@ -13,13 +13,14 @@ import torch
 from torch.nn import functional as F
 from transformers import AutoTokenizer
 
-from vocap.finetuning.encoding import TagFeatures, encode_sentences, join_tags
-from vocap.finetuning.examples import Sentence
+from vocap.finetuning.encoding import encode_sentences, join_tags
+from vocap.finetuning.features import TagFeatures
+from vocap.finetuning.formats import Sentence
 from vocap.finetuning.metrics import chunk_f1
 from vocap.finetuning.reading import read
 from vocap.finetuning.tasks import TASKS
+from vocap.pretraining.blocks import PAD
 from vocap.pretraining.model import MaskedLanguageModel
-from vocap.pretraining.packing import PAD
 
 BATCH = 128  # inputs at a time
 L2 = 1e-4

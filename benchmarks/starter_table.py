@@ -1,6 +1,6 @@
 """The table of the starter corpus that `vocap plan` forecasts from, out of a finished default run.
 
-    python benchmarks/starter_table.py [RESULTS] > src/vocap/plan/starter.tsv
+    python benchmarks/starter_table.py [RESULTS] > src/vocap/corpora/starter.tsv
 
 A row for each language: `lines`, `bytes` and `characters` of its merged text, line ends counted; `reach`, the
 largest vocabulary that SentencePiece says its text can give (the largest trained, where all were); and the lines
@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from vocap.corpora.settings import PACKAGES
-from vocap.tsv import read_tsv, table_lines
+from vocap.files.tsv import read_tsv, table_lines
 
 
 def reach(curve: Path) -> int:

@@ -174,9 +174,9 @@ class Quality:
 
 def quality(model: Path, heldout: Path) -> Quality:
     """ALP and tokens of the held-out lines, whatever library the model is of."""
-    from vocap.vocabularies.alp import corpus_alp
-    from vocap.vocabularies.encoders import load_encoder
-    from vocap.vocabularies.text import read_blocks
+    from vocap.text_files.lines import read_blocks
+    from vocap.tokenizer_files.encoders import load_encoder
+    from vocap.unigram.alp import corpus_alp
 
     encoder = load_encoder(model)
     alp = corpus_alp(encoder, read_blocks(heldout))
@@ -255,7 +255,7 @@ def reach(train: Path, folder: Path, coverage: float, seconds: float) -> None:
         output = folder / f"end-{size}.json"
         _, error = measured(hugging_face_model, train, size, normalizer, output, seconds=seconds)
         if not error:
-            from vocap.vocabularies.encoders import load_encoder
+            from vocap.tokenizer_files.encoders import load_encoder
 
             error = f"a tokenizer of {load_encoder(output).size} ids"
         print(f"tokenizers, {size}: {error}")

@@ -1,7 +1,27 @@
 """The share of each language in a merged vocabulary, for every allocation of the configuration."""
 
+BY_PIECES = [name for name, entry in SETTINGS.allocation.items() if entry.needs_text]
+BY_CURVES = [name for name in SETTINGS.allocation if name not in BY_PIECES]
+
+# Each entry's settings as options of the same names.
+ALLOCATION_OPTIONS = {
+    name: options(
+        **entry.model_dump(exclude_defaults=True, exclude={"without"}),
+        without=",".join(entry.without) or None,
+        coverage=SETTINGS.vocabularies.coverage,
+    )
+    for name, entry in SETTINGS.allocation.items()
+}
 # The part of rule pieces that does not depend on T, once for all allocations that agree in the other settings.
-TRUNKS = {entry.trunk: trunk_arguments(entry) for entry in SETTINGS.allocation.values() if entry.needs_text}
+TRUNK_OPTIONS = {
+    entry.trunk: options(
+        **entry.model_dump(include={"alpha", "beta", "per"}),
+        without=",".join(entry.without) or None,
+        coverage=SETTINGS.vocabularies.coverage,
+    )
+    for entry in SETTINGS.allocation.values()
+    if entry.needs_text
+}
 
 
 rule allocation:
@@ -27,7 +47,7 @@ rule allocate:
     benchmark:
         "<logs>/benchmarks/allocation/{name}.tsv"
     wildcard_constraints:
-        name=one_of(allocations(needs_text=False)),
+        name=one_of(BY_CURVES),
     conda:
         "../envs/allocation.yaml"
     resources:
@@ -35,7 +55,7 @@ rule allocate:
         runtime=minutes(60),
     params:
         results=verbatim(RESULTS),
-        arguments=allocation_arguments,
+        arguments=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["allocation"],
     message:
@@ -53,6 +73,7 @@ rule trunk:
         indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
         characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
+        rules=TEXT_RULES,
     output:
         "<results>/allocation/trunks/{trunk}.npz",
     log:
@@ -60,7 +81,7 @@ rule trunk:
     benchmark:
         "<logs>/benchmarks/allocation/trunks/{trunk}.tsv"
     wildcard_constraints:
-        trunk=one_of(TRUNKS),
+        trunk=one_of(TRUNK_OPTIONS),
     priority: 1  # long, and every T of the rule waits for it
     conda:
         "../envs/allocation.yaml"
@@ -69,13 +90,14 @@ rule trunk:
         runtime=minutes(60, 0.5),
     params:
         results=verbatim(RESULTS),
-        arguments=lambda wildcards: TRUNKS[wildcards.trunk],
+        arguments=lambda wildcards: TRUNK_OPTIONS[wildcards.trunk],
+        text=verbatim(TEXT_OPTIONS),
         revision=REVISION["allocation"],
     message:
         "Descending over the pieces of all languages: {wildcards.trunk}"
     shell:
         "vocap trunk --vocabularies {params.results:q}/vocabularies --corpora {params.results:q}/corpora --weights {input.weights:q}"
-        " {params.arguments} -o {output:q} > {log:q} 2>&1"
+        " {params.arguments} {params.text} -o {output:q} > {log:q} 2>&1"
 
 
 rule allocate_pieces:
@@ -87,6 +109,7 @@ rule allocate_pieces:
         indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
         characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
+        rules=TEXT_RULES,
     output:
         allocation="<results>/allocation/{name}/allocation.tsv",
         vocabulary="<results>/allocation/{name}/vocabulary.tsv",
@@ -97,7 +120,7 @@ rule allocate_pieces:
     benchmark:
         "<logs>/benchmarks/allocation/{name}.tsv"
     wildcard_constraints:
-        name=one_of(allocations(needs_text=True)),
+        name=one_of(BY_PIECES),
     priority: 1
     conda:
         "../envs/allocation.yaml"
@@ -106,11 +129,12 @@ rule allocate_pieces:
         runtime=minutes(60, 0.5),
     params:
         results=verbatim(RESULTS),
-        arguments=allocation_arguments,
+        arguments=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         folder=lambda wildcards, output: Path(output[0]).parent,
+        text=verbatim(TEXT_OPTIONS),
         revision=REVISION["allocation"],
     message:
         "Allocating {wildcards.name} by pieces"
     shell:
         "vocap allocate --vocabularies {params.results:q}/vocabularies --corpora {params.results:q}/corpora --weights {input.weights:q}"
-        " --trunk {input.trunk:q} {params.arguments} -o {params.folder:q} > {log:q} 2>&1"
+        " --trunk {input.trunk:q} {params.arguments} {params.text} -o {params.folder:q} > {log:q} 2>&1"

@@ -1,14 +1,14 @@
-"""What a run on a cluster needs besides its profile; without SLURM it changes nothing."""
+"""The needs of a run on a cluster besides its profile; without SLURM nothing changes."""
 
-# Snakemake's plugin asks sacct at times, even where SLURM keeps no accounts: slurm/bin/sacct knows what to do then.
+# Snakemake's plugin asks sacct at times, even where SLURM keeps no accounts: slurm/bin/sacct answers then.
 prepend_to_path(Path(workflow.basedir, "slurm", "bin"))
 
 
 def start_over():
-    """Run the same command again: what is to be done was decided on files that jobs, cancelled since, took back."""
+    """Run the same command again: its jobs were planned from files that the cancelled jobs have removed."""
     workflow.persistence.unlock()
     # With -d, paths on the command line are relative to a folder that is no longer known.
-    if any(re.fullmatch(r"-d.*|--dir.*", word) for word in sys.argv[1:]):
+    if workflow.overwrite_workdir is not None:
         stop("the jobs that an earlier run left have ended; run the same command again")
     sys.stdout.flush()
     sys.stderr.flush()
@@ -17,10 +17,11 @@ def start_over():
 
 onstart:
     check_dates(workflow.dag.needrun_jobs())
-    # The jobs that a killed run left in the queue would write what this run writes.
+    # The jobs that a killed run left in the queue would write the same files as this run.
     try:
         cancelled = cancel_leftovers(Path.cwd(), workflow.executor_plugin.common_settings.non_local_exec)
     except VocapError as error:
         stop(error)
     if cancelled:
         start_over()
+    record_owner(RESULTS, CONFIGFILES)  # here, as Snakemake has one onstart

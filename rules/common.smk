@@ -1,4 +1,4 @@
-"""The checked configuration, and what several stages ask of it."""
+"""The checked configuration, and names that several stages use."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import vocap.allocation
 import vocap.corpora
@@ -20,22 +19,30 @@ from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.download import is_gone
 from vocap.corpora.sources import resolve_all
-from vocap.corpora.starter.packages import PACKAGES
+from vocap.starter.packages import PACKAGES
 from vocap.correlation.planning import plan_study
-from vocap.correlation.sizes import holes, read_sizes
+from vocap.correlation.points import reached_sizes
 from vocap.errors import VocapError
-from vocap.files import check_output_folder, check_temporary_folder
-from vocap.finetuning.datasets import keys_of
-from vocap.finetuning.grid import input_length, longest_of, make_grid, run_folder, settings_of
+from vocap.files.atomic import check_output_folder, check_temporary_folder
+from vocap.finetuning.selection import keys_of
+from vocap.finetuning.grid import input_length, make_grid, run_folder, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of
-from vocap.model_folder import CONFIG
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
+from vocap.results_folder import check_owner, record_owner
 from vocap.summary import summarize
-from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder, sampled_alphas
-from vocap.tokenizers.diff.pairs import compared_pairs
-from vocap.tokenizers.settings import EXPORTED
+from vocap.text_options import text_words
+from vocap.tuned_models import tuned_model
+from vocap.tokenizer_groups import (
+    FILES,
+    compared_pairs,
+    descent_name,
+    group_by_descent,
+    joint_folder,
+    sampled_alphas,
+)
+from vocap.tokenizer_files import CARD, EXPORTED
 
 try:
     SETTINGS = load(config)
@@ -70,13 +77,21 @@ REVISION = {
     )
 }
 
+# How text is read, as options of the commands that train on it, and the file of its rules, if any.
+TEXT = SETTINGS.text.settings
+TEXT_OPTIONS = shlex.join(text_words(TEXT))
+TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
+
 SIZES = SETTINGS.vocabularies.sizes
 SAMPLED_ALPHAS = sampled_alphas(SETTINGS.corpora.mix, SETTINGS.tokenizers, SETTINGS.allocation)
 STARTER_TEXT = f"{RESULTS}/corpora/starter/text"
 
 
 def options(**values):
-    """Command-line options of these values: None and False are left out, True is a flag, a list repeats its option."""
+    """Command-line options of these values: None and False are left out, True is a flag, a list repeats its option.
+
+    For options that not every job has; the others are words of the rule's shell line, and nested settings one word of JSON.
+    """
     words = []
     for name, value in values.items():
         flag = f"--{name.replace('_', '-')}"
@@ -93,40 +108,56 @@ def verbatim(value):
     return lambda wildcards: value
 
 
-# A job of this workflow that Snakemake itself started, on a cluster's node.
-STARTED_BY_SNAKEMAKE = "--mode" in sys.argv
-
-
+DRY_RUN = workflow.output_settings.dryrun
 NOTICES = []  # of a dry run: printed at its end
 
 
 def notice(line):
-    """Say something of this run on the terminal, once; the jobs that Snakemake starts stay quiet."""
-    if dry_run():
+    """Print a line on this run, once; the jobs that Snakemake starts print none."""
+    if DRY_RUN:
         NOTICES.append(line)
-    elif not STARTED_BY_SNAKEMAKE:
+    elif workflow.is_main_process:
         print(line, file=sys.stderr)
 
 
 def left_out(what, why):
-    """Say what this run goes without."""
+    """Name a part of the configuration that does not run."""
     notice(f"left out: {what}: {why}")
 
 
 def downloaded(name):
-    """Where an entry of `downloads` is fetched to; the name of the file stays, since it says what it is."""
+    """Where an entry of `downloads` is fetched to; the file keeps its name, which tells its format."""
     return f"{RESULTS}/corpora/files/{name}/{SETTINGS.downloads[name].name}"
+
+
+def tokenizer_folder(name):
+    """The folder of a tokenizer in the layout that models are trained with."""
+    stage = "pretraining/tokenizers" if SETTINGS.tokenizers[name].kind == "file" else "tokenizers"
+    return f"{RESULTS}/{stage}/{name}"
+
+
+def recipe_json(recipe):
+    """Settings of pre-training as JSON, without those that do not change the result."""
+    settings = recipe.model_dump(mode="json", exclude={"tokenizer", "checkpoint_every"}, exclude_defaults=True)
+    loss = {"kind": recipe.loss.kind, **recipe.loss.model_dump(mode="json", exclude_defaults=True)}
+    return json.dumps({**settings, "loss": loss})
 
 
 def absent_tokenizer(name):
     """Whether the tokenizer is a FILE baseline that its user may bring later, which a dry run takes as there."""
     entry = SETTINGS.tokenizers[name]
-    return entry.kind == "file" and entry.path is not None and not (Path(entry.path).exists() or dry_run())
+    return entry.kind == "file" and entry.path is not None and not (Path(entry.path).exists() or DRY_RUN)
 
 
 def if_there(path):
     """An input that its user brings: a dry run plans without it."""
-    return [] if dry_run() and not Path(path).exists() else path
+    return [] if DRY_RUN and not Path(path).exists() else path
+
+
+def source_file(name):
+    """The file of a tokenizer from elsewhere: its user's, or a download."""
+    entry = SETTINGS.tokenizers[name]
+    return if_there(entry.path) if entry.path else downloaded(entry.download)
 
 
 def tokenizers_of(*kinds):
@@ -136,19 +167,13 @@ def tokenizers_of(*kinds):
     ]
 
 
-def dry_run():
-    """Whether Snakemake was called with -n, or to draw its jobs; it knows that only after it has read this file."""
-    shown = r"--dry-?run|-[a-zA-Z]*n[a-zA-Z]*|--(dag|rulegraph|filegraph|d3dag)(=.*)?"
-    return any(re.fullmatch(shown, word) for word in sys.argv[1:])
-
-
 def absent_text(lang):
     """The paths and patterns of a language without a file, to pre-train on too."""
     absent = SOURCES[lang].absent + (PRETRAINING_SOURCES[lang].absent if PRETRAINING_SOURCES else [])
     return list(dict.fromkeys(absent))
 
 
-if not dry_run() and not STARTED_BY_SNAKEMAKE:
+if not DRY_RUN and workflow.is_main_process:
     try:
         for folder in (RESULTS, LOGS):
             check_output_folder(folder)
@@ -156,24 +181,26 @@ if not dry_run() and not STARTED_BY_SNAKEMAKE:
     except VocapError as error:
         stop(error)
 
+# The configuration of a run is recorded in its folder: no other one undoes it by mistake.
+if workflow.is_main_process:
+    try:
+        check_owner(RESULTS, CONFIGFILES)
+    except VocapError as error:
+        if not DRY_RUN:
+            stop(error)
+        notice(f"a real run stops here: {error}")
+
+
 if absent := [lang for lang in SOURCES if absent_text(lang)]:
     missing = [f"{lang}: no file {path}" for lang in absent for path in absent_text(lang)]
     remedy = "put it there, correct corpora.sources, or leave the language out of `languages`"
-    if not dry_run():
+    if not DRY_RUN:
         stop("\n  ".join([f"corpus files are missing; {remedy}:", *missing]))
     for line in missing:
         left_out(f"language {line}", f"a real run stops here; {remedy}")
     SOURCES = {lang: source for lang, source in SOURCES.items() if lang not in absent}
 
 LANGUAGES = list(SOURCES)
-
-# The packages are searched once, for the languages of the table; to search again is to train all again.
-late = [lang for lang in LANGUAGES if SOURCES[lang].starter and not Path(STARTER_TEXT, f"{lang}.txt").exists()]
-if late and Path(STARTER_TEXT).exists():
-    stop(
-        f"the starter corpus was made before {SETTINGS.corpora.table} had {', '.join(late)}; give them a source of their own "
-        f"under corpora.languages, or delete {STARTER_TEXT} and {RESULTS}/corpora/starter/messages to make it again"
-    )
 
 for name, entry in SETTINGS.tokenizers.items():
     if absent_tokenizer(name):

@@ -17,8 +17,10 @@ def stop(message):
 SOURCES_FILE, DEFAULT_FILE = (Path(workflow.basedir, "config", name) for name in ("sources.yaml", "config.yaml"))
 
 # Those of the Snakefile, which Snakemake has not read yet, or those of --configfile, which it has.
+CONFIGFILES = workflow.overwrite_configfiles or [DEFAULT_FILE]
+
 try:
-    for path in [SOURCES_FILE, *(workflow.overwrite_configfiles or [DEFAULT_FILE])]:
+    for path in [SOURCES_FILE, *CONFIGFILES]:
         read_files([path])
 except UsageError as error:
     stop(error)

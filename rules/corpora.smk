@@ -3,6 +3,38 @@
 STARTER = SETTINGS.corpora.starter.packages
 # of the process that reads Parquet
 PARQUET_MB = 160 * any(source.source.format.startswith("parquet:") for source in SOURCES.values())
+SCANNED = (
+    SETTINGS.corpora.scan_bytes
+)  # of each language's text; Parquet is downloaded whole, as it is read from its end
+SAMPLE_LIMITS = options(
+    max_sentences=SETTINGS.corpora.max_sentences,
+    max_characters=SETTINGS.corpora.max_characters,
+    scan_bytes=SCANNED,
+    seed=SETTINGS.seed,
+)
+# The arguments of `vocap sample` by language, for those lines of a mix that samples leave out.
+MIXED_SOURCES = {
+    lang: [
+        *source.sample_options(),
+        *([f"--scan-bytes={SCANNED}"] if SCANNED else []),
+        *source.texts(source.inputs(RESULTS)),
+    ]
+    for lang, source in SOURCES.items()
+}
+
+
+# The packages are searched once, for the languages of the table: a watched table would extract all of them and train every
+# language again. So Snakemake knows of no job for a new row, and its text is looked for when the rules are read.
+LATE = [
+    lang
+    for lang in LANGUAGES
+    if SOURCES[lang].inputs(RESULTS) == [STARTER_TEXT] and not Path(STARTER_TEXT, f"{lang}.txt").exists()
+]
+if LATE and Path(STARTER_TEXT).exists():
+    stop(
+        f"the starter corpus was made before {SETTINGS.corpora.table} had {', '.join(LATE)}; give them a source of their own "
+        f"under corpora.languages, or delete {STARTER_TEXT} and {RESULTS}/corpora/starter/messages to make it again"
+    )
 
 
 rule corpora:
@@ -15,7 +47,7 @@ rule corpora:
         "The stage corpora is made"
 
 
-# What the starter corpus lacks is also said on the terminal (tee): the run goes on with the languages it has.
+# Languages that the starter corpus lacks are also named on the terminal (tee): the run continues with the others.
 rule fetch_starter:
     output:
         archive="<results>/corpora/starter/archives/{package}",
@@ -56,7 +88,7 @@ rule extract_starter:
         mem_mb=memory(400),
         runtime=minutes(30),
     params:
-        table=language_table,
+        table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
         revision=REVISION["corpora"],
     message:
         "Cleaning the messages of {wildcards.package}"
@@ -82,7 +114,7 @@ rule merge_starter:
         runtime=minutes(30),
     params:
         order=STARTER,  # decides which of two translations stays; Snakemake watches inputs as a set
-        table=language_table,
+        table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
         revision=REVISION["corpora"],
     message:
         "Merging the starter corpus"
@@ -106,7 +138,9 @@ rule download:
         runtime=minutes(600),
     params:
         url=lambda wildcards: SOURCES[wildcards.lang].url,
-        limit=download_limit,
+        limit=lambda wildcards: options(
+            limit_bytes=None if SOURCES[wildcards.lang].source.format.startswith("parquet:") else SCANNED
+        ),
         revision=REVISION["corpora"],
     message:
         "Downloading {wildcards.lang} from {wildcards.source}"
@@ -116,7 +150,7 @@ rule download:
 
 rule sample:
     input:
-        text_of,
+        lambda wildcards: SOURCES[wildcards.lang].inputs(RESULTS),
     output:
         train="<results>/corpora/{lang}/train.txt",
         heldout="<results>/corpora/{lang}/heldout.txt",
@@ -131,8 +165,9 @@ rule sample:
         mem_mb=memory(350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000),
         runtime=minutes(30, 0.02),
     params:
-        arguments=sample_arguments,
-        files=sampled_files,
+        arguments=lambda wildcards: f"{shlex.join(SOURCES[wildcards.lang].sample_options())} {SAMPLE_LIMITS}",
+        # Depends on the input, so is not watched.
+        files=lambda wildcards, input: SOURCES[wildcards.lang].texts(input),
         order=lambda wildcards: SOURCES[wildcards.lang].paths,  # Snakemake watches inputs as a set
         revision=REVISION["corpora"],
     message:
@@ -161,7 +196,7 @@ rule weigh:
         runtime=minutes(10),
     params:
         by=verbatim(SETTINGS.corpora.weights),
-        table=language_table,
+        table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
         revision=REVISION["corpora"],
     message:
         "Weighing the languages by {params.by}"
@@ -173,7 +208,9 @@ rule weigh:
 # Of the languages whose share is larger than their sample, lines come from the text itself.
 rule mix:
     input:
-        text=lambda wildcards: list(dict.fromkeys(path for lang in LANGUAGES for path in text_of(Wildcards(lang)))),
+        text=lambda wildcards: list(
+            dict.fromkeys(path for source in SOURCES.values() for path in source.inputs(RESULTS))
+        ),
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         stats=expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
@@ -194,7 +231,7 @@ rule mix:
     params:
         results=verbatim(RESULTS),
         sentences=SETTINGS.corpora.mix.sentences,
-        sources=verbatim(mixed_sources()),
+        sources=verbatim(json.dumps(MIXED_SOURCES)),
         seed=SETTINGS.seed,
         revision=REVISION["corpora"],
     message:

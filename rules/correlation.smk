@@ -1,10 +1,20 @@
 """The correlation study (section 2.1): a model for each of a language's vocabularies, fine-tuned in that language."""
 
-STUDY = plan_study(SETTINGS.correlation, SETTINGS.finetuning, LANGUAGES, assume=dry_run())
+STUDY = plan_study(SETTINGS.correlation, SETTINGS.finetuning, LANGUAGES, assume=DRY_RUN)
+STUDIED_PARAMETERS = lambda wildcards: count_parameters(SETTINGS.correlation.model.shape, int(wildcards.size) + 2)
 STUDIED = "<results>/correlation/{lang}/{size}"
 STUDIED_SIZES = f"{RESULTS}/correlation/sizes.tsv"
 STUDIED_LOG = "<logs>/correlation/{lang}/{size}"
 STUDIED_BENCHMARK = "<logs>/benchmarks/correlation/{lang}/{size}"
+
+# (language, size) of the vocabularies that there are. A dry run that does not know the curves takes all; otherwise
+# Snakemake asks again when it knows them.
+STUDIED_VOCABULARIES = lambda: reached_sizes(
+    (STUDIED_SIZES if DRY_RUN or not workflow.is_main_process else checkpoints.studied_sizes.get().output[0]),
+    STUDY.languages,
+    SETTINGS.correlation.sizes,
+)
+WITHOUT_TASK = set(STUDY.languages) - set(STUDY.tasks)
 
 for what, why in STUDY.left_out:
     left_out(what, why)
@@ -15,14 +25,25 @@ rule correlation:
     input:
         points=["<results>/correlation/points.tsv"] if STUDY.tasks else [],
         sizes=[STUDIED_SIZES] if STUDY.languages else [],
-        models=studied_models(STUDY),
+        # The models of a task are made for its runs.
+        models=(
+            (
+                lambda wildcards: [
+                    f"{RESULTS}/correlation/{lang}/{size}/pretrained/metrics.jsonl"
+                    for lang, size in STUDIED_VOCABULARIES()
+                    if lang in WITHOUT_TASK
+                ]
+            )
+            if WITHOUT_TASK
+            else []
+        ),
     message:
         "The stage correlation is made"
 
 
 # Which models there are is known when the curves are: a size that a text does not reach is a hole. Jobs that SLURM
 # starts have no use for it; with a checkpoint they would plan all that lies before them.
-if STUDY.languages and not STARTED_BY_SNAKEMAKE:
+if STUDY.languages and workflow.is_main_process:
 
     checkpoint studied_sizes:
         input:
@@ -80,7 +101,7 @@ rule studied_tokenizer:
 
 use rule tokenize as studied_text with:
     input:
-        text=pretraining_text,
+        text=lambda wildcards: MODEL_SOURCES[wildcards.lang].inputs(RESULTS, MODEL_TEXT_STAGE),
         heldout="<results>/corpora/{lang}/heldout.txt",
         model=rules.studied_tokenizer.output.model,
     output:
@@ -95,7 +116,7 @@ use rule tokenize as studied_text with:
         "Tokenizing the text of {wildcards.lang} with its vocabulary of {wildcards.size}"
 
 
-# Checkpoints lie beside the outputs, undeclared: a job that was stopped goes on from them when it is started again.
+# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.
 rule studied_model:
     input:
         blocks=rules.studied_text.output,
@@ -113,7 +134,7 @@ rule studied_model:
         "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
-        mem_mb=studied_mem_mb,
+        mem_mb=training_memory(STUDIED_PARAMETERS),
         runtime=minutes(1440),
     params:
         settings=verbatim(recipe_json(SETTINGS.correlation.model)),
@@ -175,7 +196,8 @@ use rule encode as studied_inputs with:
         training=one_of(SETTINGS.correlation.tasks),
     params:
         xtreme=lambda wildcards, input: input.files,
-        arguments=studied_encoding,
+        tokenizer=lambda wildcards, input: input.tokenizer,
+        arguments=lambda wildcards: options(settings_json=json.dumps(RECIPES[wildcards.training].of_inputs())),
     message:
         "Turning the files of {wildcards.training} in {wildcards.lang} into inputs: vocabulary of {wildcards.size}"
 
@@ -184,7 +206,11 @@ use rule finetune as studied_run with:
     input:
         files=rules.own_files.output,
         model=rules.studied_model.output.model,
-        inputs=studied_inputs,
+        # as long as the study's model reads
+        inputs=lambda wildcards: (
+            f"{RESULTS}/correlation/{wildcards.lang}/{wildcards.size}/inputs/{wildcards.training}"
+            f"-{input_length(RECIPES[wildcards.training], SETTINGS.correlation.model.shape.positions)}"
+        ),
     output:
         run=f"{STUDIED}/{{training}}/runs/{{rate}}-{{epochs}}-{{seed}}/run.json",
         metrics=f"{STUDIED}/{{training}}/runs/{{rate}}-{{epochs}}-{{seed}}/metrics.jsonl",
@@ -196,11 +222,14 @@ use rule finetune as studied_run with:
     wildcard_constraints:
         training=one_of(SETTINGS.correlation.tasks),
     resources:
-        mem_mb=studied_mem_mb,
+        mem_mb=training_memory(STUDIED_PARAMETERS),
     params:
         xtreme=lambda wildcards, input: input.files,
         model=lambda wildcards, input: input.model,
-        arguments=studied_arguments,
+        # One language's files: all the development files that there are choose.
+        arguments=lambda wildcards: options(
+            settings_json=json.dumps(RECIPES[wildcards.training].of_a_run()), selection="paper"
+        ),
     message:
         "Fine-tuning on {wildcards.training} in {wildcards.lang}, vocabulary of {wildcards.size}: rate {wildcards.rate}, {wildcards.epochs} epochs, seed {wildcards.seed}"
 
@@ -208,7 +237,11 @@ use rule finetune as studied_run with:
 use rule score as studied_score with:
     input:
         files=rules.own_files.output,
-        runs=studied_runs,
+        # rates and epochs of the task's recipe, seeds of the study
+        runs=lambda wildcards: [
+            f"{RESULTS}/correlation/{wildcards.lang}/{wildcards.size}/{wildcards.task}/runs/{run.name}/run.json"
+            for run in settings_of(RECIPES[wildcards.task], SETTINGS.correlation.seeds)
+        ],
     output:
         scores=f"{STUDIED}/{{task}}/scores.tsv",
         summary=f"{STUDIED}/{{task}}/summary.tsv",
@@ -229,7 +262,11 @@ use rule score as studied_score with:
 rule correlate:
     input:
         sizes=STUDIED_SIZES,
-        scored=studied_scores(STUDY),
+        scored=lambda wildcards: [
+            f"{RESULTS}/correlation/{lang}/{size}/{task}/selection.json"
+            for lang, size in STUDIED_VOCABULARIES()
+            for task in STUDY.tasks.get(lang, ())
+        ],
     output:
         points="<results>/correlation/points.tsv",
         correlations="<results>/correlation/correlations.tsv",

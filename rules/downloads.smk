@@ -1,4 +1,4 @@
-"""Files besides text that are free, and XTREME's own among them; what else the user brings."""
+"""Downloads besides text: tokenizers, and the free files of XTREME; the user brings the others."""
 
 SUPPLIES = [plan.supply for plan in (TUNING, STUDY) if plan.supply]
 
@@ -38,7 +38,7 @@ rule fetch_file:
         "vocap fetch {params.url:q} {params.sha256} -o {output.file:q} 2> {log:q}"
 
 
-# Outputs are the files that are not there: what a user brought is no rule's to remove.
+# Outputs are the files that are not there: no rule may remove a file of the user.
 for collection, paths in FETCHED.items():
     if paths:
 

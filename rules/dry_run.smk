@@ -1,4 +1,7 @@
-"""The lines of a dry run: some jobs of many, the parameters that have changed, and last the files that are absent."""
+"""The lines of a dry run: some jobs of many, the parameters that have changed, and last the files that are absent.
+
+For `vocap plan` it writes all jobs to a file instead.
+"""
 
 import atexit
 from collections import Counter
@@ -7,6 +10,7 @@ from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from vocap.changes import describe
+from vocap.plan.jobs import VARIABLE
 
 SHOWN_JOBS = 100  # of a dry run; with -p all
 
@@ -32,7 +36,32 @@ def changed_parameters():
     return [f"  {rule}{f' ({count} jobs)' if count > 1 else ''}: {line}" for (rule, line), count in counts.items()]
 
 
+def write_jobs(path):
+    """One line of JSON for each job that has a benchmark: the fields of `vocap.plan.jobs.Job`."""
+    names = {}
+    for job in workflow.dag.jobs:
+        if job.benchmark:
+            names[job] = Path(str(job.benchmark)).relative_to(f"{LOGS}/benchmarks").with_suffix("").as_posix()
+    with open(path, "w", encoding="utf-8") as file:
+        for job, name in names.items():
+            record = {
+                "rule": job.rule.name,
+                "name": name,
+                "wildcards": job.wildcards_dict,
+                "outputs": [str(output) for output in job.output],
+                "after": [names[before] for before in workflow.dag.dependencies[job] if before in names],
+                "threads": job.threads,
+                "priority": job.rule.priority,
+                "local": job.rule.name in workflow._localrules,
+            }
+            print(json.dumps(record), file=file)
+
+
 def end_dry_run():
+    if VARIABLE in os.environ:
+        if workflow.dag is not None:
+            write_jobs(os.environ[VARIABLE])
+        return
     try:
         lines = changed_parameters() if workflow.dag is not None else []
     except Exception as error:  # Snakemake's records are its own: without them the dry run stays whole
@@ -42,7 +71,7 @@ def end_dry_run():
     print(*NOTICES, sep="\n", end="\n" if NOTICES else "", file=sys.stderr)
 
 
-if dry_run():
-    if not {"-p", "--printshellcmds", "--verbose"} & {*sys.argv}:
+if DRY_RUN:
+    if not (workflow.output_settings.printshellcmds or workflow.output_settings.verbose):
         logger.addFilter(limit_jobs)
     atexit.register(end_dry_run)

@@ -1,8 +1,8 @@
 """XTREME fine-tuning: inputs of each training and tokenizer, one job a run of the grid, scores, Table 1's average."""
 
 try:
-    TUNING = make_grid(SETTINGS.finetuning, MODELS, assume=dry_run())
-    TUNED = {name: tuned_model(name) for name in TUNING.models}
+    TUNING = make_grid(SETTINGS.finetuning, MODELS, assume=DRY_RUN)
+    TUNED = {name: tuned_model(SETTINGS, name) for name in TUNING.models}
 except VocapError as error:
     stop(error)
 
@@ -15,6 +15,15 @@ TOKENIZER_INPUTS = {
 
 # Those whose answers are parts of a context.
 SPAN_TRAININGS = [training for training in TUNING.files if TASKS[TRAININGS[training][0]].kind == "spans"]
+
+# The files that other XTREME files stand in for, by training, as words.
+STAND_INS = {
+    training: [
+        f"{key}={value}" for key, value in SETTINGS.finetuning.stand_ins.items() if key in keys_of(training)
+    ]
+    for training in TRAININGS
+}
+RECIPES = dict(SETTINGS.finetuning.recipes)
 
 for what, why in TUNING.left_out:
     left_out(what, why)
@@ -52,7 +61,9 @@ rule check_xtreme:
         runtime=minutes(30),
     params:
         xtreme=verbatim(TUNING.xtreme),
-        arguments=check_arguments,
+        arguments=lambda wildcards: options(
+            tasks=",".join(TRAININGS[wildcards.training]), stand_in=STAND_INS[wildcards.training]
+        ),
         revision=REVISION["finetuning"],
     message:
         "Checking the files of {wildcards.training}"
@@ -78,9 +89,14 @@ rule ceiling:
         mem_mb=memory(1500, 20),
         runtime=minutes(60),
     params:
-        tokenizer=tokenizer_argument,
+        tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
         xtreme=verbatim(TUNING.xtreme),
-        arguments=ceiling_arguments,
+        arguments=verbatim(
+            options(
+                tasks=",".join(task for task in TUNING.tasks if TASKS[task].kind == "spans"),
+                stand_in=[word for training in SPAN_TRAININGS for word in STAND_INS[training]],
+            )
+        ),
         revision=REVISION["finetuning"],
     message:
         "Taking answers to the pieces of {wildcards.origin} and back"
@@ -108,9 +124,12 @@ rule encode:
         mem_mb=memory(1500, 20),
         runtime=minutes(60, 1),
     params:
-        tokenizer=tokenizer_argument,
+        tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
         xtreme=verbatim(TUNING.xtreme),
-        arguments=encode_arguments,
+        arguments=lambda wildcards: options(
+            settings_json=json.dumps(RECIPES[wildcards.training].of_inputs()),
+            stand_in=STAND_INS[wildcards.training],
+        ),
         revision=REVISION["finetuning"],
     message:
         "Turning the files of {wildcards.training} into inputs for {wildcards.origin}"
@@ -119,11 +138,15 @@ rule encode:
         " --max-length {wildcards.length} {params.arguments} -o {output:q} 2> {log:q}"
 
 
-# Checkpoints lie beside the outputs, undeclared: a job that was stopped goes on from them when it is started again.
+# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.
 rule finetune:
     input:
         model=lambda wildcards: TUNED[wildcards.model].made,
-        inputs=run_inputs,
+        # of its training and its model's tokenizer, as long as the model reads
+        inputs=lambda wildcards: (
+            f"{RESULTS}/finetuning/inputs/{TUNED[wildcards.model].origin}/{wildcards.training}"
+            f"-{input_length(RECIPES[wildcards.training], TUNED[wildcards.model].longest)}"
+        ),
     output:
         run="<results>/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/run.json",
         metrics="<results>/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/metrics.jsonl",
@@ -140,12 +163,17 @@ rule finetune:
         "../envs/finetuning.yaml"
     threads: SETTINGS.finetuning.threads
     resources:
-        mem_mb=finetune_mem_mb,
+        mem_mb=training_memory(lambda wildcards: TUNED[wildcards.model].parameters),
         runtime=minutes(600),
     params:
         xtreme=verbatim(TUNING.xtreme),
         model=lambda wildcards: TUNED[wildcards.model].folder,
-        arguments=finetune_arguments,
+        arguments=lambda wildcards: options(
+            settings_json=json.dumps(RECIPES[wildcards.training].of_a_run()),
+            random_weights=TUNING.models[wildcards.model].weights == "random",
+            selection=SETTINGS.finetuning.selection,
+            stand_in=STAND_INS[wildcards.training],
+        ),
         threads=SETTINGS.finetuning.threads,
         folder=lambda wildcards, output: Path(output.run).parent,
         # depends on the output, so Snakemake does not watch it: another number trains nothing again
@@ -162,7 +190,10 @@ rule finetune:
 
 rule score:
     input:
-        runs=run_files,
+        runs=lambda wildcards: [
+            f"{RESULTS}/finetuning/{run_folder(wildcards.model, TASKS[wildcards.task].training, run)}/run.json"
+            for run in settings_of(RECIPES[TASKS[wildcards.task].training], SETTINGS.finetuning.seeds)
+        ],
     output:
         scores="<results>/finetuning/{model}/{task}/scores.tsv",
         summary="<results>/finetuning/{model}/{task}/summary.tsv",

@@ -27,7 +27,7 @@ def sources_to_fetch(sources, folder):
 
 
 def announce():
-    """Say in a few lines what a run fetches, and what its plan takes as there; jobs on a cluster stay quiet."""
+    """Print in a few lines the files that a run fetches, and those that its plan takes as there."""
     baselines = [entry for entry in SETTINGS.tokenizers.values() if entry.kind == "file"]
     files = [
         entry.download for entry in baselines if entry.download and not Path(downloaded(entry.download)).exists()
@@ -38,9 +38,9 @@ def announce():
         "tokenizers": files,
         f"XTREME, to {SETTINGS.finetuning.xtreme}": [name for name, paths in FETCHED.items() if paths],
     }
-    brought = [entry.path for entry in baselines if entry.path and not Path(entry.path).exists() and dry_run()]
+    brought = [entry.path for entry in baselines if entry.path and not Path(entry.path).exists() and DRY_RUN]
     folders = {folder for supply in SUPPLIES for folder in supply.to_bring()}
-    brought += [f"{SETTINGS.finetuning.xtreme}/{folder} (docs/xtreme.md)" for folder in sorted(folders)]
+    brought += [f"{SETTINGS.finetuning.xtreme}/{folder} (docs/finetuning.md)" for folder in sorted(folders)]
     for what, names in fetched.items():
         if names:
             notice(f"fetched: {what}: {', '.join(names)}")
@@ -48,5 +48,5 @@ def announce():
         notice(f"to bring, planned as if there: {', '.join(brought)}")
 
 
-if not STARTED_BY_SNAKEMAKE:
+if workflow.is_main_process:
     announce()

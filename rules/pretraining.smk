@@ -5,6 +5,10 @@ MODELS = {
 }
 MODEL_TOKENIZERS = sorted({entry.tokenizer for entry in MODELS.values()})
 
+# The whole text of a language, of which vocabularies are learnt on a sample: from a source of its own, or from theirs.
+MODEL_SOURCES = PRETRAINING_SOURCES or SOURCES
+MODEL_TEXT_STAGE = "pretraining" if PRETRAINING_SOURCES else "corpora"  # of its downloads
+
 for name in SETTINGS.pretraining.models:
     if name not in MODELS:
         left_out(f"model {name}", f"its tokenizer {SETTINGS.pretraining.models[name].tokenizer} is left out")
@@ -44,7 +48,7 @@ rule download_pretraining:
 # A tokenizer from elsewhere, in the layout of ours: models are trained with <s> 0 ... <mask> T-1.
 rule adopt:
     input:
-        adopted_file,
+        lambda wildcards: source_file(wildcards.tokenizer),
     output:
         model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
         pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",
@@ -70,10 +74,10 @@ rule adopt:
         " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
 
 
-# The blocks themselves are no declared outputs: a job that was killed goes on from what it has written.
+# The blocks themselves are no declared outputs: a job that was killed resumes after the last one that it has written.
 rule tokenize:
     input:
-        text=pretraining_text,
+        text=lambda wildcards: MODEL_SOURCES[wildcards.lang].inputs(RESULTS, MODEL_TEXT_STAGE),
         heldout="<results>/corpora/{lang}/heldout.txt",
         model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/sentencepiece.model",
     output:
@@ -90,8 +94,14 @@ rule tokenize:
         mem_mb=memory(700),
         runtime=minutes(60, 0.05),
     params:
-        arguments=tokenize_arguments,
-        files=pretraining_files,
+        # The layout of the text in its files.
+        arguments=lambda wildcards: options(
+            length=SETTINGS.pretraining.block,
+            format=MODEL_SOURCES[wildcards.lang].source.format,
+            split_sentences=MODEL_SOURCES[wildcards.lang].source.split_sentences,
+            escaped_newlines=MODEL_SOURCES[wildcards.lang].source.escaped_newlines,
+        ),
+        files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["pretraining"],
     message:
@@ -101,10 +111,14 @@ rule tokenize:
         " {params.arguments} -o {params.folder:q} {params.files:q} 2> {log:q}"
 
 
-# Checkpoints lie beside the outputs, undeclared: a job that was stopped goes on from them when it is started again.
+# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.
 rule pretrain:
     input:
-        blocks=model_blocks,
+        blocks=lambda wildcards: expand(
+            "<results>/pretraining/tokens/{tokenizer}/{lang}/description.json",
+            tokenizer=MODELS[wildcards.name].tokenizer,
+            lang=LANGUAGES,
+        ),
         tokenizer=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/sentencepiece.model",
         exported=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface/tokenizer.json",
         weights=lambda wildcards: (
@@ -124,10 +138,14 @@ rule pretrain:
         "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
-        mem_mb=pretrain_mem_mb,
+        mem_mb=training_memory(
+            lambda wildcards: count_parameters(
+                MODELS[wildcards.name].shape, SETTINGS.rows(MODELS[wildcards.name].tokenizer)
+            )
+        ),
         runtime=minutes(1440),
     params:
-        settings=pretrain_settings,
+        settings=lambda wildcards: recipe_json(MODELS[wildcards.name]),
         threads=SETTINGS.pretraining.threads,
         seed=SETTINGS.seed,
         languages=",".join(LANGUAGES),

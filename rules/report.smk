@@ -1,5 +1,17 @@
 """The page, its tables and its figures."""
 
+# The settings that the report shows: of the sources those that this run reads, and not where it writes.
+UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in SOURCES.values()}
+SHOWN_SETTINGS = SETTINGS.model_dump(
+    mode="json",
+    exclude_none=True,
+    exclude={
+        "results": True,
+        "downloads": True,
+        "corpora": {"sources": {name: True for name in UNUSED_SOURCES}},
+    },
+)
+
 
 rule report:
     input:
@@ -26,7 +38,7 @@ rule report:
         runtime=minutes(30),
     params:
         results=verbatim(RESULTS),
-        settings=settings_shown,
+        settings=verbatim(json.dumps(SHOWN_SETTINGS, ensure_ascii=False)),
         revision=REVISION["report"],
     message:
         "Writing the report"

@@ -1,6 +1,10 @@
 """The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
 
 ALL_TOKENIZERS = tokenizers_of("vocap", "joint", "mono", "file")
+FITTED = tokenizers_of("vocap")
+JOINT = {name: SETTINGS.tokenizers[name] for name in tokenizers_of("joint")}
+MONO = {name: SETTINGS.tokenizers[name] for name in tokenizers_of("mono")}
+MADE_HERE = tokenizers_of("vocap", "joint", "mono")
 COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
 # Line-aligned text, if the user has some: then one table more for each tokenizer.
@@ -10,13 +14,38 @@ PARALLEL_FILES = [
     path for lang in LANGUAGES if PARALLEL_TEXT and Path(path := PARALLEL_TEXT.replace("{lang}", lang)).exists()
 ]
 
+# The text of all languages, by alpha (Equation 3): their training lines, or a sample; its files, and as options.
+FITTED_ALPHA = {name: SETTINGS.allocation[SETTINGS.tokenizers[name].allocation].alpha for name in FITTED}
+ALPHAS = [*FITTED_ALPHA.values(), *(entry.alpha for entry in JOINT.values())]
+if SAMPLED_ALPHAS:
+    TEXT_FILES = {alpha: [f"{RESULTS}/corpora/mix/{alpha}.txt"] for alpha in ALPHAS}
+    READ_OPTIONS = {alpha: {"alpha": alpha, "mix": f"{RESULTS}/corpora/mix/{alpha}.txt"} for alpha in ALPHAS}
+else:
+    TEXT_FILES = {alpha: [f"{RESULTS}/corpora/{lang}/train.txt" for lang in LANGUAGES] for alpha in ALPHAS}
+    READ_OPTIONS = {alpha: {"alpha": alpha, "corpora": f"{RESULTS}/corpora"} for alpha in ALPHAS}
+
+# The text settings of each tokenizer, as options; a fitted one takes the rows besides its pieces alone.
+OWN_TEXT = {name: SETTINGS.tokenizers[name].text(TEXT) for name in (*FITTED, *JOINT)}
+JOINT_TEXT = {name: shlex.join(text_words(OWN_TEXT[name])) for name in JOINT}
+FITTED_ROWS = {name: shlex.join(text_words(OWN_TEXT[name].rows_alone())) for name in FITTED}
+
+# Where the text comes from, with its licences, for the model cards: a list in Markdown.
+STARTER_PACKAGES = ", ".join(f"{name} ({PACKAGES[name].licence})" for name in SETTINGS.corpora.starter.packages)
+LICENCES = {}  # terms to the names of the sources
+for name, source in sorted({source.name: source.source for source in SOURCES.values()}.items()):
+    LICENCES.setdefault(source.terms(STARTER_PACKAGES), []).append(name)
+
 
 rule tokenizers:
     """Every named tokenizer, exported and evaluated"""
     input:
         expand(
             "<results>/tokenizers/{name}/parity.tsv",
-            name=tokenizers_of("vocap", "joint", "mono"),
+            name=MADE_HERE,
+        ),
+        expand(
+            f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
+            name=MADE_HERE,
         ),
         expand("<results>/tokenizers/{name}/evaluation.tsv", name=ALL_TOKENIZERS),
         [f"{RESULTS}/tokenizers/diff/{a}-{b}" for a, b in COMPARED],
@@ -28,7 +57,7 @@ rule fit:
     input:
         allocation=lambda wildcards: f"{RESULTS}/allocation/{SETTINGS.tokenizers[wildcards.name].allocation}/vocabulary.tsv",
         weights="<results>/corpora/weights.tsv",
-        text=lambda wildcards: multilingual_files(fitted_alpha(wildcards.name)),
+        text=lambda wildcards: TEXT_FILES[FITTED_ALPHA[wildcards.name]],
     output:
         model="<results>/tokenizers/{name}/sentencepiece.model",
         pieces="<results>/tokenizers/{name}/pieces.tsv",
@@ -38,7 +67,7 @@ rule fit:
     benchmark:
         "<logs>/benchmarks/tokenizers/{name}/fit.tsv"
     wildcard_constraints:
-        name=one_of(tokenizers_of("vocap")),
+        name=one_of(FITTED),
     priority: 1  # export, parity and evaluation wait for it
     conda:
         "../envs/tokenizers.yaml"
@@ -46,35 +75,70 @@ rule fit:
         mem_mb=memory(3600, 1),  # the text's word types, where scores are counted: 67 MB for 26 MB
         runtime=minutes(60, 0.2),
     params:
-        vocabularies=lambda wildcards: fitted_models(wildcards.name),
-        arguments=fit_arguments,
+        # The models that scores come from: those of the languages, or of an allocation that has its own.
+        vocabularies=lambda wildcards: (
+            f"{RESULTS}/allocation/{SETTINGS.tokenizers[wildcards.name].allocation}/vocabularies"
+            if SETTINGS.allocation[SETTINGS.tokenizers[wildcards.name].allocation].needs_text
+            else f"{RESULTS}/vocabularies"
+        ),
+        arguments=lambda wildcards: options(
+            allocation=f"{RESULTS}/allocation/{SETTINGS.tokenizers[wildcards.name].allocation}",
+            **READ_OPTIONS[FITTED_ALPHA[wildcards.name]],
+            scores=SETTINGS.tokenizers[wildcards.name].scores,
+        ),
+        rows=lambda wildcards: FITTED_ROWS[wildcards.name],
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
     message:
         "Fitting the scores of {wildcards.name}"
     shell:
         "vocap fit --vocabularies {params.vocabularies:q} --weights {input.weights:q}"
-        " {params.arguments} -o {params.folder:q} 2> {log:q}"
+        " {params.arguments} {params.rows} -o {params.folder:q} 2> {log:q}"
 
 
 # JOINT counts the characters of the training lines itself, of which its text is made: with those of the curves it would
 # be trained again with each size that is added.
 if SETTINGS.vocabularies.engine == "ladder":
 
-    for number, (text, arguments, folders, descent) in enumerate(joint_descents(), start=1):
+    # All T with the same settings share one descent over the text.
+    DESCENTS = group_by_descent(JOINT.values())
+    DESCENT_OPTIONS = {
+        name: options(
+            engine="ladder",
+            coverage=SETTINGS.vocabularies.coverage,
+            **READ_OPTIONS[entry.alpha],
+        )
+        for name, entry in JOINT.items()
+    }
+
+    # In its path, the settings that a descent depends on: others give other files, for which tokenizers are made again.
+    DESCENT_FOLDERS = {
+        name: joint_folder(
+            entry,
+            SETTINGS.vocabularies.coverage,
+            SETTINGS.corpora.mix.sentences,
+            REVISION["tokenizers"],
+            *text_words(TEXT),
+        )
+        for name, entry in JOINT.items()
+    }
+
+    for number, group in enumerate(DESCENTS, start=1):
+        names = [next(name for name, entry in JOINT.items() if entry == member) for member in group]
 
         rule:
             name:
                 f"joint_descent_{number}"
             input:
-                text=text,
+                text=TEXT_FILES[group[0].alpha],
                 weights="<results>/corpora/weights.tsv",
+                rules=TEXT_RULES,
             output:
-                expand("{folder}/{file}", folder=folders, file=FILES),
+                expand("<results>/{folder}/{file}", folder=[DESCENT_FOLDERS[name] for name in names], file=FILES),
             log:
-                f"<logs>/{descent}.log",
+                f"<logs>/{descent_name(group)}.log",
             benchmark:
-                f"<logs>/benchmarks/{descent}.tsv"
+                f"<logs>/benchmarks/{descent_name(group)}.tsv"
             priority: 1  # long, and ready as soon as the text is: not to be left for the end
             conda:
                 "../envs/tokenizers.yaml"
@@ -83,20 +147,31 @@ if SETTINGS.vocabularies.engine == "ladder":
                 runtime=minutes(30, 0.2),
             params:
                 results=verbatim(RESULTS),
-                arguments=verbatim(arguments),
+                arguments=verbatim(DESCENT_OPTIONS[names[0]]),
+                text=verbatim(JOINT_TEXT[names[0]]),
                 # Depends on the output, so is not watched: the same T may come from a descent for more of them.
-                totals=lambda wildcards, output: joint_totals(output),
-                folder=Path(folders[0]).parent,
+                totals=lambda wildcards, output: options(
+                    total=sorted({int(Path(file).parent.name) for file in output})
+                ),
+                folder=Path(RESULTS, DESCENT_FOLDERS[names[0]]).parent,
                 revision=REVISION["tokenizers"],
             message:
                 "Training the joint tokenizers: one descent over the text of all languages"
             shell:
                 "vocap joint --weights {input.weights:q} --characters {params.results:q}/corpora"
-                " {params.arguments} {params.totals} -o {params.folder:q}/{{total}} 2> {log:q}"
+                " {params.arguments} {params.text} {params.totals} -o {params.folder:q}/{{total}} 2> {log:q}"
 
+    # A T that is added to the configuration runs its descent again, for all T, and leaves their tokenizers as they are
+    # (ancient); these are made again for another text, other weights and other settings.
     rule pick_joint:
         input:
-            picked_files,
+            picked=ancient(
+                lambda wildcards: expand(
+                    "<results>/{folder}/{file}", folder=DESCENT_FOLDERS[wildcards.name], file=FILES
+                )
+            ),
+            text=lambda wildcards: TEXT_FILES[JOINT[wildcards.name].alpha],
+            weights="<results>/corpora/weights.tsv",
         output:
             model="<results>/tokenizers/{name}/sentencepiece.model",
             pieces="<results>/tokenizers/{name}/pieces.tsv",
@@ -106,7 +181,7 @@ if SETTINGS.vocabularies.engine == "ladder":
         benchmark:
             "<logs>/benchmarks/tokenizers/{name}/pick_joint.tsv"
         wildcard_constraints:
-            name=one_of(tokenizers_of("joint")),
+            name=one_of(JOINT),
         localrule: True
         conda:
             "../envs/tokenizers.yaml"
@@ -119,14 +194,18 @@ if SETTINGS.vocabularies.engine == "ladder":
         message:
             "Taking {wildcards.name} from its descent"
         shell:
-            "cp {input:q} {params.folder:q} 2> {log:q}"
+            "cp {input.picked:q} {params.folder:q} 2> {log:q}"
 
 else:
 
+    # Of SentencePiece's training. A constant: another number changes its sums; with one the ladder gives the same model.
+    JOINT_THREADS = 1
+
     rule joint:
         input:
-            text=lambda wildcards: multilingual_files(SETTINGS.tokenizers[wildcards.name].alpha),
+            text=lambda wildcards: TEXT_FILES[JOINT[wildcards.name].alpha],
             weights="<results>/corpora/weights.tsv",
+            rules=TEXT_RULES,
         output:
             model="<results>/tokenizers/{name}/sentencepiece.model",
             pieces="<results>/tokenizers/{name}/pieces.tsv",
@@ -136,7 +215,7 @@ else:
         benchmark:
             "<logs>/benchmarks/tokenizers/{name}/joint.tsv"
         wildcard_constraints:
-            name=one_of(tokenizers_of("joint")),
+            name=one_of(JOINT),
         priority: 1  # long, and ready as soon as the text is: not to be left for the end
         conda:
             "../envs/tokenizers.yaml"
@@ -146,18 +225,25 @@ else:
             runtime=minutes(60, 0.5),
         params:
             results=verbatim(RESULTS),
-            arguments=joint_arguments,
+            arguments=lambda wildcards: options(
+                engine="sentencepiece",
+                total=JOINT[wildcards.name].total,
+                coverage=SETTINGS.vocabularies.coverage,
+                threads=JOINT_THREADS,
+                **READ_OPTIONS[JOINT[wildcards.name].alpha],
+            ),
+            text=lambda wildcards: JOINT_TEXT[wildcards.name],
             folder=lambda wildcards, output: Path(output[0]).parent,
             revision=REVISION["tokenizers"],
         message:
             "Training {wildcards.name} on the text of all languages"
         shell:
-            "vocap joint --weights {input.weights:q} --characters {params.results:q}/corpora {params.arguments} -o {params.folder:q} 2> {log:q}"
+            "vocap joint --weights {input.weights:q} --characters {params.results:q}/corpora {params.arguments} {params.text} -o {params.folder:q} 2> {log:q}"
 
 
 rule mono:
     input:
-        curve=lambda wildcards: f"{RESULTS}/vocabularies/{SETTINGS.tokenizers[wildcards.name].language}/curve.tsv",
+        curve=lambda wildcards: f"{RESULTS}/vocabularies/{MONO[wildcards.name].language}/curve.tsv",
     output:
         model="<results>/tokenizers/{name}/sentencepiece.model",
         pieces="<results>/tokenizers/{name}/pieces.tsv",
@@ -167,7 +253,7 @@ rule mono:
     benchmark:
         "<logs>/benchmarks/tokenizers/{name}/mono.tsv"
     wildcard_constraints:
-        name=one_of(tokenizers_of("mono")),
+        name=one_of(MONO),
     localrule: True
     conda:
         "../envs/tokenizers.yaml"
@@ -175,7 +261,10 @@ rule mono:
         mem_mb=memory(200),
         runtime=minutes(10),
     params:
-        arguments=mono_arguments,
+        arguments=lambda wildcards: options(
+            model=f"{RESULTS}/vocabularies/{MONO[wildcards.name].language}/models/{MONO[wildcards.name].size}.model",
+            language=MONO[wildcards.name].language,
+        ),
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
     message:
@@ -188,8 +277,6 @@ rule mono:
 rule export:
     input:
         model="<results>/tokenizers/{name}/sentencepiece.model",
-        description="<results>/tokenizers/{name}/description.json",
-        evaluation="<results>/tokenizers/{name}/evaluation.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
     log:
@@ -203,12 +290,39 @@ rule export:
         runtime=minutes(30),
     params:
         folder=lambda wildcards, output: Path(output[0]).parent,
-        text=text_and_licences(),
         revision=REVISION["tokenizers"],
     message:
         "Exporting {wildcards.name} for Hugging Face"
     shell:
-        "vocap export {input.model:q} -o {params.folder:q} --evaluation {input.evaluation:q} --text {params.text:q} 2> {log:q}"
+        "vocap export {input.model:q} -o {params.folder:q} 2> {log:q}"
+
+
+# After export, which replaces the folder.
+rule card:
+    input:
+        model="<results>/tokenizers/{name}/sentencepiece.model",
+        description="<results>/tokenizers/{name}/description.json",
+        evaluation="<results>/tokenizers/{name}/evaluation.tsv",
+        exported="<results>/tokenizers/{name}/huggingface/tokenizer.json",
+    output:
+        f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
+    log:
+        "<logs>/tokenizers/{name}/card.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/{name}/card.tsv"
+    localrule: True
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=memory(600),
+        runtime=minutes(10),
+    params:
+        text=verbatim("\n".join(f"- {', '.join(names)}: {terms}." for terms, names in LICENCES.items())),
+        revision=REVISION["tokenizers"],
+    message:
+        "Writing the model card of {wildcards.name}"
+    shell:
+        "vocap card {input.model:q} -o {output:q} --evaluation {input.evaluation:q} --text {params.text:q} 2> {log:q}"
 
 
 rule parity_words:
@@ -243,16 +357,13 @@ rule parity_words:
         " --languages {params.languages} --sample 10000 --seed {params.seed} -o {output:q} 2> {log:q}"
 
 
+# The words stand for the text of all languages, which makes them: Snakemake looks at all inputs of all jobs that are ready
+# whenever one ends, and with two texts of 86 languages for each tokenizer this was half of its own time.
 rule parity:
     input:
         model="<results>/tokenizers/{name}/sentencepiece.model",
         exported="<results>/tokenizers/{name}/huggingface/tokenizer.json",
         words="<results>/tokenizers/parity-words.jsonl",
-        text=expand(
-            "<results>/corpora/{lang}/{part}.txt",
-            lang=LANGUAGES,
-            part=["train", "heldout"],
-        ),
     output:
         "<results>/tokenizers/{name}/parity.tsv",
     log:
@@ -279,13 +390,18 @@ rule parity:
 
 rule evaluate:
     input:
-        tokenizer=evaluated_file,
+        tokenizer=lambda wildcards: (
+            source_file(wildcards.name)
+            if SETTINGS.tokenizers[wildcards.name].kind == "file"
+            else f"{RESULTS}/tokenizers/{wildcards.name}/sentencepiece.model"
+        ),
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         parallel=PARALLEL_FILES,
     output:
         **PARALLEL_TABLE,
         evaluation="<results>/tokenizers/{name}/evaluation.tsv",
         unknown="<results>/tokenizers/{name}/unknown.tsv",
+        round_trip="<results>/tokenizers/{name}/roundtrip.tsv",
     log:
         "<logs>/tokenizers/{name}/evaluate.log",
     benchmark:
@@ -299,22 +415,28 @@ rule evaluate:
         results=verbatim(RESULTS),
         languages=",".join(LANGUAGES),
         table=verbatim(SETTINGS.corpora.table),
-        facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # what evaluation reads of the table
-        parallel=parallel_arguments,
+        facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # of the table, those that evaluation reads
+        parallel=lambda wildcards: (
+            options(parallel=PARALLEL_TEXT, parallel_output=f"{RESULTS}/tokenizers/{wildcards.name}/parallel.tsv")
+            if PARALLEL_TEXT
+            else ""
+        ),
         revision=REVISION["tokenizers"],
     message:
         "Measuring {wildcards.name} on every language's held-out text"
     shell:
         "vocap evaluate --tokenizer {input.tokenizer:q} --corpora {params.results:q}/corpora --languages {params.languages}"
         " --languages-table {params.table:q} {params.parallel}"
-        " -o {output.evaluation:q} --unknown {output.unknown:q} 2> {log:q}"
+        " -o {output.evaluation:q} --unknown {output.unknown:q} --round-trip {output.round_trip:q} 2> {log:q}"
 
 
+# The evaluations stand for the held-out text of all languages, as the words do for rule parity.
 rule diff:
     input:
         a="<results>/tokenizers/{a}/sentencepiece.model",
         b="<results>/tokenizers/{b}/sentencepiece.model",
-        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        evaluation_a="<results>/tokenizers/{a}/evaluation.tsv",
+        evaluation_b="<results>/tokenizers/{b}/evaluation.tsv",
     output:
         directory("<results>/tokenizers/diff/{a}-{b}"),
     log:

@@ -16,6 +16,7 @@ if SETTINGS.vocabularies.engine == "ladder":
         input:
             train="<results>/corpora/{lang}/train.txt",
             heldout="<results>/corpora/{lang}/heldout.txt",
+            rules=TEXT_RULES,
         output:
             points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
         log:
@@ -25,7 +26,7 @@ if SETTINGS.vocabularies.engine == "ladder":
         conda:
             "../envs/vocabularies.yaml"
         resources:
-            mem_mb=memory(330, 15),  # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese: docs/ladder-speed.md
+            mem_mb=memory(330, 15),  # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese: dev/measurements.md
             runtime=minutes(30, 2),
         params:
             folder=f"{RESULTS}/vocabularies/{{lang}}",
@@ -35,13 +36,14 @@ if SETTINGS.vocabularies.engine == "ladder":
             coverage=SETTINGS.vocabularies.coverage,
             arithmetic=SETTINGS.vocabularies.arithmetic,
             seeds=SETTINGS.vocabularies.seeds,
+            text=verbatim(TEXT_OPTIONS),
             revision=REVISION["vocabularies"],
         message:
             "Training {wildcards.lang} at all sizes"
         shell:
             "vocap ladder {input.train:q} --heldout {input.heldout:q} -o {params.folder:q}"
             " --sizes {params.sizes} --points {params.points:q} --coverage {params.coverage}"
-            " --arithmetic {params.arithmetic} --seeds {params.seeds} > {log:q} 2>&1"
+            " --arithmetic {params.arithmetic} --seeds {params.seeds} {params.text} > {log:q} 2>&1"
 
 else:
 
@@ -49,6 +51,7 @@ else:
         input:
             train="<results>/corpora/{lang}/train.txt",
             heldout="<results>/corpora/{lang}/heldout.txt",
+            rules=TEXT_RULES,
         output:
             point="<results>/vocabularies/{lang}/points/{size}.tsv",
         log:
@@ -63,18 +66,20 @@ else:
         params:
             models=f"{RESULTS}/vocabularies/{{lang}}/models",
             coverage=SETTINGS.vocabularies.coverage,
+            text=verbatim(TEXT_OPTIONS),
             revision=REVISION["vocabularies"],
         message:
             "Training {wildcards.lang} at {wildcards.size} pieces"
         shell:
             "vocap train --size {wildcards.size} --train {input.train:q} --heldout {input.heldout:q}"
-            " --models {params.models:q} --coverage {params.coverage} --point {output.point:q} 2> {log:q}"
+            " --models {params.models:q} --coverage {params.coverage} {params.text} --point {output.point:q} 2> {log:q}"
 
 
 rule curve:
     input:
         points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
         train="<results>/corpora/{lang}/train.txt",
+        rules=TEXT_RULES,
     output:
         curve="<results>/vocabularies/{lang}/curve.tsv",
         characters="<results>/vocabularies/{lang}/characters.tsv",
@@ -83,6 +88,7 @@ rule curve:
         "<logs>/vocabularies/{lang}/curve.log",
     benchmark:
         "<logs>/benchmarks/vocabularies/{lang}/curve.tsv"
+    priority: 2  # at once: Snakemake looks at every input of all jobs that are ready, each time that one ends
     localrule: True
     conda:
         "../envs/vocabularies.yaml"
@@ -91,9 +97,10 @@ rule curve:
         runtime=minutes(60),
     params:
         models=f"{RESULTS}/vocabularies/{{lang}}/models",
+        text=verbatim(TEXT_OPTIONS),
         revision=REVISION["vocabularies"],
     message:
         "Joining the sizes of {wildcards.lang}"
     shell:
-        "vocap curve --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
+        "vocap curve {params.text} --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
         " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"

@@ -1,7 +1,80 @@
-"""For all tests."""
+"""For all tests: which of them are slow, and which run on one worker."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # A busy machine may leave any test waiting for a second: how long an example takes is no fault of the code.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+
+ROOT = Path(__file__).parent
+
+# Modules and folders that run Snakemake, a browser or many commands, or train models: they get the marker `slow`.
+# The other tests together stay below two minutes on two cores; `pytest --durations=20` names the longest.
+SLOW = {
+    "adapt",
+    "allocation/test_command.py",
+    "allocation/test_line_length.py",
+    "allocation/test_pieces_command.py",
+    "allocation/test_rules.py",
+    "allocation/test_solution.py",
+    "cluster",
+    "corpora/test_commands.py",
+    "files/test_files_and_tables.py",
+    "files/test_yaml_file.py",
+    "finetuning/test_ceiling.py",
+    "finetuning/test_features.py",
+    "finetuning/test_folder.py",
+    "finetuning/test_heads.py",
+    "finetuning/test_inputs.py",
+    "finetuning/test_offsets.py",
+    "finetuning/test_runs.py",
+    "init",
+    "pretraining/test_index.py",
+    "pretraining/test_interruptions.py",
+    "pretraining/test_precision.py",
+    "pretraining/test_runs.py",
+    "pretraining/test_tokenizing.py",
+    "report",
+    "starter/test_fetching.py",
+    "starter/test_packages.py",
+    "test_added_rule_and_kind.py",
+    "test_command_line.py",
+    "test_extensions.py",
+    "test_extras.py",
+    "test_interruption.py",
+    "text_files/test_parquet.py",
+    "tokenizer_files/test_export.py",
+    "tokenizers/test_fitting.py",
+    "tokenizers/test_joint.py",
+    "tokenizers/test_lossless.py",
+    "tokenizers/test_mono.py",
+    "tokenizers/test_parity.py",
+    "tokenizers/test_parity_words.py",
+    "tokenizers/test_verify.py",
+    "training/test_launch.py",
+    "training/test_ranks.py",
+    "unigram/test_against_sentencepiece.py",
+    "unigram/test_command.py",
+    "unigram/test_sentencepiece_trainer.py",
+    "unigram/test_word_seeds.py",
+    "vocabularies",
+    "workflow",
+}
+SHARED = ("finished_once", "paper_dry_run")  # fixtures of tests/workflow, each a long run of Snakemake
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marker and xdist reads the groups
+def pytest_collection_modifyitems(items):
+    """Mark the slow tests; leave to one worker those that share a long run, and those of one module."""
+    if absent := sorted(name for name in SLOW if not (ROOT / name).exists()):
+        raise pytest.UsageError(f"tests/conftest.py: SLOW names {', '.join(absent)}, which tests/ does not hold")
+    for item in items:
+        path = item.path.relative_to(ROOT).as_posix()
+        if not SLOW.isdisjoint({path, path.partition("/")[0]}):
+            item.add_marker(pytest.mark.slow)
+        if not item.get_closest_marker("xdist_group"):
+            shared = next((name for name in SHARED if name in item.fixturenames), None)
+            item.add_marker(pytest.mark.xdist_group(shared or path))

@@ -72,5 +72,5 @@ def test_missing_cells_are_missing_numbers_and_codes_stay_text(tmp_path):
 
 
 def test_a_command_starts_without_pandas():
-    program = "import sys, vocap.cli, vocap.vocabularies.ladder.commands; sys.exit('pandas' in sys.modules)"
+    program = "import sys, vocap.cli, vocap.vocabularies.commands; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False, cwd=Path(__file__).parent).returncode == 0

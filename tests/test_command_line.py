@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.made_text import write_lines
 from vocap.cli import VERBS, vocap
 
 VOCAP = Path(sys.executable).parent / "vocap"
@@ -116,16 +117,16 @@ def tokenizer(tmp_path_factory) -> Path:
     """A tokenizer's folder with both forms, some text, and a model in `model/`."""
     import transformers
 
-    from tests.tokenizers.made import made_lines
-    from vocap.tokenizers.accounts import write_tokenizer
-    from vocap.tokenizers.export import export
-    from vocap.tokenizers.mono import relayout
-    from vocap.vocabularies.model_file import read_model
-    from vocap.vocabularies.training import train
+    from tests.tokenizers.factories import make_lines
+    from vocap.tokenizer_files.export import export
+    from vocap.tokenizer_files.folder import write_tokenizer
+    from vocap.tokenizer_files.layout import relayout
+    from vocap.tokenizer_files.model_file import read_model
+    from vocap.unigram.sentencepiece_trainer import train
 
     folder = tmp_path_factory.mktemp("tokenizer")
-    lines = made_lines("en", 300)
-    (folder / "text.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    lines = make_lines("en", 300)
+    write_lines(folder / "text.txt", lines)
     (folder / "stock.model").write_bytes(train(lines, 150, threads=1))
     proto = relayout(read_model(folder / "stock.model"), "stock")
     write_tokenizer(folder, proto, [], {})

@@ -1,5 +1,6 @@
 """README and docs: links lead somewhere, files and commands named are there, the picture is the workflow."""
 
+import pkgutil
 import re
 import runpy
 import tomllib
@@ -14,8 +15,9 @@ from vocap.cli import VERBS, vocap
 from vocap.config import load
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-FOLDERS = "benchmarks|config|docs|envs|profiles|rules|slurm|src|tests"
+PAGES = ("*.md", "config/*.md", "dev/*.md", "docs/*.md")
+DOCUMENTS = sorted(path for pattern in PAGES for path in ROOT.glob(pattern))
+FOLDERS = "benchmarks|config|dev|docs|envs|profiles|rules|slurm|src|tests"
 
 
 def names(paths: list[Path]) -> list[str]:
@@ -29,7 +31,7 @@ def anchors(document: Path) -> set[str]:
 
 
 def commands(text: str) -> list[str]:
-    """Every `vocap VERB ...` of code blocks and of code within a line, lines that go on joined."""
+    """Every `vocap VERB ...` of code blocks and of code within a line, continued lines joined."""
     blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     blocks += ["\n".join(re.findall(r"^    (vocap .*|  +.*)$", text, re.MULTILINE))]
     lines = re.sub(r"\\\n\s*|\n\s{4,}", " ", "\n".join(blocks)).splitlines()
@@ -67,7 +69,7 @@ def test_verbs_and_options_that_a_document_names_exist(document):
             assert option in known | {"-h", "--help"}, f"{document.name}: {option} in {line}"
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/corpora.md", "docs/correlation.md", "docs/pretraining.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/corpora.md", "docs/finetuning.md", "docs/pretraining.md"])
 def test_the_configuration_that_a_document_shows_can_be_used(name):
     examples = re.findall(r"^```yaml\n(.*?)^```", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert examples
@@ -79,6 +81,28 @@ def test_the_configuration_that_a_document_shows_can_be_used(name):
             update_config(merged, {key: others[key] for key in others.keys() - sections.keys()})
         update_config(merged, sections)
         assert load(merged).languages
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
+def test_modules_and_functions_that_a_document_names_exist(document):
+    for name in re.findall(r"\bvocap\.[a-z_]+(?:\.\w+)*", document.read_text("utf-8")):
+        assert pkgutil.resolve_name(name), f"{document.name}: {name}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
+def test_no_line_of_a_document_begins_as_a_comment_of_the_site(document):
+    assert not re.search(r"^ *% ", document.read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_page_on_commands_has_every_verb():
+    table = (ROOT / "docs" / "commands.md").read_text("utf-8").split("## Files")[0]
+    assert set(re.findall(r"`vocap ([a-z-]+)[^`]*`", table)) - {"VERB"} == set(VERBS)
+
+
+def test_every_page_has_a_place_in_the_site():
+    site = yaml.safe_load((ROOT / "docs" / "toc.yml").read_text("utf-8"))
+    files = [site["root"], *(entry["file"] for group in site["subtrees"] for entry in group["entries"])]
+    assert sorted(f"{file}.md" for file in files) == sorted(names(DOCUMENTS))
 
 
 def test_every_page_of_the_docs_can_be_reached_from_the_readme():
@@ -94,8 +118,8 @@ def test_every_page_of_the_docs_can_be_reached_from_the_readme():
 
 
 def test_the_picture_is_that_of_the_workflow():
-    program = runpy.run_path(str(ROOT / "docs" / "make_workflow_picture.py"))
-    assert program["PICTURE"].read_text("utf-8") == program["render"](), "run python docs/make_workflow_picture.py"
+    program = runpy.run_path(str(ROOT / "dev" / "make_workflow_picture.py"))
+    assert program["PICTURE"].read_text("utf-8") == program["render"](), "run python dev/make_workflow_picture.py"
 
 
 def test_the_licence_is_the_same_everywhere():

@@ -11,9 +11,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from tests.tokenizers.made import made_lines
+from tests.made_text import write_lines
+from tests.tokenizers.factories import make_lines
 from vocap.cli import VERBS
-from vocap.extras import MODULES
+from vocap.errors import EXTRAS as MODULES
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -69,22 +70,25 @@ def test_a_tokenizer_from_text_without_the_extras(tmp_path):
     """Ladder, allocation, tokenizer, export and all tools that the README gives to the light install."""
     commands, weights = [], ["language\tn\n"]
     for language in ("en", "ka"):
-        lines = made_lines(language, 600)
+        lines = make_lines(language, 600)
         folder = tmp_path / "corpora" / language
         folder.mkdir(parents=True)
-        (folder / "train.txt").write_text("".join(f"{line}\n" for line in lines[:500]), "utf-8")
-        (folder / "heldout.txt").write_text("".join(f"{line}\n" for line in lines[500:]), "utf-8")
+        write_lines(folder / "train.txt", lines[:500])
+        write_lines(folder / "heldout.txt", lines[500:])
         weights.append(f"{language}\t500\n")
         commands.append(["ladder", f"{folder}/train.txt", "-o", f"{tmp_path}/v/{language}", "--sizes=100,150,200"])
     (tmp_path / "weights.tsv").write_text("".join(weights))
     shared = [f"--vocabularies={tmp_path}/v", f"--weights={tmp_path}/weights.tsv"]
-    text = f"{tmp_path}/corpora/en/train.txt"
+    text, corpora = f"{tmp_path}/corpora/en/train.txt", f"--corpora={tmp_path}/corpora"
     mix, fitted, hugging, trimmed = (f"{tmp_path}/{name}" for name in ("mix.txt", "fit", "hf", "trimmed"))
     commands += [
         ["allocate", *shared, "--total=280", "-o", f"{tmp_path}/allocation"],
+        ["allocate", "--rule=pieces", *shared, corpora, "--total=280", "-o", f"{tmp_path}/pieces"],
+        ["joint", *shared, corpora, "--total=280", "-o", f"{tmp_path}/joint"],
         ["mix", "--alpha=0.7", f"--weights={tmp_path}/weights.tsv", f"--corpora={tmp_path}/corpora", "-o", mix],
         ["fit", f"--allocation={tmp_path}/allocation", *shared, f"--mix={mix}", "-o", fitted],
         ["export", f"{fitted}/sentencepiece.model", "-o", hugging],
+        ["card", f"{fitted}/sentencepiece.model", "-o", f"{hugging}/README.md"],
         ["alp", f"{hugging}/tokenizer.json", text],
         ["trim", fitted, "--languages=en", f"--text=en={text}", "-o", trimmed],
         ["extend", fitted, "--language=xx", f"--text={text}", "--pieces=20", "-o", f"{tmp_path}/extended"],
@@ -117,3 +121,9 @@ def test_the_modules_of_an_extra_are_those_of_its_packages(extra):
     for module in MODULES[extra]:
         if module in distributions:
             assert {name.lower().replace("_", "-") for name in distributions[module]} & named, module
+
+
+def test_the_plan_without_snakemake_names_the_extra(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    ((status, out, err),) = run_light([["plan", "--configfile", "config/smoke.yaml"]])
+    assert (status, out) == (2, "") and "install the extra [workflow]" in err and err.count("\n") == 1, err

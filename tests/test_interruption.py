@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.pretraining.made import make_run
+from tests.pretraining.factories import pretrain_arguments
 from vocap.interruption import LINE
 
 VOCAP = "from vocap.command import main; main()"
@@ -71,13 +71,13 @@ def test_the_ladder_ends_with_one_line_at_many_moments(text, tmp_path, number):
 
 @BOTH
 def test_pretraining_ends_with_one_line_until_it_trains(tmp_path, number):
-    arguments = make_run(tmp_path / "made", steps=5000)
+    arguments = pretrain_arguments(tmp_path / "made", steps=5000)
     for moment in [0, 0.3, 0.7, 1.4, 3]:
         process = start("pretrain", *arguments, "-o", tmp_path / "out")
         status, said = interrupt(process, number, moment)
         assert "Traceback" not in said, (moment, said)
         if status == 75:
-            assert "told to stop" in said
+            assert "stopped on request" in said
         else:
             assert (status, said.splitlines()) == (128 + number, [LINE]), moment
         assert not list(tmp_path.rglob("*.part"))
@@ -109,16 +109,28 @@ def destructor(*arguments, **options):
     time.sleep(20)
     return 0
 
+class Half:
+    def __init__(self):
+        print("begun", flush=True)
+        time.sleep(20)
+        self.handle = 1
+
+    def __del__(self):  # as of llvmlite, of whose objects numba makes thousands
+        del self.handle
+
+def half(*arguments, **options):
+    Half()
+
 def wrong(*arguments, **options):
-    print("begun", flush=True)
     try:
+        print("begun", flush=True)
         time.sleep(20)
     except BaseException:
         raise RuntimeError("a library's own error")
 
 def careful(*arguments, **options):
-    print("begun", flush=True)
     try:
+        print("begun", flush=True)
         time.sleep(20)
     finally:
         time.sleep(1.2)  # cleaning up is not interrupted
@@ -136,7 +148,7 @@ main()
 
 
 @BOTH
-@pytest.mark.parametrize("kind", ["deaf", "destructor", "wrong", "careful", "late"])
+@pytest.mark.parametrize("kind", ["deaf", "destructor", "half", "wrong", "careful", "late"])
 def test_an_interrupt_arrives_though_it_is_swallowed(kind, number, tmp_path):
     process = start(kind, tmp_path / "cleaned", program=SWALLOWED)
     assert process.stdout.readline() == "begun\n"

@@ -10,7 +10,7 @@ import termios
 import pytest
 
 from vocap import progress
-from vocap.vocabularies.text import read_blocks
+from vocap.text_files.lines import read_blocks
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Solution, solve
 from vocap.errors import UsageError
-from vocap.vocabularies.index import build
+from vocap.tables.piece_index import build
 
 SPECIALS = 5
 NEAR = Fraction(1, 10**9)  # of two gains, relative: closer ones may be in either order after rounding

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 
 import sentencepiece
 
-from vocap.tokenizers.normalizer import build_normalizer
-from vocap.vocabularies.charsmap import built_in_maps, read_charsmap
+from vocap.tokenizer_files.charsmap import built_in_maps, read_charsmap
+from vocap.tokenizer_files.normalizer import build_normalizer
 
 # the marks of Unicode 15 to 18 (unicodedata2 18.0.0), which the tables of Python 3.11 lack
 NEW_MARKS = (

@@ -10,7 +10,7 @@ their parts, noncharacters, code points of all planes and, with `--text`, parts 
 models and strings; `--minutes` bounds the number of rounds.
 
 Prints the differences, each string cut to its shortest differing part, and the counts. Exit status 1 where a
-string differs beyond the stated limits (docs/huggingface-export.md): ties after a user-defined symbol, and symbols
+string differs beyond the stated limits (docs/tokenizers.md): ties after a user-defined symbol, and symbols
 with a character that is no piece.
 """
 
@@ -28,13 +28,13 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import VocapError
-from vocap.tokenizers.export import build_tokenizer
-from vocap.tokenizers.layout import Contents, build_model, read_contents
-from vocap.tokenizers.parity import Pair
-from vocap.tokenizers.settings import META
-from vocap.vocabularies.charsmap import read_charsmap
-from vocap.vocabularies.encoders import HuggingFaceEncoder
-from vocap.vocabularies.text import read_blocks
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files import META
+from vocap.tokenizer_files.charsmap import read_charsmap
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder
+from vocap.tokenizer_files.export import build_tokenizer
+from vocap.tokenizer_files.layout import Contents, build_model, read_contents
+from vocap.tokenizers.parity import TokenizerForms
 
 NORMALIZERS = ("nmt_nfkc", "nmt_nfkc", "nmt_nfkc", "identity")  # the others are refused
 SPACES = [*" \t\n\r\u00a0\u2581\u3000\u200b\u200c\u200d\u2028\ufeff", "  ", "\r\n", " \u2581", "\u2581 "]
@@ -183,7 +183,7 @@ def part_of(rng: random.Random, line: str) -> str:
     return unicodedata.normalize(rng.choice(("NFC", "NFD")), line[start : start + rng.randint(1, 80)])
 
 
-def shortest(pair: Pair, text: str) -> str:
+def shortest(pair: TokenizerForms, text: str) -> str:
     """A part of `text` that differs and no character of which can be left out."""
     place = 0
     while place < len(text):
@@ -195,7 +195,7 @@ def shortest(pair: Pair, text: str) -> str:
     return text
 
 
-def differs(pair: Pair, text: str) -> bool:
+def differs(pair: TokenizerForms, text: str) -> bool:
     return pair.processor.encode(text) != pair.encoder.encode_batch([text])[0]
 
 
@@ -223,7 +223,7 @@ def run_round(seed: int, number: int, count: int, text: list[str], totals: Count
         print(f"round {number}: refused: {error} ({settings(proto)})")
         return
     own = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
-    pair = Pair(own, HuggingFaceEncoder(tokenizer, META.index("<unk>")))
+    pair = TokenizerForms(own, HuggingFaceEncoder(tokenizer, META.index("<unk>")))
     totals["models"] += 1
     totals["strings"] += len(strings)
     symbols = {

@@ -69,16 +69,12 @@ REALS = [0.0, -0.0, 1.0, -1e30, 3.4e38, float("nan"), float("inf"), -float("inf"
 
 # imported before the processes are forked, so that each need not do so
 MODULES = (
-    *("vocap.cli", "vocap.tokenizers.adapting.trim_command", "vocap.tokenizers.diff.commands"),
-    *(
-        "vocap.tokenizers.adapting.model_rows",
-        "vocap.tokenizers.adapting.writing",
-        "vocap.tokenizers.adapting.source",
-    ),
-    *("vocap.tokenizers.adapting.trimming", "vocap.tokenizers.diff.changes", "vocap.tokenizers.diff.writing"),
-    *("vocap.tokenizers.diff.splits", "vocap.tokenizers.diff.vocabularies", "vocap.tokenizers.texts"),
-    *("vocap.vocabularies.commands", "vocap.vocabularies.alp", "vocap.vocabularies.word_counts"),
-    *("vocap.vocabularies.guarded_tokenizer", "vocap.tokenizers.commands", "vocap.tokenizers.output_commands"),
+    *("vocap.cli", "vocap.adapt.trim_command", "vocap.diff.commands"),
+    *("vocap.adapt.model_rows", "vocap.adapt.folder"),
+    *("vocap.adapt.trim_command", "vocap.diff.changes", "vocap.diff.writing"),
+    *("vocap.diff.splits", "vocap.diff.writing", "vocap.text_files.named_texts"),
+    *("vocap.vocabularies.commands", "vocap.unigram.alp", "vocap.unigram.alp"),
+    *("vocap.tokenizer_files.guarded_tokenizer", "vocap.tokenizers.commands", "vocap.tokenizers.output_commands"),
     *("transformers", "transformers.models.xlm_roberta.modeling_xlm_roberta", "transformers.models.auto"),
 )
 
@@ -89,10 +85,9 @@ def make_files(folder: Path) -> None:
     from sentencepiece import SentencePieceTrainer
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    from vocap.tokenizers.export import export
-    from vocap.tokenizers.layout import serialize
-    from vocap.tokenizers.mono import relayout
-    from vocap.vocabularies.model_file import read_model
+    from vocap.tokenizer_files.export import export
+    from vocap.tokenizer_files.layout import relayout, serialize
+    from vocap.tokenizer_files.model_file import read_model
 
     transformers.logging.disable_progress_bar()
     rng = random.Random(0)

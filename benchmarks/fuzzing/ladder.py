@@ -28,11 +28,11 @@ from pathlib import Path
 
 import sentencepiece
 
-from vocap.vocabularies import COVERAGE, MAX_SIZE, training
-from vocap.vocabularies.alp import average_log_probability, count_tokens
-from vocap.vocabularies.encoders import SentencePieceEncoder
-from vocap.vocabularies.ladder.sizes import Rung, train_sizes
-from vocap.vocabularies.ladder.word_types import load_word_types
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.unigram import COVERAGE, MAX_SIZE, sentencepiece_trainer
+from vocap.unigram.alp import average_log_probability, count_tokens
+from vocap.unigram.ladder import Rung, train_sizes
+from vocap.unigram.word_types import load_word_types
 
 # First code points of runs of letters, some outside the first plane, some with a script younger than Unicode 9.
 SCRIPTS = [
@@ -221,8 +221,8 @@ def differing_sizes(case: Case, sizes: list[int]) -> tuple[int, list[int], list[
     models, differing, alps = 0, [], []
     for size in sizes:
         try:
-            expected, reason = training.train(case.lines, size, case.coverage), "ok"
-        except training.Unreachable as unreachable:
+            expected, reason = sentencepiece_trainer.train(case.lines, size, case.coverage), "ok"
+        except sentencepiece_trainer.Unreachable as unreachable:
             expected, reason = None, unreachable.reason
         models += expected is not None
         if (rungs[size].model, rungs[size].point.status) != (expected, reason):

@@ -1,8 +1,8 @@
 """Allocating large vocabulary capacity for cross-lingual language model pre-training (VoCap).
 
-One package a stage, in the order in which a run passes through them:
-corpora, vocabularies, allocation, tokenizers, pretraining, finetuning, correlation, report.
-A stage imports only earlier ones. For notebooks: the functions of `vocap.api`, as `vocap.train_ladder`.
+One package a stage, in the order of a run: corpora, vocabularies, allocation, tokenizers, pretraining, finetuning,
+report. Below them, shared by stages: files, tables, text_files, unigram, tokenizer_files, training. Beside them:
+starter, adapt, diff, correlation, plan, init. For notebooks: the functions of `vocap.api`.
 """
 
 __version__ = "0.1.0"

@@ -1,8 +1,8 @@
-"""The library for notebooks: each function does what the command of its name does, and gives data frames.
+"""The Python interface for notebooks: the commands as functions, the tables as data frames.
 
-Take them from the package: `import vocap; vocap.train_ladder(...)`. Options that have no parameter here are those
-of the command, with `_` for `-`. Errors are `vocap.errors.VocapError`, with the command's message. Nothing is
-printed; reports of progress go to the logger `vocap`.
+Call them from the package: `import vocap; vocap.train_ladder(...)`. Further keyword arguments (`**options`) are
+the options of the command, with `_` for `-`. All functions raise `vocap.errors.VocapError` (for a wrong call its
+subclass `UsageError`) with the command's message. They print nothing; progress goes to the logger `vocap`.
 """
 
 import contextlib
@@ -25,24 +25,57 @@ Weights = Mapping[str, float] | PathLike
 
 
 def train_ladder(text: PathLike, output: PathLike, sizes: str = "1000:50000:1000", **options: Any) -> pd.DataFrame:
-    """Train unigram models of all `sizes` on a text, a sentence a line; returns the curve, as `read_curve`.
+    """Train unigram models of every vocabulary size on one text.
 
-    `sizes` as FIRST:LAST:STEP or with commas. Writes OUTPUT/models/{size}.model and OUTPUT/curve.tsv.
+    Parameters
+    ----------
+    text
+        Path of a UTF-8 text, one sentence a line.
+    output
+        Folder to write: `models/{size}.model` and `curve.tsv`.
+    sizes
+        `FIRST:LAST:STEP`, or sizes with commas between.
+    **options
+        Options of `vocap ladder`, such as `heldout`, `coverage` and `threads`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The curve, as `read_curve` returns it.
+
+    Examples
+    --------
+    >>> curve = vocap.train_ladder("en.txt", "vocabularies/en", sizes="1000:5000:1000")  # doctest: +SKIP
     """
     _run("ladder", text, output=output, sizes=sizes, **options)
     return read_curve(output)
 
 
 def read_curve(folder: PathLike) -> pd.DataFrame:
-    """The curve of a language's folder: `size pieces alp alp_heldout tokens_per_sentence status`, a row a size.
+    """Read the ALP curve of one language.
 
-    ALP in nats a line; NaN in the cells of a size that the text does not reach, with the reason in `status`.
+    Parameters
+    ----------
+    folder
+        Folder that holds `curve.tsv`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a size, with the columns `size pieces alp alp_heldout tokens_per_sentence status`. ALP (Equation 1)
+        in nats a line. A size beyond the text's reach has NaN in its cells and the reason in `status`.
     """
     return read_table(Path(folder) / "curve.tsv")
 
 
 def read_curves(vocabularies: PathLike) -> pd.DataFrame:
-    """The curves of all languages that have a folder in `vocabularies`; the first column is `language`."""
+    """Read the curves of all languages, `{language}/curve.tsv` below `vocabularies`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of `read_curve`, with `language` as the first column.
+    """
     folders = sorted(path.parent for path in Path(vocabularies).glob("*/curve.tsv"))
     if not folders:
         raise VocapError(f"{vocabularies}: no {{language}}/curve.tsv in it; train ladders there first")
@@ -51,17 +84,45 @@ def read_curves(vocabularies: PathLike) -> pd.DataFrame:
 
 
 def alp(model: PathLike, text: PathLike) -> float:
-    """Average log probability of a text under any SentencePiece or Hugging Face tokenizer, in nats a line."""
+    """Compute the average log probability (Equation 1) of a text under a tokenizer.
+
+    Parameters
+    ----------
+    model
+        A SentencePiece model, or a Hugging Face `tokenizer.json`.
+    text
+        Path of a UTF-8 text, one sentence a line.
+
+    Returns
+    -------
+    float
+        Nats a line; the unigram distribution is that of the tokens of `text`.
+    """
     return float(_run("alp", model, text))
 
 
 def allocate(
     vocabularies: PathLike, weights: Weights, total: int, output: PathLike, **options: Any
 ) -> pd.DataFrame:
-    """Share out `total` ids among languages; returns `language n q weight size gain own_pieces`, a row a language.
+    """Allocate `total` ids to languages (Algorithm 1, or another rule).
 
-    `weights`: how much text each language has, by language, or a table's path with columns language, n. Options:
-    `alpha`, `beta`, `rule` and the others of `vocap allocate`. Writes the folder OUTPUT for `build_tokenizer`.
+    Parameters
+    ----------
+    vocabularies
+        Folder with `{language}/curve.tsv` and `{language}/models/{size}.model`.
+    weights
+        Amount of text n by language: a mapping, or the path of a table with the columns `language` and `n`.
+    total
+        T, ids of the tokenizer.
+    output
+        Folder to write; `build_tokenizer` reads it.
+    **options
+        Options of `vocap allocate`, such as `alpha`, `beta` and `rule`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a language, with the columns `language n q weight size gain own_pieces`.
     """
     with _weights(weights) as table:
         _run("allocate", vocabularies=vocabularies, weights=table, total=total, output=output, **options)
@@ -71,9 +132,22 @@ def allocate(
 def build_tokenizer(
     allocation: PathLike, vocabularies: PathLike, weights: Weights, output: PathLike, **options: Any
 ) -> Tokenizer:
-    """The VOCAP tokenizer of an allocation; writes OUTPUT/sentencepiece.model and OUTPUT/huggingface/.
+    """Build the tokenizer of an allocation.
 
-    Options are those of `vocap fit`; its text is `corpora`, a folder with {language}/train.txt, or `mix`, a file.
+    Parameters
+    ----------
+    allocation
+        Folder that `allocate` wrote.
+    vocabularies, weights
+        As for `allocate`.
+    output
+        Folder to write: `sentencepiece.model` and `huggingface/`, with the same ids.
+    **options
+        Options of `vocap fit`; one of `corpora` (folder with `{language}/train.txt`) and `mix` (file) is its text.
+
+    Returns
+    -------
+    tokenizers.Tokenizer
     """
     with _weights(weights) as table:
         _run("fit", allocation=allocation, vocabularies=vocabularies, weights=table, output=output, **options)
@@ -82,7 +156,12 @@ def build_tokenizer(
 
 
 def load_tokenizer(folder: PathLike) -> Tokenizer:
-    """The tokenizer of a folder that `build_tokenizer` or the workflow wrote, or of a huggingface/ folder."""
+    """Load the tokenizer of a folder of `build_tokenizer` or the workflow, or of a `huggingface/` folder.
+
+    Returns
+    -------
+    tokenizers.Tokenizer
+    """
     places = [Path(folder) / "huggingface" / "tokenizer.json", Path(folder) / "tokenizer.json"]
     for place in places:
         if place.is_file():
@@ -91,7 +170,20 @@ def load_tokenizer(folder: PathLike) -> Tokenizer:
 
 
 def compare(a: PathLike, b: PathLike, texts: Mapping[str, PathLike]) -> pd.DataFrame:
-    """What two tokenizers do with the texts of some languages, a row a language: languages.tsv of `vocap diff`."""
+    """Compare two tokenizers on texts.
+
+    Parameters
+    ----------
+    a, b
+        Tokenizers, as `vocap diff` takes them.
+    texts
+        Path of a text by language.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a language: `languages.tsv` of `vocap diff`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "diff"
         _run("diff", a, b, text=[f"{language}={path}" for language, path in texts.items()], output=out)
@@ -99,7 +191,13 @@ def compare(a: PathLike, b: PathLike, texts: Mapping[str, PathLike]) -> pd.DataF
 
 
 def read_table(path: PathLike) -> pd.DataFrame:
-    """A table of the results (TSV without quoting; an empty cell is a missing number). Codes stay as they are."""
+    """Read a table of the results: TSV without quoting, where an empty cell is a missing number.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Texts stay texts: the language code `no` or a piece `null` is no missing value.
+    """
     try:
         return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, na_values=[""], encoding="utf-8")
     except FileNotFoundError:
@@ -110,7 +208,7 @@ def read_table(path: PathLike) -> pd.DataFrame:
 
 @contextlib.contextmanager
 def _weights(weights: Weights):
-    """The path of a table of weights."""
+    """Path of a table of weights, in the block."""
     if not isinstance(weights, Mapping):
         yield weights
         return
@@ -121,7 +219,7 @@ def _weights(weights: Weights):
 
 
 def _run(verb: str, *arguments: Any, **options: Any) -> str:
-    """What a command prints. True is a flag, a list an option that is repeated; None leaves an option out."""
+    """Output of a command. True is a flag, a list a repeated option; None leaves an option out."""
     command = commands.get_command(click.Context(commands), verb)
     words = [os.fspath(argument) for argument in arguments]
     for name, value in options.items():

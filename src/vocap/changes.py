@@ -1,4 +1,4 @@
-"""Which part of a job's parameters has changed: old and new value, for the end of a dry run."""
+"""The changed parameters of a job, old and new value, for the end of a dry run."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""The `vocap` command: a table of verbs, one for every rule, each imported only when it is called."""
+"""The `vocap` command: a table of verbs, each imported only when it is called."""
 
 import importlib
 import logging
@@ -7,8 +7,7 @@ import sys
 import click
 
 from vocap import __version__
-from vocap.errors import VocapError, explain, system_error
-from vocap.extras import remedy
+from vocap.errors import VocapError, explain, missing_extra, system_error
 from vocap.interruption import exit_after
 from vocap.interruption import received as interrupted
 
@@ -17,23 +16,24 @@ GROUPS = {
     "Commands": {
         "init": "vocap.init.commands:init",
         "plan": "vocap.plan.commands:plan",
-        "ladder": "vocap.vocabularies.ladder.commands:ladder",
+        "ladder": "vocap.vocabularies.commands:ladder",
         "alp": "vocap.vocabularies.commands:alp",
         "allocate": "vocap.allocation.commands:allocate",
         "fit": "vocap.tokenizers.commands:fit",
         "joint": "vocap.tokenizers.commands:joint",
         "export": "vocap.tokenizers.output_commands:export",
-        "diff": "vocap.tokenizers.diff.commands:diff",
-        "trim": "vocap.tokenizers.adapting.trim_command:trim",
-        "extend": "vocap.tokenizers.adapting.extend_command:extend",
-        "verify": "vocap.tokenizers.verify_command:verify",
+        "card": "vocap.tokenizers.output_commands:card",
+        "diff": "vocap.diff.commands:diff",
+        "trim": "vocap.adapt.trim_command:trim",
+        "extend": "vocap.adapt.extend_command:extend",
+        "verify": "vocap.tokenizers.output_commands:verify",
         "report": "vocap.report.commands:report",
     },
     "Rules of the workflow, corpora": {
         "fetch": "vocap.corpora.commands:fetch",
-        "starter-fetch": "vocap.corpora.starter.commands:starter_fetch",
-        "starter-extract": "vocap.corpora.starter.commands:starter_extract",
-        "starter-merge": "vocap.corpora.starter.commands:starter_merge",
+        "starter-fetch": "vocap.starter.commands:starter_fetch",
+        "starter-extract": "vocap.starter.commands:starter_extract",
+        "starter-merge": "vocap.starter.commands:starter_merge",
         "sample": "vocap.corpora.commands:sample",
         "weigh": "vocap.corpora.commands:weigh",
         "mix": "vocap.corpora.commands:mix",
@@ -45,24 +45,24 @@ GROUPS = {
     },
     "Rules of the workflow, tokenizers": {
         "mono": "vocap.tokenizers.commands:mono",
-        "parity": "vocap.tokenizers.parity_commands:parity",
-        "parity-words": "vocap.tokenizers.parity_commands:parity_words",
+        "parity": "vocap.tokenizers.output_commands:parity",
+        "parity-words": "vocap.tokenizers.output_commands:parity_words",
         "evaluate": "vocap.tokenizers.output_commands:evaluate",
     },
     "Rules of the workflow, pre-training": {
         "tokenize": "vocap.pretraining.commands:tokenize",
-        "pretrain": "vocap.pretraining.training_commands:pretrain",
-        "launch": "vocap.pretraining.launch_command:launch",
+        "pretrain": "vocap.pretraining.commands:pretrain",
+        "launch": "vocap.training.launch:launch",
     },
     "Rules of the workflow, fine-tuning": {
-        "unpack": "vocap.finetuning.folder_commands:unpack",
-        "xtreme": "vocap.finetuning.folder_commands:xtreme",
-        "ceiling": "vocap.finetuning.folder_commands:ceiling",
-        "encode": "vocap.finetuning.training_commands:encode",
-        "finetune": "vocap.finetuning.training_commands:finetune",
-        "score": "vocap.finetuning.scoring_commands:score",
-        "average": "vocap.finetuning.scoring_commands:average",
-        "compare": "vocap.finetuning.scoring_commands:compare",
+        "unpack": "vocap.finetuning.commands:unpack",
+        "xtreme": "vocap.finetuning.commands:xtreme",
+        "ceiling": "vocap.finetuning.commands:ceiling",
+        "encode": "vocap.finetuning.commands:encode",
+        "finetune": "vocap.finetuning.commands:finetune",
+        "score": "vocap.finetuning.commands:score",
+        "average": "vocap.finetuning.commands:average",
+        "compare": "vocap.finetuning.commands:compare",
     },
     "Rules of the workflow, correlation study": {
         "own-files": "vocap.correlation.commands:own_files",
@@ -75,7 +75,7 @@ LONGEST = max(map(len, VERBS))  # one column for all groups
 
 
 class LazyGroup(click.Group):
-    """A group whose verbs are imported when needed, so that a short job does not pay for the long ones."""
+    """A group that imports a verb when it is called, so that short jobs start fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -103,12 +103,12 @@ class LazyGroup(click.Group):
 
 @click.group(
     cls=LazyGroup,
-    commands=dict.fromkeys(VERBS),  # their names alone: a mistyped verb is told the nearest
+    commands=dict.fromkeys(VERBS),  # their names alone, for the suggestion after a mistyped verb
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="vocap")
 def vocap() -> None:
-    """How many subwords does each language deserve, and what does the merged tokenizer look like?
+    """Vocabulary capacity of every language, and the merged tokenizer.
 
     Every verb writes only to the paths it is given and logs to standard error. Exit status: 0 when the
     whole output is there, 1 for input that cannot be used, 2 for a wrong call or configuration, 130 and 143
@@ -117,7 +117,7 @@ def vocap() -> None:
 
 
 def _training_lacks_memory(error: Exception) -> bool:
-    """Whether torch, if it is loaded at all, found no memory; of a CPU's it has no error of its own."""
+    """Whether torch, if loaded, ran out of memory; running out of CPU memory raises no dedicated exception."""
     torch = sys.modules.get("torch")
     return (
         torch is not None
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def run() -> int:
-    """Run the command line and return its exit status; a person's mistake becomes one line, never a traceback."""
+    """Run the command line and return its exit status; a user's error becomes one line, never a traceback."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     for handler in logging.getLogger().handlers:  # torch reports its caches when the process ends
         handler.addFilter(lambda record: record.levelno >= logging.WARNING or not record.name.startswith("torch"))
@@ -151,7 +151,7 @@ def run() -> int:
 
 
 def _explained(error: Exception) -> int:
-    """Print an error in one line and return its exit status; raises what is no person's mistake."""
+    """Print a user's error in one line and return its exit status; raise any other error."""
     try:
         raise error
     except click.exceptions.Exit as stop:
@@ -167,7 +167,7 @@ def _explained(error: Exception) -> int:
     except VocapError:
         message, status = str(error), error.exit_code
     except ModuleNotFoundError:
-        if not (install := remedy(error.name or "")):
+        if not (install := missing_extra(error.name or "")):
             raise
         message, status = f"{error.name} is not installed; {install}", 2
     except MemoryError:

@@ -1,4 +1,4 @@
-"""What a run on a cluster (SLURM) needs: to clear away the jobs of a run that was killed."""
+"""SLURM jobs that a killed run left behind, and their cancellation."""
 
 import getpass
 import logging
@@ -33,11 +33,11 @@ def jobs_of(folder: Path) -> dict[str, str]:
 
 
 def cancel_leftovers(folder: Path, submits: bool = True) -> int:
-    """Cancel what an earlier run of `folder`, killed since, still has in the queue, and wait until it has ended.
+    """Cancel what an earlier run of `folder`, killed since, left in the queue, and wait for their end.
 
-    To be called by a run that holds the folder's lock: then no other run owns these jobs, and what they write is
-    written again. Returns how many there were: 0 without SLURM, or where another run has a lock beside ours.
-    A run that submits nothing is not told of a squeue that fails: SLURM's client may be there and not set up.
+    The caller holds the folder's lock: then no other run owns these jobs, and their outputs are made again.
+    Returns their number: 0 without SLURM, or where another run has a lock as well.
+    A run that submits nothing logs a failing squeue at debug level: SLURM's client may not be set up.
     Raises VocapError for jobs that do not end.
     """
     locks = list((folder / ".snakemake" / "locks").glob("*.output.lock"))
@@ -64,7 +64,7 @@ def cancel_leftovers(folder: Path, submits: bool = True) -> int:
 
 
 def prepend_to_path(folder: Path) -> None:
-    """Let the programs in `folder` stand before others of the same name, for this process and its jobs."""
+    """Put `folder` first in PATH, for this process and its jobs."""
     first = str(folder.resolve())
     entries = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if entry != first]
     os.environ["PATH"] = os.pathsep.join([first, *entries])

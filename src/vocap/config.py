@@ -8,28 +8,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from vocap.allocation import SPECIALS
-from vocap.allocation.settings import Allocation
+from vocap.allocation.settings import Allocation, rows_beside_pieces
+from vocap.config_errors import describe, one_line, yaml_booleans
 from vocap.corpora.settings import Corpora, Download
 from vocap.corpora.sources import Resolved, resolve_all
 from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
+from vocap.files.paths import PlainPath
+from vocap.files.tsv import number
+from vocap.files.yaml_file import check_bounds, read_yaml
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, read_languages, select
-from vocap.mistakes import describe, one_line, yaml_booleans
 from vocap.options import CODE
-from vocap.paths import PlainPath
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
-from vocap.tokenizers.diff.pairs import compared_pairs
-from vocap.tokenizers.settings import Tokenizer
+from vocap.text_section import Text
+from vocap.tokenizer_files import SPECIALS, XLMR_ROWS
+from vocap.tokenizer_groups import compared_pairs
+from vocap.tokenizers.settings import tokenizer_type
+from vocap.unigram.text_settings import RULES, XLM_R
 from vocap.vocabularies.settings import Vocabularies
-from vocap.yaml_file import check_bounds, read_yaml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -38,6 +41,7 @@ RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraini
 TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
 UNLIMITED = {"max_characters"}  # keys whose null is no default
 SHOWN = 50  # mistakes that a message names
+EXPORTABLE = ("nmt_nfkc", "identity")  # of SentencePiece's rules, those that tokenizer_files.normalizer expresses
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
@@ -52,10 +56,11 @@ class Settings(BaseModel):
     )
     languages: Literal["all"] | list[str] = Field("all", description="codes of corpora.table, or all of them")
     downloads: dict[str, Download] = Field({}, description="files besides text that can be fetched, by name")
+    text: Text = Text()
     corpora: Corpora = Field(default_factory=Corpora)
     vocabularies: Vocabularies = Vocabularies()
     allocation: dict[str, Allocation] = {}
-    tokenizers: dict[str, Tokenizer] = {}
+    tokenizers: dict[str, tokenizer_type()] = {}
     pretraining: Pretraining = Pretraining()
     finetuning: Finetuning = Finetuning()
     correlation: Correlation = Correlation()
@@ -69,6 +74,15 @@ class Settings(BaseModel):
             raise ValueError("a run has a folder of its own; name one, as results/mine")
         return normal
 
+    @model_validator(mode="after")
+    def _rows_of_the_text(self) -> "Settings":
+        """Allocations leave the rows free that byte fallback and symbols of the text take."""
+        for name, entry in self.allocation.items():
+            if "other_rows" not in entry.model_fields_set:
+                rows = rows_beside_pieces(self.text.settings, entry.rule)
+                self.allocation[name] = entry.model_copy(update={"other_rows": rows})
+        return self
+
     @property
     def logs(self) -> str:
         """Folder of the run's logs and benchmark files: in that of the results, but for the default one."""
@@ -78,6 +92,10 @@ class Settings(BaseModel):
         """The languages of this run, in the order in which the configuration names them."""
         table = read_languages(self.corpora.table)
         return select(table, table if self.languages == "all" else self.languages)
+
+    def rows(self, tokenizer: str) -> int:
+        """T of a tokenizer, the rows of its embedding table; XLM-R's where only its file knows."""
+        return self.tokenizers[tokenizer].rows(self.allocation) or XLMR_ROWS
 
     def pretraining_sources(self) -> dict[str, Resolved]:
         """Where each language's pre-training text comes from; empty where it is the vocabularies' own text.
@@ -146,7 +164,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _loose_ends(settings: Settings) -> list[str]:
-    """What no section can know alone: names that must fit together."""
+    """Names of one section that another must know."""
     try:
         table = read_languages(settings.corpora.table)
     except VocapError as error:
@@ -156,6 +174,7 @@ def _loose_ends(settings: Settings) -> list[str]:
         *_languages(settings, table, chosen),
         *_weights(settings, table, chosen),
         *_names(settings),
+        *_text(settings),
         *_allocations(settings, chosen),
         *_tokenizers(settings, chosen),
         *_models(settings, table),
@@ -174,7 +193,7 @@ def _languages(settings: Settings, table: Mapping[str, Language], chosen: list[s
         if code not in table:
             yield f"languages: unknown code {code!r}; {where} lists the known ones, add a row for a new one"
         elif chosen.count(code) > 1:
-            yield f"languages: {code!r} stands {chosen.count(code)} times; keep one"
+            yield f"languages: {code!r} is given {chosen.count(code)} times; keep one"
         elif not CODE.fullmatch(code):
             yield f"corpora.table: {where}: {code!r} is not a language code; use letters, digits, - and _"
     for code, source in own.languages.items():
@@ -194,12 +213,39 @@ def _names(settings: Settings) -> Iterator[str]:
         "pretraining.models": settings.pretraining.models,
         "finetuning.models": settings.finetuning.tuned([]),
         "downloads": settings.downloads,
-        "corpora.sources": [name for name, source in settings.corpora.sources.items() if source and source.url],
+        "corpora.sources": [
+            name for name, source in settings.corpora.sources.items() if source and source.url_of("en")
+        ],
     }
     for section, entries in sections.items():
         for name in entries:
             if not NAME.fullmatch(name):
                 yield f"{section}.{name}: names become folders: use letters, digits, dots, - and _"
+
+
+def _text(settings: Settings) -> Iterator[str]:
+    """Keys of the text that a stage of this run cannot keep."""
+    text = settings.text.settings
+    if settings.vocabularies.seeds == "words" and text != XLM_R:
+        yield (
+            f"vocabularies.seeds: words knows the text of preset xlm-r alone; write classic, or leave out "
+            f"{', '.join(f'text.{key}' for key in text.changed())}"
+        )
+    if any(entry.needs_text for entry in settings.allocation.values()) and not text.split_by_whitespace:
+        yield "text.split_by_whitespace: rule pieces counts words; write true, or give allocations another rule"
+    if any(entry.kind != "file" for entry in settings.tokenizers.values()):
+        if text.treat_whitespace_as_suffix:
+            yield (
+                "text.treat_whitespace_as_suffix: in tokenizers a space begins a word; write false, or make "
+                "vocabularies alone (tokenizers: {})"
+            )
+        if text.normalization not in EXPORTABLE and not text.rule_file:
+            yield (
+                f"text.normalization: tokenizer.json cannot hold the rules of {text.normalization}; "
+                f"take {', '.join(EXPORTABLE)}, or make vocabularies alone (tokenizers: {{}})"
+            )
+    if text.rule_file and not os.path.isfile(text.rule_file):
+        yield f"text.normalization: {text.rule_file}: no such file; take {', '.join(RULES)}, or a file *.tsv"
 
 
 def _allocations(settings: Settings, chosen: list[str]) -> Iterator[str]:
@@ -213,24 +259,12 @@ def _allocations(settings: Settings, chosen: list[str]) -> Iterator[str]:
 
 
 def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
-    """What a tokenizer is made of, and whether T has room for it."""
+    """Contradictions of tokenizers with other sections, and names of comparisons that clash."""
     for name, entry in settings.tokenizers.items():
         key = f"tokenizers.{name}"
         if name == DIFFS:
             yield f"{key}: results/tokenizers/{name} holds comparisons; give the tokenizer another name"
-        if entry.kind == "vocap" and entry.allocation not in settings.allocation:
-            yield f"{key}.allocation: no allocation is named {entry.allocation!r}"
-        if entry.kind == "file" and entry.download not in (None, *settings.downloads):
-            yield f"{key}.download: no file {entry.download!r} under downloads ({', '.join(settings.downloads)})"
-        if entry.kind == "mono":
-            if entry.language not in chosen:
-                yield f"{key}.language: {entry.language!r} is not among the languages of this run"
-            if entry.size not in settings.vocabularies.sizes:
-                yield f"{key}.size: {entry.size} is not among vocabularies.sizes"
-        if entry.kind in ("vocap", "joint"):
-            extra = 256 * entry.byte_fallback + len(entry.user_defined_symbols)
-            if _words(settings, name) <= extra:
-                yield f"{key}: byte fallback and symbols take {extra} ids, all that T has for words; raise total"
+        yield from (f"{key}{mistake}" for mistake in entry.mistakes(settings, chosen))
     made = {
         name: entry
         for name, entry in settings.tokenizers.items()
@@ -246,7 +280,7 @@ def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
 
 
 def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:
-    """What the pretraining section says of other sections."""
+    """References of the pretraining section to other sections."""
     own = settings.pretraining
     for name, entry in own.models.items():
         key = f"pretraining.models.{name}"
@@ -254,8 +288,10 @@ def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:
             yield f"{key}: results/pretraining/{name} holds something else; give the model another name"
         if entry.tokenizer not in settings.tokenizers:
             yield f"{key}.tokenizer: no tokenizer is named {entry.tokenizer!r}"
-        elif entry.loss.kind == "knn" and entry.loss.k > (words := _words(settings, entry.tokenizer)):
-            yield f"{key}.loss.k: {entry.loss.k}, but {entry.tokenizer} has {words} words; take a smaller k"
+        else:
+            rows = settings.tokenizers[entry.tokenizer].rows(settings.allocation)  # None: only its file knows
+            if reason := entry.loss.check(math.inf if rows is None else rows - SPECIALS):
+                yield f"{key}.loss.{reason}"
     for code, source in [("", own.corpus), *own.languages.items()]:
         key = f"pretraining.languages.{code}" if code else "pretraining.corpus"
         if code and code not in table:
@@ -266,7 +302,7 @@ def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:
 
 
 def _tuned(settings: Settings) -> Iterator[str]:
-    """What the finetuning section says of the pretraining section."""
+    """References of the finetuning section to the pretraining section."""
     try:
         parse(settings.finetuning.stand_ins)
     except UsageError as error:
@@ -292,7 +328,7 @@ def _tuned(settings: Settings) -> Iterator[str]:
 
 
 def _studied(settings: Settings, chosen: list[str]) -> Iterator[str]:
-    """What the correlation section says of other sections."""
+    """References of the correlation section to other sections."""
     own = settings.correlation
     for code in own.languages:
         if code not in chosen:
@@ -312,17 +348,6 @@ def _studied(settings: Settings, chosen: list[str]) -> Iterator[str]:
             yield f"correlation.model.shape.positions: below pretraining.block, {settings.pretraining.block}"
 
 
-def _words(settings: Settings, name: str) -> float:
-    """The most words, special tokens left out, that a tokenizer may have; of one from elsewhere nobody knows."""
-    entry = settings.tokenizers[name]
-    if entry.kind == "vocap":
-        allocation = settings.allocation.get(entry.allocation)
-        return allocation.total - SPECIALS if allocation else math.inf
-    if entry.kind == "joint":
-        return entry.total - SPECIALS
-    return entry.size + 2 - SPECIALS if entry.kind == "mono" else math.inf
-
-
 def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> list[str]:
     """A column of the table that is to weigh the languages must have a number above 0 for each."""
     column = settings.corpora.weights
@@ -337,11 +362,7 @@ def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str
                 f"corpora.weights: {settings.corpora.table} has no column {column!r}; "
                 f"lines, bytes, or a numeric column such as {', '.join(numeric)}"
             ]
-        try:
-            usable = 0 < float(facts[column]) < float("inf")
-        except ValueError:
-            usable = False
-        if not usable:
+        if not 0 < number(facts[column]) < math.inf:
             mistakes.append(
                 f"corpora.weights: {settings.corpora.table}, language {code}: {column} is {facts[column]!r}, "
                 "not a number above 0; fill it in, or leave the language out"

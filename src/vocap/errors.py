@@ -1,4 +1,4 @@
-"""The errors that a person is meant to read."""
+"""Errors with messages for users."""
 
 import errno
 import os
@@ -17,13 +17,20 @@ REMEDIES = {
     errno.EROFS: "; choose a folder that can be written",
     errno.ENOENT: "; check the path",
     errno.EEXIST: ", and is no folder; name another path, or move it away",
-    errno.ENOTDIR: ": a file stands where a folder is needed; name another path, or move it away",
+    errno.ENOTDIR: ": a file is in the place of a folder; name another path, or move it away",
     errno.EISDIR: "; name the file itself",
+}
+
+# the optional dependencies: extras of pyproject.toml, with the packages that they bring
+EXTRAS = {
+    "workflow": ("altair", "jinja2", "markupsafe", "pyarrow", "snakemake", "vl_convert"),
+    "train": ("safetensors", "torch", "transformers"),
+    "tensorboard": ("tensorboard",),
 }
 
 
 class VocapError(Exception):
-    """Bad input or a job that cannot go on.
+    """Bad input or a job that cannot continue.
 
     The message names the file, the line or key, and the remedy; the command line prints it alone,
     without a traceback, and exits with `exit_code`.
@@ -55,7 +62,18 @@ def named_file(error: OSError) -> str | None:
 
 
 def explain(error: OSError) -> str:
-    """What the system refused, of which file, and the remedy, in one line."""
+    """One line with the file, the system's error and the remedy."""
     name = named_file(error)
     where = f"{name}: " if name else ""
     return f"{where}{error.strerror or error}{REMEDIES.get(error.errno, '')}"
+
+
+def missing_extra(module: str) -> str | None:
+    """The remedy for a top-level module that is not installed: the extra that holds it; None for one of no extra.
+
+    By the project's folder, never by name: no registry is asked for a package called vocap.
+    """
+    for extra, modules in EXTRAS.items():
+        if module.partition(".")[0] in modules:
+            return f"install the extra [{extra}]: pip install '.[{extra}]' in VoCap's folder"
+    return None

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a command wherever it is, though a library swallows the exception that they raise.
+"""Ctrl-C and SIGTERM end a command wherever it is, even where a library swallows the exception that they raise.
 
 A signal raises KeyboardInterrupt in whatever code runs. In a callback, below a bare `except` or in a destructor
 (thousands run while transformers imports regex) that exception is lost, and the command would run to its end.
@@ -112,8 +112,8 @@ def _again(number: int, frame: object) -> None:
 
 
 def _unraisable(lost) -> None:
-    """Nothing about an interrupt that a destructor or a callback lost: it is raised again."""
-    if not (received() and isinstance(lost.exc_value, KeyboardInterrupt)):
+    """Nothing after a signal: a destructor lost the interrupt, which comes again, or its object was half built."""
+    if not received():
         sys.__unraisablehook__(lost)
 
 

@@ -1,4 +1,4 @@
-"""The table of languages: names, scripts, families, and what the paper says of each."""
+"""The table of languages: names, scripts, families, and facts of the paper."""
 
 import os
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from vocap.errors import UsageError
-from vocap.tsv import read_tsv
+from vocap.files.tsv import read_tsv
 
 COLUMNS = ("language", "name", "script", "resource")
 RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
@@ -33,13 +33,13 @@ def default_table() -> Path:
 
 
 def read_languages(path: str | os.PathLike | None = None) -> dict[str, Language]:
-    """Read the table, in its own order, by code; raises UsageError for a code or a group that cannot be."""
+    """Read the table, in its own order, by code; raises UsageError for a duplicate code or an unknown group."""
     table = {}
     path = path or default_table()
     for row in read_tsv(path, COLUMNS):
         code = row["language"]
         if code in table:
-            raise UsageError(f"{path}: language {code!r} stands twice; keep one of the rows")
+            raise UsageError(f"{path}: duplicate language {code!r}; keep one of the rows")
         if row["resource"] not in RESOURCES:
             raise UsageError(
                 f"{path}: language {code!r} has resource {row['resource']!r}; write one of {', '.join(RESOURCES)}"

@@ -1,11 +1,11 @@
-"""What a Hugging Face model's config.json says, read and checked without loading the model."""
+"""config.json of a Hugging Face model, checked without loading the model."""
 
 import re
 from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
-from vocap.json_object import read_object
+from vocap.files.json_object import read_object
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -20,7 +20,7 @@ _KINDS = {
 }
 _COUNT = re.compile(r"(^|_)(num|n)_.*(layer|head|label|expert|group|block)s?$")
 MAX_BYTES = 1 << 24
-MAX_COUNT = 10_000  # each is a module or more, made before the weights are looked at
+MAX_COUNT = 10_000  # each is a module or more, built before the weights are read
 MAX_NUMBER = 1 << 31
 
 
@@ -49,7 +49,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def longest_input(config: dict[str, Any]) -> int | None:
-    """How many ids the model reads at most; None where its configuration does not bound them.
+    """The longest input of the model in ids; None where its configuration does not bound it.
 
     >>> longest_input({"model_type": "xlm-roberta", "max_position_embeddings": 514, "pad_token_id": 1})
     512

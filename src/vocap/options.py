@@ -13,7 +13,7 @@ class Real(click.FloatRange):
     """A number within bounds. Click's own range lets NaN pass, as every comparison with it is false."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Fails for what is no finite number."""
+        """Fails for anything but a finite number."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
@@ -21,7 +21,7 @@ class Real(click.FloatRange):
 
 
 class Code(click.ParamType):
-    """The code of a language: it becomes a folder's name and stands in tables."""
+    """The code of a language: it becomes a folder's name and a cell of tables."""
 
     name = "code"
 
@@ -33,9 +33,27 @@ class Code(click.ParamType):
 
 
 THREADS = click.IntRange(1, 1024)
-SEED = click.IntRange(0, 2**63 - 1)  # what torch takes too
+SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
 
 def coverage(default: float, help: str) -> Callable:
     """The option --coverage, within SentencePiece's bounds; `help` says whose characters are meant."""
     return click.option("--coverage", type=Real(0.98, 1), default=default, show_default=True, help=help)
+
+
+def layout(command: Callable) -> Callable:
+    """The options --format, --split-sentences and --escaped-newlines: how text lies in its files."""
+    decorators = (
+        click.option(
+            "--format",
+            "layout",
+            default="text",
+            show_default=True,
+            help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
+        ),
+        click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles."),
+        click.option("--escaped-newlines", is_flag=True, help="Backslash and n denote a line end."),
+    )
+    for decorate in reversed(decorators):  # as if written above the command one by one: --help shows this order
+        command = decorate(command)
+    return command

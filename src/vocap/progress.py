@@ -1,4 +1,4 @@
-"""Standard error about work that takes long: lines in a log, a bar on a terminal."""
+"""Progress of long work on standard error: lines in a log, a bar on a terminal."""
 
 import logging
 import os
@@ -6,14 +6,14 @@ import sys
 import threading
 import time
 
-FIRST_S = 5.0  # nothing is said of shorter work
+FIRST_S = 5.0  # shorter work is not reported
 LONGEST_S = 60.0  # from one line to the next, at most: the time doubles up to it
 
 logger = logging.getLogger(__name__)
 
 
 class _Clock:
-    """When the next line is due: after 5 s, then after 10 s more, 20 s more, up to one a minute."""
+    """The time of the next line: after 5 s, then after 10 s more, 20 s more, up to one a minute."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -31,7 +31,7 @@ class _Clock:
 
 
 class Progress:
-    """How much of a file is done, in lines."""
+    """Progress within a file, in lines."""
 
     def __init__(self, name: str | os.PathLike):
         self.name = name
@@ -50,9 +50,9 @@ class Progress:
 
 
 class Steps:
-    """How many of the `total` steps of some work are done, with the time left; the steps take about as long each.
+    """Progress in `total` steps of about equal time, with the time left.
 
-    On a terminal a bar that goes when the work is done, elsewhere lines. May be called from several threads.
+    On a terminal a bar that is removed at the end, elsewhere lines. May be called from several threads.
     """
 
     def __init__(self, name: str | os.PathLike, total: int) -> None:

@@ -1,4 +1,4 @@
-"""The end of a run in a few lines: its tokenizers, the line that loads one, the report, and what fell short."""
+"""The end of a run in a few lines: its tokenizers, the line that loads one, the report, and warnings."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from vocap.config import Settings
 from vocap.errors import VocapError
-from vocap.tsv import read_tsv
+from vocap.files.tsv import read_tsv
 
 SHOWN = 12  # tokenizers, and warnings of a kind
 PARITY = 0.999  # share of lines with equal ids below which a tokenizer's two forms differ
@@ -15,8 +15,8 @@ PARITY = 0.999  # share of lines with equal ids below which a tokenizer's two fo
 def summarize(settings: Settings) -> list[str]:
     """Lines for the terminal; empty where a run made neither a tokenizer nor the report.
 
-    Only what the configuration names counts. An absent or malformed file is passed over: the run that made it
-    has said why.
+    Only entries of the configuration count. An absent or malformed file is passed over: its job has reported the
+    error.
     """
     results = Path(settings.results)
     made = {name: results / "tokenizers" / name for name in settings.tokenizers}
@@ -42,10 +42,7 @@ def summarize(settings: Settings) -> list[str]:
 def _warnings(settings: Settings, results: Path, made: dict[str, Path]) -> list[str]:
     short, differing = [], []
     for name, folder in made.items():
-        entry = settings.tokenizers[name]
-        asked = (
-            settings.allocation[entry.allocation].total if entry.kind == "vocap" else getattr(entry, "total", None)
-        )
+        asked = settings.tokenizers[name].rows(settings.allocation)
         total = _read(folder / "description.json").get("total")
         if asked and isinstance(total, int) and total < asked:
             short.append(f"{name} has {total:,} of the {asked:,} ids asked for")

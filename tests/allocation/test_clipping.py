@@ -1,4 +1,4 @@
-"""Which pieces go, and which characters must stay."""
+"""Clipping: the pieces that are dropped, and the characters that stay."""
 
 import random
 
@@ -6,16 +6,15 @@ import pytest
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
-from tests.vocabularies.made import made_text
-from vocap.allocation.characters import required_characters
-from vocap.allocation.clipping import clip
+from tests.vocabularies.factories import make_text
+from vocap.allocation.solution import clip
 from vocap.errors import UsageError
-from vocap.vocabularies.coverage import character_counts
-from vocap.vocabularies.model_file import read_pieces
-from vocap.vocabularies.training import Unreachable, train
+from vocap.tokenizer_files.model_file import read_pieces
+from vocap.unigram.sentencepiece_trainer import Unreachable, train
+from vocap.unigram.training_text import character_counts, required_in_sample
 
 
-def test_last_slice_goes_first_lowest_score_first():
+def test_last_slice_is_dropped_first_lowest_score_first():
     union = ["a", "b", "ab", "abc", "new1", "new2", "new3", "x"]
     last = {"new1": -9.0, "new2": -8.0, "new3": -9.5, "x": -30.0}
     kept, dropped = clip(union, 6, iter([last]))
@@ -35,7 +34,7 @@ def test_equal_scores_go_by_code_point():
     assert clip(["bb", "aa", "cc"], 1, iter([{"cc": -1.0, "bb": -1.0, "aa": -1.0}])) == (["cc"], ["aa", "bb"])
 
 
-def test_nothing_goes_where_there_is_room():
+def test_nothing_is_dropped_below_the_capacity():
     assert clip(["bb", "a"], 2, iter([])) == (["bb", "a"], [])
 
 
@@ -50,7 +49,7 @@ def test_exactly_the_characters_fit_and_one_less_does_not():
 
 
 @pytest.mark.parametrize("coverage", [0.98, 0.99, 0.9995, 1.0])
-def test_one_language_is_what_sentencepiece_requires(tmp_path, coverage):
+def test_one_language_equals_sentencepiece(tmp_path, coverage):
     rng = random.Random(5)
     letters = [chr(0x3042 + k) for k in range(80)]
     weights = [1 / (k + 1) ** 2.5 for k in range(80)]
@@ -68,26 +67,26 @@ def test_one_language_is_what_sentencepiece_requires(tmp_path, coverage):
     counts = {}
     for character in "".join("▁" + line for line in lines):
         counts[character] = counts.get(character, 0) + 1
-    assert required_characters([counts], [1.0], coverage) == expected
+    assert required_in_sample([counts], [1.0], coverage) == expected
 
 
 def test_a_long_line_counts_more_than_a_short_one():
     """Ten lines by Equation 3: 5 of 9 s and 1 r, 5 of 1 l and 1 m; 60 characters, of which s makes 45."""
     short, long = {"l": 1.0, "m": 1.0}, {"s": 9.0, "r": 1.0}
-    assert required_characters([short, long], [0.5, 0.5], 0.75) == ["s"]
-    assert required_characters([short, long], [0.5, 0.5], 0.76) == ["l", "s"]  # equal ones by code point
+    assert required_in_sample([short, long], [0.5, 0.5], 0.75) == ["s"]
+    assert required_in_sample([short, long], [0.5, 0.5], 0.76) == ["l", "s"]  # equal ones by code point
     # a hundredth as many long lines: 99 l, 99 m, 9 s, 1 r of 208
-    assert required_characters([short, long], [0.99, 0.01], 0.95) == ["l", "m"]
-    assert required_characters([short, long], [0.99, 0.01], 0.99) == ["l", "m", "s"]
+    assert required_in_sample([short, long], [0.99, 0.01], 0.95) == ["l", "m"]
+    assert required_in_sample([short, long], [0.99, 0.01], 0.99) == ["l", "m", "s"]
 
 
 @pytest.mark.parametrize("coverage", [0.98, 0.9995])
 def test_they_are_those_of_a_sample_that_is_drawn(coverage):
     """A sample with each language's lines in proportion to q, counted by SentencePiece's trainer."""
     texts = {
-        "latin": made_text("latin", 300),
-        "kana": made_text("kana", 200),
-        "cyrillic": made_text("cyrillic", 100),
+        "latin": make_text("latin", 300),
+        "kana": make_text("kana", 200),
+        "cyrillic": make_text("cyrillic", 100),
     }
     times = {"latin": 1, "kana": 3, "cyrillic": 2}  # each line so often: 300, 600 and 200 lines
     sample = [line for name, lines in texts.items() for line in lines * times[name]]
@@ -99,10 +98,10 @@ def test_they_are_those_of_a_sample_that_is_drawn(coverage):
         train(sample, 4, coverage)
     proto = sentencepiece_model_pb2.ModelProto.FromString(train(sample, below.value.least, coverage))
     expected = {entry.piece for entry in proto.pieces[3:]}
-    found = required_characters(per_line, [300 / 1100, 600 / 1100, 200 / 1100], coverage)
+    found = required_in_sample(per_line, [300 / 1100, 600 / 1100, 200 / 1100], coverage)
     assert set(found) == expected and found == sorted(found)
     assert len(found) < len(character_counts([sample]))
 
 
 def test_no_counts_require_nothing():
-    assert required_characters([], []) == []
+    assert required_in_sample([], []) == []

@@ -6,12 +6,12 @@ import random
 import numpy as np
 import pytest
 
-from tests.allocation import common_round
-from tests.vocabularies.made import made_text
+from tests.allocation import naive_descent
+from tests.vocabularies.factories import make_text
 from vocap.allocation.pieces import descent
 from vocap.allocation.pieces.language import Language, estimate, make_offer, with_pieces
 from vocap.allocation.pieces.store import LanguageStore
-from vocap.vocabularies.ladder.word_types import load_word_types
+from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ("aa", "bb", "cc")
 
@@ -27,7 +27,7 @@ def counted(words):
 @pytest.fixture(scope="module")
 def texts():
     """Three languages; the last two share their words."""
-    lines = {"aa": made_text("latin", 120, 1), "bb": made_text("kana", 90, 2), "cc": made_text("kana", 60, 3)}
+    lines = {"aa": make_text("latin", 120, 1), "bb": make_text("kana", 90, 2), "cc": make_text("kana", 60, 3)}
     return {code: lambda text=text: word_types(text) for code, text in lines.items()}
 
 
@@ -70,12 +70,12 @@ def test_a_round_is_the_definition(tmp_path, seed):
             if any(piece in word for word in types)
         }
         for _ in range(2):
-            own = common_round.estimate(types, own)
-        for piece, loss in common_round.losses(types, own, len(text)).items():
+            own = naive_descent.estimate(types, own)
+        for piece, loss in naive_descent.losses(types, own, len(text)).items():
             expected[piece] += weights[code] * loss
             used.add(piece)
     required = np.array([len(piece) == 1 for piece in pieces])
-    found = descent.play(languages, weights, required, lambda language: estimate(language, 2), threads=1)
+    found = descent.play_round(languages, weights, required, lambda language: estimate(language, 2), threads=1)
     assert {pieces[number] for number in np.flatnonzero(found.used)} == used
     assert found.loss == pytest.approx(np.array([expected[piece] for piece in pieces]), rel=1e-3, abs=1e-5)
     kept = found.best(required, len(used) - 3)
@@ -119,7 +119,7 @@ def test_more_than_the_texts_can_use(texts, tmp_path):
 
 
 def test_languages_that_are_the_same(tmp_path):
-    text = made_text("latin", 120, 1)
+    text = make_text("latin", 120, 1)
     texts = {code: lambda: word_types(text) for code in LANGUAGES}
     pieces, models = run(texts, 300, tmp_path / "x")
     assert len(pieces) == 300 and len(set(models.values())) == 1
@@ -142,7 +142,7 @@ def test_rungs_are_nested_and_shrink(texts, tmp_path):
     assert len(pieces) == len(scores) == len(set(pieces)) and trunk.required <= set(pieces)
 
 
-def test_a_store_gives_back_what_it_was_given(texts, tmp_path):
+def test_a_store_returns_equal_states(texts, tmp_path):
     pieces = ["\u2581", *"abcdefgh", "ab"]
     words = texts["aa"]()
     language = with_pieces(words, make_offer(pieces, np.zeros(10, np.float32)))

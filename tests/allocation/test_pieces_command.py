@@ -6,25 +6,21 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 
 import pytest
 import sentencepiece
 
-from tests.vocabularies.made import made_text
-from vocap.tsv import read_tsv, write_tsv
+from tests.commands import VOCAP, vocap
+from tests.made_text import write_lines
+from tests.vocabularies.factories import make_text
+from vocap.files.tsv import read_tsv, write_tsv
 
 pytestmark = pytest.mark.xdist_group("allocate-pieces")  # one worker trains the models, once
 
 TEXTS = {"aa": ("latin", 1, 9000.0), "bb": ("latin", 2, 700.0), "cc": ("kana", 1, 2000.0)}
 TOTALS = (260, 420)
-VOCAP = (sys.executable, "-c", "from vocap.cli import main; main()")
-
-
-def vocap(*arguments):
-    return subprocess.run([*VOCAP, *map(str, arguments)], capture_output=True, text=True)
 
 
 @pytest.fixture(scope="session")
@@ -32,11 +28,10 @@ def trained(tmp_path_factory):
     """Texts, and what the stages before allocation make of them."""
     root = tmp_path_factory.mktemp("pieces")
     for code, (script, seed, _) in TEXTS.items():
-        lines = made_text(script, 160, seed)
+        lines = make_text(script, 160, seed)
         folder, models = root / "corpora" / code, root / "v" / code
-        folder.mkdir(parents=True)
-        (folder / "train.txt").write_text("".join(f"{line}\n" for line in lines[:150]), encoding="utf-8")
-        (folder / "heldout.txt").write_text("".join(f"{line}\n" for line in lines[150:]), encoding="utf-8")
+        write_lines(folder / "train.txt", lines[:150])
+        write_lines(folder / "heldout.txt", lines[150:])
         files = (folder / "train.txt", "--heldout", folder / "heldout.txt")
         assert not vocap(
             "ladder", *files, "-o", models, "--sizes", "150,200", "--points", models / "points"

@@ -5,13 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.allocation.made import Case, naive_gain, naive_hull
-from vocap.allocation.bisection import allocate_bisect
+from tests.allocation.factories import Case, naive_gain, naive_hull
+from vocap.allocation.algorithm_1 import allocate_bisect, allocate_greedy
 from vocap.allocation.bound import upper_bound
 from vocap.allocation.cost_aware import allocate_cost_aware
-from vocap.allocation.envelope import gains_per_1k, upper_hull
-from vocap.allocation.greedy import allocate_greedy
-from vocap.allocation.ladders import Union
+from vocap.allocation.problem import Union, gains_per_1k, upper_hull
 
 SEEDS = range(12)
 
@@ -25,7 +23,7 @@ def test_hull_is_the_least_concave_function_above(seed):
     assert (np.diff(gains) <= 1e-9).all()
 
 
-def test_gain_is_per_thousand_whatever_the_step():
+def test_gain_is_per_thousand_for_any_step():
     assert gains_per_1k(np.array([1000, 2000, 4000]), np.array([0.0, 3.0, 5.0])).tolist() == [3.0, 1.0]
 
 
@@ -150,7 +148,7 @@ def test_cost_aware_and_bound_are_close_to_the_optimum():
     assert np.mean(gaps) < 0.1
 
 
-def test_bound_is_tight_where_nothing_is_shared_and_room_is_for_all():
+def test_bound_is_tight_where_nothing_is_shared_and_all_fits():
     case = Case(3)
     problem = case.problem(10_000)
     best = sum(w * max(values) for w, values in zip(case.weights, case.alp, strict=True))
@@ -158,7 +156,7 @@ def test_bound_is_tight_where_nothing_is_shared_and_room_is_for_all():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_union_counts_what_sets_hold(seed):
+def test_union_equals_the_union_of_sets(seed):
     """Random steps up, and the cost of every size at every stop."""
     rng = np.random.default_rng(seed)
     case = Case(seed, languages=4, sizes=5)
@@ -182,7 +180,7 @@ def test_union_counts_what_sets_hold(seed):
 
 
 def test_falling_curve_stops_at_its_top():
-    """No gain is positive any more: the language is done, whatever the room."""
+    """Without a positive gain a language takes no step, below the capacity too."""
     case = Case(0, languages=2, sizes=4, clean=True)
     case.alp[0] = [-50.0, -40.0, -41.0, -45.0]
     choice = allocate_greedy(case.problem(10_000))

@@ -6,12 +6,12 @@ import random
 import numpy as np
 import pytest
 
-from tests.allocation.made import Case
+from tests.allocation.factories import Case
 from tests.allocation.test_rules import naive_algorithm_1
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import solve
-from vocap.vocabularies.index import build
+from vocap.tables.piece_index import build
 
 
 def scores_of(case):
@@ -101,7 +101,7 @@ def test_a_piece_that_others_hold_is_not_new():
     assert solution.vocabulary["shared"] == ["l0", "l1"]
 
 
-def test_weights_change_who_gets_the_room():
+def test_weights_change_the_shares():
     case = Case(2, languages=3, sizes=6)
     for k in range(3):
         favoured = solved(case, [1e6 if j == k else 1.0 for j in range(3)], 100, alpha=1.0, beta=1.0)
@@ -121,7 +121,7 @@ def falling(seed):
 
 
 @pytest.mark.parametrize("rule", ["paper", "cost-aware"])
-def test_the_way_is_a_share_though_curves_fall(rule):
+def test_way_percent_is_a_share_though_curves_fall(rule):
     """0 below the smallest sizes, 100 only at the best that fits, from all allocations tried."""
     below = 0
     for seed in range(40):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cluster.conftest import CONFIG
 from tests.cluster.slurm import ClusterRuns, command, wait_until
-from tests.finetuning.tiny import make_model
+from tests.finetuning.tiny_models import make_model
 from tests.workflow.conftest import copy_workflow
 
 RUN = "results/finetuning/tiny/panx/runs/0.001-40-1"

@@ -2,19 +2,14 @@
 
 import gzip
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
+from tests.commands import vocap
+from vocap.files.tsv import read_tsv
 from vocap.languages import read_languages
-from vocap.tsv import read_tsv
-
-
-def vocap(*words, **options):
-    command = [sys.executable, "-c", "from vocap.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, **options)
 
 
 def sample_words(folder, *more, language="ka"):
@@ -77,8 +72,8 @@ def test_a_beginning_of_unknown_length_is_weighed_as_it_is_and_said(tmp_path, te
 def test_same_bytes_again(tmp_path, text):
     contents = []
     for run in ("1", "2"):
-        environment = os.environ | {"PYTHONHASHSEED": run, "OMP_NUM_THREADS": run}
-        assert vocap(*sample_words(tmp_path / run, "--max-sentences", 300, text), env=environment).returncode == 0
+        environment = {"PYTHONHASHSEED": run, "OMP_NUM_THREADS": run}
+        assert vocap(*sample_words(tmp_path / run, "--max-sentences", 300, text), **environment).returncode == 0
         contents.append(
             [(tmp_path / run / name).read_bytes() for name in ("train.txt", "heldout.txt", "stats.json")]
         )
@@ -188,7 +183,7 @@ def test_wrong_calls(tmp_path, text):
     assert not (tmp_path / "x").exists() and not (tmp_path / "w.tsv").exists()
 
 
-def test_mix_names_what_is_not_there(tmp_path):
+def test_mix_names_missing_files(tmp_path):
     (tmp_path / "w.tsv").write_text("language\tn\nka\t5\n")
     done = vocap("mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
     assert done.returncode == 1 and "ka/train.txt: no such file, but" in done.stderr

@@ -10,10 +10,10 @@ import zlib
 
 import pytest
 
-from vocap.corpora.content import detect, text_fields
-from vocap.corpora.detection import HEAD, detect_file
-from vocap.corpora.records import Layout, TextFile
 from vocap.errors import VocapError
+from vocap.text_files.content import detect, text_fields
+from vocap.text_files.corpus import HEAD, detect_file
+from vocap.text_files.records import Layout, TextFile
 
 SENTENCE = "It rains in the north, and the sun shines in the south."
 
@@ -54,7 +54,7 @@ def test_an_incomplete_last_line_decides_nothing():
     assert detect(b"1\ta\n2\tb\n3").format == "tsv:2"
 
 
-def test_a_file_longer_than_what_is_looked_at(tmp_path):
+def test_a_file_longer_than_the_examined_head(tmp_path):
     (tmp_path / "a").write_bytes(gzip.compress(jsonl({"text": SENTENCE}) * (3 * HEAD // 70)))
     assert detect_file(tmp_path / "a").format == "jsonl:text"
 
@@ -95,7 +95,7 @@ def test_random_control_characters_are_no_binary_file():
 
 
 def test_compressed_by_another_library():
-    """What zlib writes without gzip's header is no text."""
+    """Output of zlib without gzip's header is no text."""
     assert detect(zlib.compress(random.Random(1).randbytes(4000))).problem.startswith("a binary file")
     assert detect(struct.pack("<900f", *range(900))).problem.startswith("a binary file")
 

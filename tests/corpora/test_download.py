@@ -1,4 +1,4 @@
-"""Downloads against a real server on this machine that misbehaves in every way the wild does."""
+"""Downloads against a real server on this machine with the faults of real servers."""
 
 import hashlib
 import json
@@ -164,7 +164,7 @@ def test_whole_file(get, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text", "text.json"]
 
 
-def test_goes_on_where_the_connection_was_cut(get, server, tmp_path, pauses):
+def test_resumes_where_the_connection_was_cut(get, server, tmp_path, pauses):
     get("cut")
     assert (tmp_path / "text").read_bytes() == BODY
     ranges = [asked for _, asked, _ in server.seen]
@@ -178,7 +178,7 @@ def test_follows_a_redirect_and_resumes_through_it(get, tmp_path):
     assert (tmp_path / "text").read_bytes() == BODY
 
 
-def test_goes_on_in_a_later_call(get, server, tmp_path):
+def test_resumes_in_a_later_call(get, server, tmp_path):
     server.bodies["text"] = BODY
 
     class Stop(Exception):
@@ -195,7 +195,7 @@ def test_goes_on_in_a_later_call(get, server, tmp_path):
     assert server.seen[1] == ("cut", "bytes=150000-", '"one"')
 
 
-def test_a_part_of_another_address_is_not_gone_on_with(get, server, tmp_path):
+def test_a_part_of_another_address_is_not_resumed(get, server, tmp_path):
     (tmp_path / "text.part").write_bytes(b"x" * 1000)
     note = {"url": server.url("other"), "etag": '"one"', "last_modified": None, "total_bytes": len(BODY)}
     (tmp_path / "text.part.json").write_text(json.dumps(note))
@@ -224,21 +224,21 @@ def test_waits_as_long_as_the_server_asks(get, tmp_path, pauses):
 
 
 def test_gives_up_where_the_server_asks_for_too_long(get, tmp_path, pauses):
-    with pytest.raises(VocapError, match=r"busy-for-long: 503 .*asks to wait 86400 s.*same command goes on"):
+    with pytest.raises(VocapError, match=r"busy-for-long: 503 .*asks to wait over 300 s.*same command resumes"):
         get("busy-for-long")
     assert not pauses and nothing_left(tmp_path)
 
 
 @pytest.mark.parametrize("fault", ["broken", "cut-always"])
 def test_retries_are_bounded(get, server, tmp_path, pauses, fault):
-    with pytest.raises(VocapError, match=rf"{fault}: (500|the connection was cut).*goes on from there later"):
+    with pytest.raises(VocapError, match=rf"{fault}: (500|the connection was cut).*resumes from there later"):
         get(fault)
     assert pauses == [2**n for n in range(RETRIES)] and len(server.seen) == RETRIES + 1
     assert nothing_left(tmp_path)
 
 
 def test_nobody_listens(tmp_path, pauses):
-    with pytest.raises(VocapError, match=r"http://127\.0\.0\.1:9/x: .*refused.*goes on from there later"):
+    with pytest.raises(VocapError, match=r"http://127\.0\.0\.1:9/x: .*refused.*resumes from there later"):
         download("http://127.0.0.1:9/x", tmp_path / "text", pause=pauses.append, timeout_s=5)
 
 

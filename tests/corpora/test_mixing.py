@@ -12,19 +12,19 @@ import sys
 import numpy as np
 import pytest
 
-from vocap.corpora.corpus import Corpus
-from vocap.corpora.mixing import chosen_lines, line_bounds, quotas, write_mix
-from vocap.corpora.pool import Pool, distinct_numbers
-from vocap.corpora.records import Layout
-from vocap.corpora.weights import (
+from vocap.corpora.mixing import Pool, chosen_lines, distinct_numbers, line_bounds, write_mix
+from vocap.errors import UsageError, VocapError
+from vocap.languages import read_languages
+from vocap.tables.sampling_probabilities import (
     line_weights,
+    quotas,
     read_weights,
     sampling_probabilities,
     share_error,
     weigh_languages,
 )
-from vocap.errors import UsageError, VocapError
-from vocap.languages import read_languages
+from vocap.text_files.corpus import Corpus
+from vocap.text_files.records import Layout
 
 
 @pytest.mark.parametrize("alpha", [0, 0.3, 0.7, 1, 2])
@@ -85,7 +85,7 @@ def test_weights_by_lines_bytes_and_columns():
         ("ka", 70, "lines"), ("en", 1000, "extrapolated"), ("yi", 0, "missing")
     ]  # fmt: skip
     assert weigh_languages(entries, "bytes", {})[0] == ("ka", 7000, "bytes")
-    beginning = stats("ja", 30, complete=False, total_bytes=None)  # nobody knows what it is the beginning of
+    beginning = stats("ja", 30, complete=False, total_bytes=None)  # of a file of unknown length
     assert weigh_languages([beginning], "lines", {}) == [("ja", 30, "incomplete")]
     by_paper = weigh_languages(entries, "paper_cc_gb", table)
     assert by_paper[2] == ("yi", 0, "missing")
@@ -117,7 +117,7 @@ def test_unknown_columns_and_languages():
     [
         ("ka\t-1\n", "line 2: n of 'ka' is '-1'"),
         ("ka\t1\nru\tmany\n", "line 3: n of 'ru' is 'many'"),
-        ("ka\t1\nka\t2\n", "line 3: language 'ka' stands twice"),
+        ("ka\t1\nka\t2\n", "line 3: duplicate language 'ka'"),
         ("ka\tnan\n", "line 2: n of 'ka' is 'nan'"),
         ("ka\t1\n../x\t2\n", r"line 3: '\.\./x' is not a language code"),
         ("\t2\n", "line 2: '' is not a language code"),
@@ -222,7 +222,7 @@ def test_leftovers_of_a_killed_run_are_not_mixed_in(tmp_path, corpora):
     expected = (tmp_path / "mix.txt").read_bytes()
     script = (
         "import os, pathlib, signal, sys\n"
-        "from vocap.files import scratch_directory\n"
+        "from vocap.files.atomic import scratch_directory\n"
         "with scratch_directory(sys.argv[1]) as folder:\n"
         "    (folder / '0').write_bytes(b'old\\n')\n"
         "    (folder / '0.keys').write_bytes(bytes(8))\n"

@@ -1,4 +1,4 @@
-"""Sources: the settings, the named public ones, and what they say of a language they lack."""
+"""Sources: the settings, the named public ones, and their messages on a missing language."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from vocap.corpora.settings import Corpora, Source
+from vocap.corpora.settings import Corpora
+from vocap.corpora.source_kinds import StarterSource, UrlSource
 from vocap.corpora.sources import resolve, resolve_all
 from vocap.errors import UsageError
 from vocap.languages import read_languages
@@ -28,7 +29,9 @@ def test_named_source_has_an_address_for_every_language_it_has(name):
     assert not set(source.codes) & set(source.missing)
     has = [language for language in TABLE.values() if language.code not in source.missing]
     found = resolve_all(NAMED.model_copy(update={"source": name}), has)
-    places = [entry.url or " ".join(entry.paths) or entry.starter for entry in found.values()]
+    places = [
+        entry.url or " ".join(entry.paths) or isinstance(entry.source, StarterSource) for entry in found.values()
+    ]
     assert all(places) and "{lang}" not in str(places) and (name == "starter" or len(set(places)) == len(has))
 
 
@@ -85,7 +88,11 @@ def test_every_language_without_text_is_named_at_once():
     with pytest.raises(UsageError, match=r"\(ba\).*\n.*\(tt\)"):
         resolve_all(settings, chosen)
     found = resolve_all(settings.model_copy(update={"languages": {"ba": "wikipedia", "tt": "starter"}}), chosen)
-    assert list(found) == ["ka", "ba", "tt", "de"] and found["tt"].starter and "bawiki" in found["ba"].url
+    assert (
+        list(found) == ["ka", "ba", "tt", "de"]
+        and isinstance(found["tt"].source, StarterSource)
+        and "bawiki" in found["ba"].url
+    )
 
 
 def test_files_of_the_user_s():
@@ -96,7 +103,7 @@ def test_files_of_the_user_s():
         },
     )
     (found,) = resolve_all(settings, [TABLE["no"]]).values()
-    assert found.paths == ["/d/nob.1.gz", "/d/nob.2.gz"] and found.url is None and not found.starter
+    assert found.paths == ["/d/nob.1.gz", "/d/nob.2.gz"] and found.url is None
     assert found.sample_options() == ["--language", "no", "--source", "mine", "--format", "tsv:2"]
 
 
@@ -114,11 +121,11 @@ def test_removed_and_unknown_sources():
 
 
 def test_code_column_of_a_user_s_table():
-    source = Source(url="https://a.example/{lang}", code_column="theirs")
+    source = UrlSource(url="https://a.example/{lang}", code_column="theirs")
     with pytest.raises(UsageError, match=r"mine\.code_column: the table of languages has no 'theirs' for ka"):
         resolve("mine", source, TABLE["ka"])
     with pytest.raises(UsageError, match=r"codes\.ka: '\.\./x' cannot be a code"):
-        resolve("mine", Source(url="https://a.example/{lang}", codes={"ka": "../x"}), TABLE["ka"])
+        resolve("mine", UrlSource(url="https://a.example/{lang}", codes={"ka": "../x"}), TABLE["ka"])
 
 
 @pytest.mark.parametrize(

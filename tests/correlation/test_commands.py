@@ -1,4 +1,4 @@
-"""One language's files set apart, and points read from what scoring left."""
+"""Files of one language in a folder, and points from the outputs of scoring."""
 
 import json
 import lzma
@@ -7,12 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from vocap.correlation.commands import correlate, own_files, studied_sizes
-from vocap.correlation.points import read_points
-from vocap.correlation.sizes import Size, read_sizes
+from vocap.correlation.points import Size, read_points, read_sizes
 from vocap.errors import UsageError, VocapError
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.finetuning.reading import read
 from vocap.finetuning.tasks import TASKS
-from vocap.tsv import read_tsv, write_tsv
 
 
 def call(command, *words):
@@ -57,7 +56,7 @@ def test_a_missing_file_is_named_and_nothing_is_written(tmp_path):
 
 
 def make_scored(folder, size, rows, steps=50):
-    """What vocap score leaves, and the metrics of the model."""
+    """Outputs of vocap score, and the metrics of the model."""
     out = folder / "hi" / str(size) / "panx"
     columns = ("language", "split", "seed", "learning_rate", "epochs", "metric", "value")
     write_tsv(out / "scores.tsv", columns, [("hi", *row) for row in rows])
@@ -121,9 +120,9 @@ def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coeffi
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("panx/scores.tsv", "test\t1e-5\tmany\tf1\t50.0", r"scores\.tsv: epochs is 'many', not a number"),
-        ("panx/scores.tsv", "test\tlow\t3\tf1\t50.0", r"scores\.tsv: learning_rate is 'low', not a number"),
-        ("panx/scores.tsv", "test\t2e-5\t3\tf1\t", r"scores\.tsv: value is '', not a number"),
+        ("panx/scores.tsv", "hi\ttest\t1\t1e-5\tmany\tf1\t50.0", r"scores\.tsv: epochs is 'many', not a number"),
+        ("panx/scores.tsv", "hi\ttest\t1\tlow\t3\tf1\t50.0", r"scores\.tsv: learning_rate is 'low', not a number"),
+        ("panx/scores.tsv", "hi\ttest\t1\t2e-5\t3\tf1\t", r"scores\.tsv: value is '', not a number"),
         ("panx/selection.json", '{"task": "panx", "seeds": [1], "languages": [], "stand_ins": {}}', "no choice"),
         ("pretrained/metrics.jsonl", "", r"metrics\.jsonl: its last line names no step; .*pre-train"),
         ("pretrained/metrics.jsonl", '{"step": 10}\n{"st', r"metrics\.jsonl: its last line names no step"),
@@ -135,7 +134,7 @@ def test_damaged_results_are_one_error(tmp_path, name, content, said):
     sizes = call_studied_sizes(tmp_path, 10)
     scored = make_scored(tmp_path / "study", 10, [("test", 1, 2e-5, 3, "f1", 60.0)])
     if name.endswith(".tsv"):
-        content = f"split\tlearning_rate\tepochs\tmetric\tvalue\n{content}\n"
+        content = f"language\tsplit\tseed\tlearning_rate\tepochs\tmetric\tvalue\n{content}\n"
     (scored.parent / name).write_text(content, "utf-8")
     with pytest.raises(VocapError, match=said):
         call(correlate, "--sizes", sizes, "-o", tmp_path / "out", scored)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.correlation.points import COLUMNS, Measured, correlations, read_points, write_points
+from vocap.correlation.points import POINT_COLUMNS, Measured, correlations, read_points, write_points
 from vocap.errors import VocapError
 
 values = st.floats(-500, 100).map(lambda value: round(value, 3))
@@ -39,6 +39,6 @@ def test_points_come_back(tmp_path):
 
 def test_a_cell_that_is_no_number_is_named(tmp_path):
     path = tmp_path / "points.tsv"
-    path.write_text("\t".join(COLUMNS) + "\nhi\t1000\t-1.5\tudpos\ttest\tmany\t1\t5\n", encoding="utf-8")
+    path.write_text("\t".join(POINT_COLUMNS) + "\nhi\t1000\t-1.5\tudpos\ttest\tmany\t1\t5\n", encoding="utf-8")
     with pytest.raises(VocapError, match=r"points\.tsv, line 2: .*many"):
         read_points(path)

@@ -6,7 +6,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from tests.tokenizers import scripts
-from vocap.tokenizers.export import ROLES, build_tokenizer, scores_of
+from vocap.tokenizer_files.export import ROLES, build_tokenizer, scores_of
 
 SIZE = 700
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.finetuning.batches import IGNORED, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.encoding import PairFeatures, Ragged, SpanFeatures, TagFeatures
+from vocap.finetuning.features import PairFeatures, Ragged, SpanFeatures, TagFeatures
 
 PAD = 1
 

@@ -1,24 +1,24 @@
-"""What pieces and windows cost in span extraction, and the command that says so."""
+"""Upper bounds of span extraction by pieces and windows, and their command."""
 
 import pytest
 from click.testing import CliRunner
 
-from tests.finetuning.made import one_question, squad, write
+from tests.finetuning.factories import one_question, squad, write
 from tests.finetuning.subwords import ours
 from tests.tokenizers.scripts import WORDS
 from vocap.errors import VocapError
+from vocap.files.tsv import read_tsv
 from vocap.finetuning.ceiling import ceiling
-from vocap.finetuning.examples import Answer, Question
-from vocap.finetuning.folder_commands import ceiling as command
+from vocap.finetuning.commands import ceiling as command
+from vocap.finetuning.formats import Answer, Question
 from vocap.finetuning.tasks import TASKS
-from vocap.tsv import read_tsv
 
 XQUAD, MLQA, TYDIQA = TASKS["xquad"], TASKS["mlqa"], TASKS["tydiqa"]
 
 
 @pytest.mark.parametrize("task", [XQUAD, MLQA], ids=["xquad", "mlqa"])
 def test_whole_words_can_be_reached(task):
-    """By the reference that comes back best, and whatever the ids: those of training files repeat."""
+    """By the best reference, independent of ids: those of training files repeat."""
     question = Question("same", "no?", "In Kyoto it rains", (Answer("yoto it", 4), Answer("Kyoto", 3)))
     assert ceiling([question, question], ours(), task, "en") == (100, 100, 100, 100)
 

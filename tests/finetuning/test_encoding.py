@@ -4,24 +4,17 @@ import numpy as np
 import pytest
 
 from tests.finetuning.subwords import TOKENIZERS, ours, sentencepiece
-from tests.tokenizers.scripts import ODD, made_lines
+from tests.tokenizers.scripts import ODD, make_lines
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.encoding import (
-    NO_LABEL,
-    InputEncoder,
-    Ragged,
-    encode_pairs,
-    encode_questions,
-    encode_sentences,
-    join_tags,
-)
-from vocap.finetuning.encoding.inputs import load_tokenizer
-from vocap.finetuning.examples import Answer, Pair, Question, Sentence
+from vocap.finetuning.encoding import encode_pairs, encode_questions, encode_sentences, join_tags
+from vocap.finetuning.features import NO_LABEL, Ragged
+from vocap.finetuning.formats import Answer, Pair, Question, Sentence
+from vocap.finetuning.input_encoder import InputEncoder, load_tokenizer
 from vocap.finetuning.tasks import TASKS
 
 XNLI, UDPOS = TASKS["xnli"], TASKS["udpos"]
 BOS, EOS, UNKNOWN = 0, 2, 3
-LINES = [*made_lines(60, seed=3), "", " ", "\u200b", "<s> </s>", *ODD]
+LINES = [*make_lines(60, seed=3), "", " ", "\u200b", "<s> </s>", *ODD]
 
 
 def test_ragged_rows():

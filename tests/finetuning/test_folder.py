@@ -5,25 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.finetuning.made import PAIRS, one_question, squad, write, xtreme_folder
+from tests.commands import vocap
+from tests.finetuning.factories import PAIRS, one_question, squad, write, xtreme_folder
 from vocap.errors import UsageError
+from vocap.files.tsv import read_tsv
 from vocap.finetuning.folder import check, described
 from vocap.finetuning.grid import make_grid
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
-from vocap.tsv import read_tsv
 
 
 def run(folder, tmp_path, *options):
-    """The table that the command writes, by task, split and language, or None; its status and what it says."""
-    import subprocess
-    import sys
-
+    """The table of the command, by task, split and language, or None; its status and standard error."""
     output = tmp_path / "check.tsv"
-    program = "from vocap.cli import main; main()"
-    command = [sys.executable, "-c", program, "xtreme", str(folder), "-o", str(output), *options]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = vocap("xtreme", folder, "-o", output, *options)
     rows = (
         {(row["task"], row["split"], row["language"]): row for row in read_tsv(output)}
         if output.exists()
@@ -68,7 +64,7 @@ def test_labels_kept_back_are_said(tmp_path):
     write(folder, "pawsx/test-de.tsv", "a\tb\r\nc\td\r\n")
     rows, status, said = run(folder, tmp_path, "--tasks=pawsx")
     assert status == 0 and rows["pawsx", "test", "de"]["labelled"] == "false"
-    assert "test labels kept back, predicted and never scored: de" in said
+    assert "test labels withheld, predicted and never scored: de" in said
 
 
 def test_where_the_file_that_chooses_is_blank_the_training_is_left_out(tmp_path):
@@ -88,7 +84,7 @@ def test_where_the_file_that_chooses_is_blank_the_training_is_left_out(tmp_path)
     assert not any(cannot in line for line in described(check(folder, ["tydiqa"])))
     write(folder, name.format("en"), blank)
     tasks, (left_out,) = planned()
-    assert tasks == ["panx"] and left_out.startswith("fine-tuning on tydiqa: tydiqa/test-en, which chooses")
+    assert tasks == ["panx"] and left_out.startswith("fine-tuning on tydiqa: tydiqa/test-en, on which")
     assert "xTune's files, or write finetuning: selection: english-dev" in left_out
     assert sum(cannot in line for line in described(check(folder, ["tydiqa", "panx"]))) == 1
     assert planned(selection="english-dev") == (["panx", "tydiqa"], [])

@@ -8,12 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.finetuning.tiny import XTREME, make_bert, make_inputs, make_model, recipe
+from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import VocapError
 from vocap.finetuning.batches import assemble
-from vocap.finetuning.datasets import DataSet
 from vocap.finetuning.heads import Tuner, build_model
 from vocap.finetuning.inputs import encode_training, open_inputs
+from vocap.finetuning.selection import DataSet
 from vocap.finetuning.tasks import TASKS
 from vocap.model_folder import longest_input, read_config
 
@@ -73,7 +73,7 @@ def test_padding_changes_nothing(models, features, name, task):
 
 @pytest.mark.parametrize("name", ["full", "half", "bert"])
 def test_words_of_several_subwords(models, features, name):
-    """Average pooling: the head on the mean of a word's hidden states, as the paper says."""
+    """Average pooling: the head on the mean of a word's hidden states, as in the paper."""
     found = features["udpos"]
     number = int(np.argmax(found.ids.lengths))
     assert (found.last[number] - found.first[number]).max() > 1

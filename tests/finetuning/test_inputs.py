@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.finetuning.tiny import XTREME, make_bert, make_inputs, make_model, recipe
+from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.grid import Setting
 from vocap.finetuning.inputs import DESCRIPTION, encode_training, open_inputs
@@ -40,7 +40,7 @@ def edited(inputs: Path, folder: Path, **entries) -> Path:
 
 
 def test_inputs_of_another_tokenizer_are_refused(model, inputs, tmp_path):
-    """Of the same size, so that only its bytes tell."""
+    """Of the same size, so that only its bytes differ."""
     other = tmp_path / "other"
     shutil.copytree(model, other)
     content = json.loads((other / "tokenizer.json").read_text("utf-8"))

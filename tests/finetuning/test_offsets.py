@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.finetuning.subwords import TOKENIZERS, ours, sentencepiece
-from tests.tokenizers.scripts import ODD, WORDS, made_lines
+from tests.tokenizers.scripts import ODD, WORDS, make_lines
 from vocap.finetuning.ceiling import oracle_scores, round_trips
 from vocap.finetuning.encoding import best_answers, encode_questions
-from vocap.finetuning.examples import Answer, Question
+from vocap.finetuning.formats import Answer, Question
 from vocap.finetuning.reading import read
 from vocap.finetuning.tasks import TASKS
 
@@ -36,7 +36,7 @@ def made_questions(count: int, answers: int, seed: int, odd: float) -> list[Ques
     """Contexts of many scripts, composed and not, with `odd` characters between; any part of them is an answer."""
     rng = random.Random(seed)
     questions = []
-    for number, line in enumerate(made_lines(count, seed)):
+    for number, line in enumerate(make_lines(count, seed)):
         letters = []
         for letter in line:
             letters += [letter, rng.choice(ODD)] if rng.random() < odd else [letter]

@@ -1,4 +1,4 @@
-"""Prediction files: what is written is read, in XTREME's form; what does not fit the examples is refused."""
+"""Prediction files: written and read in XTREME's form; files that do not fit the examples are refused."""
 
 import json
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import VocapError
-from vocap.finetuning.examples import Answer, Pair, Question, Sentence
+from vocap.finetuning.formats import Answer, Pair, Question, Sentence
 from vocap.finetuning.predictions import prediction_path, read_predictions, write_predictions
 from vocap.finetuning.tasks import TASKS
 
@@ -71,7 +71,7 @@ def test_a_submission_from_elsewhere_is_read(tmp_path):
         ("xquad", b'{"a": "x",\n"b" "y"}', questions("a"), r"line 2: not JSON"),
         ("xquad", b'["a"]', questions("a"), r"a list, not an object"),
         ("xquad", b'{"a": 1}', questions("a"), r"not an object of question id to text"),
-        ("xquad", b'{"a": "x", "a": "y"}', questions("a"), r"'a' stands twice"),
+        ("xquad", b'{"a": "x", "a": "y"}', questions("a"), r"duplicate key 'a'"),
         ("xquad", b'{"a": "x"}', questions("a", "b"), r"1 of 2 questions without an answer, among them b"),
         ("xquad", b'{"a": "x", "c": "x"}', questions("a"), r"1 of 1 questions not asked, among them c"),
     ],

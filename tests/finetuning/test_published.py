@@ -1,4 +1,4 @@
-"""XTREME's files from what is published: against XTREME's own scripts, and the file form that they leave."""
+"""XTREME's files from the published archives, against XTREME's own scripts."""
 
 import csv
 import io
@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.published import ARCHIVES, place, unpack
+from vocap.finetuning.published import ARCHIVES, place, tagged_sentences, unpack
 from vocap.finetuning.reading import read
 from vocap.finetuning.tasks import TASKS
-from vocap.finetuning.treebanks import tagged_sentences
 
 # Multiword tokens, of which words tie by the basic tree and by their tags; an empty node; a space and a joiner in
 # a word; a sentence without its words, and one with all words but one.

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.finetuning.made import PAIRS, one_question, squad, write, xtreme_folder
+from tests.finetuning.factories import PAIRS, one_question, squad, write, xtreme_folder
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.examples import Answer, Pair, Question, Sentence, is_labelled
+from vocap.finetuning.formats import Answer, Pair, Question, Sentence, is_labelled, read_pairs
 from vocap.finetuning.reading import locate, parse, read
-from vocap.finetuning.reading.tables import read_pairs
 from vocap.finetuning.tasks import SPLITS, TASKS, TRAININGS, UPOS
 
 XNLI, PAWSX, UDPOS, PANX, XQUAD, MLQA, TYDIQA = TASKS.values()
@@ -147,7 +146,7 @@ def test_raw_quotes_stay(tmp_path, text):
 @pytest.mark.parametrize("language", PAWSX.languages)
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_quoting_of_all_pawsx_files(tmp_path, language, split):
-    """Both forms of each file, XTREME's quoted one and xTune's raw one, give what is meant: csv's own reading."""
+    """Both forms of each file, XTREME's quoted one and xTune's raw one, give the same text as csv's reader."""
     path = locate(real(), PAWSX, split, language)
     text = lzma.decompress(path.read_bytes()).decode()
     doubled = '""' in text
@@ -183,7 +182,7 @@ def test_ids_repeat_in_training_files_alone(tmp_path):
     text = squad(("Bonn", [("same", "a?", [("Bonn", 0)]), ("same", "b?", [("Bonn", 0)])]))
     name = "tydiqa/tydiqa-goldp-v1.1-{0}/tydiqa.goldp.en.{0}.json"
     assert len(read_made(tmp_path, name.format("train"), text, TYDIQA, "train")) == 2
-    with pytest.raises(VocapError, match=r"qas\[1\]: the id same stands at .*qas\[0\] too"):
+    with pytest.raises(VocapError, match=r"qas\[1\]: the id same is that of .*qas\[0\] too"):
         read_made(tmp_path, name.format("dev"), text, TYDIQA, "test")
 
 
@@ -248,9 +247,12 @@ BAD_QUESTIONS = [
     ),
     (
         broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=1)),
-        "qas[0] (id q1): the answer 'Kyoto' does not stand at answer_start 1 of the context, where there",
+        "qas[0] (id q1): the answer 'Kyoto' is not at answer_start 1 of the context, which has",
     ),
-    (broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=-5)), "does not stand at"),
+    (
+        broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=-5)),
+        "is not at answer_start",
+    ),
     (
         broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start="0")),
         "no 'answer_start' that is a whole number",

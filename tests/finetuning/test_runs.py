@@ -1,4 +1,4 @@
-"""Whole runs on the smoke configuration's XTREME folder: every task, kills, stops, choices, what is missing."""
+"""Whole runs on the smoke configuration's XTREME folder: every task, kills, stops, choices, missing files."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from tests.finetuning.tiny import LENGTH, XTREME, make_inputs, make_model, recipe
+from tests.finetuning.tiny_models import LENGTH, XTREME, make_inputs, make_model, recipe
 from tests.pretraining.processes import MEASURED, finish, newest, pretrain, start, wait_for_step
 from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
@@ -56,7 +56,7 @@ def finetune(words: list[str], out: Path) -> tuple[int, str]:
 
 
 def results(out: Path) -> tuple[dict[str, bytes], list[dict]]:
-    """Every file of predictions and the description, and the metrics without what is measured of the machine."""
+    """Every file of predictions and the description, and the metrics without times and memory."""
     files = [out / "run.json", *sorted((out / "predictions").rglob("*.*"))]
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
     kept = [{key: value for key, value in row.items() if key not in MEASURED} for row in rows]
@@ -224,7 +224,7 @@ def test_recipes_are_checked():
         read_recipe("panx", "{")
     assert read_recipe("tydiqa", '{"batch": 4}').epochs == [6, 8]
     for name, values in (("learning_rates", "[1e-5, 2e-5, 0.00001]"), ("epochs", "[3, 3]")):
-        with pytest.raises(UsageError, match=f"{name}: one stands twice"):
+        with pytest.raises(UsageError, match=f"{name}: duplicate entry"):
             read_recipe("panx", f'{{"{name}": {values}}}')
 
 

@@ -1,11 +1,11 @@
-"""Which files choose, what is held out, and the choice."""
+"""Development files, held-out questions, and the choice of a setting."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.examples import Answer, Question
+from vocap.finetuning.formats import Answer, Question
 from vocap.finetuning.selection import RULES, choose, development, held_out
 from vocap.finetuning.tasks import TASKS, TRAININGS
 

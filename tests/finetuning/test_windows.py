@@ -6,10 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.finetuning.encoding.answers import best_span
-from vocap.finetuning.encoding.pairs import longest_first
-from vocap.finetuning.encoding.spans import most_context, windows
-from vocap.finetuning.encoding.tags import cuts
+from vocap.finetuning.encoding import best_span, cuts, longest_first, most_context, windows
 
 LENGTHS = st.integers(0, 40)
 

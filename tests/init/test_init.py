@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.workflow.conftest import BIN, ROOT, make_text, parse_counts
-from vocap.init.names import Names
+from vocap.init.sources import Names, find_files, group
 from vocap.languages import read_languages
 
 
@@ -69,7 +69,7 @@ def texts(tmp_path):
     return folder
 
 
-def test_what_is_found_becomes_a_configuration_that_snakemake_runs(texts):
+def test_found_texts_become_a_configuration_that_snakemake_runs(texts):
     run = init(texts)
     written = yaml.safe_load((texts / "config.yaml").read_text("utf-8"))
     assert set(written["languages"]) == {"de", "fr", "ja", "no", "ru"}
@@ -104,5 +104,15 @@ def test_a_folder_without_text_is_named(tmp_path):
     assert "no such folder" in init(tmp_path / "nowhere", status=2).stderr
     (tmp_path / "notes.txt").write_text("Nothing.\n")
     said = init(tmp_path, status=1).stderr
-    assert "notes.txt: its name says no language" in said and "german.txt" in said
+    assert "notes.txt: its name has no language" in said and "german.txt" in said
     assert not (tmp_path / "config.yaml").exists()
+
+
+def test_a_folder_of_one_language_is_one_path(tmp_path):
+    for name in ("hi/1.txt", "hi/2.txt", "german/a.txt", "german/b.txt", "german/notes.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("".join(f"text {number} of {name}\n" for number in range(50)), "utf-8")
+    found, _ = find_files(tmp_path, read_languages())
+    paths = {next(iter(source.codes)): source.paths for source in group(found)[0]}
+    assert paths["hi"] == (f"{tmp_path}/{{lang}}",)
+    assert paths["de"] == (f"{tmp_path}/{{lang}}/a.txt", f"{tmp_path}/{{lang}}/b.txt")  # not the third file

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError
-from vocap.plan.costs import Cost, Costs, as_yaml, cost_of, read_costs, total
-from vocap.plan.fitting import fit, nonnegative_least_squares
+from vocap.plan.forecast import Cost, Costs, as_yaml, cost_of, read_costs, total
 from vocap.plan.jobs import Job
+from vocap.plan.measured import fit, nonnegative_least_squares
 
 MODEL = Costs.model_validate(
     {

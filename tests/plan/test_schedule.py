@@ -1,12 +1,11 @@
-"""The simulated scheduler against cases worked out by hand, and against what every schedule must keep."""
+"""The simulated scheduler against cases worked out by hand, and against the bounds of every schedule."""
 
 import math
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.plan.jobs import Job
-from vocap.plan.schedule import longest_chain, simulate
+from vocap.plan.jobs import Job, longest_chain, simulate
 
 
 def job(name, *after, threads=1, priority=0, local=False):

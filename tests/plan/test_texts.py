@@ -1,4 +1,4 @@
-"""Estimated amounts of text against what `vocap sample` counts on the same files."""
+"""Estimated amounts of text against the counts of `vocap sample` on the same files."""
 
 import gzip
 import json
@@ -8,8 +8,9 @@ import pytest
 
 from vocap.config import Settings
 from vocap.corpora.settings import PACKAGES
+from vocap.corpora.source_kinds import starter_table
 from vocap.languages import default_table
-from vocap.plan.texts import estimate_texts, read_starter
+from vocap.plan.texts import estimate_texts
 
 LINES = [f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}" for number in range(4000)]
 TEXT = "".join(line + "\n" for line in LINES).encode()
@@ -77,7 +78,7 @@ def test_a_download_is_guessed_from_the_table_and_bounded():
 
 def test_the_starter_table_and_a_part_of_its_packages():
     whole = estimate_texts(settings({"starter": True}))["de"]
-    row = read_starter()["de"]
+    row = starter_table()["de"]
     assert (whole.lines, whole.reach) == (row["lines"], row["reach"])
     assert row["lines"] <= sum(row[package] for package in PACKAGES)
     part = estimate_texts(settings({"starter": True}, starter={"packages": ["django"]}))["de"]

@@ -5,9 +5,8 @@ import pytest
 from vocap.config import Settings
 from vocap.languages import default_table
 from vocap.plan.training import candidates, encoder_operations, operations, training_features
-from vocap.pretraining.loss_settings import Full, Knn
-from vocap.pretraining.settings import Model
-from vocap.pretraining.shapes import Shape
+from vocap.pretraining.loss_kinds import Full, Knn
+from vocap.pretraining.settings import Model, Shape
 
 torch = pytest.importorskip("torch")
 
@@ -97,23 +96,23 @@ def test_candidates_are_near_the_papers_table(k, words):
     assert candidates(recipe, 500_000, 512) == pytest.approx(words, rel=0.15)
 
 
-def test_models_follow_their_tokenizer_and_go_with_it(tmp_path):
-    from vocap.plan.costs import read_costs
-    from vocap.plan.forecast import make_forecast
+def test_models_are_priced_by_their_jobs():
+    from vocap.plan.forecast import make_forecast, read_costs
+    from vocap.plan.jobs import Job
 
     config = {
         "languages": ["de", "ru"],
         "corpora": {"sources": {"starter": {"starter": True}}, "table": str(default_table())},
         "vocabularies": {"sizes": [1000]},
-        "tokenizers": {"j": {"kind": "joint", "total": 1000}, "f": {"kind": "file", "path": "nowhere"}},
-        "pretraining": {"models": {"a": {"tokenizer": "j"}, "b": {"tokenizer": "f"}}},
+        "tokenizers": {"j": {"kind": "joint", "total": 1000}},
+        "pretraining": {"models": {"a": {"tokenizer": "j"}}},
     }
-    settings = Settings.model_validate(config)
-    planned = {job.name for job in make_forecast(settings, read_costs(), gpu=True).jobs}
-    assert {"pretraining/b", "pretraining/adopt-f", "tokenizers/f/evaluate"} <= planned  # its user brings it
-    forecast = make_forecast(settings, read_costs(), gpu=True, assume=False)
-    jobs = {job.name: job for job in forecast.jobs if job.stage == "pretraining"}
-    assert sorted(jobs) == ["pretraining/a", "pretraining/tokenize-j-de", "pretraining/tokenize-j-ru"]
-    assert {"tokenizers/j/export", "pretraining/tokenize-j-de"} <= set(jobs["pretraining/a"].after)
+    jobs = [
+        Job("tokenize", "pretraining/tokenize-j-de", wildcards={"tokenizer": "j", "lang": "de"}),
+        Job("pretrain", "pretraining/a", after=("pretraining/tokenize-j-de",), wildcards={"name": "a"}, threads=4),
+    ]
+    forecast = make_forecast(Settings.model_validate(config), read_costs(), jobs, gpu=True, gpus={"pretrain": 8})
     assert forecast.costs["pretraining/a"].gpu_s > 3600
     assert forecast.costs["pretraining/tokenize-j-de"].gpu_s == 0
+    assert [(job.threads, job.gpus) for job in forecast.jobs] == [(1, 1), (1, 8)]
+    assert forecast.stages()["pretraining"][0] == 2

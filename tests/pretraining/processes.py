@@ -45,7 +45,7 @@ def finish(process: ForkServerProcess, timeout: float = 300) -> int:
 
 
 def pretrain(arguments: list[str], out: Path, verb: str = "pretrain", **environment: str) -> tuple[int, str]:
-    """Run to the end: exit status, and what it said."""
+    """Run to the end: exit status and standard error."""
     log = out.with_name(f"{out.name}.log")
     log.unlink(missing_ok=True)
     status = finish(start(arguments, out, log, verb, **environment))
@@ -53,7 +53,7 @@ def pretrain(arguments: list[str], out: Path, verb: str = "pretrain", **environm
 
 
 def results(out: Path) -> tuple[bytes, list[dict]]:
-    """The weights, and the lines of metrics without what is measured of the machine."""
+    """The weights, and the lines of metrics without times and memory."""
     lines = (out / "metrics.jsonl").read_text("utf-8").splitlines()
     rows = [{k: v for k, v in json.loads(line).items() if k not in MEASURED} for line in lines]
     return (out / "model" / "model.safetensors").read_bytes(), rows
@@ -87,9 +87,9 @@ def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> Non
     from safetensors.torch import save_file
 
     from vocap.pretraining.data import load_data
-    from vocap.pretraining.distributed import joined
     from vocap.pretraining.settings import Recipe
     from vocap.pretraining.training import Training
+    from vocap.training.distributed import joined
 
     torch.set_num_threads(1)
     device = torch.device("cpu")

@@ -7,12 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.corpora.weights import sampling_probabilities
-from vocap.pretraining.batches import Prefetch, TrainingBatches, heldout_batch, heldout_blocks
+from vocap.pretraining.batches import (
+    DECK,
+    Order,
+    TrainingBatches,
+    heldout_batch,
+    heldout_blocks,
+    mask_tokens,
+)
 from vocap.pretraining.blocks import Blocks
-from vocap.pretraining.masking import mask_tokens
-from vocap.pretraining.order import DECK, Order
-from vocap.pretraining.randomness import generator, permuted
+from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.training.loop import prefetch
+from vocap.training.randomness import generator, permuted
 
 VOCABULARY = 1000
 
@@ -32,7 +38,7 @@ def test_a_permutation_holds_every_place_once(size, key):
 
 @pytest.mark.parametrize("size", [2, 5, 37, 70])
 def test_every_place_is_as_likely_as_another(size):
-    """Where each position lies, and where the next one lies from there: chi-square within five deviations."""
+    """Image of each position, and distance to the next image: chi-square within five deviations."""
     keys = np.arange(500 * size, dtype=np.uint64)
     places = [permuted(np.full(len(keys), at), np.full(len(keys), size), keys) for at in range(size)]
     for values, expected in [(place, 500) for place in places] + [
@@ -135,9 +141,8 @@ def test_batches_are_pure_functions_of_seed_and_step():
     assert not same(forward, [made(seed=8).step(step) for step in range(6)])
     for threads in (1, 3):
         for first in (0, 4):
-            fetch = Prefetch(made(), first, 6, threads=threads, ahead=3)
-            assert same(forward[first:], list(fetch))
-            fetch.close()
+            fetched = prefetch(made(), first, 6, threads=threads, ahead=3)
+            assert same(forward[first:], list(fetched))
     shared = [made(rank=rank, ranks=2).step(3) for rank in range(2)]
     assert same([forward[3]], [[shared[0][0], shared[1][0], shared[0][1], shared[1][1]]])
 

@@ -73,12 +73,17 @@ def expected(weight, k):
     return WORDS[brute_force(weight[WORDS], weight[WORDS], k)]
 
 
-@pytest.mark.parametrize("refresh", ["burst", "rolling", "lazy", "auto"])
+def neighbours(index, words, weight):
+    index.prepare(words, weight)
+    return index.neighbours(words)
+
+
+@pytest.mark.parametrize("refresh", ["burst", "lazy", "auto"])
 def test_first_neighbours(refresh):
     weight = weights(0)
     index = NeighbourIndex(300, WORDS, 6, 10, refresh)
     index.start(0, weight)
-    assert torch.equal(index.neighbours(WORDS, weight), expected(weight, 6))
+    assert torch.equal(neighbours(index, WORDS, weight), expected(weight, 6))
 
 
 @pytest.mark.parametrize("k", [1, 296])
@@ -88,26 +93,14 @@ def test_special_tokens_are_no_neighbours(k):
     weight[[0, 7, 9, 299]] = 100 * weight[[1, 2, 3, 4]]
     index = NeighbourIndex(300, WORDS, k, 10)
     index.start(0, weight)
-    assert torch.equal(index.neighbours(WORDS, weight), expected(weight, k))
+    assert torch.equal(neighbours(index, WORDS, weight), expected(weight, k))
 
 
 def test_burst_refreshes_every_n_steps():
     index = NeighbourIndex(300, WORDS, 6, 4, "burst")
     for step in range(9):
         index.start(step, weights(step))
-        assert torch.equal(index.neighbours(WORDS, weights(99)), expected(weights(step - step % 4), 6))
-
-
-def test_rolling_rows_are_at_most_n_steps_old():
-    index = NeighbourIndex(300, WORDS, 6, 5, "rolling")
-    for step in range(11):
-        index.start(step, weights(step))
-        built = index.built[WORDS]
-        assert built.max() == step and (step < 5 or built.min() == step - 4)
-        found = index.neighbours(WORDS, weights(99))
-        for age in built.unique().tolist():
-            rows = built == age
-            assert torch.equal(found[rows], expected(weights(age), 6)[rows])
+        assert torch.equal(neighbours(index, WORDS, weights(99)), expected(weights(step - step % 4), 6))
 
 
 def test_lazy_builds_only_what_occurs():
@@ -118,7 +111,7 @@ def test_lazy_builds_only_what_occurs():
         assert index.start(step, weights(step)) == 0
         stale = any(built.get(word, -1) < step - step % 4 for word in words)
         assert (index.prepare(torch.tensor(words), weights(step)) > 0) == stale  # seconds, of what it built
-        found = index.neighbours(torch.tensor(words), weights(step))
+        found = neighbours(index, torch.tensor(words), weights(step))
         for word, row in zip(words, found, strict=True):
             if built.get(word, -1) < step - step % 4:
                 built[word] = step
@@ -144,7 +137,7 @@ def test_neighbours_of_a_few_words_need_no_copy_of_the_table():
     index = NeighbourIndex(2010, torch.arange(4, 2009), 5, 10, "lazy")
     index.start(0, weight)
     with Sizes():
-        index.neighbours(torch.tensor([4, 7, 2008]), weight)
+        neighbours(index, torch.tensor([4, 7, 2008]), weight)
     assert 0 < largest < memory_of(weight) / 10
 
 
@@ -159,7 +152,7 @@ def test_state_returns():
     other = NeighbourIndex(300, WORDS, 6, 10, "burst")
     other.load_state_dict({name: value.clone() for name, value in index.state_dict().items()})
     other.start(7, weights(1))
-    assert torch.equal(other.neighbours(WORDS, weight), index.neighbours(WORDS, weight))
+    assert torch.equal(neighbours(other, WORDS, weight), neighbours(index, WORDS, weight))
     with pytest.raises(ValueError, match="another model"):
         NeighbourIndex(300, WORDS, 5, 10).load_state_dict(index.state_dict())
 
@@ -172,23 +165,20 @@ def test_more_neighbours_than_words():
 TWO = """
 import os, sys, torch
 from torch import distributed
-from tests.pretraining.test_index import WORDS, expected, weights
+from tests.pretraining.test_index import WORDS, expected, neighbours, weights
 from vocap.pretraining.index import NeighbourIndex
 from vocap.pretraining.losses import Knn, Target, build_loss
 
 rank = int(sys.argv[1])
 distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
 index = NeighbourIndex(300, WORDS, 6, 4, "burst")
-rolling = NeighbourIndex(300, WORDS, 6, 4, "rolling")
 for step in range(6):
     index.start(step, weights(step))
-    rolling.start(step, weights(step))
-assert torch.equal(index.neighbours(WORDS, weights(0)), expected(weights(4), 6))
-assert torch.equal(rolling.built[WORDS].unique(), torch.tensor([2, 3, 4, 5]))
+assert torch.equal(neighbours(index, WORDS, weights(0)), expected(weights(4), 6))
 lazy = NeighbourIndex(300, WORDS, 6, 4, "lazy")
 lazy.start(0, weights(0))
 mine = WORDS[[1, 4, 20]] if rank else WORDS[:0]
-found = lazy.neighbours(mine, weights(0))
+found = neighbours(lazy, mine, weights(0))
 assert torch.equal(found, expected(weights(0), 6)[[1, 4, 20] if rank else []].reshape(-1, 6))
 grouped = build_loss(Knn(k=6, refresh="lazy", group=2), 300, [0, 7, 9, 299])  # two groups here, four there
 grouped.start(0, weights(0))
@@ -202,7 +192,7 @@ first = target.candidates(torch.tensor([[4], [5, 6]][rank]), None).tolist()
 second = target.candidates(torch.tensor([[8, 10], [11]][rank]), None).tolist()
 assert first == [4, 5, 6], first
 assert len(second) == 5 and {8, 10, 11} < set(second) <= {4, 5, 6, 8, 10, 11}, second
-for state in (index, rolling, lazy, grouped, target):
+for state in (index, lazy, grouped, target):
     for value in state.state_dict().values():
         both = [torch.empty_like(value) for _ in range(2)]
         distributed.all_gather(both, value)

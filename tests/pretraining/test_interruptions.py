@@ -1,4 +1,4 @@
-"""Runs that are killed, stopped, doubled or bereaved: what goes on is bit for bit the undisturbed run.
+"""Runs that are killed, stopped or started twice: the resumed run equals the undisturbed one bit for bit.
 
 VOCAP_KILLS=20 pytest -n 0 tests/pretraining/test_interruptions.py -k random
 kills as many times at random moments; a few unless told.
@@ -17,16 +17,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.pretraining.made import make_run
+from tests.pretraining.factories import pretrain_arguments
 from tests.pretraining.processes import finish, newest, pretrain, results, start, wait_for_step
-from vocap.pretraining import checkpoints
+from vocap.training import checkpoints
 
 KILLS = int(os.environ.get("VOCAP_KILLS", 3))
 
 
 @pytest.fixture(scope="module")
 def arguments(tmp_path_factory) -> list[str]:
-    return make_run(tmp_path_factory.mktemp("made"))
+    return pretrain_arguments(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(arguments, 
 @pytest.fixture(scope="module")
 def longer(tmp_path_factory) -> list[str]:
     """So many steps that none of them is the last before a test has acted on one that it saw."""
-    return make_run(tmp_path_factory.mktemp("longer"), steps=150, log_every=50)
+    return pretrain_arguments(tmp_path_factory.mktemp("longer"), steps=150, log_every=50)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_two_runs_of_one_folder_exclude_each_other(longer, tmp_path):
 
 
 def test_a_model_is_exported_before_the_checkpoint_that_passes_its_step(arguments, tmp_path):
-    """Else a kill between the two would lose it: what goes on from a checkpoint exports later steps only."""
+    """Else a kill between the two would lose it: a resumed run exports later steps only."""
     out = tmp_path / "run"
     settings = arguments.index("--settings-json") + 1
     words = list(arguments)
@@ -127,7 +127,7 @@ def test_a_model_is_exported_before_the_checkpoint_that_passes_its_step(argument
 
 
 def test_models_asked_for_too_late_are_named(longer, tmp_path):
-    """Of the step it goes on from a model is made; of those before it none, and the log says so."""
+    """The model of the resumed step is exported; earlier ones are not, and the log names them."""
     out = tmp_path / "run"
     process = start(longer, out)
     wait_for_step(process, out, 3)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.pretraining.test_losses import SPECIALS, V, case
-from vocap.pretraining.loss_settings import Full
+from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.losses import build_loss, kernels
 from vocap.pretraining.losses.kernels import (
     block_loss,
@@ -29,7 +29,7 @@ def test_compiled_rule_is_the_rule():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU's rule may well compile")
 def test_a_gpu_that_cannot_compile_gets_the_plain_rule(monkeypatch, caplog):
-    """Said once, whatever the compiler's error; here it is that there is no GPU."""
+    """One warning for any error of the compiler; here the missing GPU."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
     kernels.rule_compiles.cache_clear()
     assert [fastest_softmax_rule("cuda") for _ in range(3)] == [softmax_rule] * 3

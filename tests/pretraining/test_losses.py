@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import vocap.pretraining.losses
 from vocap.errors import UsageError
-from vocap.pretraining.loss_settings import Full, Knn, Nce, Neg, Sampled, Target, Uniform
+from vocap.pretraining.loss_kinds import Full, Knn, Nce, Neg, Sampled, Target, Uniform
 from vocap.pretraining.losses import build_loss, exact_loss, linear_cross_entropy
 from vocap.pretraining.losses.sampled import CandidateLoss
 
@@ -108,7 +108,7 @@ def test_row_gradients_are_the_dense_ones(kind):
 @given(seed=st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)
 def test_candidates(kind, seed):
-    """V' holds every target, no special token, nothing twice; the loss is the softmax over it."""
+    """V' holds every target, no special token, no duplicate; the loss is the softmax over it."""
     hidden, weight, bias, targets = case(seed)
     loss = built(kind)
     seen = []

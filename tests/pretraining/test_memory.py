@@ -1,12 +1,18 @@
-"""The estimate before a training against the model itself."""
+"""Memory of a training: the estimate against measurements, and the check before a run."""
+
+import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from vocap.pretraining.loss_settings import Full, Knn, Neg, Target
+from vocap import cli
+from vocap.errors import UsageError
+from vocap.pretraining import memory
+from vocap.pretraining.loss_kinds import Full, Knn, Neg, Target
 from vocap.pretraining.memory import count_parameters, estimate_memory
 from vocap.pretraining.model import build_model
-from vocap.pretraining.shapes import Shape
+from vocap.pretraining.settings import Recipe, Shape
 
 
 @pytest.mark.parametrize("vocabulary", [1000, 250_002])
@@ -48,3 +54,82 @@ def test_a_finish_needs_the_larger_of_both_heads(half):
         estimate_memory(Shape(), 20_000, loss, **batch)["head"] for loss in (Knn(finish=0.1), Knn(), Full())
     )
     assert finished == plain > full  # whose logits are made in chunks
+
+
+CPU = torch.device("cpu")
+
+
+def test_the_check_is_of_blocks_as_long_as_the_data_have(monkeypatch):
+    """Not as long as the model could read: 4,096 ids would need some 100 GB, 512 need 20."""
+    monkeypatch.setattr(memory, "available_bytes", lambda device: 30_000_000_000)
+    recipe = Recipe(shape=Shape(positions=4096))
+    memory.check_memory(recipe, 100_000, 512, CPU, half=False)
+    with pytest.raises(UsageError, match=r"has 30\.0 GB free .* most of it is activations"):
+        memory.check_memory(recipe, 100_000, 4096, CPU, half=False)
+
+
+@pytest.mark.parametrize(
+    ("groups", "limits", "lowest"),
+    [
+        ("0::/", {"memory.max": "700"}, 700),
+        ("0::/slurm/job_7", {"slurm/memory.max": "max", "slurm/job_7/memory.max": "500"}, 500),
+        ("0::/slurm/job_7", {"memory.max": "9", "slurm/memory.max": "3", "slurm/job_7/memory.max": "5"}, 3),
+        ("0::/slurm/job_7", {"slurm/job_8/memory.max": "5", "slurm/memory.max": "max"}, None),
+        ("0::/not/shown:here", {"memory.max": "700"}, 700),
+        ("0::/../../outside", {"memory.max": "700"}, 700),
+        (
+            "5:cpu,memory:/job\n1:name=systemd:/job\n0::/",
+            {"memory/memory.limit_in_bytes": "9223372036854771712", "memory/job/memory.limit_in_bytes": "400"},
+            400,
+        ),
+        ("", {"memory/memory.limit_in_bytes": "600"}, 600),
+        ("", {}, None),
+    ],
+)
+def test_the_limit_is_that_of_the_own_group_and_those_above(tmp_path, groups, limits, lowest):
+    for name, text in limits.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n", "ascii")
+    assert min(memory.group_limits(groups, tmp_path), default=None) == lowest
+
+
+def test_processes_of_a_node_share_its_memory(monkeypatch):
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    alone = memory.available_bytes(CPU)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert memory.available_bytes(CPU) == pytest.approx(alone / 4, rel=0.3)
+
+
+def say(monkeypatch, capsys, work) -> tuple[int, str]:
+    """Exit status and message of the command line for `work`."""
+    monkeypatch.setattr(cli, "vocap", SimpleNamespace(main=lambda **options: work()))
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    return end.value.code, capsys.readouterr().err
+
+
+def lack_gpu_memory():
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+
+@pytest.mark.parametrize(
+    ("work", "says"),
+    [(lack_gpu_memory, "Tried to allocate 2.00 GiB"), (lambda: torch.empty(1 << 46), "can't allocate memory")],
+)
+def test_running_out_of_memory_is_one_line(monkeypatch, capsys, work, says):
+    status, said = say(monkeypatch, capsys, work)
+    assert status == 1 and len(said.splitlines()) == 1
+    assert says in said
+    assert all(name in said for name in ("micro_batch", "chunk", "group", "checkpoint"))
+
+
+def test_another_error_keeps_its_traceback(monkeypatch, capsys):
+    def fail():
+        raise RuntimeError("a mistake of ours")
+
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        say(monkeypatch, capsys, fail)
+    monkeypatch.delitem(sys.modules, "torch")
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        say(monkeypatch, capsys, fail)

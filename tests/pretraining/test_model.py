@@ -6,10 +6,11 @@ from tokenizers import Tokenizer, models
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from vocap.errors import VocapError
-from vocap.pretraining.checkpoints import module_tensors, restore_module
-from vocap.pretraining.export import export_model
-from vocap.pretraining.model import Specials, build_model, parameter_count
-from vocap.pretraining.shapes import Shape
+from vocap.pretraining.blocks import PAD
+from vocap.pretraining.memory import paper_parameters
+from vocap.pretraining.model import build_model, export_model
+from vocap.pretraining.settings import Shape
+from vocap.training.checkpoints import module_tensors, restore_module
 
 V = 120
 SMALL = {"layers": 2, "hidden": 32, "heads": 4, "intermediate": 48, "positions": 24}
@@ -39,7 +40,7 @@ def batch():
 def test_sizes_of_the_paper(vocabulary, width, count, paper):
     with torch.device("meta"):
         model = build_model(Shape(embedding_size=width), vocabulary)
-    assert parameter_count(model) == count
+    assert paper_parameters(Shape(embedding_size=width), vocabulary) == count
     assert count // 2**20 == paper
     types = width or 768  # the row that the paper's models do not have
     assert sum(parameter.numel() for parameter in model.transformer.parameters()) == count + types
@@ -91,7 +92,8 @@ def test_row_gradients(width):
     gradients = []
     for rows in (False, True):
         model = small(width)
-        model.row_gradients = rows
+        if rows:
+            model.use_row_gradients()
         ids, mask, positions = batch()
         model(ids, mask, positions).square().sum().backward()
         gradients.append(model.decoder_weight.grad)
@@ -120,7 +122,10 @@ def test_export_loads_with_auto_classes(tmp_path, width):
     model = small(width)
     folder = tokenizer(tmp_path / "huggingface", V)
     export_model(model, folder, tmp_path / "model")
+    before = {file.name for file in (tmp_path / "model").iterdir()}
+    (folder / "README.md").write_text("the card of the tokenizer")  # its rule runs beside the training
     export_model(model, folder, tmp_path / "model")  # over an older one
+    assert {file.name for file in (tmp_path / "model").iterdir()} == before
     assert not [file for file in (tmp_path / "model").iterdir() if file.suffix in (".bin", ".pt", ".pkl")]
     loaded = AutoModelForMaskedLM.from_pretrained(tmp_path / "model").eval()
     ids, mask, _ = batch()
@@ -129,8 +134,7 @@ def test_export_loads_with_auto_classes(tmp_path, width):
         assert torch.equal(loaded(input_ids=ids, attention_mask=mask).logits, expected)
     assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
     assert len(AutoTokenizer.from_pretrained(tmp_path / "model")) == V
-    specials = Specials.of(V)
-    assert loaded.config.pad_token_id == specials.pad == AutoTokenizer.from_pretrained(folder).pad_token_id
+    assert loaded.config.pad_token_id == PAD == AutoTokenizer.from_pretrained(folder).pad_token_id
 
 
 def test_export_refuses_another_tokenizer(tmp_path):

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.pretraining.made import RECIPE, make_run
+from tests.pretraining.factories import RECIPE, pretrain_arguments
 from tests.pretraining.processes import results
 from vocap.errors import VocapError
-from vocap.pretraining import loop, run, training
-from vocap.pretraining.checkpoints import STATE
-from vocap.pretraining.loop import working_precision
+from vocap.pretraining import run, training
 from vocap.pretraining.run import Folders, train
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.stopping import Stopped
 from vocap.pretraining.training import Training
+from vocap.training import loop
+from vocap.training.checkpoints import STATE
+from vocap.training.loop import working_precision
+from vocap.training.stopping import Stopped
 
 GPU = torch.device("cuda")
 
@@ -24,7 +25,7 @@ GPU = torch.device("cuda")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made")
-    make_run(folder)
+    pretrain_arguments(folder)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What a run measures and leaves, against Hugging Face; and bad input, named before anything is trained."""
+"""Metrics and models of a run against Hugging Face; bad input is refused before training."""
 
 import itertools
 import json
@@ -13,19 +13,27 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from tests.pretraining.made import LENGTH, RECIPE, arguments, make_blocks, make_lines, make_run, make_tokenizer
+from tests.pretraining.factories import (
+    LENGTH,
+    RECIPE,
+    arguments,
+    make_blocks,
+    make_lines,
+    make_tokenizer,
+    pretrain_arguments,
+)
 from tests.pretraining.processes import newest, pretrain, results
 from vocap.errors import VocapError
+from vocap.files import file_sha256
 from vocap.pretraining.batches import heldout_batch, heldout_blocks
 from vocap.pretraining.blocks import open_language
 from vocap.pretraining.data import load_data, unigram_counts
 from vocap.pretraining.losses import Uniform, build_loss
-from vocap.pretraining.randomness import DROPOUT, MASKS, NEGATIVES, ORDER, generator
 from vocap.pretraining.run import Folders, train
-from vocap.pretraining.schedule import learning_rate
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.tokenizing import file_sha256
 from vocap.pretraining.training import Training
+from vocap.training.optimizer import learning_rate
+from vocap.training.randomness import DROPOUT, MASKS, NEGATIVES, ORDER, generator
 
 VOCAP = Path(sys.executable).parent / "vocap"
 
@@ -33,7 +41,7 @@ VOCAP = Path(sys.executable).parent / "vocap"
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made")
-    make_run(folder)
+    pretrain_arguments(folder)
     return folder
 
 
@@ -208,7 +216,7 @@ def test_blocks_longer_than_the_model_reads(made, tmp_path):
 
 def test_a_rate_that_ends_in_no_number_stops_with_step_and_batch(made, tmp_path):
     said = refused(own(made, learning_rate=1e30, steps=40, warmup=0), tmp_path / "run", 1)
-    assert said.count("passed over") == 10
+    assert said.count("skipped") == 10
     last = said.splitlines()[-1]
     assert "for 10 steps in a row; its batch: " in last and " block " in last and "step 1" in last
     with open(tmp_path / "run" / "checkpoints" / "metrics.jsonl", encoding="utf-8") as file:
@@ -270,7 +278,8 @@ def test_a_run_that_ends_among_such_steps_fails_and_keeps_the_checkpoint_before_
         ('{"stps": 3}', "stps"),
         ('{"warmup": 9, "steps": 9}', "warmup 9 leaves none of 9 steps"),
         ('{"seed": 18446744073709551616}', "seed: "),
-        ('{"lazy": true, "row_gradients": true, "loss": {"kind": "knn", "finish": 0.1}}', "lazy has no finish"),
+        ('{"lazy": true}', "lazy: "),
+        ('{"loss": {"kind": "knn", "refresh": "rolling"}}', "loss.refresh: "),
     ],
 )
 def test_settings_that_cannot_be_used(made, tmp_path, text, says):

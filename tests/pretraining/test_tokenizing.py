@@ -1,4 +1,4 @@
-"""Text to blocks: whole sentences, the ids of SentencePiece, every token once; and going on after a kill."""
+"""Text to blocks: whole sentences, the ids of SentencePiece, every token once; and resuming after a kill."""
 
 import itertools
 import os
@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.pretraining.made import make_lines, make_tokenizer, processor, write_lines
-from vocap.corpora.records import Layout
+from tests.made_text import write_lines
+from tests.pretraining.factories import make_lines, make_tokenizer, processor
 from vocap.errors import VocapError
-from vocap.pretraining.blocks import open_language
-from vocap.pretraining.locking import locked
-from vocap.pretraining.packing import Packer
+from vocap.files.atomic import locked
+from vocap.pretraining.blocks import Packer, open_language
 from vocap.pretraining.tokenizing import file_sha256, tokenize_language
+from vocap.text_files.records import Layout
 
 VOCAP = Path(sys.executable).parent / "vocap"
 
@@ -85,7 +85,7 @@ def test_the_ids_are_those_of_sentencepiece(tokenizer, tmp_path):
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(tokenizer, tmp_path, monkeypatch):
-    """kill -9 while it writes: the journal, not the length of the files, says what is there."""
+    """kill -9 during writing: the journal counts, not the length of the files."""
     lines = make_lines("de", 2000)
     train = write_lines(tmp_path / "train.txt", lines[20:] * 40)
     heldout = write_lines(tmp_path / "heldout.txt", lines[:20])

@@ -182,7 +182,7 @@ class Tab:
         return base64.b64decode(self.call("Page.printToPDF", **paper)["data"])
 
     def accessible(self) -> list[dict[str, Any]]:
-        """The accessibility tree as screen readers get it: role, name and properties of what is not ignored."""
+        """The accessibility tree of screen readers: role, name and properties of the nodes not ignored."""
         self.call("Accessibility.enable")  # only here: the tree of a large page costs seconds
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]
         self.call("Accessibility.disable")
@@ -198,7 +198,7 @@ class Tab:
 
     @property
     def console(self) -> list[str]:
-        """What the page's console shows, exceptions included, in order."""
+        """The messages of the page's console, exceptions included, in order."""
         self.call("Runtime.evaluate", expression="0")  # whatever was said before this has arrived after it
         found = []
         for event in self._browser.events:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.report.made import make_results
+from tests.report.factories import make_results
 from tests.report.pages import Page, write
 
 

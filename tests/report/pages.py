@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 
 from click.testing import CliRunner
 
+from vocap.files.tsv import read_tsv
 from vocap.report.commands import report
-from vocap.tsv import read_tsv
 
 VOID = {"meta", "link", "input", "br", "img", "hr", "path"}
 

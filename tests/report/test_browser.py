@@ -1,4 +1,4 @@
-"""The page in a real browser: every figure drawn, nothing on the console, controls that do what they say."""
+"""The page in a real browser: every figure drawn, nothing on the console, controls with their effects."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tests.report.chromium import BROWSER, Chromium
-from tests.report.made import make_model, make_results
+from tests.report.factories import make_model, make_results
 from tests.report.pages import Page, write
 
 pytestmark = [
@@ -16,7 +16,7 @@ pytestmark = [
 
 FIGURES = 8
 HEIGHT = 13_500  # px of the page at 1280, of eleven languages and two T
-# clicks what a reader would; what came of it
+# clicks the controls, and records the effects
 DRIVER = """
 const lines = () => document.querySelectorAll('#figure-alp-curves .mark-line path').length;
 const wait = () => new Promise((done) => setTimeout(done, 400));
@@ -83,7 +83,7 @@ def out(tmp_path_factory):
 
 
 def figures_drawn(tab):
-    """Bring every figure onto the screen in the page's order, opening what folds it: name, width, pictures."""
+    """Bring every figure onto the screen in the page's order, opening its folds: name, width, pictures."""
     names = tab.evaluate("[...document.querySelectorAll('figure.chart')].map((one) => one.dataset.chart)")
     found = []
     for name in names:
@@ -119,7 +119,7 @@ def test_without_scripts_the_still_figures_stand(out, tmp_path):
     assert len(figures) == FIGURES and all(figure.count("<svg") == 1 and "<path" in figure for figure in figures)
 
 
-def test_controls_do_what_they_say(out, tmp_path):
+def test_controls_have_their_effects(out, tmp_path):
     with Chromium(tmp_path / "profile") as browser:
         tab = browser.open((out / "index.html").as_uri())
         said = tab.evaluate(DRIVER)

@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from tests.report.chromium import BROWSER, Chromium
-from tests.report.made_run import CODES, COVERAGE, OPENED, PRESENT, allocate, by_code, make_run, write_choice
+from tests.report.factories import COVERAGE, OPENED, PRESENT, allocate, by_code, make_run, write_choice
 from tests.report.pages import write
-from vocap.tsv import read_tsv, write_tsv
-from vocap.vocabularies.curve import COLUMNS
+from vocap.files.tsv import read_tsv, write_tsv
+from vocap.tables.curve import COLUMNS
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to run the explorer"),
@@ -44,6 +44,8 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("computed")
     inputs = make_run(folder / "results")
     write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
+    write_choice(folder / "results", "aware", inputs, COVERAGE, **{**PRESENT, "rule": "cost-aware", "total": 870})
+    write_choice(folder / "results", "bisect", inputs, COVERAGE, **PRESENT, search="bisect")
     write_choice(folder / "results", "characters", inputs, COVERAGE, **PRESENT, per="character")
     models = make_by_text(folder / "results/allocation", "present", "pieces", total=850)
     write(folder / "results", folder / "out")
@@ -101,20 +103,28 @@ def test_nats_per_character_are_shown_as_computed(run):
     assert [cells[2] for cells in rows] == [f"{row.size:,}" for row in computed.rows]
     assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
     assert found["sizes"] != [row.size for row in computed.rows]
-    assert "shown as computed (rule paper, nats per character)" in said
+    assert "shown as computed (rule paper, search greedy, nats per character)" in said
     assert (
         "per"
         not in tab.evaluate("document.querySelector('.explorer pre').textContent").split("allocation:")[1][:90]
     )
 
 
-def test_rules_have_the_names_of_the_registry(run):
-    *_, tab = run
-    shown = tab.evaluate(
-        "[...document.querySelectorAll('.explorer input[name=explore-rule]')].map((one) => one.dataset.value)"
-    )
-    assert shown == ["paper", "cost-aware"]
-    assert len(CODES) == len(tab.evaluate(ROWS))
+@pytest.mark.parametrize(
+    ("name", "settings", "how"),
+    [
+        ("aware", {"rule": "cost-aware", "total": 870}, "rule cost-aware, nats per line"),
+        ("bisect", {"search": "bisect"}, "rule paper, search bisect, nats per line"),
+    ],
+)
+def test_other_rules_and_searches_are_shown_as_computed(run, name, settings, how):
+    inputs, _, tab = run
+    found, rows, said = start_from(tab, name)
+    computed = allocate(inputs, COVERAGE, **{**PRESENT, **settings})
+    assert [cells[2] for cells in rows] == [f"{row.size:,}" for row in computed.rows]
+    live = {"total": settings.get("total", PRESENT["total"])}
+    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **{**PRESENT, **live}).rows]
+    assert f"shown as computed ({how}); the page computes rule paper." in said
 
 
 def test_only_computed_allocations_leave_the_live_rule(tmp_path):

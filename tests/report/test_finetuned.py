@@ -1,16 +1,16 @@
-"""The part on fine-tuning: the columns of Table 1, what is not run, stand-ins, and the languages."""
+"""The part on fine-tuning: the columns of Table 1, missing tasks, stand-ins, and the languages."""
 
 import json
 
 import pandas
 import pytest
 
-from tests.report.made import make_corpora, make_finetuned
+from tests.report.factories import make_corpora, make_finetuned
 from tests.report.pages import Page, one_row, write
 from vocap.errors import VocapError
+from vocap.files.tsv import write_tsv
 from vocap.finetuning.ceiling import COLUMNS
-from vocap.finetuning.metrics import MEASURES
-from vocap.tsv import write_tsv
+from vocap.finetuning.tasks import TASKS as XTREME_TASKS
 
 TASKS = {
     "panx": {"f1": 41.25},
@@ -35,18 +35,20 @@ def words_of(page):
 def test_the_table_has_the_papers_columns_and_the_summaries_means(results, tmp_path):
     page = Page(write(results, tmp_path / "out"))
     row = one_row(tmp_path / "out/tables/finetuning.tsv", model="knn")
-    columns = [f"{task}_{metric}" for task, metrics in MEASURES.items() for metric in metrics]
+    columns = [f"{name}_{metric}" for name, task in XTREME_TASKS.items() for metric in task.metrics]
     assert list(row) == ["model", "seeds", *columns, "average", "average_std", "missing"]
     for task in TASKS:
         for metric, mean in TASKS[task].items():
             assert row[f"{task}_{metric}"] == f"{mean:.1f} ± 0.5"
-    assert [row[f"{task}_{MEASURES[task][0]}"] for task in ("xnli", "pawsx", "udpos", "mlqa")] == ["not run"] * 4
+    assert [row[f"{task}_{XTREME_TASKS[task].metrics[0]}"] for task in ("xnli", "pawsx", "udpos", "mlqa")] == [
+        "not run"
+    ] * 4
     assert (row["seeds"], row["average"], row["average_std"]) == ("5", "61.25", "0.75")
     assert row["missing"] == "XNLI, PAWS-X, POS, MLQA"
     assert "No model has been fine-tuned" not in words_of(page)
 
 
-def test_each_language_of_each_task_stands_with_its_mean(results, tmp_path):
+def test_each_language_of_each_task_has_its_mean(results, tmp_path):
     make_finetuned(results, "full", {"panx": {"f1": 30.0}}, [], seeds=1, languages=["en", "sw", "bg"])
     write(results, tmp_path / "out")
     table = tmp_path / "out/tables/finetuning-languages.tsv"
@@ -60,7 +62,7 @@ def test_each_language_of_each_task_stands_with_its_mean(results, tmp_path):
     assert single["seeds"] == "1" and single["panx_f1"] == "30.0"
 
 
-def test_the_choice_is_named_with_what_is_absent(results, tmp_path):
+def test_the_choice_is_named_with_its_absent_files(results, tmp_path):
     label = "chosen on the English test file"
     chose = {"split": "test", "languages": ["en"], "absent": []}
     said = {"label": label, "absent": ["sw"], "blank": ["ko"], "development": chose}
@@ -98,7 +100,7 @@ def test_labels_kept_back_are_no_score_and_nothing_is_not_run(results, tmp_path)
     path = results / "finetuning/knn/panx/summary.tsv"
     path.write_text(path.read_text("utf-8").partition("\n")[0] + "\n")
     write(results, tmp_path / "out")
-    assert one_row(tmp_path / "out/tables/finetuning.tsv", model="knn")["panx_f1"] == "labels kept back"
+    assert one_row(tmp_path / "out/tables/finetuning.tsv", model="knn")["panx_f1"] == "labels withheld"
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "No model has been fine-tuned" in words_of(Page(write(empty, tmp_path / "none")))
@@ -137,7 +139,7 @@ def test_the_ceilings_of_the_configured_tokenizers_stand_as_measured(results, tm
     found = one_row(table, tokenizer="vocap")
     assert (found["task"], found["language"], found["questions"]) == ("TyDiQA", "te", "669")
     assert [found[column] for column in COLUMNS[4:]] == ["99.0", "99.4", "97.5", "99.0"]
-    assert "What pieces let answers reach" in words_of(page)
+    assert "Upper bounds of span extraction" in words_of(page)
     (folder / "tokenizers/vocap.tsv").write_text("\t".join(COLUMNS) + "\n" + "x\t" * 7 + "x\n")
     with pytest.raises(VocapError, match=r"vocap\.tsv, line 2: not numbers; make it with"):
         write(results, tmp_path / "out")

@@ -7,15 +7,15 @@ import pytest
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
-from tests.report.made import make_results
+from tests.report.factories import make_results
 from tests.report.pages import Page, write
+from vocap.files.tsv import read_tsv
 from vocap.languages import read_languages
-from vocap.report.results import Sentence
-from vocap.report.sentences import choose, reads
-from vocap.tokenizers.export import export
-from vocap.tokenizers.layout import Contents, build_model, serialize
-from vocap.tsv import read_tsv
-from vocap.vocabularies.training import train
+from vocap.report.data.results import Sentence
+from vocap.report.data.sentences import choose, reads
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.layout import Contents, build_model, serialize
+from vocap.unigram.sentencepiece_trainer import train
 
 LINES = {
     "en": ["The cat sat on the mat and looked at the moon.", "Press {{key}} to open <b>$1</b> in the editor now."],
@@ -152,7 +152,7 @@ def test_warnings_stand_before_anything_else(tmp_path):
     text = write(results, tmp_path / "out")
     first = text[text.index('<section id="overview"') :]
     assert re.search(r"<h2[^>]*>Your tokenizers</h2>\s*<p class=.note warning.>", first)
-    shown = re.sub(r"<[^>]*>", " ", first[: first.index("Who gains")])
+    shown = re.sub(r"<[^>]*>", " ", first[: first.index("Largest gains")])
     assert "T was not reached." in shown and "joint200k is 4,567 ids short of 200,000" in shown
 
 

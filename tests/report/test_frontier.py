@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from tests.report.made_run import CODES, allocate, make_run, write_choice
+from tests.report.factories import CODES, allocate, make_run, write_choice
 from tests.report.pages import Page, write
-from vocap.tsv import read_tsv, write_tsv
+from vocap.files.tsv import read_tsv, write_tsv
 
 PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
 
@@ -100,7 +100,7 @@ def test_a_tokenizer_by_pieces_is_a_mark_and_its_allocation_no_line(tmp_path):
     settings = {"tokenizers": {"vocap": {"kind": "vocap", "allocation": "by-pieces"}}}
     text = write(tmp_path / "results", tmp_path / "out", "--settings-json", json.dumps(settings))
     rows = list(read_tsv(tmp_path / "out/tables/frontier-900.tsv"))
-    assert [row["what"] for row in rows].count("tokenizer by rule pieces") == 1
+    assert [row["kind"] for row in rows].count("tokenizer by rule pieces") == 1
     assert len([row for row in rows if row["name"].startswith("beta")]) == 11
     assert "All other settings are those of present;" in " ".join(Page(text).text)
     assert ">PIECES, merged<" in (tmp_path / "out/figures/frontier-900.svg").read_text()
@@ -116,7 +116,7 @@ def test_the_frontier_keeps_the_unit_of_the_weights(tmp_path):
     assert solution.chosen.union != allocate(inputs, **PRESENT).chosen.union
 
 
-def test_naive_rivals(run):
+def test_baselines(run):
     folder, _, rows, _ = run
     row = next(row for row in rows if row["name"] == "uniform")
     assert float(row["alp"]) < max(float(row["alp"]) for row in rows if row["name"].startswith("beta"))

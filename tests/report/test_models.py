@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from tests.report.made import make_corpora, make_model
+from tests.report.factories import make_corpora, make_model
 from tests.report.pages import Page, one_row, write
 from vocap.errors import VocapError
-from vocap.report.models import Model
+from vocap.report.data.models import Model
 
 CODES = ["en", "de", "ru"]
 

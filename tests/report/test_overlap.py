@@ -5,14 +5,13 @@ import random
 
 import pytest
 
-from tests.report.made_run import CODES, make_run, write_choice
+from tests.report.factories import CODES, make_run, write_choice
 from tests.report.pages import Page, write
 from tests.report.test_page import HOSTILE
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.languages import default_table
-from vocap.report.explorer import make_explorer
-from vocap.report.loading import load_results
-from vocap.report.overlap import find_overlap
-from vocap.tsv import read_tsv, write_tsv
+from vocap.report.data.explorer import find_overlap, make_explorer
+from vocap.report.data.loading import load_results
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,15 @@
 import json
 import re
 
+import altair
+import jsonschema
 import pytest
 
-from tests.report.made import make_results
+from tests.report.factories import make_results
 from tests.report.pages import Page, write
 from vocap.errors import UsageError, VocapError
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.languages import default_table, read_languages
-from vocap.tsv import read_tsv, write_tsv
 
 HOSTILE = "</script><script>alert(1)</script>\"'<img src=x onerror=alert(2)>&amp;"
 
@@ -25,7 +27,7 @@ def test_well_formed_with_all_sections(made):
         "comparison",
         "allocation",
         "tokenizers",
-        "gaps",
+        "missing",
         "corpora",
         "models",
         "settings",
@@ -70,6 +72,17 @@ def test_figures_are_svg_and_pdf(made):
             assert data.startswith(b"<svg ") and b"<path" in data and b"var(--" not in data
         else:
             assert data.startswith(b"%PDF-") and data.rstrip().endswith(b"%%EOF")
+
+
+def test_figures_are_valid_vega_lite(made):
+    """By the schema in altair's package, which the report itself does not check for speed."""
+    schema = altair.load_schema()
+    scripts = [text for attributes, text in made[2].scripts if attributes.get("class") == "spec"]
+    assert len(scripts) > 5
+    for text in scripts:
+        spec = json.loads(re.sub(r"var\(--[a-z-]+\)", "#123456", text))  # colours of the page's style sheet
+        del spec["config"]  # the page's own style: Vega accepts more than the schema
+        jsonschema.validate(spec, schema)
 
 
 def test_hostile_text_stays_text(tmp_path):

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.made import make_finetuned, make_model, make_results, make_rivals
+from tests.report.factories import make_finetuned, make_model, make_other_tokenizers, make_results
 from tests.report.pages import Page, one_row, write
-from vocap.correlation.points import Measured, correlations, write_points
-from vocap.correlation.sizes import Size, write_sizes
+from vocap.correlation.points import Measured, Size, correlations, write_points, write_sizes
 from vocap.errors import VocapError
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
+from vocap.report.data.results import rank_correlation
 from vocap.report.paper.published import measures, paper_languages, printed
 from vocap.report.paper.results_tables import beta_rows, k_rows, results_table, sampling_rows, xtreme_rows
 from vocap.report.paper.runs import Run
-from vocap.report.results import rank_correlation
-from vocap.tsv import read_tsv, write_tsv
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
 RUN = Run("", "v", "vocap", 500_000, 0.7, "full", None, False, 500_000, 2**20, 100.0, ("GPU", 1))
@@ -93,9 +92,9 @@ def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_pap
     }
 
 
-def test_a_tokenizer_by_pieces_stands_in_no_row_of_the_papers(tmp_path):
+def test_a_tokenizer_by_pieces_is_in_no_row_of_the_papers(tmp_path):
     results = make_results(tmp_path / "results")
-    make_rivals(results, ["en", "de"])
+    make_other_tokenizers(results, ["en", "de"])
     for name, tokenizer in (("by-sizes", "vocap100k"), ("by-pieces", "pieces100k")):
         make_model(results, name, {"kind": "knn", "k": 50}, ["en", "de"], tokenizer=tokenizer)
     kinds = {"vocap100k": "v100k", "pieces100k": "p100k"}
@@ -165,7 +164,7 @@ def test_speeds_are_relative_to_the_papers_baseline_on_one_device():
     assert speeds["joint"] == 1.0 and speeds["knn"] == pytest.approx(1.18) and speeds["half"] is None
 
 
-def test_the_page_has_the_papers_lines_and_says_what_was_not_run(tmp_path):
+def test_the_page_has_the_papers_lines_and_names_those_not_run(tmp_path):
     results = make_results(tmp_path / "results")
     make_model(results, "knn", {"kind": "knn", "k": 50}, ["en", "de"])
     text = write(results, tmp_path / "out")
@@ -194,7 +193,7 @@ def test_sizes_stand_beside_the_papers_in_a_run_on_its_languages(tmp_path):
     assert (tmp_path / "out/figures/allocation-v100k.svg").exists()
 
 
-def test_a_run_on_few_languages_has_one_line_in_place_of_what_it_lacks(tmp_path):
+def test_a_run_on_few_languages_has_one_line_for_missing_tables(tmp_path):
     """No model, eleven languages: nothing of the paper but Figures 1 and 4, and no size beside the paper's."""
     text = write(make_results(tmp_path / "results"), tmp_path / "out")
     tables = tmp_path / "out/tables"
@@ -229,7 +228,7 @@ def test_scores_stand_in_the_lines_of_their_models(tmp_path):
     assert (data["languages"], data["models"], data["paper_train_examples"]) == ("4", "knn", "20000")
 
 
-def test_an_average_of_some_tasks_stands_in_no_column_of_the_papers(tmp_path):
+def test_an_average_of_some_tasks_is_in_no_column_of_the_papers(tmp_path):
     results = make_results(tmp_path / "results")
     make_model(results, "knn", {"kind": "knn", "k": 50}, ["en", "de"])
     make_finetuned(results, "knn", {"panx": {"f1": 50.0}}, ["xnli", "tydiqa"], seeds=1)
@@ -331,7 +330,7 @@ def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
     assert one_row(tmp_path / "out/tables/paper-index.tsv", item="Figure 6")["run"] == "yes"
 
 
-def test_the_study_stands_beside_the_papers_correlations(tmp_path):
+def test_the_study_is_beside_the_papers_correlations(tmp_path):
     results = make_results(tmp_path / "results")
     points = [
         Measured("hi", 1000 * size, -100 + size**0.5, task, "test", 50 + 3 * size - size**1.7 / 9, 2, 700)
@@ -348,6 +347,8 @@ def test_the_study_stands_beside_the_papers_correlations(tmp_path):
     assert (row["sizes"], row["holes"], row["seeds"], row["steps"]) == ("8", "2", "2", "700")
     assert float(row["rho_alp"]) == correlations(points, {})[0].rho_alp
     assert "Sizes that the text does not reach have no point: Hindi: 9,000, 10,000." in text
+    for number in (2, 3):  # a hidden number of an axis has an opacity: other bytes in every PDF
+        assert 'opacity="0"' not in (tmp_path / f"out/figures/paper-figure-{number}.svg").read_text("utf-8")
     other = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="ru", task="NER")
     assert (other["rho_alp"], other["remarks"]) == ("", "not run")
     for figure in ("2", "2-gain", "3", "3-gain"):

@@ -1,24 +1,24 @@
-"""The report's part on what two tokenizers cut differently, from what `vocap diff` writes."""
+"""The report's part on differences in segmentation, from the files of `vocap diff`."""
 
 import pytest
 from click.testing import CliRunner
 
-from tests.report.made import make_results
-from tests.tokenizers.made import made_lines
+from tests.report.factories import make_results
+from tests.tokenizers.factories import make_lines
+from vocap.diff.commands import diff
 from vocap.errors import VocapError
-from vocap.report.loading import load_results
+from vocap.files.tsv import read_tsv
+from vocap.report.data.loading import load_results
+from vocap.report.page.tables import Table
 from vocap.report.sections.segmentation import section
-from vocap.report.tables import Table
-from vocap.tokenizers.diff.commands import diff
-from vocap.tsv import read_tsv
-from vocap.vocabularies.training import train
+from vocap.unigram.sentencepiece_trainer import train
 
 
 @pytest.fixture
 def results(tmp_path):
     """Made results, and a real comparison of two small models under the names of two of their tokenizers."""
     folder = make_results(tmp_path / "results")
-    lines = made_lines("en", 300)
+    lines = make_lines("en", 300)
     paths = []
     for name, size in (("joint100k", 150), ("vocap100k", 190)):
         paths.append(folder / "tokenizers" / name / "sentencepiece.model")
@@ -26,7 +26,7 @@ def results(tmp_path):
     texts = []
     for language, seed in (("en", 3), ("de", 4), ("xx", 5)):
         path = tmp_path / f"{language}.txt"
-        path.write_text("".join(f"{line}\n" for line in made_lines("en", 80, seed=seed)), "utf-8")
+        path.write_text("".join(f"{line}\n" for line in make_lines("en", 80, seed=seed)), "utf-8")
         texts.append(f"--text={language}={path}")
     out = folder / "tokenizers" / "diff" / "joint100k-vocap100k"
     done = CliRunner().invoke(diff, [*map(str, paths), *texts, "-o", str(out)])
@@ -38,7 +38,7 @@ def load(folder):
     return load_results(folder, None, "title", {})
 
 
-def test_tables_hold_what_diff_wrote(results):
+def test_tables_hold_the_rows_of_diff(results):
     loaded = load(results)
     tables = {block.name.split("-joint")[0]: block for block in section(loaded).blocks if isinstance(block, Table)}
     folder = results / "tokenizers" / "diff" / "joint100k-vocap100k"

@@ -1,13 +1,13 @@
-"""What belongs to the run, and which languages its means count."""
+"""The results that belong to the run, and the languages that its means count."""
 
 import json
 
 import pytest
 
-from tests.report.made import make_allocation, make_results, make_tokenizer
+from tests.report.factories import make_allocation, make_results, make_tokenizer
 from tests.report.pages import Page, one_row, write
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.languages import read_languages
-from vocap.tsv import read_tsv, write_tsv
 
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 SETTINGS = {
@@ -34,7 +34,7 @@ def change(path, column, **cells):
     write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
 
 
-def test_only_what_the_settings_name_is_read_and_shown(tmp_path):
+def test_only_results_that_the_settings_name_are_shown(tmp_path):
     results = make_results(tmp_path / "results")
     (results / "allocation/v200k/summary.json").write_text("{broken")  # not read, so no error
     (results / "vocabularies/ja/curve.tsv").write_text("broken")

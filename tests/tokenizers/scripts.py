@@ -5,7 +5,7 @@ import random
 import unicodedata
 from functools import cache
 
-from vocap.tokenizers.mono import relayout
+from vocap.tokenizer_files.layout import relayout
 
 TEXTS = {
     "vi": "Tôi không thể hiểu được tiếng Việt vì nó rất phức tạp những người nghiên cứu đã khẳng định",
@@ -31,7 +31,7 @@ ODD = [
 ]
 
 
-def made_lines(count: int, seed: int = 0) -> list[str]:
+def make_lines(count: int, seed: int = 0) -> list[str]:
     """Lines of one language each, composed and decomposed in turn."""
     rng = random.Random(seed)
     lines = []
@@ -50,7 +50,7 @@ def model(size: int = 420, byte_fallback: bool = False, symbols: tuple[str, ...]
 
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(made_lines(1500)),
+        sentence_iterator=iter(make_lines(1500)),
         model_writer=written,
         vocab_size=size,
         hard_vocab_limit=False,

@@ -1,19 +1,25 @@
 """Every column against its definition, computed naively from SentencePiece's own pieces."""
 
 import math
+import random
+import re
+from collections import Counter
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from sentencepiece import SentencePieceProcessor
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizers.evaluation import COLUMNS, Tally, by_resource, measure, renyi_efficiency
-from vocap.tokenizers.export import export
+from vocap.files.tsv import read_tsv
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.splitter import Splitter
+from vocap.tokenizers.evaluation import COLUMNS, Tally, measure, renyi_efficiency, tally
 from vocap.tokenizers.output_commands import evaluate
-from vocap.tsv import read_tsv
 
-from .scripts import WORDS, made_lines, model
+from .scripts import WORDS, make_lines, model
 
 LANGUAGES = ("en", "th")
 
@@ -24,10 +30,14 @@ def corpora(tmp_path_factory):
     (root / "tokenizer").mkdir()
     (root / "tokenizer" / "sentencepiece.model").write_bytes(model().SerializeToString(deterministic=True))
     export(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
-    lines = made_lines(400, seed=12)
+    lines = make_lines(400, seed=12)
     for language, part in zip(LANGUAGES, (lines[:250], lines[250:]), strict=True):
         (root / "corpora" / language).mkdir(parents=True)
-        text = "".join(f"{line} \U00012000 {WORDS[language][0]}\n" for line in part)
+        chooser = random.Random(language)
+        numbers = ("".join(chooser.choices("123", k=chooser.randint(1, 9))) for _ in part)
+        text = "".join(
+            f"{line} \U00012000 {WORDS[language][0]} x{n}.{n} {n}\n" for line, n in zip(part, numbers, strict=True)
+        )
         (root / "corpora" / language / "heldout.txt").write_text(text, encoding="utf-8")
     return root
 
@@ -48,6 +58,11 @@ def naive(path, processor, spaces):
     flat = [piece for line in pieces for piece in line]
     probability = {piece: flat.count(piece) / len(flat) for piece in set(flat)}
     size = processor.get_piece_size()
+    words = [word for line in lines for word in line.split()]
+
+    def is_whole(word):
+        return len(processor.encode(word)) == 1
+
     return {
         "lines": len(lines),
         "alp": sum(sum(math.log(probability[piece]) for piece in line) for line in pieces) / len(lines),
@@ -59,7 +74,29 @@ def naive(path, processor, spaces):
         "vocabulary_used": len(set(flat)) / size,
         "renyi": math.log(sum(p**2.5 for p in probability.values())) / (1 - 2.5) / math.log(size),
         "single_char_share": sum(len(piece.replace("▁", "")) == 1 for piece in flat) / len(flat),
+        "whole_words": sum(map(is_whole, words)) / len(words) if spaces else None,
+        "digits_per_token": sum(map(count_digits, flat)) / sum(count_digits(piece) > 0 for piece in flat),
+        "numbers_alike": alike(processor, [n for line in lines for n in re.findall("[0-9]+", line)]),
+        "broken_utf8": 0,
     }
+
+
+def count_digits(piece):
+    return len(re.findall("[0-9]", piece))
+
+
+def alike(processor, numbers):
+    """The share of numbers of two to eight digits, all known, that are cut as most of as many digits are."""
+    numbers = [number for number in numbers if 2 <= len(number) <= 8]
+    cuts = {
+        number: tuple(filter(None, map(count_digits, processor.id_to_piece(processor.encode(number)))))
+        for number in numbers
+    }
+    numbers = [number for number in numbers if sum(cuts[number]) == len(number)]
+    most = 0
+    for length in range(2, 9):
+        most += max(Counter(cuts[number] for number in numbers if len(number) == length).values(), default=0)
+    return most / len(numbers)
 
 
 @pytest.mark.parametrize("tokenizer", ["tokenizer/sentencepiece.model", "tokenizer/huggingface"])
@@ -91,36 +128,44 @@ def test_renyi_of_an_example():
     assert renyi_efficiency(np.array([0, 0])) is None and renyi_efficiency(np.array([3])) is None
 
 
-def test_no_lines_and_no_tokens():
-    empty = measure(Tally(np.zeros(4, np.int64)), ["a"] * 4, 3)
+@pytest.fixture
+def splitter(corpora):
+    return Splitter(load_encoder(corpora / "tokenizer" / "sentencepiece.model"))
+
+
+def test_no_lines_and_no_tokens(splitter):
+    size = splitter.encoder.size
+    empty = measure(Tally(np.zeros(size, np.int64)), splitter)
     assert empty.pop("lines") == 0 and set(empty.values()) == {None}
-    blank = measure(Tally(np.zeros(4, np.int64), lines=2, characters=2, size_bytes=2), ["a"] * 4, 3)
+    blank = measure(Tally(np.zeros(size, np.int64), lines=2, characters=2, size_bytes=2), splitter)
     assert blank["tokens_per_sentence"] == 0 and blank["chars_per_token"] is None
 
 
-def test_a_tokenizer_without_unknown_token():
-    counted = Tally(np.array([2, 1]), lines=1, words=1, characters=4, size_bytes=4)
-    row = measure(counted, ["▁ab", None], None)
-    assert row["unk_rate"] == 0 and row["single_char_share"] == 0 and row["tokens_per_word"] == 3
+def test_a_tokenizer_of_bytes():
+    """Byte-level BPE: broken tokens are those that the library decodes to U+FFFD."""
+    chooser = random.Random(4)
+    words = ["ab", "été", "日本", "\U0001f600", "\U0001f601", *map(str, range(2000, 2040)), "7"]
+    lines = [" ".join(chooser.choices(words, k=9)) for _ in range(300)]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=290, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(lines, trainer)
+    ids = [number for line in lines for number in tokenizer.encode(line).ids]
 
-
-def test_by_resource():
-    columns = dict.fromkeys(COLUMNS[3:], 1.0)
-    rows = [
-        {"language": "en", "resource": "high", "lines": 10, **columns, "alp": -100.0, "tokens_per_word": 2.0},
-        {"language": "th", "resource": "high", "lines": 30, **columns, "alp": -50.0, "tokens_per_word": None},
-        {"language": "sa", "resource": "low", "lines": 0, **dict.fromkeys(columns)},
-    ]
-    low, high, everything = by_resource(rows)
-    assert (low["resource"], low["languages"], low["alp"]) == ("low", 1, None)
-    assert (high["languages"], high["alp"], high["tokens_per_word"]) == (2, -75.0, 2.0)
-    assert (everything["resource"], everything["languages"], everything["alp"]) == ("all", 3, -75.0)
-    assert by_resource(reversed(rows)) == [low, high, everything]
-    low, high, everything = by_resource(rows, ["alp"], {"en": 0.6, "sa": 0.2, "th": 0.2})
-    assert low == {"resource": "low", "languages": 1, "alp": None}
-    assert high["alp"] == pytest.approx(0.75 * -100 + 0.25 * -50) == everything["alp"]
-    assert by_resource(rows, ["alp"], {})[2]["alp"] is None
-    assert by_resource([]) == []
+    splitter = Splitter(HuggingFaceEncoder(tokenizer, None))
+    row = measure(tally(splitter, [lines[:100], lines[100:]])[0], splitter)
+    assert row["unk_rate"] == 0 and row["tokens_per_word"] == len(ids) / 2700
+    broken = sum("\ufffd" in tokenizer.decode([number]) for number in ids)
+    assert row["broken_utf8"] == broken / len(ids) > 0
+    cuts = {word: tokenizer.encode(f"x {word}").tokens[1:] for word in words}
+    text = [word for line in lines for word in line.split()]
+    assert row["whole_words"] == sum(len(cuts[word]) == 1 for word in text) / len(text) > 0
+    held = [count for number in ids if (count := count_digits(tokenizer.decode([number])))]
+    assert row["digits_per_token"] == sum(held) / len(held)
+    kinds = Counter(tuple(map(count_digits, cuts[word])) for word in text if word.isdigit() and len(word) > 1)
+    assert row["numbers_alike"] == max(kinds.values()) / kinds.total() < 1
 
 
 def test_bad_calls(corpora, tmp_path):

@@ -4,7 +4,6 @@ import json
 import math
 import shutil
 import sys
-from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
@@ -12,26 +11,23 @@ import numpy as np
 import pytest
 from sentencepiece import SentencePieceProcessor
 
-from tests.tokenizers.made import NUMBERS, SIZES, TOKENS, Made, made_lines, make_stages
+from tests.tokenizers.factories import NUMBERS, SIZES, TOKENS, StageFolders, make_lines, make_stages
 from vocap import cli
-from vocap.corpora.weights import STEP
-from vocap.tokenizers import fitting
-from vocap.tokenizers.layout import Contents, build_model, round_scores
-from vocap.tsv import read_tsv, write_tsv
-from vocap.vocabularies.model_file import read_model
-from vocap.vocabularies.training import train
+from vocap.files.tsv import read_tsv, write_tsv
+from vocap.tokenizers.multilingual import drop_excess
+from vocap.unigram.sentencepiece_trainer import train
 
 
 @pytest.fixture(scope="module")
-def stages(tmp_path_factory) -> Made:
+def stages(tmp_path_factory) -> StageFolders:
     return make_stages(tmp_path_factory.mktemp("stages"))
 
 
 @pytest.fixture
-def copy(stages, tmp_path) -> Made:
+def copy(stages, tmp_path) -> StageFolders:
     """The stages once more, to be damaged."""
     shutil.copytree(stages.root, tmp_path / "stages")
-    return Made(tmp_path / "stages")
+    return StageFolders(tmp_path / "stages")
 
 
 def run(*words: object) -> int:
@@ -46,14 +42,14 @@ def run(*words: object) -> int:
     raise AssertionError("the command line always ends by SystemExit")
 
 
-def whole(made: Made) -> list[str]:
+def whole(made: StageFolders) -> list[str]:
     """The options, but every training line in the place of the sample."""
     options = made.options
     at = options.index("--mix")
     return [*options[:at], "--corpora", str(made.root / "corpora"), *options[at + 2 :]]
 
 
-def fit(made: Made, out: Path, *more: object) -> tuple[SentencePieceProcessor, list[dict], dict]:
+def fit(made: StageFolders, out: Path, *more: object) -> tuple[SentencePieceProcessor, list[dict], dict]:
     options = [] if "--corpora" in more else made.options
     assert run("fit", *options, *more, "-o", out) == 0
     processor = SentencePieceProcessor(model_file=str(out / "sentencepiece.model"))
@@ -61,11 +57,11 @@ def fit(made: Made, out: Path, *more: object) -> tuple[SentencePieceProcessor, l
     return processor, account, json.loads((out / "description.json").read_text(encoding="utf-8"))
 
 
-def vocabulary(made: Made) -> dict[str, str]:
+def vocabulary(made: StageFolders) -> dict[str, str]:
     return {row["piece"]: row["languages"] for row in read_tsv(made.root / "allocation" / "vocabulary.tsv")}
 
 
-@pytest.mark.parametrize("scores", ["mixture", "max", "viterbi", "em"])
+@pytest.mark.parametrize("scores", ["mixture", "max"])
 def test_every_allocated_piece_has_an_id_and_is_alive(stages, tmp_path, scores):
     processor, account, description = fit(stages, tmp_path / "t", "--scores", scores)
     owners = vocabulary(stages)
@@ -124,73 +120,16 @@ def test_max_scores_follow_the_definition(stages, tmp_path):
             assert float(row["score"]) == pytest.approx(max(found), abs=2**-11 + 1e-6)
 
 
-def test_viterbi_rounds_count_and_floor():
-    counts = {"a": np.array([8, 0, 2]), "b": np.array([0, 0, 0])}
-    asked = []
-
-    def count(scores):
-        asked.append(scores.tolist())
-        return counts["a" if len(asked) == 1 else "b"]
-
-    scores = fitting.viterbi(np.array([-1.0, -2.0, -3.0]), count, rounds=2)
-    assert asked[0] == [-1.0, -2.0, -3.0]
-    assert asked[1] == [math.log(8 / 10.5), math.log(0.5 / 10.5), math.log(2 / 10.5)]
-    assert scores.tolist() == [math.log(1 / 3)] * 3
-
-
-@pytest.mark.parametrize("text", ["sample", "all"])
-def test_viterbi_scores_are_those_of_sentencepieces_own_counts(stages, tmp_path, text):
-    """Two rounds by `encode` over all lines, each as often as it counts, with a model of the scores of each."""
-    more = whole(stages) if text == "all" else []
-    _, account, _ = fit(stages, tmp_path / "viterbi", *more, "--scores", "viterbi")
-    _, start, _ = fit(stages, tmp_path / "max", "--scores", "max")
-    proto = read_model(tmp_path / "max" / "sentencepiece.model")
-    models = [read_model(stages.model(code)) for code in SIZES]
-    best: dict[str, float] = {}
-    for entry in (entry for model in models for entry in model.pieces):
-        best[entry.piece] = max(best.get(entry.piece, -math.inf), entry.score)
-    pieces = [row["piece"] for row in start]
-    scores = np.array([best[piece] for piece in pieces])
-    lines = (stages.root / "mix.txt").read_text(encoding="utf-8").split("\n")
-    if text == "all":  # 1500 lines of each language
-        weights = {code: round(STEP * (n / min(NUMBERS.values())) ** 0.7) for code, n in NUMBERS.items()}
-        files = {code: stages.root / "corpora" / code / "train.txt" for code in weights}
-        lines = [
-            line
-            for code, weight in weights.items()
-            for line in files[code].read_text(encoding="utf-8").split("\n") * weight
-        ]
-    for _ in range(2):
-        model = build_model(Contents(pieces, scores), proto.normalizer_spec)
-        processor = SentencePieceProcessor(model_proto=model.SerializeToString())
-        counts = Counter(token for ids in processor.encode(lines) for token in processor.id_to_piece(ids))
-        floored = [max(counts[piece], 0.5) for piece in pieces]
-        scores = np.log(np.array(floored) / sum(floored))
-    expected = dict(zip(pieces, round_scores(scores).tolist(), strict=True))
-    kept = [row for row in account if row["status"] == "ok"]
-    assert len(kept) > 300
-    for row in kept:
-        assert float(row["score"]) == expected[row["piece"]]
-
-
-def test_em_keeps_to_its_prior_where_the_sample_says_nothing():
-    start = np.log([0.7, 0.2, 0.1])
-    unmoved = fitting.expectation_maximisation(start, lambda scores: np.zeros(3), prior=0.5, rounds=3)
-    assert np.allclose(unmoved, start)
-    seen = []
-
-    def expected(scores):
-        seen.append(np.exp(scores).sum())
-        return np.array([1.0, 0.0, 3.0])
-
-    moved = fitting.expectation_maximisation(start, expected, prior=2.0, rounds=2)
-    assert np.allclose(np.exp(moved), np.array([1 + 4.2, 1.2, 3 + 0.6]) / 10) and np.allclose(seen, 1)
-
-
 def test_byte_fallback_and_symbols_take_rows_from_the_lowest_scores(stages, tmp_path):
     plain, before, _ = fit(stages, tmp_path / "plain")
     processor, account, description = fit(
-        stages, tmp_path / "t", "--byte-fallback", "--symbol", "<url>", "--symbol", "@@"
+        stages,
+        tmp_path / "t",
+        "--byte-fallback",
+        "--user-defined-symbols",
+        "<url>",
+        "--user-defined-symbols",
+        "@@",
     )
     assert processor.get_piece_size() == plain.get_piece_size() == description["total"]
     assert processor.encode("t <url>t", out_type=str)[-2:] == ["<url>", "t"]
@@ -209,7 +148,7 @@ def test_byte_fallback_and_symbols_take_rows_from_the_lowest_scores(stages, tmp_
 
 def test_a_symbol_that_is_a_piece_costs_no_row(stages, tmp_path):
     piece = max((piece for piece in vocabulary(stages) if piece[0] != "\u2581"), key=len)
-    processor, account, description = fit(stages, tmp_path / "t", "--symbol", piece)
+    processor, account, description = fit(stages, tmp_path / "t", "--user-defined-symbols", piece)
     holding = [other for other in vocabulary(stages) if piece in other]
     assert description["dropped"] == 0 and holding == [piece]
     assert processor.id_to_piece(4) == piece
@@ -218,16 +157,16 @@ def test_a_symbol_that_is_a_piece_costs_no_row(stages, tmp_path):
 
 def test_pieces_that_hold_a_symbol_go_first():
     pieces, scores = ["a", "xay", "xy", "yx", "ay"], np.array([-1.0, -2.0, -9.0, -9.0, -1.5])
-    assert fitting.make_room(pieces, scores, ["@", "ay"], 1) == ([0, 2, 3], [1])
-    assert fitting.make_room(pieces, scores, [], 2) == ([0, 1, 4], [3, 2])  # equal: the later string goes first
+    assert drop_excess(pieces, scores, ["@", "ay"], 1) == ([0, 2, 3], [1])
+    assert drop_excess(pieces, scores, [], 2) == ([0, 1, 4], [3, 2])  # equal: the later string goes first
     with pytest.raises(ValueError, match="1"):
-        fitting.make_room(pieces, scores, [], 5)
+        drop_excess(pieces, scores, [], 5)
 
 
 def test_a_required_character_of_no_language_is_a_piece_like_the_others(copy, tmp_path):
     owners = vocabulary(copy) | {"\u1e9e": "", "\u0416": ""}
     write_tsv(copy.root / "allocation" / "vocabulary.tsv", ("piece", "languages"), list(owners.items()))
-    processor, account, description = fit(copy, tmp_path / "t", "--symbol", "\u0416")
+    processor, account, description = fit(copy, tmp_path / "t", "--user-defined-symbols", "\u0416")
     total = processor.get_piece_size()
     assert total == len(owners) + 5 == description["total"]
     assert {processor.id_to_piece(index) for index in range(4, total - 1)} == set(owners)
@@ -279,7 +218,7 @@ def test_weights_are_of_the_allocations_languages_only(stages, tmp_path):
     with open(tmp_path / "more" / "weights.tsv", "a", encoding="utf-8") as file:
         file.write("ru\t900000\tlines\n")
     models = []
-    for made in (stages, Made(tmp_path / "more")):
+    for made in (stages, StageFolders(tmp_path / "more")):
         out = tmp_path / "t" / made.root.name
         fit(made, out)
         models.append((out / "sentencepiece.model").read_bytes())
@@ -294,7 +233,7 @@ def test_the_same_call_gives_the_same_bytes(stages, tmp_path):
         assert first == (tmp_path / "b" / name).read_bytes() and str(tmp_path).encode() not in first
 
 
-def damage(copy: Made, name: str) -> list[str]:
+def damage(copy: StageFolders, name: str) -> list[str]:
     """Break one input; returns the words that its message must hold."""
     model, folder = copy.model("ka"), copy.root / "allocation"
     if name == "model is missing":
@@ -311,7 +250,7 @@ def damage(copy: Made, name: str) -> list[str]:
         model.write_bytes(proto.SerializeToString())
         return [str(model), "another normaliser", "one release"]
     if name == "model is of another run":
-        model.write_bytes(train(made_lines("ka", 1500, seed=9), SIZES["ka"], threads=1))
+        model.write_bytes(train(make_lines("ka", 1500, seed=9), SIZES["ka"], threads=1))
         return [str(model), "it lacks", "run vocap allocate again"]
     if name == "language without weight":
         (copy.root / "weights.tsv").write_text("language\tn\nen\t1\nzh\t2\n", encoding="utf-8")
@@ -324,7 +263,7 @@ def damage(copy: Made, name: str) -> list[str]:
         return ["weights.tsv, line 3", "'-3'"]
     if name == "language twice in the weights":
         (copy.root / "weights.tsv").write_text("language\tn\nen\t3\nen\t3\n", encoding="utf-8")
-        return ["weights.tsv, line 3", "'en' stands twice"]
+        return ["weights.tsv, line 3", "duplicate language 'en'"]
     if name == "code that is a path":
         (copy.root / "weights.tsv").write_text("language\tn\n../en\t3\n", encoding="utf-8")
         return ["weights.tsv, line 2", "'../en'"]
@@ -342,9 +281,9 @@ def damage(copy: Made, name: str) -> list[str]:
     if name == "sample is not UTF-8":
         (copy.root / "mix.txt").write_bytes(b"good\nbad \xff\n")
         return ["mix.txt, line 2", "not UTF-8"]
-    if name == "piece stands twice":
+    if name == "duplicate piece":
         (folder / "vocabulary.tsv").write_text("piece\tlanguages\na\ten\na\ten\n", encoding="utf-8")
-        return ["vocabulary.tsv, line 3", "'a'", "twice"]
+        return ["vocabulary.tsv, line 3", "'a'", "duplicate"]
     if name == "size is no number":
         (folder / "allocation.tsv").write_text("language\tsize\nka\t2K\n", encoding="utf-8")
         return ["allocation.tsv, line 2", "'2K'"]
@@ -379,7 +318,7 @@ def damage(copy: Made, name: str) -> list[str]:
         "sample is missing",
         "sample is empty",
         "sample is not UTF-8",
-        "piece stands twice",
+        "duplicate piece",
         "size is no number",
         "no allocation",
         "piece of a language that is not allocated",
@@ -398,8 +337,8 @@ def test_bad_input_is_named_and_leaves_nothing(copy, tmp_path, capsys, name):
 
 
 def test_wrong_calls_are_named(stages, tmp_path, capsys):
-    assert run("fit", *stages.options, "--symbol", " ", "-o", tmp_path / "t") == 2
-    assert "--symbol" in capsys.readouterr().err
+    assert run("fit", *stages.options, "--user-defined-symbols", " ", "-o", tmp_path / "t") == 2
+    assert "--user-defined-symbols" in capsys.readouterr().err
     assert run("fit", *stages.options, "--scores", "best", "-o", tmp_path / "t") == 2
     assert run("fit", *stages.options[2:], "-o", tmp_path / "t") == 2
     assert (
@@ -412,7 +351,7 @@ def test_rows_that_do_not_fit_are_a_wrong_call(copy, tmp_path, capsys):
     owners = [(piece, codes) for piece, codes in vocabulary(copy).items() if len(piece) == 1]
     write_tsv(copy.root / "allocation" / "vocabulary.tsv", ("piece", "languages"), owners)
     total = len(owners) + 5
-    assert run("fit", *copy.options, "--byte-fallback", "--symbol", "<x>", "-o", tmp_path / "t") == 2
+    assert run("fit", *copy.options, "--byte-fallback", "--user-defined-symbols", "<x>", "-o", tmp_path / "t") == 2
     message = capsys.readouterr().err
     assert f"T = {total} is too small by 257" in message and "257 rows of byte fallback and symbols" in message
     assert "raise the allocation's total" in message and not (tmp_path / "t").exists()

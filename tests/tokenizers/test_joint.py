@@ -7,14 +7,15 @@ import pytest
 import sentencepiece
 from sentencepiece import SentencePieceProcessor
 
-from tests.tokenizers.made import NUMBERS, SIZES, make_stages
+from tests.made_text import write_lines
+from tests.tokenizers.factories import NUMBERS, SIZES, make_stages
 from tests.tokenizers.test_fitting import run
-from vocap.corpora.weights import STEP
-from vocap.tokenizers.descents import FILES
-from vocap.tsv import read_tsv, write_tsv
-from vocap.vocabularies.character_table import write_characters
-from vocap.vocabularies.coverage import character_counts
-from vocap.vocabularies.training import train
+from vocap.files.tsv import read_tsv, write_tsv
+from vocap.tables.character_table import write_characters
+from vocap.tables.sampling_probabilities import STEP
+from vocap.tokenizer_groups import FILES
+from vocap.unigram.sentencepiece_trainer import train
+from vocap.unigram.training_text import character_counts
 
 TOTAL = 300
 
@@ -32,11 +33,13 @@ def joint(stages, out, *more) -> tuple[SentencePieceProcessor, list[dict], dict]
 
 
 @pytest.mark.parametrize("byte_fallback", [False, True])
-def test_it_is_what_sentencepiece_trains(stages, tmp_path, byte_fallback):
+def test_it_equals_sentencepiece(stages, tmp_path, byte_fallback):
     """Same pieces and (rounded) scores as the stock trainer, told of T - 1 ids in XLM-R's order."""
     total = TOTAL + 256 * byte_fallback
     flags = ["--byte-fallback"] if byte_fallback else []
-    processor, account, description = joint(stages, tmp_path / "t", "--total", total, "--symbol", "<url>", *flags)
+    processor, account, description = joint(
+        stages, tmp_path / "t", "--total", total, "--user-defined-symbols", "<url>", *flags
+    )
     sentencepiece.SentencePieceTrainer.train(
         input=str(stages.root / "mix.txt"),
         model_prefix=str(tmp_path / "stock"),
@@ -70,7 +73,12 @@ def models(folder, totals) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    "flags", [[], ["--byte-fallback"], ["--symbol", "ta", "--symbol", "<url>", "--symbol", "tas"]]
+    "flags",
+    [
+        [],
+        ["--byte-fallback"],
+        ["--user-defined-symbols", "ta", "--user-defined-symbols", "<url>", "--user-defined-symbols", "tas"],
+    ],
 )
 def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
     """Text with the names of rows in it; the largest two totals are out of reach."""
@@ -178,7 +186,7 @@ def rare_characters(root) -> None:
         lines = train.read_text(encoding="utf-8").split("\n")[:-1]
         lines[:60] = [f"{line} {one}" for line, one in zip(lines[:60], 60 * rare, strict=False)]
         lines[61] += "\u2603"
-        train.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_lines(train, lines)
         table = root / "vocabularies" / language / "characters.tsv"
         write_characters(table, character_counts([lines]), len(lines))
 
@@ -309,7 +317,7 @@ def test_a_bad_sample_is_named_and_leaves_nothing(tmp_path, capsys, content, wor
     [
         ["--total", 5],
         ["--total", 100, "--threads", 0],
-        ["--total", 100, "--symbol", "<s>"],
+        ["--total", 100, "--user-defined-symbols", "<s>"],
         ["--total", 300, "--total", 400],
         ["--total", 300, "--corpora", "corpora"],
         ["--total", 300, "--vocabularies", "vocabularies"],

@@ -5,10 +5,10 @@ import json
 import pytest
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
-from tests.tokenizers.made import made_lines
+from tests.tokenizers.factories import make_lines
 from tests.tokenizers.test_fitting import run
-from vocap.tsv import read_tsv
-from vocap.vocabularies.training import train
+from vocap.files.tsv import read_tsv
+from vocap.unigram.sentencepiece_trainer import train
 
 SIZE = 220
 
@@ -16,7 +16,7 @@ SIZE = 220
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "220.model"
-    path.write_bytes(train(made_lines("ka", 1200), SIZE))
+    path.write_bytes(train(make_lines("ka", 1200), SIZE))
     return path
 
 
@@ -33,7 +33,7 @@ def test_all_pieces_stay_and_pad_and_mask_are_new(model, tmp_path):
     assert list(found) == sorted(scores, key=lambda piece: (-scores[piece], piece))
     same = [
         stock.encode(line, out_type=str) == processor.encode(line, out_type=str)
-        for line in made_lines("ka", 500, seed=2)
+        for line in make_lines("ka", 500, seed=2)
     ]
     assert sum(same) / len(same) > 0.98  # rounding moves a near tie now and then
     account = list(read_tsv(tmp_path / "t" / "pieces.tsv"))
@@ -96,7 +96,7 @@ def with_nan(path) -> bytes:
     return proto.SerializeToString()
 
 
-def test_a_size_out_of_reach_is_told_by_its_curve(tmp_path, capsys):
+def test_a_size_out_of_reach_has_the_reason_of_its_curve(tmp_path, capsys):
     folder = tmp_path / "ja"
     (folder / "models").mkdir(parents=True)
     header = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError
+from vocap.files.tsv import read_tsv
+from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, find_files, gini, premiums
 from vocap.tokenizers.output_commands import evaluate
-from vocap.tokenizers.parallel import COLUMNS, find_files, gini, premiums
-from vocap.tsv import read_tsv
 
 from .scripts import WORDS, model, processor
 
@@ -25,7 +25,7 @@ def test_gini_is_half_the_relative_mean_difference(values):
 
 
 @pytest.mark.parametrize("values", [[], [0, 0], [-1, 2]])
-def test_gini_of_what_has_none(values):
+def test_gini_of_values_without_one(values):
     with pytest.raises(ValueError, match="Gini"):
         gini(values)
 
@@ -70,7 +70,7 @@ def test_parallel_text(made, caplog):
     assert result.exit_code == 0, result.output
     own = processor(model())
     tokens = {language: sum(map(len, own.encode(WORDS[language][:6]))) for language in ("en", "hi")}
-    rows = list(read_tsv(made / "parallel.tsv", COLUMNS))
+    rows = list(read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS))
     assert [(row["language"], row["lines"], int(row["tokens"])) for row in rows] == [
         (language, "7", tokens[language]) for language in ("en", "hi")
     ]

@@ -10,14 +10,16 @@ import pytest
 from click.testing import CliRunner
 from tokenizers import Tokenizer
 
+from tests import commands
+from tests.made_text import write_lines
 from vocap.errors import VocapError
-from vocap.tokenizers.export import export
-from vocap.tokenizers.parity import COLUMNS, Pair, choose_lines, compared_blocks
-from vocap.tokenizers.parity_commands import parity
-from vocap.tsv import read_tsv
-from vocap.vocabularies.encoders import HuggingFaceEncoder
+from vocap.files.tsv import read_tsv
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder
+from vocap.tokenizer_files.export import export
+from vocap.tokenizers.output_commands import parity
+from vocap.tokenizers.parity import COLUMNS, TokenizerForms, choose_lines, compared_blocks
 
-from .scripts import made_lines, model
+from .scripts import make_lines, model
 
 
 @pytest.fixture(scope="module")
@@ -32,21 +34,17 @@ def tokenizer_folder(tmp_path_factory):
 def folder(tmp_path, tokenizer_folder):
     """A tokenizer's folder and corpora of two languages, beside each other."""
     shutil.copytree(tokenizer_folder, tmp_path / "tokenizer")
-    lines = sorted({line for line in made_lines(600, seed=3) if "<" not in line})
+    lines = sorted({line for line in make_lines(600, seed=3) if "<" not in line})
     for language, part in (("aa", lines[:200]), ("bb", lines[200:])):
         for name, kept in (("heldout", part[:50]), ("train", part[50:])):
             path = tmp_path / "corpora" / language / f"{name}.txt"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+            write_lines(path, kept)
     return tmp_path
 
 
 def run(folder, *options):
     arguments = ["--tokenizer", str(folder / "tokenizer"), "--corpora", str(folder / "corpora")]
-    result = CliRunner().invoke(parity, [*arguments, "-o", str(folder / "parity.tsv"), *options])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
+    commands.run(parity, *arguments, "-o", folder / "parity.tsv", *options)
     return list(read_tsv(folder / "parity.tsv", COLUMNS))
 
 
@@ -89,7 +87,7 @@ def test_a_broken_export(folder, edit, kind):
     change(folder, edit)
     rows = run(folder)
     other = Tokenizer.from_file(str(folder / "tokenizer" / "huggingface" / "tokenizer.json"))
-    own = Pair.load(folder / "tokenizer").processor
+    own = TokenizerForms.load(folder / "tokenizer").processor
     for row in rows:
         lines = [line for line in all_lines(folder, row["language"]) if line]
         same = [own.encode(line) == other.encode(line, add_special_tokens=False).ids for line in lines]
@@ -105,7 +103,7 @@ def test_every_kind_has_its_own_example(folder):
     change(folder, only_precompiled)
     change(folder, other_scores)
     export_path = folder / "tokenizer" / "huggingface" / "tokenizer.json"
-    other, own = Tokenizer.from_file(str(export_path)), Pair.load(folder / "tokenizer").processor
+    other, own = Tokenizer.from_file(str(export_path)), TokenizerForms.load(folder / "tokenizer").processor
     kinds = []
     for row in run(folder):
         first, counts = {}, Counter()
@@ -127,9 +125,9 @@ def test_every_kind_has_its_own_example(folder):
 
 def test_kinds():
     proto = model()
-    from vocap.tokenizers.export import build_tokenizer
+    from vocap.tokenizer_files.export import build_tokenizer
 
-    pair = Pair(proto, HuggingFaceEncoder(build_tokenizer(proto), 3))
+    pair = TokenizerForms(proto, HuggingFaceEncoder(build_tokenizer(proto), 3))
     ids = pair.processor.encode("the café")
     assert pair.kind("the café", ids, [0, *ids]) == "special token"
     assert pair.kind("the café", ids, [*ids, 3]) == "unknown"

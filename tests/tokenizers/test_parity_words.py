@@ -6,22 +6,23 @@ import shutil
 from itertools import chain
 
 import pytest
-from click.testing import CliRunner
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 from tokenizers import Tokenizer
 
+from tests.commands import run
+from tests.made_text import write_lines
 from vocap.errors import VocapError
-from vocap.tokenizers.export import export
-from vocap.tokenizers.parity import COLUMNS, KINDS, Pair, normalized_words
-from vocap.tokenizers.parity_commands import parity, parity_words
+from vocap.files.tsv import read_tsv
+from vocap.tokenizer_files import META
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.guarded_tokenizer import GuardedTokenizer
+from vocap.tokenizer_files.model_file import NORMAL, USER_DEFINED
+from vocap.tokenizer_files.shadowing import bare_processor
+from vocap.tokenizers.output_commands import parity, parity_words
+from vocap.tokenizers.parity import COLUMNS, KINDS, TokenizerForms, normalized_words
 from vocap.tokenizers.parity_words import LONGEST, is_wordwise, join_words, read_words, split_words, word_lines
-from vocap.tokenizers.settings import META
-from vocap.tokenizers.shadowing import bare_processor
-from vocap.tsv import read_tsv
-from vocap.vocabularies.guarded_tokenizer import GuardedTokenizer
-from vocap.vocabularies.model_file import NORMAL, USER_DEFINED
 
-from .scripts import ODD, made_lines, model
+from .scripts import ODD, make_lines, model
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def made(tmp_path_factory):
         path.write_bytes(model().SerializeToString(deterministic=True))
     export(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
     rng = random.Random(5)
-    lines = [line for line in made_lines(500, seed=3) if "\n" not in line]
+    lines = [line for line in make_lines(500, seed=3) if "\n" not in line]
     lines += [
         "".join(rng.choices([*ODD, "the", " ", "café", "▁", "zz"], k=12)).replace("\n", "") for _ in range(300)
     ]
@@ -42,8 +43,7 @@ def made(tmp_path_factory):
     for language, part in (("aa", lines[:300]), ("bb", lines[300:])):
         for name, kept in (("heldout", part[:50]), ("train", part[50:])):
             path = root / "corpora" / language / f"{name}.txt"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+            write_lines(path, kept)
     return root
 
 
@@ -51,13 +51,6 @@ def made(tmp_path_factory):
 def folder(made, tmp_path):
     shutil.copytree(made, tmp_path / "made")
     return tmp_path / "made"
-
-
-def run(command, *options):
-    result = CliRunner().invoke(command, [str(option) for option in options])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
 
 
 def make_words(folder, *options):
@@ -242,10 +235,10 @@ def test_models_that_are_not_taken_apart(made, edit):
 
 def test_words_of_another_normaliser_are_made_anew(folder):
     words = read_words(make_words(folder))
-    pair = Pair.load(folder / "tokenizer")
+    pair = TokenizerForms.load(folder / "tokenizer")
     assert words.fits(pair.proto, pair.encoder.tokenizer.pipeline())
     change(folder, one_step_lost)
-    assert not words.fits(pair.proto, Pair.load(folder / "tokenizer").encoder.tokenizer.pipeline())
+    assert not words.fits(pair.proto, TokenizerForms.load(folder / "tokenizer").encoder.tokenizer.pipeline())
     assert not words.fits(
         with_(lambda proto: setattr(proto.normalizer_spec, "add_dummy_prefix", False)),
         pair.encoder.tokenizer.pipeline(),

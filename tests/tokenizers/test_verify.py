@@ -10,14 +10,14 @@ import sentencepiece
 import transformers
 import yaml
 
-from tests.tokenizers.made import made_lines
+from tests.tokenizers.factories import make_lines
 from tests.tokenizers.test_fitting import run
-from vocap.tokenizers.accounts import write_tokenizer
-from vocap.tokenizers.export import export
-from vocap.tokenizers.mono import relayout
-from vocap.tokenizers.settings import EXPORTED
-from vocap.vocabularies.model_file import read_model
-from vocap.vocabularies.training import train
+from vocap.tokenizer_files import EXPORTED
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.folder import write_tokenizer
+from vocap.tokenizer_files.layout import relayout
+from vocap.tokenizer_files.model_file import read_model
+from vocap.unigram.sentencepiece_trainer import train
 
 FORMS = ("sentencepiece", "tokenizers", "transformers")
 
@@ -26,7 +26,7 @@ FORMS = ("sentencepiece", "tokenizers", "transformers")
 def made(tmp_path_factory):
     """A tokenizer with byte fallback, so that every character of every golden text counts."""
     folder = tmp_path_factory.mktemp("tokenizer")
-    (folder / "stock.model").write_bytes(train(made_lines("en", 300), 420, byte_fallback=True))
+    (folder / "stock.model").write_bytes(train(make_lines("en", 300), 420, byte_fallback=True))
     write_tokenizer(folder, relayout(read_model(folder / "stock.model"), "stock"), [], {})
     (folder / "stock.model").unlink()
     export(folder / "sentencepiece.model", folder / "huggingface")
@@ -126,26 +126,25 @@ def test_an_old_or_damaged_folder_is_one_message(copy, capfd, name, content, wor
     assert words in err and str(copy) in err and err.count("\n") == 1 and "Traceback" not in err and not out
 
 
-def test_the_card_says_what_is_known(made, tmp_path, capfd):
-    model, out = made / "sentencepiece.model", tmp_path / "huggingface"
+def test_the_card_holds_known_facts(made, tmp_path, capfd):
+    model, out = made / "sentencepiece.model", tmp_path / "README.md"
     row = "xx\thigh\t10\t-41.25\t12.5\t1.5\t2\t2\t0.015\t0.5\t0.5\t0.1\n"
     columns = (
         "language\tresource\tlines\talp\ttokens_per_sentence\ttokens_per_word\tchars_per_token\tbytes_per_token"
     )
     columns += "\tunk_rate\tvocabulary_used\trenyi\tsingle_char_share\n"
     (tmp_path / "evaluation.tsv").write_text(columns + row, "utf-8")
-    assert (
-        run("export", model, "-o", out, "--evaluation", tmp_path / "evaluation.tsv", "--text", "Of *trees*.") == 0
-    )
-    card = (out / "README.md").read_text("utf-8")
+    assert run("card", model, "-o", out, "--evaluation", tmp_path / "evaluation.tsv", "--text", "Of *trees*.") == 0
+    card = out.read_text("utf-8")
     head = yaml.safe_load(card.split("---\n")[1])
     assert head["library_name"] == "transformers" and head["language"] == ["xx"]
     assert f"T = {len(read_model(model).pieces)} ids" in card and "Of *trees*." in card and "byte pieces" in card
     assert "| xx | -41.25 | 12.5 | 0.015 |" in card
-    assert sorted(path.name for path in out.iterdir()) == sorted(EXPORTED)
+    assert sorted(path.name for path in (made / "huggingface").iterdir()) == sorted(EXPORTED)
     assert str(tmp_path) not in card and str(made.parent) not in card
 
 
-def test_an_unknown_text_is_said_to_be(made):
-    card = (made / "huggingface" / "README.md").read_text("utf-8")
+def test_an_unknown_text_is_reported_as_unknown(made, tmp_path):
+    assert run("card", made / "sentencepiece.model", "-o", tmp_path / "README.md") == 0
+    card = (tmp_path / "README.md").read_text("utf-8")
     assert "Not measured." in card and card.count("Not recorded") == 2

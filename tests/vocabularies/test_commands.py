@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 
@@ -7,27 +6,19 @@ import pytest
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
-from tests.vocabularies.made import made_text, write_lines
-from tests.vocabularies.test_alp import naive_alp
-from vocap.vocabularies.index import read_index
-
-
-def vocap(*arguments, cwd=None, hash_seed="0"):
-    return subprocess.run(
-        [sys.executable, "-c", "from vocap.cli import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
-    )
+from tests.commands import vocap
+from tests.made_text import write_lines
+from tests.unigram.test_alp import naive_alp
+from tests.vocabularies.factories import make_text
+from vocap.tables.piece_index import read_index
 
 
 @pytest.fixture
 def corpus(tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
-    write_lines(folder / "train.txt", made_text("latin", 300))
-    write_lines(folder / "heldout.txt", made_text("latin", 40, seed=2))
+    write_lines(folder / "train.txt", make_text("latin", 300))
+    write_lines(folder / "heldout.txt", make_text("latin", 40, seed=2))
     (folder / "empty.txt").write_bytes(b"")
     return folder
 
@@ -69,11 +60,11 @@ def test_from_text_to_curve(corpus, tmp_path):
 
     processor = sentencepiece.SentencePieceProcessor(model_file=str(out / "models" / "200.model"))
     row = cells(out / "points" / "200.tsv")
-    lines = made_text("latin", 300)
+    lines = make_text("latin", 300)
     assert (row["size"], row["pieces"], row["status"]) == ("200", "200", "ok")
     assert float(row["alp"]) == pytest.approx(naive_alp(processor, lines), rel=1e-12)
     assert float(row["alp_heldout"]) == pytest.approx(
-        naive_alp(processor, made_text("latin", 40, seed=2)), rel=1e-12
+        naive_alp(processor, make_text("latin", 40, seed=2)), rel=1e-12
     )
     assert float(row["tokens_per_sentence"]) == sum(map(len, processor.encode(lines))) / 300
 
@@ -100,7 +91,7 @@ def test_the_same_bytes_wherever_it_runs(corpus, tmp_path):
     outs = [tmp_path / "one", tmp_path / "some" / "where" / "else"]
     for number, out in enumerate(outs):
         out.mkdir(parents=True)
-        assert train(corpus, out, 200, cwd=out, hash_seed=str(number)).returncode == 0
+        assert train(corpus, out, 200, cwd=out, PYTHONHASHSEED=str(number)).returncode == 0
         assert curve(corpus, out, 200).returncode == 0
     for name in ("models/200.model", "points/200.tsv", "curve.tsv", "characters.tsv", "pieces.npz"):
         assert (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes(), name
@@ -126,7 +117,7 @@ def test_no_heldout_lines_leave_one_cell_empty(corpus, tmp_path):
     assert float(row["alp"]) < 0
 
 
-def test_a_stale_model_of_an_unreachable_size_goes(corpus, tmp_path):
+def test_a_stale_model_of_an_unreachable_size_is_removed(corpus, tmp_path):
     assert train(corpus, tmp_path, 400).returncode == 0
     write_lines(corpus / "train.txt", ["ba ba"])
     done = train(corpus, tmp_path, 400)
@@ -182,7 +173,7 @@ def test_curve_says_which_point_to_delete(corpus, tmp_path):
     assert "200 pieces, but" in curve(corpus, tmp_path, 200).stderr
 
 
-def test_curve_indexes_the_models_it_is_given_whatever_its_own_name(corpus, tmp_path):
+def test_curve_indexes_the_given_models_under_any_name(corpus, tmp_path):
     """Beside another curve.tsv and other models, which are of no concern."""
     assert train(corpus, tmp_path, 200).returncode == 0
     (tmp_path / "models").rename(tmp_path / "kept")
@@ -282,10 +273,10 @@ def test_training_starts_without_heavy_imports(corpus, tmp_path):
 def test_another_sentencepiece_is_refused(tmp_path, monkeypatch):
     from vocap.errors import UsageError
     from vocap.tokenizers.joint import train_joint
-    from vocap.vocabularies import training
+    from vocap.unigram import sentencepiece_trainer
 
-    monkeypatch.setattr(training, "REFERENCE", "0.0.1")
+    monkeypatch.setattr(sentencepiece_trainer, "REFERENCE", "0.0.1")
     with pytest.raises(UsageError, match=rf"SentencePiece {sentencepiece.__version__} is installed.*==0\.0\.1"):
         train_joint(None, 300)
     with pytest.raises(UsageError, match="or take engine ladder"):
-        training.require_reference()
+        sentencepiece_trainer.require_reference()

@@ -1,16 +1,18 @@
 """A copy of the workflow in a folder of its own, run by the real Snakemake on text made here."""
 
 import os
-import random
 import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.made_text import draw_sentences
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -24,15 +26,10 @@ ALPHABETS = {
 
 
 def make_text(language: str, lines: int = 1500, seed: int = 0) -> str:
-    """Sentences of a made-up vocabulary whose words follow Zipf's law; Japanese has no spaces."""
-    generator = random.Random(f"{language} {seed}")
+    """Made sentences; Japanese has no spaces."""
     letters = ALPHABETS.get(language, "abcdefghijklmnop")
-    words = ["".join(generator.choices(letters, k=generator.randint(2, 7))) for _ in range(1200)]
-    weights = [1 / rank for rank in range(1, len(words) + 1)]
-    space = "" if language == "ja" else " "
-    return "".join(
-        space.join(generator.choices(words, weights, k=generator.randint(4, 10))) + "\n" for _ in range(lines)
-    )
+    sentences = draw_sentences(f"{language} {seed}", letters, "" if language == "ja" else " ")
+    return "".join(f"{sentence}\n" for sentence in islice(sentences, lines))
 
 
 @dataclass
@@ -136,6 +133,15 @@ def finished_once(tmp_path_factory) -> Workflow:
     run = workflow.snakemake()
     assert run.returncode == 0, run.stdout
     return workflow
+
+
+@pytest.fixture(scope="session")
+def paper_dry_run(tmp_path_factory) -> str:
+    """The output of a dry run of the paper's grid on a fresh clone."""
+    workflow = copy_workflow(tmp_path_factory.mktemp("paper") / "clone")
+    run = workflow.snakemake("-n", configfile="config/paper.yaml")
+    assert run.returncode == 0, run.stdout[-2000:]
+    return run.stdout
 
 
 @pytest.fixture

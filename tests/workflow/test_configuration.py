@@ -9,7 +9,7 @@ import yaml
 from tests.workflow.conftest import ROOT, base_config
 from vocap.config import load, read_files
 from vocap.errors import UsageError
-from vocap.vocabularies.curve import parse_sizes
+from vocap.tables.curve import parse_sizes
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             ["corpora.sources.cc100.missing", "entry 2", "in quotes"],
         ),
         ("languages", ["en", "xx"], ["languages", "'xx'", "config/languages.tsv"]),
-        ("languages", ["en", "en"], ["languages", "'en' stands 2 times"]),
+        ("languages", ["en", "en"], ["languages", "'en' is given 2 times"]),
         ("languages", [], ["languages", "empty"]),
         ("corpora/languages", {False: "starter"}, ["corpora.languages", "false", '"no" in quotes']),
         ("corpora/languages", {"ka": "mine"}, ["corpora.languages.ka", "'mine'", "corpora.sources"]),
@@ -79,7 +79,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("vocabularies/sizes", "5:99999999999:1", ["vocabularies.sizes", "a larger step"]),
         ("allocation/vocap-100k", [1], ["allocation.vocap-100k", "write keys and values"]),
         ("vocabularies/sizes", [1000, 3000, 2000], ["vocabularies.sizes", "2000 comes after 3000"]),
-        ("vocabularies/sizes", [1000, 1000], ["vocabularies.sizes", "1000 stands twice"]),
+        ("vocabularies/sizes", [1000, 1000], ["vocabularies.sizes", "duplicate size 1000"]),
         ("vocabularies/sizes", [], ["vocabularies.sizes", "1000:50000:1000"]),
         ("vocabularies/sizes", "1K-50K", ["vocabularies.sizes", "first:last:step"]),
         ("vocabularies/sizes", [1000, "2K"], ["vocabularies.sizes", "'2K'", "whole number"]),
@@ -142,7 +142,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("finetuning/models/a b", {"path": "x"}, ["finetuning.models.a b", "folders"]),
         ("finetuning/tasks", ["panx", "ner"], ["finetuning", "no task 'ner'", "udpos"]),
         ("finetuning/tasks", "panx", ["finetuning.tasks", "list"]),
-        ("finetuning/seeds", [1, 1], ["finetuning", "seeds", "twice"]),
+        ("finetuning/seeds", [1, 1], ["finetuning", "seeds", "duplicate"]),
         (
             "finetuning/recipes/panx",
             {"learning_rates": ["1e-5"]},
@@ -229,9 +229,9 @@ def test_snakemake_stops_with_the_message_alone(workflow, text, says):
 
 
 def test_the_page_on_the_configuration_is_the_settings_own():
-    script = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
+    script = runpy.run_path(str(ROOT / "dev" / "make_configuration.py"))
     page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
-    assert page == script["render"](), "run python docs/make_configuration.py"
+    assert page == script["render"](), "run python dev/make_configuration.py"
 
 
 @pytest.mark.parametrize("name", ["test.yaml", "config/config.yaml", "config/sources.yaml"])

@@ -1,4 +1,4 @@
-"""The correlation study: its jobs, what runs again, and a whole run on made text."""
+"""The correlation study: its jobs, its reruns, and a whole run on made text."""
 
 import json
 import re
@@ -8,11 +8,10 @@ import pytest
 
 from tests.workflow.conftest import BIN, parse_counts
 from vocap.config import load, read_files
-from vocap.correlation.points import correlations, read_points
-from vocap.correlation.sizes import holes, read_sizes
+from vocap.correlation.points import correlations, holes, read_points, read_sizes
 from vocap.errors import UsageError
-from vocap.tsv import read_tsv
-from vocap.vocabularies.curve import read_points as read_curve
+from vocap.files.tsv import read_tsv
+from vocap.tables.curve import read_points as read_curve
 
 STUDY = {
     "languages": ["ru"],
@@ -69,7 +68,7 @@ def test_without_its_files_models_are_pretrained_and_what_they_wait_for_is_named
     [
         ({"languages": ["fa"]}, "correlation.languages: 'fa' is not among the languages of this run"),
         ({"sizes": [50, 151]}, "correlation.sizes: 151 is not among vocabularies.sizes"),
-        ({"languages": ["ru", "ru"]}, "correlation: languages: one stands twice"),
+        ({"languages": ["ru", "ru"]}, "correlation: languages: duplicate entry"),
         ({"tasks": ["xnli"]}, "correlation.tasks"),
         ({"model": {"shape": {"positions": 32}, "loss": "full"}}, "correlation.model.shape.positions: below"),
         ({"model": {"loss": "full", "weights": "corpora"}}, "model.weights: a model of one language has none"),

@@ -1,4 +1,4 @@
-"""The demonstration on real text and XTREME's files, and the trial of what pre-training is worth, as dry runs."""
+"""The demonstration on real text and XTREME's files, and the trial of the worth of pre-training, as dry runs."""
 
 import json
 import os

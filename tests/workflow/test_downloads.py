@@ -1,4 +1,4 @@
-"""What is fetched besides text, through the workflow, from a server on this machine that misbehaves."""
+"""Downloads besides text, through the workflow, from a faulty server on this machine."""
 
 import hashlib
 import json
@@ -130,7 +130,7 @@ def test_a_dry_run_asks_nobody(workflow, server):
     configure(workflow, server)
     run = workflow.snakemake("-n")
     assert run.returncode == 0, run.stdout[-3000:]
-    assert "to bring, planned as if there: data/xtreme/panx (docs/xtreme.md)" in run.stdout
+    assert "to bring, planned as if there: data/xtreme/panx (docs/finetuning.md)" in run.stdout
     assert not server.seen and not (workflow.folder / "data").exists()
 
 

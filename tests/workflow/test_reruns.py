@@ -1,14 +1,12 @@
-"""An edit of the configuration or of an input reruns what it touches, and nothing else: counts of dry runs."""
+"""An edit of the configuration or of an input reruns the jobs that depend on it alone: counts of dry runs."""
 
 import pytest
 
 from tests.workflow.conftest import make_text, parse_counts
 
-pytestmark = pytest.mark.xdist_group("finished")
-
-# what follows an allocation and what joins the corpora of all languages
-AFTER_ALLOCATION = {"fit": 1, "export": 1, "parity": 1, "evaluate": 1}
-EVERY_TOKENIZER = {"fit": 1, "pick_joint": 1, "export": 3, "parity": 3, "evaluate": 3}
+# the jobs after an allocation, and those that join the corpora of all languages
+AFTER_ALLOCATION = {"fit": 1, "export": 1, "card": 1, "parity": 1, "evaluate": 1}
+EVERY_TOKENIZER = {"fit": 1, "pick_joint": 1, "export": 3, "card": 3, "parity": 3, "evaluate": 3}
 
 
 def test_a_finished_run_has_nothing_left_to_do(finished):
@@ -25,7 +23,7 @@ def test_another_allocation_reruns_no_other(finished):
     assert finished.planned() == {"all": 1, "allocate": 1, "report": 1}
 
 
-# a model of a few steps: how a run goes, not what it learns
+# a model of a few steps: of interest are the jobs, not the scores
 MODEL = {
     "tokenizer": "joint",
     "loss": {"kind": "knn", "k": 3},
@@ -69,7 +67,7 @@ def tuned(tasks: list[str], seeds: list[int], models: dict, **recipe) -> dict:
 
 
 def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
-    """And a language's file that is added, or a setting changed, runs again what reads it."""
+    """And a language's file that is added, or a setting changed, runs its readers again."""
     one, both = {"knn": {}}, {"knn": {}, "full": {}}
 
     def planned(*arguments, **recipe) -> dict[str, int]:
@@ -144,16 +142,17 @@ def test_with_single_trainings_a_size_added_trains_that_size(workflow, finished_
 
 
 def test_a_total_added_trains_only_that_one(finished):
-    """JOINT: all T of a configuration come from one descent, but those on disk stay as they are."""
+    """JOINT: all T of a configuration come from one descent, but tokenizers that are made stay as they are."""
     path = finished.folder / "results/tokenizers/joint/sentencepiece.model"
     before = path.read_bytes(), path.stat().st_mtime_ns
     finished.write_config(tokenizers={"larger": {"kind": "joint", "total": 340}})
     expected = {
         "all": 1,
         "report": 1,
-        "joint_descent_2": 1,
+        "joint_descent_1": 1,
         "pick_joint": 1,
         "export": 1,
+        "card": 1,
         "parity": 1,
         "evaluate": 1,
     }
@@ -228,7 +227,7 @@ def test_another_way_to_sample_samples_again(finished, edit):
 
 
 def test_another_order_of_files_samples_again(finished):
-    """What is drawn of a language depends on it."""
+    """The sample of a language depends on it."""
     for language in ("de", "ja", "ru"):
         (finished.folder / "text" / f"{language}-more").write_text(make_text(language, seed=3), "utf-8")
     places = ["text/{lang}.txt", "text/{lang}-more"]
@@ -292,7 +291,20 @@ def test_another_resource_group_evaluates_again(finished):
     table.write_text(
         table.read_text("utf-8").replace("ru\tRussian\trus\trus\tCyrl", "ru\tRussian\trus\trus\tLatn"), "utf-8"
     )
-    assert finished.planned() == {"all": 1, "evaluate": 3, "export": 3, "parity": 3, "report": 1}  # the card
+    assert finished.planned() == {"all": 1, "evaluate": 3, "card": 3, "report": 1}
+
+
+def test_a_licence_is_written_into_the_cards_alone(finished):
+    finished.write_config(
+        corpora={"sources": {"made": {"path": "text/{lang}.txt", "licence": "CC0 {as} written"}}}
+    )
+    assert finished.planned() == {"all": 1, "card": 3, "report": 1}
+    card = "results/tokenizers/joint/huggingface/README.md"
+    before = (finished.folder / card).read_text("utf-8")
+    assert "- made: licence not recorded" in before and "| ru | -" in before
+    run = finished.snakemake(card)
+    assert run.returncode == 0, run.stdout
+    assert "- made: CC0 {as} written." in (finished.folder / card).read_text("utf-8")
 
 
 def test_a_language_added_after_the_starter_corpus_was_made_is_not_taken_for_one_without_text(workflow):

@@ -22,7 +22,6 @@ def write_other(workflow, **changes) -> None:
     (workflow.folder / "other.yaml").write_text(yaml.safe_dump(other, allow_unicode=True), "utf-8")
 
 
-@pytest.mark.xdist_group("finished")
 def test_a_run_in_a_folder_of_its_own_reruns_nothing_of_the_first(finished):
     before = digests(finished.folder)
     write_other(finished)
@@ -65,7 +64,7 @@ def test_a_shipped_configuration_stands_alone(path, monkeypatch):
     assert settings.results == ("results" if path.name == "config.yaml" else f"results/{path.stem}")
     for section in ("allocation", "tokenizers"):
         assert getattr(settings, section).keys() == own.get(section, {}).keys()
-    assert settings.pretraining.models.keys() == own["pretraining"]["models"].keys()
+    assert settings.pretraining.models.keys() == own.get("pretraining", {}).get("models", {}).keys()
 
 
 def test_no_document_or_configuration_removes_an_entry():
@@ -80,3 +79,33 @@ def test_a_folder_that_cannot_be_one_is_refused(folder):
     config["corpora"]["table"] = str(ROOT / "config/languages.tsv")
     with pytest.raises(UsageError, match="results: "):
         load(config | {"results": folder})
+
+
+def test_another_configuration_in_the_same_folder_stops(finished):
+    """Until it has a folder of its own, the record is deleted, or the recorded file is gone."""
+    before = digests(finished.folder)
+    write_other(finished, results="results", seed=5)
+    run = finished.snakemake(*OTHER)
+    assert run.returncode == 2 and digests(finished.folder) == before
+    said = [line for line in run.stdout.splitlines() if line.startswith("vocap: error:")]
+    assert len(said) == 1 and "Traceback" not in run.stdout
+    assert "test.yaml" in said[0] and "other.yaml" in said[0] and "`results: FOLDER`" in said[0]
+    dry = finished.snakemake(*OTHER, "-n")
+    assert dry.returncode == 0 and "a real run stops here: results: holds the run of test.yaml" in dry.stdout
+    target = "results/corpora/de/stats.json"
+    for allowed in (("--configfile", "test.yaml", "other.yaml"), ("--config", "seed=3")):
+        run = finished.snakemake(*allowed, "-n", "--", target)
+        assert run.returncode == 0 and "a real run stops here" not in run.stdout
+    (finished.folder / "test.yaml").unlink()
+    run = finished.snakemake(*OTHER, "--", target)
+    assert run.returncode == 0, run.stdout
+    assert (finished.folder / "results/configfiles.txt").read_text("utf-8") == "other.yaml\n"
+
+
+def test_a_moved_clone_goes_on(finished, tmp_path):
+    moved = finished.folder.rename(tmp_path / "moved")
+    finished.folder = moved
+    assert finished.planned() == {}
+    (moved / "results/corpora/de/stats.json").unlink()
+    run = finished.snakemake("results/corpora/de/stats.json")
+    assert run.returncode == 0, run.stdout

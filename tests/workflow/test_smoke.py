@@ -1,4 +1,4 @@
-"""The smoke configuration, on real text of one small package, as the README tells a newcomer to run it."""
+"""The smoke configuration, on real text of one small package, run as in the README."""
 
 import csv
 import json

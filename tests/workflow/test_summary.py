@@ -3,10 +3,7 @@
 import json
 import re
 
-import pytest
 from tokenizers import Tokenizer
-
-pytestmark = pytest.mark.xdist_group("finished")
 
 
 def test_a_run_ends_with_its_tokenizers_and_its_report(finished):

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from vocap import options
 from vocap.allocation.rules import RULES
-from vocap.vocabularies import COVERAGE
+from vocap.allocation.settings import Allocation, rows_beside_pieces
+from vocap.errors import UsageError
+from vocap.text_options import text_options
+from vocap.unigram import COVERAGE
 
 FILE = click.Path(path_type=Path)
 VOCABULARIES = click.option(
@@ -24,19 +28,22 @@ WEIGHTS = click.option(
     metavar="FILE.tsv",
     help="Columns language and n (lines of text, or any other weight).",
 )
-ALPHA = click.option(
-    "--alpha", type=float, default=0.7, show_default=True, help="Q_i = n_i^alpha / sum (Equation 3)."
-)
-BETA = click.option(
-    "--beta", type=float, default=0.7, show_default=True, help="Weight of a language: q_i^beta (Equation 2)."
-)
-PER = click.option(
-    "--per",
-    type=click.Choice(["line", "character"]),
-    default="line",
-    show_default=True,
-    help="Unit of a nat: a line of each language, or a character, as lines differ in length.",
-)
+
+
+def _setting(name: str) -> Callable:
+    """The option of a field of `Allocation`, with its values, default and description."""
+    field = Allocation.model_fields[name]
+    values = get_args(field.annotation)
+    return click.option(
+        f"--{name}",
+        type=click.Choice(values) if values else field.annotation,
+        default=field.default,
+        show_default=True,
+        help=f"{field.description[0].upper()}{field.description[1:]}.",
+    )
+
+
+ALPHA, BETA, PER = map(_setting, ("alpha", "beta", "per"))
 WITHOUT = click.option("--without", default="", metavar="LANG,LANG", help="Languages to leave out.")
 COVERED = options.coverage(COVERAGE, "Share of the multilingual sample's characters that must be pieces.")
 THREADS = click.option(
@@ -63,41 +70,21 @@ THREADS = click.option(
 @ALPHA
 @BETA
 @PER
-@click.option(
-    "--fairness",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="A nat counts (ALP / best ALP of the language)^FAIRNESS as much: 0 is Equation 2, 50 nearly max-min.",
-)
-@click.option(
-    "--rule",
-    type=click.Choice(list(RULES)),
-    default="paper",
-    show_default=True,
-    help="Rule of choice. " + "; ".join(f"{rule.name}: {rule.description}" for rule in RULES.values()) + ".",
-)
+@_setting("fairness")
+@_setting("rule")
 @click.option("--corpora", type=FILE, metavar="DIR", help="Holds LANG/train.txt: rule pieces reads it.")
-@click.option(
-    "--trunk", type=FILE, metavar="FILE", help="Of rule pieces: what vocap trunk has made, to be used again."
-)
+@click.option("--trunk", type=FILE, metavar="FILE", help="Of rule pieces: the file of vocap trunk, used again.")
 @THREADS
+@_setting("search")
+@_setting("curve")
 @click.option(
-    "--search",
-    type=click.Choice(["greedy", "bisect"]),
-    default="greedy",
-    show_default=True,
-    help="Of the paper's rule: step by step (Algorithm 1), or one gain threshold (the published code).",
-)
-@click.option(
-    "--curve",
-    type=click.Choice(["hull", "raw"]),
-    default="hull",
-    show_default=True,
-    help="Gains on the concave hull of the ALP curve, or on the curve as measured.",
+    "--other-rows",
+    type=click.IntRange(0),
+    help="Rows of T that byte fallback and symbols take; without it those of the text options.",
 )
 @COVERED
 @WITHOUT
+@text_options
 @click.option(
     "-o",
     "--output",
@@ -106,33 +93,36 @@ THREADS = click.option(
     metavar="OUT",
     help="Folder to write; {total} stands for T.",
 )
-def allocate(vocabularies, weights, totals, without, coverage, corpora, trunk, threads, output, **settings):
-    """Share out a vocabulary of T among languages (Algorithm 1, or another rule).
+def allocate(
+    vocabularies, weights, totals, without, coverage, corpora, trunk, threads, output, settings, **fields
+):
+    """Allocate a vocabulary of T to languages (Algorithm 1, or another rule).
 
     Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the T - 5 merged pieces) and
-    OUT/summary.json, and says how far the choice is from a bound that no union of whole lists can pass. Rule
+    OUT/summary.json, and prints the optimality gap: the distance from a bound on all unions of whole lists. Rule
     pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
     """
     import logging
 
     from vocap.allocation.inputs import gather
     from vocap.allocation.results import describe, write_allocation
-    from vocap.corpora.weights import read_weights
-    from vocap.errors import UsageError
+    from vocap.tables.sampling_probabilities import read_weights
 
-    entries = [_settings(total=total, without=without, **settings) for total in dict.fromkeys(totals)]
+    if fields["other_rows"] is None:
+        fields["other_rows"] = rows_beside_pieces(settings, fields["rule"])
+    entries = [_entry(total=total, without=without, **fields) for total in dict.fromkeys(totals)]
     if len(entries) > 1 and "{total}" not in str(output):
-        raise UsageError(
-            f"-o {output}: put {{total}} where T stands in the path: it is the folder of several totals"
-        )
-    needs_text = RULES[settings["rule"]].needs_text
-    if needs_text and corpora is None:
-        raise UsageError(f"--rule {settings['rule']} reads the languages' text; add --corpora DIR")
-    if not needs_text and (corpora or trunk):
-        raise UsageError(f"--rule {settings['rule']} reads no text; leave out --corpora and --trunk")
+        raise UsageError(f"-o {output}: put {{total}} for T into the path: it is the folder of several totals")
+    rule = RULES[fields["rule"]]
+    if rule.needs_text and corpora is None:
+        raise UsageError(f"--rule {rule.name} reads the languages' text; add --corpora DIR")
+    if not rule.needs_text and (corpora or trunk):
+        raise UsageError(f"--rule {rule.name} reads no text; leave out --corpora and --trunk")
     inputs = gather(vocabularies, read_weights(weights), entries[0].without)
-    if needs_text:
-        solve = _by_text(inputs, corpora, trunk, coverage, Path(str(output)), threads)
+    if rule.needs_text:
+        from vocap.allocation.pieces.rule import Source
+
+        solve = rule.solver(Source(inputs, corpora, coverage, Path(str(output)), threads, settings), trunk)
     else:
         solve = _by_curves(inputs, vocabularies, coverage)
     for entry in entries:
@@ -155,36 +145,34 @@ def allocate(vocabularies, weights, totals, without, coverage, corpora, trunk, t
 @COVERED
 @WITHOUT
 @THREADS
+@text_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write."
 )
-def trunk(vocabularies, weights, corpora, coverage, without, threads, output, **settings):
-    """Descend from all pieces of all languages to the characters: what every T of rule pieces begins with.
+def trunk(vocabularies, weights, corpora, coverage, without, threads, output, settings, **fields):
+    """Descend from all pieces of all languages to the characters: the part of rule pieces that all T share.
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
     """
-    from vocap.allocation import SPECIALS
     from vocap.allocation.inputs import gather
     from vocap.allocation.pieces.rule import Source, make_trunk, weights_of
     from vocap.allocation.pieces.trunk_file import write_trunk
-    from vocap.corpora.weights import read_weights
+    from vocap.tables.sampling_probabilities import read_weights
+    from vocap.tokenizer_files import SPECIALS
 
-    entry = _settings(total=SPECIALS + 1, rule="pieces", without=without, **settings)
+    entry = _entry(total=SPECIALS + 1, rule="pieces", without=without, **fields)
     inputs = gather(vocabularies, read_weights(weights), entry.without)
-    grown = make_trunk(Source(inputs, corpora, coverage, output, threads), entry)
+    grown = make_trunk(Source(inputs, corpora, coverage, output, threads, settings), entry)
     write_trunk(output, grown, weights_of(inputs, entry))
 
 
-def _settings(without: str, **settings):
-    """The checked settings; raises UsageError for what cannot be used."""
+def _entry(without: str, **fields):
+    """The checked settings; raises UsageError for invalid ones."""
     from pydantic import ValidationError
-
-    from vocap.allocation.settings import Allocation
-    from vocap.errors import UsageError
 
     codes = [code.strip() for code in without.split(",") if code.strip()]
     try:
-        return Allocation(**settings, without=codes)
+        return Allocation(**fields, without=codes)
     except ValidationError as error:
         detail = error.errors()[0]
         if not detail["loc"]:
@@ -193,29 +181,12 @@ def _settings(without: str, **settings):
 
 
 def _by_curves(inputs, vocabularies: Path, coverage: float) -> Callable:
-    """The solution of settings whose rule chooses sizes."""
+    """A function that solves for settings whose rule chooses sizes."""
     from vocap.allocation.solution import solve
-    from vocap.vocabularies.model_file import read_pieces
+    from vocap.tokenizer_files.model_file import read_pieces
 
     def scores(language: str, size: int) -> dict[str, float]:
         model = read_pieces(vocabularies / language / "models" / f"{size}.model")
         return dict(zip(model.pieces, model.scores.tolist(), strict=True))
 
     return lambda settings: (solve(inputs, settings, scores, coverage), None)
-
-
-def _by_text(inputs, corpora: Path, file: Path | None, coverage: float, output: Path, threads: int) -> Callable:
-    """The solution of settings whose rule reads text; all T share one trunk."""
-    from vocap.allocation.pieces.rule import Source, make_trunk, solve, weights_of
-    from vocap.allocation.pieces.trunk_file import read_trunk
-
-    source = Source(inputs, corpora, coverage, output, threads)
-    held = []
-
-    def solve_one(settings):
-        if not held:
-            weights = weights_of(inputs, settings)
-            held.append(read_trunk(file, weights) if file else make_trunk(source, settings))
-        return solve(source, settings, held[0])
-
-    return solve_one

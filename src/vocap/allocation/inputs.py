@@ -1,16 +1,18 @@
-"""What an allocation starts from: weights, curves, indexes of pieces and characters, read and checked."""
+"""The inputs of an allocation: weights, curves, indexes of pieces and characters, read and checked."""
 
 import os
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from vocap.allocation.settings import Allocation
 from vocap.errors import UsageError, VocapError
-from vocap.vocabularies.character_table import read_characters
-from vocap.vocabularies.curve import read_points
-from vocap.vocabularies.index import NAME, PieceIndex, load_or_build
+from vocap.tables.character_table import read_characters
+from vocap.tables.curve import read_points
+from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class LanguageInput:
     n: float
     index: PieceIndex
     alp: np.ndarray
-    characters: dict[str, float] | None  # how often each stands in a line; None where there is no characters.tsv
+    characters: dict[str, float] | None  # mean count of each in a line; None without characters.tsv
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,11 @@ class Inputs:
 
 
 def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
-    """Read what `directory/{lang}/` has of every language of the weights, except those `without`.
+    """Read the files of `directory/{lang}/` for every language of the weights, except those `without`.
 
     A language whose n is 0, or none of whose sizes is ok, is left out with a warning.
-    The order of the weights has no say. Raises UsageError where `without` names what is not there or leaves no
-    language, VocapError for files that are missing or damaged, and where no language has anything.
+    The order of the weights does not matter. Raises UsageError where `without` names an unknown language or leaves
+    none, VocapError for files that are missing or damaged, and where no language has a size.
     """
     directory = Path(directory)
     if not directory.is_dir():
@@ -89,3 +91,43 @@ def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: 
             else "no characters.tsv for any language: no character is required beyond those of the vocabularies"
         )
     return Inputs(languages, left_out, warnings)
+
+
+FACTOR = 2.0  # a line this much longer or shorter than the median is reported; measured in docs/allocation.md
+NAMED = 5  # languages in the message, on each side
+
+
+def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:
+    """A warning where lines of some language hold `FACTOR` times the nats of the median language's, or 1/`FACTOR`.
+
+    Nats of a line are -ALP under a language's smallest vocabulary. Characters are no measure: of parallel
+    sentences Chinese has a third of the characters of German, and as many nats. With `per: character` there is
+    none.
+    """
+    if settings.per == "character" or len(inputs.languages) < 2:
+        return []
+    nats = {entry.language: -float(entry.alp[0]) for entry in inputs.languages}
+    middle = statistics.median(nats.values())
+    if middle <= 0:  # lines of one token that is always the same
+        return []
+    order = sorted(nats, key=lambda language: (-nats[language], language))
+    longer = [language for language in order if nats[language] >= FACTOR * middle]
+    shorter = [language for language in reversed(order) if nats[language] * FACTOR <= middle]
+    if not longer and not shorter:
+        return []
+    said = [
+        f"too {amount} for {_named(languages, nats, middle)}"
+        for amount, languages in (("many", longer), ("few", shorter))
+        if languages
+    ]
+    return [
+        "lines differ in length between languages, and a language with longer lines gets more pieces for it: "
+        f"{'; '.join(said)} (nats of its mean line over those of the median language). Cut paragraphs into "
+        "sentences (split_sentences: true of the source of the text), or take per: character"
+    ]
+
+
+def _named(languages: list[str], nats: dict[str, float], middle: float) -> str:
+    named = ", ".join(f"{language} ({nats[language] / middle:.2g} times)" for language in languages[:NAMED])
+    more = len(languages) - NAMED
+    return named + (f" and {more} more" if more > 0 else "")

@@ -1,19 +1,20 @@
-"""The files of an allocation: all of them, or none."""
+"""The files of an allocation, written all or none, and the summary that the command prints."""
 
 import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vocap.allocation import SPECIALS
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Assessment, Solution
-from vocap.files import replacing, replacing_directory
-from vocap.tsv import table_lines
-from vocap.vocabularies.curve import Point, write_points
+from vocap.files.atomic import replacing, replacing_directory
+from vocap.files.tsv import table_lines
+from vocap.tables.curve import Point, write_points
+from vocap.tokenizer_files import SPECIALS
 
 if TYPE_CHECKING:
     from vocap.allocation.pieces.language import Unigram
@@ -22,16 +23,7 @@ COLUMNS = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
 
 
 def summarise(inputs: Inputs, settings: Allocation, coverage: float, solution: Solution) -> dict:
-    """What `summary.json` holds."""
-
-    def assessment(of: Assessment) -> dict:
-        return {
-            "rule": of.rule,
-            "union": of.union,
-            "objective": of.objective,
-            "way_percent": of.way_percent,
-        }
-
+    """The content of `summary.json`."""
     return {
         "settings": {**settings.model_dump(), "coverage": coverage},
         "languages": len(solution.rows),
@@ -47,8 +39,8 @@ def summarise(inputs: Inputs, settings: Allocation, coverage: float, solution: S
         "required_characters_added": solution.required_added,
         "objective_smallest": solution.objective_smallest,
         "bound": solution.bound,
-        "chosen": assessment(solution.chosen),
-        "other_rules": [assessment(other) for other in solution.others],
+        "chosen": asdict(solution.chosen),
+        "other_rules": [asdict(other) for other in solution.others],
         "exhausted": solution.exhausted,
         **({} if solution.lines is None else {"lines": solution.lines}),
         "warnings": solution.warnings,
@@ -65,8 +57,8 @@ def write_allocation(
 ) -> None:
     """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay.
 
-    `models`: the languages' own on the pieces, of a rule that makes some: they become the folder `vocabularies`,
-    with a curve of one size for each language.
+    `models`: each language's own model on the pieces, of a rule that reads text; written to the folder
+    `vocabularies` with a curve of one size for each language.
     """
     output = Path(output)
     created = not output.exists()
@@ -105,7 +97,7 @@ def _write_models(folder: Path, models: Mapping[str, "Unigram"]) -> None:
 
 
 def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
-    """The lines that the command prints: the languages by falling size, and how good the choice is."""
+    """The lines that the command prints: the languages by falling size, and the quality of the choice."""
     yield f"{'language':<10}{'q':>9}{'size':>8}{'own pieces':>12}{'gain':>12}"
     for row in sorted(solution.rows, key=lambda row: (-row.size, row.language)):
         gain = "" if row.gain is None else f"{row.gain:.5g}"
@@ -114,21 +106,21 @@ def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
     yield ""
     yield (
         f"{len(solution.rows)} languages, {sizes:,} pieces by size, {solution.union:,} in the union; "
-        f"{len(solution.vocabulary):,} kept of a room for {solution.capacity:,} "
+        f"{len(solution.vocabulary):,} kept of a capacity of {solution.capacity:,} "
         f"({solution.clipped:,} clipped, {solution.short:,} short)"
     )
     yield f"{solution.required:,} required characters; {solution.required_added:,} were in no chosen vocabulary"
-    yield f"{settings.rule}: {_way(solution.chosen)}"
+    yield f"{settings.rule}: {_gap(solution.chosen)}"
     for other in solution.others:
-        yield f"rule {other.rule} would have given: {_way(other)}"
+        yield f"rule {other.rule} instead: {_gap(other)}"
     if solution.exhausted:
         yield f"at the end of their curves: {', '.join(solution.exhausted)}"
 
 
-def _way(of: Assessment) -> str:
+def _gap(of: Assessment) -> str:
+    """The optimality gap in words: the part of the distance from F_min to the bound that is left, in percent."""
     if of.way_percent is None:
-        return "the smallest sizes do not fit, so there is no distance to a bound"
-    return (
-        f"{of.way_percent:.2f} % of the way to the bound, F = {of.objective:.6g} nats "
-        f"at the last union that fits, {of.union:,}"
-    )
+        return "the smallest sizes do not fit, so there is no bound to compare with"
+    gap = 100 - of.way_percent
+    said = f"optimality gap {gap:.2f} %" if gap >= 0 else f"{-gap:.2f} % above the bound on unions of whole lists"
+    return f"{said}, F = {of.objective:.6g} nats at the last union that fits, {of.union:,}"

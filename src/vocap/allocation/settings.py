@@ -4,19 +4,22 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from vocap.allocation import SPECIALS
 from vocap.allocation.rules import RULES
+from vocap.tokenizer_files import SPECIALS
+from vocap.unigram.text_settings import TextSettings
 
 
 class Allocation(BaseModel):
-    """How one merged vocabulary is shared out; the fields are the options of `vocap allocate`."""
+    """One allocation of a merged vocabulary; the fields are the options of `vocap allocate`."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     total: int = Field(
         ge=SPECIALS + 1, description="rows of the final tokenizer (T), its five special tokens included"
     )
-    alpha: float = Field(0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)")
+    alpha: float = Field(
+        0.7, ge=0, le=10, allow_inf_nan=False, description="exponent of q_i = n_i^alpha / sum (Equation 3)"
+    )
     beta: float = Field(
         0.7, ge=0, le=10, allow_inf_nan=False, description="weight of a language: q_i^beta (Equation 2)"
     )
@@ -28,7 +31,9 @@ class Allocation(BaseModel):
         description="how much more a nat counts in a language far from its best ALP: (ALP / best) to this power",
     )
     rule: Literal[tuple(RULES)] = Field(
-        "paper", description="; ".join(f"{rule.name}: {rule.description}" for rule in RULES.values())
+        "paper",
+        description="choice of sizes or pieces; "
+        + "; ".join(f"{rule.name}: {rule.description}" for rule in RULES.values()),
     )
     per: Literal["line", "character"] = Field(
         "line",
@@ -42,6 +47,22 @@ class Allocation(BaseModel):
         "hull", description="gains on the upper concave hull of the ALP curve, or on the curve as measured"
     )
     without: list[Annotated[str, Field(min_length=1)]] = Field([], description="codes of languages to leave out")
+    other_rows: int = Field(
+        0,
+        ge=0,
+        description="rows of T that byte fallback, user-defined and control symbols of the tokenizer take; in a "
+        "configuration those of section text, unless given",
+    )
+
+    @property
+    def capacity(self) -> int:
+        """The pieces of the merged vocabulary: T without special tokens and other rows."""
+        return self.total - self.reserved
+
+    @property
+    def reserved(self) -> int:
+        """Rows of T that are no pieces of the merged vocabulary."""
+        return SPECIALS + self.other_rows
 
     @property
     def needs_text(self) -> bool:
@@ -63,3 +84,11 @@ class Allocation(BaseModel):
             ):
                 raise ValueError(f"rule {self.rule} does not use {name}; remove it, or take another rule")
         return self
+
+
+def rows_beside_pieces(text: TextSettings, rule: str) -> int:
+    """The rows of a tokenizer of this text that are neither special tokens nor pieces of the rule's vocabulary.
+
+    The languages' models hold user-defined symbols as pieces, and so does the union of their lists.
+    """
+    return text.other_rows - (0 if RULES[rule].needs_text else len(text.user_defined_symbols))

@@ -1,25 +1,22 @@
-"""One allocation from beginning to end: choose, compare with the bound and the other rule, clip to size."""
+"""One allocation: choose sizes, compare with the bound and the other rules, clip to the capacity."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from vocap.allocation import SPECIALS
+from vocap.allocation.algorithm_1 import Choice, next_gain
 from vocap.allocation.bound import upper_bound
-from vocap.allocation.characters import required_characters
-from vocap.allocation.clipping import clip
-from vocap.allocation.fairness import fair_values
-from vocap.allocation.greedy import Choice, next_gain
-from vocap.allocation.inputs import Inputs
-from vocap.allocation.ladders import Problem, Union, merge
-from vocap.allocation.line_length import uneven_lines
+from vocap.allocation.inputs import Inputs, uneven_lines
+from vocap.allocation.problem import Problem, Union, fair_values, merge
 from vocap.allocation.rules import size_rules
 from vocap.allocation.settings import Allocation
-from vocap.corpora.weights import sampling_probabilities
 from vocap.errors import UsageError, VocapError
-from vocap.vocabularies import COVERAGE
+from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tokenizer_files import SPECIALS
+from vocap.unigram import COVERAGE
+from vocap.unigram.training_text import required_in_sample
 
 ROUNDING = 1e-12  # of a sum of some hundred languages, relative
 
@@ -39,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Assessment:
-    """A rule's choice at its last union that fits: its objective F, and `way_percent` from F_min to the bound.
+    """A rule's choice at its last union that fits: its objective F and `way_percent`, 100 less the optimality gap.
 
     Both are None when the smallest sizes alone do not fit. A rule that chooses pieces may pass 100 %: the bound is
     that of unions of whole lists.
@@ -53,7 +50,7 @@ class Assessment:
 
 @dataclass(frozen=True)
 class Solution:
-    """Everything that is written or printed about an allocation."""
+    """The content of the files and messages about an allocation."""
 
     rows: list[Row]
     vocabulary: dict[str, list[str]]  # piece to the languages whose chosen vocabulary holds it
@@ -69,7 +66,7 @@ class Solution:
     others: list[Assessment]
     exhausted: list[str]
     warnings: list[str]
-    lines: int | None = None  # of text that the rule itself has read
+    lines: int | None = None  # of the text, where the rule reads it
 
 
 def solve(
@@ -78,10 +75,12 @@ def solve(
     scores: Callable[[str, int], dict[str, float]],
     coverage: float = COVERAGE,
 ) -> Solution:
-    """Allocate. `scores(language, size)` gives the pieces of a model and their scores: only clipping needs them.
+    """Allocate a merged vocabulary by a rule that chooses a size for each language.
 
-    `coverage` is the share of the multilingual sample's characters that must be pieces.
-    Raises UsageError for a total below the single characters, which are never clipped.
+    `scores` gives piece to score of a language's model of a size, for clipping; `coverage`: the share of the
+    multilingual sample's characters that must be pieces. The solution has at most T - 5 pieces, the sizes, the
+    bound and the optimality of each rule. Raises UsageError for a total below the single characters, which are
+    never clipped.
     """
     problem, q, required = pose(inputs, settings, coverage)
     choices = choose(problem, settings)
@@ -93,16 +92,12 @@ def solve(
     vocabulary = _pieces(inputs, problem, choice.ranks, required)
     assert len(vocabulary) == union.size, (len(vocabulary), union.size)
     slices = _slices(inputs, problem, choice, vocabulary, scores)
-    pieces, dropped = clip(vocabulary, problem.capacity, slices, required)
-    exhausted = [
-        ladder.language for which, ladder in enumerate(problem.ladders) if next_gain(union, which) == -np.inf
-    ]
+    pieces, dropped = clip(vocabulary, problem.capacity, slices, required, settings.reserved)
+    exhausted = [own.language for which, own in enumerate(problem.curves) if next_gain(union, which) == -np.inf]
     short = problem.capacity - len(pieces)
     warnings = [*inputs.warnings, *uneven_lines(inputs, settings)]
     stopped = [
-        ladder.language
-        for ladder, rank in zip(problem.ladders, union.ranks, strict=True)
-        if rank + 1 < len(ladder.sizes)
+        own.language for own, rank in zip(problem.curves, union.ranks, strict=True) if rank + 1 < len(own.sizes)
     ]
     if short and stopped:
         warnings.append(
@@ -111,13 +106,15 @@ def solve(
         )
     elif short:
         warnings.append(
-            f"a total of {settings.total} is above all that the languages have: {len(pieces)} pieces and "
-            f"{SPECIALS} special tokens; the vocabulary stays {short} short (larger sizes or more text fill it)"
+            f"a total of {settings.total} is above the union of all sizes: {len(pieces)} pieces and "
+            f"{settings.reserved} other rows; the vocabulary stays {short} short (larger sizes or more text fill "
+            "it)"
         )
     if choice.fitting is None:
         warnings.append(
-            f"a total of {settings.total} is below the smallest sizes of all languages, {union.size + SPECIALS} "
-            "together; their lowest-scored pieces are clipped (leave out languages, or train smaller sizes)"
+            f"a total of {settings.total} is below the smallest sizes of all languages, "
+            f"{union.size + settings.reserved} together; their lowest-scored pieces are clipped (leave out "
+            "languages, or train smaller sizes)"
         )
     warnings += _below_the_smallest(problem, choice, chosen)
     return Solution(
@@ -129,7 +126,7 @@ def solve(
         union=union.size,
         clipped=len(dropped),
         short=short,
-        objective_smallest=problem.objective([0] * len(problem.ladders)),
+        objective_smallest=problem.objective([0] * len(problem.curves)),
         bound=bound,
         chosen=chosen,
         others=list(assessments.values()),
@@ -141,20 +138,18 @@ def solve(
 def pose(
     inputs: Inputs, settings: Allocation, coverage: float = COVERAGE
 ) -> tuple[Problem, np.ndarray, list[str]]:
-    """The problem that these settings make of the inputs, q of each language (Equation 3), required characters."""
+    """The problem of these inputs and settings, q of each language (Equation 3), and the required characters."""
     languages = inputs.languages
     q, weights = weigh(inputs, settings)
     known = [which for which, entry in enumerate(languages) if entry.characters is not None]
-    required = required_characters(
-        [languages[k].characters for k in known], [float(q[k]) for k in known], coverage
-    )
+    required = required_in_sample([languages[k].characters for k in known], [float(q[k]) for k in known], coverage)
     problem = merge(
         [entry.language for entry in languages],
         [entry.index for entry in languages],
         [fair_values(entry.alp, settings.fairness) for entry in languages],
         weights.tolist(),
         required,
-        settings.total - SPECIALS,
+        settings.capacity,
         settings.curve,
     )
     return problem, q, required
@@ -187,7 +182,7 @@ def choose(problem: Problem, settings: Allocation) -> dict[str, Choice]:
 
 
 def assess(problem: Problem, choices: Mapping[str, Choice]) -> tuple[float | None, dict[str, Assessment]]:
-    """The bound, None where the smallest sizes alone do not fit, and how near each choice comes to it."""
+    """The bound, None where the smallest sizes alone do not fit, and each choice compared with it."""
     fit = all(choice.fitting is not None for choice in choices.values())
     bound = upper_bound(problem) if fit else None
     return bound, {rule: _assess(problem, rule, choice, bound) for rule, choice in choices.items()}
@@ -197,15 +192,15 @@ def _assess(problem: Problem, rule: str, choice: Choice, bound: float | None) ->
     if choice.fitting is None or bound is None:
         return Assessment(rule, None, None, None)
     objective = problem.objective(choice.fitting)
-    smallest = problem.objective([0] * len(problem.ladders))
+    smallest = problem.objective([0] * len(problem.curves))
     return Assessment(rule, choice.fitting_union, objective, way_percent(objective, smallest, bound))
 
 
 def way_percent(objective: float, smallest: float, bound: float) -> float:
-    """How much of the distance from `smallest` (F_min) to the bound an objective covers, 0 to 100.
+    """The share of the distance from `smallest` (F_min) to the bound that an objective covers, 0 to 100.
 
     100 at the bound, to 12 digits. Below `smallest` it is 0: steps along the hull of a curve that falls as
-    measured lead there, and the distance can be so small that a ratio to it says nothing.
+    measured lead there, and the distance can be too small for a ratio.
 
     >>> way_percent(-3.0, -4.0, -2.0), way_percent(-5.0, -4.0, -3.99), way_percent(-4.0, -4.0, -4.0)
     (50.0, 0.0, 100.0)
@@ -218,14 +213,14 @@ def way_percent(objective: float, smallest: float, bound: float) -> float:
 
 
 def _below_the_smallest(problem: Problem, choice: Choice, chosen: Assessment) -> list[str]:
-    """A warning where the choice is worth less than every language's smallest size."""
-    smallest = problem.objective([0] * len(problem.ladders))
+    """A warning where the objective of the choice is below that of the smallest sizes."""
+    smallest = problem.objective([0] * len(problem.curves))
     if chosen.objective is None or chosen.objective >= smallest - ROUNDING * abs(smallest):
         return []
     fallen = [
-        ladder.language
-        for ladder, rank in zip(problem.ladders, choice.fitting, strict=True)
-        if ladder.value[rank] < ladder.value[0]
+        own.language
+        for own, rank in zip(problem.curves, choice.fitting, strict=True)
+        if own.value[rank] < own.value[0]
     ]
     return [
         f"at the last union that fits, F is {smallest - chosen.objective:.3g} nats below that of the smallest "
@@ -237,16 +232,16 @@ def _rows(inputs: Inputs, problem: Problem, union: Union, q: np.ndarray) -> list
     holders = union.count.copy()
     holders[problem.required] -= 1
     rows = []
-    for entry, ladder, rank, probability in zip(inputs.languages, problem.ladders, union.ranks, q, strict=True):
+    for entry, own, rank, probability in zip(inputs.languages, problem.curves, union.ranks, q, strict=True):
         rows.append(
             Row(
                 language=entry.language,
                 n=entry.n,
                 q=float(probability),
-                weight=float(ladder.weight),
-                size=int(ladder.sizes[rank]),
-                gain=float(ladder.gains[rank - 1]) if rank else None,
-                own_pieces=int(np.count_nonzero(holders[ladder.members(rank)] == 1)),
+                weight=float(own.weight),
+                size=int(own.sizes[rank]),
+                gain=float(own.gains[rank - 1]) if rank else None,
+                own_pieces=int(np.count_nonzero(holders[own.members(rank)] == 1)),
             )
         )
     return rows
@@ -256,9 +251,9 @@ def _pieces(inputs: Inputs, problem: Problem, ranks: Sequence[int], required: li
     """The union before clipping, each piece with the languages that hold it, sorted by piece."""
     holders: dict[str, list[str]] = {character: [] for character in required}
     number: dict[int, str] = {}
-    for entry, ladder, rank in zip(inputs.languages, problem.ladders, ranks, strict=True):
-        members = np.sort(ladder.entry[(ladder.start <= rank) & (rank < ladder.stop)])
-        for piece, shared in zip(entry.index.strings(members), ladder.ids[members].tolist(), strict=True):
+    for entry, own, rank in zip(inputs.languages, problem.curves, ranks, strict=True):
+        members = np.sort(own.entry[(own.start <= rank) & (rank < own.stop)])
+        for piece, shared in zip(entry.index.strings(members), own.ids[members].tolist(), strict=True):
             if number.setdefault(shared, piece) != piece:
                 raise VocapError(
                     f"the pieces {piece!r} and {number[shared]!r} have one hash; leave a language out"
@@ -270,16 +265,53 @@ def _pieces(inputs: Inputs, problem: Problem, ranks: Sequence[int], required: li
 def _slices(inputs, problem: Problem, choice: Choice, vocabulary: dict[str, list[str]], scores):
     """Candidates for clipping: the new pieces of the last step, then every piece by its best score."""
     if choice.last is not None:
-        ladder, index = problem.ladders[choice.last], inputs.languages[choice.last].index
+        own, index = problem.curves[choice.last], inputs.languages[choice.last].index
         rank = choice.ranks[choice.last]
         before = Union(problem, choice.fitting)
-        entering = ladder.entry[ladder.start == rank]
-        new = index.strings(entering[before.count[ladder.ids[entering]] == 0])
-        of_model = scores(ladder.language, int(ladder.sizes[rank]))
+        entering = own.entry[own.start == rank]
+        new = index.strings(entering[before.count[own.ids[entering]] == 0])
+        of_model = scores(own.language, int(own.sizes[rank]))
         yield {piece: of_model[piece] for piece in new}
     best: dict[str, float] = {}
-    for ladder, rank in zip(problem.ladders, choice.ranks, strict=True):
-        for piece, score in scores(ladder.language, int(ladder.sizes[rank])).items():
+    for own, rank in zip(problem.curves, choice.ranks, strict=True):
+        for piece, score in scores(own.language, int(own.sizes[rank])).items():
             if piece in vocabulary and score > best.get(piece, -np.inf):
                 best[piece] = score
     yield best
+
+
+def clip(
+    union: Iterable[str],
+    capacity: int,
+    slices: Iterator[Mapping[str, float]],
+    required: Collection[str] = (),
+    reserved: int = SPECIALS,
+) -> tuple[list[str], list[str]]:
+    """The pieces kept, in the order of `union`, and the pieces dropped, in the order of dropping.
+
+    `slices` gives candidates, piece to score (natural log), one mapping after the other as long as more must be
+    dropped: first the new pieces of the last step, then all pieces by their best score. Within a mapping the
+    lowest score is dropped first, then the first by code point; a single character never, `required` or not.
+    `reserved`: rows of T besides the pieces, for the message.
+    Raises UsageError where the capacity is below the single characters alone.
+    """
+    union = list(union)
+    excess = len(union) - capacity
+    if excess <= 0:
+        return union, []
+    characters = sum(len(piece) == 1 for piece in union)
+    if characters > capacity:
+        raise UsageError(
+            f"a total of {capacity + reserved} holds {capacity} pieces beside {reserved} special tokens and other "
+            f"rows, but the chosen vocabularies hold {characters} single characters ({len(required)} of them "
+            f"required), which are never clipped; use a total of at least {characters + reserved}, or leave out "
+            "languages"
+        )
+    present = set(union)
+    dropped: dict[str, None] = {}
+    while len(dropped) < excess:
+        scores = next(slices)
+        candidates = [piece for piece in scores if len(piece) > 1 and piece in present and piece not in dropped]
+        candidates.sort(key=lambda piece: (scores[piece], piece))
+        dropped.update(dict.fromkeys(candidates[: excess - len(dropped)]))
+    return [piece for piece in union if piece not in dropped], list(dropped)

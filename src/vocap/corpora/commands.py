@@ -9,23 +9,22 @@ import click
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import VocapError
-from vocap.json_object import read_object
+from vocap.files.json_object import read_object
 
 log = logging.getLogger(__name__)
+FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
 
 @click.command
 @click.argument("url")
-@click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False), help="The file; FILE.json beside it."
-)
+@click.option("-o", "--output", required=True, type=FILE, help="The file; FILE.json beside it.")
 @click.option("--sha256", help="Refuse the file unless this is its SHA-256, in hexadecimal.")
 @click.option("--limit-bytes", type=click.IntRange(min=1), help="Fetch only so many bytes from its start.")
 def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) -> None:
-    """Download one file over http or https, going on where an earlier call was cut.
+    """Download one file over http or https, resuming where an earlier call stopped.
 
-    What has arrived is kept in FILE.part until the whole is there. FILE.json says how long the whole file is and
-    whether this is all of it: `vocap sample` extrapolates by that.
+    Received bytes are kept in FILE.part until the download is complete. FILE.json has the length of the whole file
+    and whether it was fetched to its end: `vocap sample` extrapolates by that.
     """
     from vocap.corpora.download import download
 
@@ -42,15 +41,7 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option("--language", required=True, type=options.Code(), help="Its code, for stats.json and messages.")
 @click.option("--source", "source_name", default="own", show_default=True, help="Name noted in stats.json.")
-@click.option(
-    "--format",
-    "layout",
-    default="text",
-    show_default=True,
-    help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
-)
-@click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles.")
-@click.option("--escaped-newlines", is_flag=True, help="A backslash and an n stand for a line end.")
+@options.layout
 @click.option(
     "--max-sentences",
     type=click.IntRange(min=1),
@@ -66,36 +57,23 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.option("--seed", type=options.SEED, default=1, show_default=True, help="Of the random choice of lines.")
 @click.option("--scan-bytes", type=click.IntRange(min=1), help="Read no more than this of the files as stored.")
 @click.option("--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json.")
-@click.option("--train", required=True, type=click.Path(dir_okay=False), help="Text to write: train lines.")
-@click.option("--heldout", required=True, type=click.Path(dir_okay=False), help="Text to write: held-out lines.")
-@click.option("--stats", required=True, type=click.Path(dir_okay=False), help="JSON to write: what was counted.")
+@click.option("--train", required=True, type=FILE, help="Text to write: train lines.")
+@click.option("--heldout", required=True, type=FILE, help="Text to write: held-out lines.")
+@click.option("--stats", required=True, type=FILE, help="JSON to write: the counts.")
 def sample(
-    files: tuple[str, ...],
-    language: str,
-    source_name: str,
-    layout: str,
-    split_sentences: bool,
-    escaped_newlines: bool,
-    max_sentences: int,
-    max_characters: int | None,
-    seed: int,
-    scan_bytes: int | None,
-    allow_empty: bool,
-    train: str,
-    heldout: str,
-    stats: str,
-) -> None:
+    files, language, source_name, layout, split_sentences, escaped_newlines, max_sentences, max_characters, seed,
+    scan_bytes, allow_empty, train, heldout, stats,
+):  # fmt: skip
     """Sample the lines of one language's files into train and held-out text.
 
     FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz, zstd or bzip2, read once,
     in bounded memory. Invalid, empty, overlong and duplicate lines are dropped and counted in stats.json.
     """
-    from vocap.corpora.corpus import Corpus, check_present
-    from vocap.corpora.dropped import check_dropped
-    from vocap.corpora.patterns import expand_all
-    from vocap.corpora.records import Layout
-    from vocap.corpora.sampling import draw_sample
-    from vocap.files import replacing
+    from vocap.corpora.line_sample import check_dropped, draw_sample
+    from vocap.files.atomic import replacing
+    from vocap.text_files.corpus import Corpus, check_present
+    from vocap.text_files.patterns import expand_all
+    from vocap.text_files.records import Layout
 
     parsed = Layout.parse(layout, split_sentences, escaped_newlines)
     missing = None
@@ -103,7 +81,7 @@ def sample(
     try:
         check_present(language, files)
         corpus = Corpus(files, parsed, scan_bytes)
-        drawn = draw_sample(corpus, max_sentences, seed, _progress(), max_characters)
+        drawn = draw_sample(corpus, max_sentences, seed, max_characters)
         warnings = [*_columns(files[0], parsed), *check_dropped(files[0], drawn.counts, split_sentences)]
         if not drawn.counts["kept"]:
             found = ", ".join(
@@ -136,7 +114,7 @@ def sample(
 
 def _columns(path: str, layout) -> list[str]:
     """A warning for tab-separated columns that are read as text; a pipe cannot be read again."""
-    from vocap.corpora.detection import detect_file
+    from vocap.text_files.corpus import detect_file
 
     if layout.kind != "text" or not Path(path).is_file():
         return []
@@ -154,22 +132,11 @@ def _is_empty(files: list[str]) -> bool:
 def _stats(language: str, source: str, drawn, corpus, missing: str | None) -> dict:
     """The contents of stats.json; docs/corpora.md explains each."""
     counts = drawn.counts
-    names = (
-        "read",
-        "kept",
-        "train",
-        "heldout",
-        "empty",
-        "overlong",
-        "invalid_utf8",
-        "duplicates",
-        "left_out",
-        "no_field",
-    )
+    names = "read kept train heldout empty overlong invalid_utf8 duplicates left_out no_field valid bytes"
     return {
         "language": language,
         "source": source,
-        **{name: counts[name] for name in (*names, "valid", "bytes")},
+        **{name: counts[name] for name in names.split()},
         "complete": corpus.complete,
         "n": corpus.extrapolated(counts["valid"]),
         "n_bytes": corpus.extrapolated(counts["bytes"]),
@@ -179,38 +146,20 @@ def _stats(language: str, source: str, drawn, corpus, missing: str | None) -> di
     }
 
 
-def _progress():
-    """Tells of files that take long, each by its own time."""
-    from vocap.progress import Progress
-
-    current = known = None
-    before = 0
-
-    def tell(file, read: int) -> None:
-        nonlocal current, known, before
-        if file is not known:
-            current, known, before = Progress(file.path), file, read
-        current.tell(read - before, file.consumed, file.size)
-
-    return tell
-
-
-STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # of a stats.json: what weighing needs
+STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # entries of a stats.json that weighing needs
 
 
 @click.command
-@click.argument("stats", nargs=-1, required=True, type=click.Path(dir_okay=False), metavar="STATS.json...")
+@click.argument("stats", nargs=-1, required=True, type=FILE, metavar="STATS.json...")
 @click.option("--by", default="lines", show_default=True, help="Lines, bytes, or a numeric column of the table.")
-@click.option("--languages-table", "table", type=click.Path(dir_okay=False), help="Instead of the usual one.")
-@click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False), help="Columns language, n, source."
-)
+@click.option("--languages-table", "table", type=FILE, help="Instead of the usual one.")
+@click.option("-o", "--output", required=True, type=FILE, help="Columns language, n, source.")
 def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
     """Collect n of every language, the size that Equation 3 weighs it by."""
-    from vocap.corpora.dropped import overlong_languages
-    from vocap.corpora.weights import weigh_languages
+    from vocap.corpora.line_sample import overlong_languages
+    from vocap.files.tsv import write_tsv
     from vocap.languages import read_languages
-    from vocap.tsv import write_tsv
+    from vocap.tables.sampling_probabilities import weigh_languages
 
     named = {} if by in ("lines", "bytes") else read_languages(table)
     entries = [_read_stats(path) for path in stats]
@@ -238,15 +187,15 @@ def _read_stats(path: str) -> dict:
 
 
 @click.command
-@click.option("--weights", required=True, type=click.Path(dir_okay=False), help="Columns language, n.")
+@click.option("--weights", required=True, type=FILE, help="Columns language, n.")
 @click.option("--alpha", type=options.Real(0, 10), default=0.7, show_default=True, help="Of Equation 3.")
 @click.option(
     "--sentences", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="Lines of the sample."
 )
 @click.option("--seed", type=options.SEED, default=1, show_default=True, help="Of the random choice of lines.")
-@click.option("--corpora", required=True, type=click.Path(file_okay=False), help="Holds {lang}/train.txt.")
+@click.option("--corpora", required=True, type=FOLDER, help="Holds {lang}/train.txt.")
 @click.option("--sources-json", help="Language to the words that `vocap sample` was called with: files, options.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Text to write.")
+@click.option("-o", "--output", required=True, type=FILE, help="Text to write.")
 def mix(
     weights: str, alpha: float, sentences: int, seed: int, corpora: str, sources_json: str | None, output: str
 ) -> None:
@@ -256,7 +205,7 @@ def mix(
     files that it is a sample of, by --sources-json; without, or where these have too few, lines repeat.
     """
     from vocap.corpora.mixing import write_mix
-    from vocap.corpora.weights import read_weights, sampling_probabilities
+    from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 
     sizes = read_weights(weights)
     files = [(language, Path(corpora) / language / "train.txt") for language in sizes]
@@ -273,10 +222,10 @@ def mix(
 
 def _pools(sources_json: str | None, corpora: Path) -> dict:
     """The text of the languages whose sample left lines out, by language."""
-    from vocap.corpora.corpus import Corpus
-    from vocap.corpora.patterns import expand_all
-    from vocap.corpora.pool import Pool
-    from vocap.corpora.records import Layout
+    from vocap.corpora.mixing import Pool
+    from vocap.text_files.corpus import Corpus
+    from vocap.text_files.patterns import expand_all
+    from vocap.text_files.records import Layout
 
     pools = {}
     for language, words in json.loads(sources_json or "{}").items():

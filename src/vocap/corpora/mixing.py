@@ -1,43 +1,76 @@
-"""The multilingual sample: so many lines of each language as Equation 3 says, shuffled on disk."""
+"""The multilingual sample: lines of each language in the shares of Equation 3, shuffled on disk."""
 
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from vocap.corpora.pool import Pool
 from vocap.errors import VocapError
-from vocap.files import replacing, scratch_directory
+from vocap.files.atomic import replacing, scratch_directory
+from vocap.tables.sampling_probabilities import quotas
+from vocap.text_files.lines import count_lines, survey
+from vocap.text_files.records import TextFile
 
 BUCKET_BYTES = 1 << 26  # of text shuffled in memory at a time
 _SEARCH = 1 << 24
 
 
-def quotas(sentences: int, q: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Whole numbers near `sentences * q` that add up to `sentences`, by largest remainder (earlier ones first).
+@dataclass(frozen=True)
+class Pool:
+    """The text that a language's train.txt is a sample of.
 
-    >>> quotas(10, [0.5, 0.25, 0.25, 0]).tolist()
-    [5, 3, 2, 0]
+    `open`: gives its files, read as `vocap sample` read them; `valid`: the usable lines that it counted in them;
+    `heldout`: the file of lines that nothing may be trained on.
     """
-    exact = np.asarray(q, np.float64) * sentences
-    counts = np.floor(exact).astype(np.int64)
-    short = sentences - int(counts.sum())
-    present = np.flatnonzero(np.asarray(q) > 0)
-    order = present[np.argsort((counts - exact)[present], kind="stable")]
-    counts[order[:short]] += 1
-    return counts
+
+    open: Callable[[], Iterable[TextFile]]
+    valid: int
+    heldout: Path
+
+    def draw(self, count: int, generator: np.random.Generator, path: Path) -> int:
+        """Write `count` random lines, each at most once, in the text's order; returns how many were written.
+
+        Fewer where the text has fewer, and without those held out. Memory: 16 bytes for each line drawn.
+        """
+        held_out = set(self.heldout.read_bytes().split(b"\n"))
+        wanted = distinct_numbers(self.valid, min(count, self.valid), generator)
+        before = written = 0
+        with open(path, "wb") as file:
+            for text in self.open():
+                for block in text:
+                    found = survey(block)
+                    first, last = np.searchsorted(wanted, (before, before + len(found.starts)))
+                    chosen = wanted[first:last] - before
+                    for start, end in zip(found.starts[chosen].tolist(), found.ends[chosen].tolist(), strict=True):
+                        if (line := block[start:end]) not in held_out:
+                            file.write(line + b"\n")
+                            written += 1
+                    before += len(found.starts)
+        return written
+
+
+def distinct_numbers(below: int, count: int, generator: np.random.Generator) -> np.ndarray:
+    """`count` distinct integers below `below`, rising, int64; every set is equally likely."""
+    if 2 * count > below:
+        return np.sort(generator.permutation(below)[:count])
+    found = np.zeros(0, np.int64)
+    while len(found) < count:
+        more = generator.integers(below, size=count - len(found) + 16, dtype=np.int64)
+        found = np.unique(np.concatenate([found, more]))
+    return np.sort(generator.permutation(found)[:count])
 
 
 def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.ndarray:
     """Indices, rising, of `quota` out of `lines` lines: each floor(quota / lines) times or once more."""
-    passes, rest = divmod(quota, lines)
-    extra = np.sort(generator.choice(lines, rest, replace=False))
+    passes, remainder = divmod(quota, lines)
+    extra = np.sort(generator.choice(lines, remainder, replace=False))
     return np.sort(np.concatenate([np.repeat(np.arange(lines), passes), extra]))
 
 
 def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
-    r"""Where lines start, int64, and after the last the length: line i is `data[bounds[i]:bounds[i + 1]]`."""
+    r"""The starts of the lines and, last, the length, int64: line i is `data[bounds[i]:bounds[i + 1]]`."""
     stops = [np.zeros(1, np.int64)]
     for start in range(0, len(data), _SEARCH):
         block = np.frombuffer(data[start : start + _SEARCH], np.uint8)
@@ -55,7 +88,7 @@ def write_mix(
     bucket_bytes: int = BUCKET_BYTES,
     pools: Mapping[str, Pool] | None = None,
 ) -> np.ndarray:
-    """Write `sentences` lines of `files` (language, path), shuffled, each file's share by `q`; returns the shares.
+    """Write `sentences` lines of `files` (language, path), shuffled, in shares by `q`; returns the shares.
 
     Where a share is larger than the file, it is drawn from the language's pool, if it has one, and filled up from
     the file; else lines are taken several times.
@@ -87,17 +120,8 @@ def write_mix(
     return counts
 
 
-def count_lines(file: str | Path) -> int:
-    """Lines of a file, the last one too where it has no line end."""
-    lines, last = 0, b""
-    with open(file, "rb") as text:
-        while block := text.read(_SEARCH):
-            lines, last = lines + block.count(b"\n"), block
-    return lines + (not last.endswith(b"\n") and last != b"")
-
-
 def _bucket_bits(files: Sequence[tuple[str, str | Path]], counts: np.ndarray, bucket_bytes: int) -> int:
-    """How many first bits of a key name the bucket, so that a bucket holds about `bucket_bytes`."""
+    """The number of leading bits of a key that select its bucket, for buckets of about `bucket_bytes`."""
     total = 0.0
     for (_, file), quota in zip(files, counts.tolist(), strict=True):
         if quota:

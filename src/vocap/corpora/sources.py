@@ -1,35 +1,43 @@
-"""From a source's settings to the files or the address of one language."""
+"""The files or the address of one language, by the settings of a source."""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vocap.corpora.patterns import expand
-from vocap.corpora.settings import DATE, Corpora, Source
+from vocap.corpora.settings import Corpora
+from vocap.corpora.source_kinds import Source
 from vocap.errors import UsageError
+from vocap.files.paths import check_path
 from vocap.languages import Language
-from vocap.paths import check_path
+from vocap.text_files.patterns import expand
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """The text of one language: `url` (to download), `paths` (files, folders, patterns), or the starter corpus."""
+    """The text of one language in a source."""
 
     name: str  # of the source
     language: str  # our code
     code: str  # the source's own code
-    url: str | None
-    paths: list[str]
-    starter: bool
     source: Source
 
     @property
+    def url(self) -> str | None:
+        """The address to download it from, if any."""
+        return self.source.url_of(self.code)
+
+    @property
+    def paths(self) -> list[str]:
+        """Files, folders and patterns on this machine, as written in the configuration."""
+        return self.source.paths_of(self.code)
+
+    @property
     def absent(self) -> list[str]:
-        """The paths that stand for no file."""
+        """The paths without a file."""
         return [path for path in self.paths if not expand(path)]
 
     def files(self) -> list[str]:
-        """The files that the paths stand for; raises UsageError for one whose name a workflow cannot take."""
+        """The files of the paths; raises UsageError for one whose name a workflow cannot take."""
         files = [file for path in self.paths for file in expand(path)]
         for file in files:
             try:
@@ -38,8 +46,16 @@ class Resolved:
                 raise UsageError(f"corpora.sources.{self.name}: {file}: {error}") from None
         return files
 
+    def inputs(self, results: str, stage: str = "corpora") -> list[str]:
+        """The files and folders below `results` or of the user's that a job of `stage` reads."""
+        return self.source.inputs(self, results, stage)
+
+    def texts(self, inputs: list[str]) -> list[str]:
+        """Those files as words of a command; patterns as they are written."""
+        return self.source.texts(self, inputs)
+
     def sample_options(self) -> list[str]:
-        """What `vocap sample` must be told of this source, as words of a command line."""
+        """The options of `vocap sample` for this source, as words of a command line."""
         words = ["--language", self.language, "--source", self.name]
         if self.source.format != "text":
             words += ["--format", self.source.format]
@@ -47,13 +63,11 @@ class Resolved:
             words.append("--split-sentences")
         if self.source.escaped_newlines:
             words.append("--escaped-newlines")
-        if self.starter:
-            words.append("--allow-empty")  # it has not every language; the run goes on with the others
-        return words
+        return [*words, *self.source.options]
 
 
 def resolve(name: str, source: Source, language: Language) -> Resolved:
-    """Where `source`, called `name` in the configuration, has the text of `language`.
+    """The text of `language` in `source`, called `name` in the configuration.
 
     Raises UsageError where it has none, or where the table lacks the column that holds its codes.
     """
@@ -74,15 +88,7 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
             )
     if not code or re.search(r"[/{}<>\x00-\x1f]", code) or code in (".", ".."):
         raise UsageError(f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path")
-    return Resolved(
-        name=name,
-        language=language.code,
-        code=code,
-        url=source.url and source.url.replace("{lang}", code).replace(DATE, source.date or ""),
-        paths=[path.replace("{lang}", code) for path in source.path or []],
-        starter=bool(source.starter),
-        source=source,
-    )
+    return Resolved(name, language.code, code, source)
 
 
 def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Resolved]:

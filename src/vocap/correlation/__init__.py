@@ -1,3 +1,3 @@
-"""The correlation study (section 2.1): does ALP, or the size of a vocabulary, tell what a model will reach?"""
+"""The correlation study (section 2.1): ALP and vocabulary size as predictors of a model's scores."""
 
 REVISION = 1  # raised by a commit that changes this stage's results, so that workflows run it again

@@ -22,15 +22,15 @@ logger = logging.getLogger(__name__)
     required=True,
     multiple=True,
     type=click.Choice(["udpos", "panx"]),
-    help="Whose files; may be repeated.",
+    help="Task whose files are copied; may be repeated.",
 )
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write, replaced whole.")
 def own_files(xtreme, language, tasks, out) -> None:
     """Copy the tagging files of one language, its own training file in the place of the English one.
 
-    What reads an XTREME folder then trains, chooses and tests in this language alone.
+    Fine-tuning on the new folder trains, selects and tests in this language alone.
     """
-    from vocap.correlation.files import make_folder
+    from vocap.correlation.planning import make_folder
 
     make_folder(xtreme, language, tasks, out)
 
@@ -46,12 +46,12 @@ def own_files(xtreme, language, tasks, out) -> None:
     required=True,
     multiple=True,
     type=click.IntRange(min=1),
-    help="Of a vocabulary; may be repeated.",
+    help="Size of a vocabulary; may be repeated.",
 )
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Table to write.")
 def studied_sizes(vocabularies, languages, sizes, out) -> None:
-    """Say which of the sizes asked for each language's text reaches, and why not the others."""
-    from vocap.correlation.sizes import find_sizes, holes, write_sizes
+    """List the requested sizes that each language's text reaches, and the reason for the others."""
+    from vocap.correlation.points import find_sizes, holes, write_sizes
 
     found = find_sizes(vocabularies, languages, sizes)
     write_sizes(out, found)
@@ -60,7 +60,7 @@ def studied_sizes(vocabularies, languages, sizes, out) -> None:
 
 
 @click.command()
-@click.option("--sizes", required=True, type=FILE, help="What vocap studied-sizes wrote.")
+@click.option("--sizes", required=True, type=FILE, help="Table of vocap studied-sizes.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for points.tsv, correlations.tsv.")
 @click.argument("scored", nargs=-1, type=FOLDER)
 def correlate(sizes, out, scored) -> None:
@@ -70,10 +70,8 @@ def correlate(sizes, out, scored) -> None:
     """
     from dataclasses import astuple, fields
 
-    from vocap.correlation.measuring import measure
-    from vocap.correlation.points import Correlation, correlations, write_points
-    from vocap.correlation.sizes import holes, read_sizes
-    from vocap.tsv import write_tsv
+    from vocap.correlation.points import Correlation, correlations, holes, measure, read_sizes, write_points
+    from vocap.files.tsv import write_tsv
 
     asked = read_sizes(sizes)
     points = measure(asked, scored)
@@ -82,5 +80,5 @@ def correlate(sizes, out, scored) -> None:
     write_tsv(out / "correlations.tsv", [field.name for field in fields(Correlation)], map(astuple, found))
     for one in found:
         values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
-        what = (one.language, one.task, one.sizes, one.holes)
-        logger.info("%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *what, *values)
+        described = (one.language, one.task, one.sizes, one.holes)
+        logger.info("%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *described, *values)

@@ -4,16 +4,16 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from vocap.finetuning.settings import Seed
-from vocap.pretraining.loss_settings import Full
+from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.settings import Recipe
-from vocap.vocabularies.curve import parse_sizes
+from vocap.tables.curve import parse_sizes
+from vocap.training.settings import Seed
 
 TaskName = Literal["udpos", "panx"]
 
 
 class Correlation(BaseModel):
-    """Section 2.1: a model for each of a language's vocabularies, and what it reaches in that language."""
+    """Section 2.1: a model for each of a language's vocabularies, and its scores in that language."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -34,7 +34,7 @@ class Correlation(BaseModel):
         for name in ("languages", "tasks", "seeds"):
             values = getattr(self, name)
             if len(set(values)) < len(values):
-                raise ValueError(f"{name}: one stands twice")
+                raise ValueError(f"{name}: duplicate entry")
         if self.model.weights == "corpora":
             raise ValueError("model.weights: a model of one language has none to weigh; leave it out")
         return self

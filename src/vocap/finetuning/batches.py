@@ -1,4 +1,4 @@
-"""Batches of inputs of like length: arrays in, arrays out; every one a pure function of seed and step."""
+"""Batches of inputs of similar length: arrays in, arrays out; each a pure function of seed and step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from vocap.finetuning.encoding import Features, PairFeatures, TagFeatures
-from vocap.pretraining.randomness import ORDER, generator
+from vocap.finetuning.features import Features, PairFeatures, TagFeatures
+from vocap.training.randomness import ORDER, generator
 
 POOL = 64  # batches whose inputs are sorted together: their lengths are near each other, their order stays random
 IGNORED = -100  # a target that is not trained on
@@ -15,7 +15,7 @@ IGNORED = -100  # a target that is not trained on
 
 @dataclass(frozen=True)
 class Batch:
-    """Some inputs side by side.
+    """A batch of b inputs of t ids.
 
     `numbers` int64 [b], which inputs; `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t];
     `segments` int64 [b, t], 1 in the second text. `targets`, int64: of pairs `label` [b]; of tags `label` [w], and
@@ -71,7 +71,7 @@ def _words(features: TagFeatures, numbers: np.ndarray, width: int) -> dict[str, 
 
 
 class LengthBatches:
-    """The batches of a training; each input comes once in an epoch.
+    """The batches of a training, with each input once in an epoch.
 
     An epoch is a random order, cut into pools of `POOL` batches; a pool is sorted by length and cut into batches,
     and all batches of the epoch come in a random order. The last batch of the last pool may be smaller.

@@ -1,4 +1,4 @@
-"""What subwords alone cost in span extraction: scores of gold answers after their way to tokens and back."""
+"""Upper bounds of span extraction: scores of gold answers after encoding to tokens and decoding."""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.finetuning.encoding.answers import MAX_ANSWER, best_answers
-from vocap.finetuning.encoding.features import SpanFeatures
-from vocap.finetuning.encoding.inputs import InputEncoder
-from vocap.finetuning.encoding.spans import encode_questions, find_tokens
-from vocap.finetuning.examples import Answer, Question, is_labelled
-from vocap.finetuning.metrics import mlqa_score, squad_score
+from vocap.finetuning.encoding import MAX_ANSWER, best_answers, encode_questions, find_tokens
+from vocap.finetuning.features import SpanFeatures
+from vocap.finetuning.formats import Answer, Question, is_labelled
+from vocap.finetuning.input_encoder import InputEncoder
+from vocap.finetuning.metrics import span_score
 from vocap.finetuning.reading import NONE, StandIns, locate, read
 from vocap.finetuning.tasks import TASKS, Task
 
@@ -23,8 +22,8 @@ def ceiling(
 ) -> tuple[float, float, float, float]:
     """EM and F1 (percent) of gold answers: by the bounds of pieces alone, and by all that limits an answer.
 
-    The second pair is that of a model that is always right: windows, their best-context rule and the limit of
-    `MAX_ANSWER` subwords take their share too. Of several references, the one that comes back best is taken.
+    The second pair is that of a model that is always right: windows, the choice of the window with most context
+    and the limit of `MAX_ANSWER` subwords apply too. Of several references, the best decoded one is taken.
     """
     features = encode_questions(examples, tokenizer, task.max_length)
     returned = round_trips(features, examples)
@@ -37,7 +36,7 @@ def ceiling(
 
 
 def round_trips(features: SpanFeatures, examples: Sequence[Question]) -> list[list[str]]:
-    """Every answer of every question as its first to last token give it back from the context."""
+    """Every answer of every question, decoded from its first to its last token."""
     texts: list[list[str]] = []
     for example, places in zip(examples, context_offsets(features), strict=True):
         spans = [find_tokens(places, answer) for answer in example.answers]
@@ -48,7 +47,7 @@ def round_trips(features: SpanFeatures, examples: Sequence[Question]) -> list[li
 
 
 def context_offsets(features: SpanFeatures) -> list[np.ndarray]:
-    """int32 [tokens, 2] of every question: the offsets of its whole context, each token from its best window."""
+    """int32 [tokens, 2] of every question: offsets of its whole context, each token's from its best window."""
     bounds = np.searchsorted(features.example, np.arange(features.examples + 1))
     return [
         np.concatenate([features.offsets[number][features.best[number]] for number in range(first, last)])
@@ -89,15 +88,13 @@ def _score(examples: Sequence[Question], answers: Sequence[str], task: Task, lan
     references = {
         str(number): [answer.text for answer in example.answers] for number, example in enumerate(examples)
     }
-    if task.name == "mlqa":
-        return mlqa_score(predictions, references, language)
-    return squad_score(predictions, references)
+    return span_score(predictions, references, task.words(language))
 
 
 def ceilings(
     folder: Path, tokenizer, tasks: Collection[str] = tuple(TASKS), stand_ins: StandIns = NONE
 ) -> Iterator[tuple]:
-    """Rows of `COLUMNS`: every dev and test file of these tasks that is there and has answers."""
+    """Rows of `COLUMNS`: every present dev and test file of these tasks with answers."""
     encoder = InputEncoder.of(tokenizer)
     for task in TASKS.values():
         if task.kind != "spans" or task.name not in tasks:

@@ -1,11 +1,11 @@
-"""What an XTREME folder holds, and what a run on it will go without: looked at before anything trains."""
+"""The files of an XTREME folder, checked before training: present, missing and damaged ones."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.examples import is_labelled
+from vocap.finetuning.formats import is_labelled
 from vocap.finetuning.reading import StandIns, find, key_of, locate, read
 from vocap.finetuning.selection import development
 from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, Split, Task
@@ -18,7 +18,7 @@ COLUMNS = ("task", "split", "language", "status", "rows", "known_rows", "labelle
 class File:
     """One file that a task reads: a row of the check's table.
 
-    `status`: `ok`, `missing` (the run goes on without it), or `broken` (nothing may start; `note` says why).
+    `status`: `ok`, `missing` (left out of the run), or `broken` (no run may start; reason in `note`).
     `file` is relative to the folder; of a stand-in, it is the file read in the place of the other.
     """
 
@@ -32,23 +32,13 @@ class File:
     note: str = ""
 
     @property
-    def known_rows(self) -> int:
-        """How many rows the published data set has there."""
-        return self.task.rows[self.split][self.language]
+    def known_rows(self) -> int | None:
+        """Rows of the published file, where they are known."""
+        return self.task.rows.get(self.split, {}).get(self.language)
 
     def row(self) -> tuple:
         """The cells of `COLUMNS`."""
-        return (
-            self.task.name,
-            self.split,
-            self.language,
-            self.status,
-            self.rows,
-            self.known_rows,
-            self.labelled,
-            self.file,
-            self.note,
-        )
+        return self.task.name, *(getattr(self, column) for column in COLUMNS[1:])
 
 
 def check(
@@ -57,9 +47,9 @@ def check(
     stand_ins: StandIns | None = None,
     progress: Callable[[Task], None] = lambda task: None,
 ) -> list[File]:
-    """Every file of these tasks, read as a whole, in the order of tasks, splits and languages.
+    """Every file of these tasks, read completely, in the order of tasks, splits and languages.
 
-    Raises UsageError where `folder` is none, or holds no file of any task.
+    Raises UsageError where `folder` does not exist, or has no file of any task.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that XTREME's scripts call download")
@@ -75,7 +65,7 @@ def check(
                 files += _equal_rows(found)
     if all(file.status == "missing" for file in files):
         inside = folder / "download"
-        remedy = f"did you mean {inside}?" if inside.is_dir() else "docs/xtreme.md says how to get it"
+        remedy = f"did you mean {inside}?" if inside.is_dir() else "see docs/finetuning.md"
         raise UsageError(f"{folder}: holds no file of {', '.join(tasks)}; {remedy}")
     return files
 
@@ -87,7 +77,7 @@ def _look(folder: Path, task: Task, split: Split, language: str, stand_ins: Stan
     if stand_in and stand_in.parts == 1 and find(folder, task, split, language):
         notes.append("the file itself is there and is not read")
     if language not in paper:
-        notes.append("not among the paper's 86 languages")
+        notes.append("not among the paper's 86 languages, kept")
     if path is None:
         return File(task, split, language, "missing", note="; ".join(notes))
     name = str(path.relative_to(folder))
@@ -97,8 +87,9 @@ def _look(folder: Path, task: Task, split: Split, language: str, stand_ins: Stan
         return File(task, split, language, "broken", file=name, note=str(error))
     labelled = is_labelled(examples[0])
     if labelled is False:
-        notes.append("labels kept back: predicted, never scored")
-    if stand_in is None and len(examples) != task.rows[split][language]:
+        notes.append("test labels withheld, predicted and never scored")
+    known = task.rows.get(split, {}).get(language)
+    if stand_in is None and known not in (None, len(examples)):
         notes.append("not the known number of rows")
     return File(task, split, language, "ok", len(examples), labelled, name, "; ".join(notes))
 
@@ -125,7 +116,7 @@ def _equal_rows(files: Sequence[File]) -> list[File]:
 
 
 def described(files: Sequence[File]) -> Iterator[str]:
-    """Lines for people: what each task has, and what it goes without."""
+    """A summary in lines: present and missing files of each task."""
     for task in dict.fromkeys(file.task for file in files):
         own = [file for file in files if file.task is task]
         counts = []
@@ -143,31 +134,20 @@ def _left_out(files: Sequence[File]) -> Iterator[str]:
     task = files[0].task
     for split in SPLITS:
         missing = [file.language for file in files if file.split == split and file.status == "missing"]
-        if not missing:
-            continue
-        if split == "train":
+        if missing and split == "train":
             yield f"no {key_of(task, split)} file ({ENGLISH}): the task cannot be trained"
-        else:
+        elif missing:
             yield f"no {split} file, left out: {' '.join(missing)}"
-    outside = dict.fromkeys(file.language for file in files if file.status == "ok" and "86" in file.note)
-    if outside:
-        yield f"not among the paper's 86 languages, kept: {' '.join(outside)}"
+    noted: dict[str, dict[str, None]] = {}  # by note, the languages of its files
+    for file in files:
+        for note in file.note.split("; ") if file.status == "ok" and file.note else ():
+            note = note.replace("stand-in:", f"stand-in for {key_of(task, file.split)}:")
+            noted.setdefault(note, {})[file.language] = None
+    yield from (f"{note}: {' '.join(languages)}" for note, languages in noted.items())
     blank = [file.language for file in files if file.labelled is False]
-    if blank:
-        yield f"test labels kept back, predicted and never scored: {' '.join(blank)}"
     chosen = development(task.training, "paper")
     if chosen.split == "test" and set(chosen.languages) & set(blank):
         yield (
-            f"cannot be trained by the paper's rule, as what chooses is the test file of {chosen.languages[0]}: "
-            "bring xTune's files, or write finetuning: selection: english-dev"
+            "cannot be trained by the paper's rule, which selects on the test file of "
+            f"{chosen.languages[0]}: bring xTune's files, or write finetuning: selection: english-dev"
         )
-    stood = dict.fromkeys(
-        part.replace("stand-in", f"stand-in for {key_of(task, file.split)}")
-        for file in files
-        for part in file.note.split("; ")
-        if part.startswith("stand-in")
-    )
-    yield from stood
-    other = [f"{file.split}-{file.language}" for file in files if "known number" in file.note]
-    if other:
-        yield f"not the known number of rows: {' '.join(other)}"

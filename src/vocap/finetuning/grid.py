@@ -1,24 +1,68 @@
-"""What a configuration can run: models, trainings, tasks, and the runs of each; what is absent is named."""
+"""Models, trainings and tasks that a configuration can run, and the files that they need."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from vocap.errors import VocapError
-from vocap.finetuning.datasets import DataSet, choosing_sets, predicted_sets, training_set
-from vocap.finetuning.examples import is_labelled
-from vocap.finetuning.reading import parse, read
+from vocap.finetuning.formats import is_labelled
+from vocap.finetuning.published import collection_of, place
+from vocap.finetuning.reading import NONE, StandIn, StandIns, key_of, locate, parse
+from vocap.finetuning.selection import DataSet, choosing_sets, predicted_sets, training_set
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned
-from vocap.finetuning.supply import Supply
-from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
-from vocap.model_folder import CONFIG, longest_input, read_config
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Split, Task
+from vocap.model_folder import CONFIG
 
 RUNS = "runs"
 
 
+@dataclass
+class Supply:
+    """The files of one XTREME folder; missing files are recorded, as paths under the folder.
+
+    `download`: free files are fetched. `fetched`: files to fetch; `assumed`: files that a plan assumes.
+    """
+
+    xtreme: Path
+    stand_ins: StandIns = field(default_factory=lambda: NONE)
+    download: bool = False
+    fetched: set[str] = field(default_factory=set)
+    assumed: set[str] = field(default_factory=set)
+
+    def find(self, task: Task, split: Split, language: str, assume: bool = False) -> Path | None:
+        """The present or future path of the file; None where nothing provides it.
+
+        With `assume`, files that the user has to provide are assumed to exist.
+        """
+        if path := locate(self.xtreme, task, split, language, self.stand_ins):
+            return path
+        stand_in = self.stand_ins.get(key_of(task, split), StandIn(task, split))
+        path = place(stand_in.task, stand_in.split, language)
+        if path is None:
+            return None
+        for packed in ("", ".xz"):  # of training files `locate` knows the English ones
+            if (found := self.xtreme / f"{path}{packed}").is_file():
+                return found
+        if self.download and collection_of(path):
+            self.fetched.add(path)
+        elif assume:
+            self.assumed.add(path)
+        else:
+            return None
+        return self.xtreme / path
+
+    def to_bring(self) -> list[str]:
+        """The folders under `xtreme` that the user has to provide."""
+        return sorted({path.partition("/")[0] for path in self.assumed})
+
+    def is_made(self, path: Path) -> bool:
+        """Whether a file exists, or a job fetches it."""
+        return path.exists() or str(path.relative_to(self.xtreme)) in self.fetched
+
+
 @dataclass(frozen=True, order=True)
 class Setting:
-    """What differs from run to run of one model and training."""
+    """The hyper-parameters that distinguish the runs of one model and training."""
 
     learning_rate: float
     epochs: int
@@ -47,17 +91,16 @@ def settings_of(recipe: Recipe, seeds: Collection[int]) -> list[Setting]:
 
 
 def run_folder(model: str, training: str, setting: Setting) -> str:
-    """Where a run lies, under `results/finetuning`."""
+    """The folder of a run under `results/finetuning`."""
     return str(PurePosixPath(model, training, RUNS, setting.name))
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What a configuration can run: its models, trainings and tasks of which the files are there.
+    """The runnable part of a configuration: models, trainings, and tasks with files.
 
     `files`: of each training, the files of the XTREME folder that it reads, those that are fetched too; `planned`:
-    the sets that are not there yet, but fetched or taken as there, `supply` says which. `left_out`: what lacks,
-    and why.
+    missing sets that are fetched or assumed (see `supply`). `left_out`: (part, reason).
     """
 
     xtreme: Path | None
@@ -73,17 +116,12 @@ class Grid:
         wanted = self.models[model].tasks
         return [task for task in self.tasks if wanted is None or task in wanted]
 
-    def trainings_for(self, model: str) -> list[str]:
-        """What a model is trained for them."""
-        wanted = {TASKS[task].training for task in self.tasks_for(model)}
-        return [training for training in self.files if training in wanted]
-
 
 def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) -> Grid:
-    """What there is to run; `own`: the models of the pretraining stage that are made.
+    """The runnable part of a configuration; `own`: the models of the pretraining stage.
 
-    With `assume`, the plan of a run: a training whose training file is to be brought is planned from the table of
-    tasks, as if all its files were there. Raises UsageError for stand-ins that are none.
+    With `assume`, the plan of a run: a training without its training file is planned from the table of tasks, as
+    if all its files existed. Raises UsageError for stand-ins that are none.
     """
     stand_ins = parse(settings.stand_ins)
     wanted = settings.tuned(own)
@@ -125,7 +163,7 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
 
 
 def _files(supply: Supply, training: str, assume: bool) -> dict[DataSet, Path]:
-    """The files of a training that are or will be there, the one that it learns from first."""
+    """The present and future files of a training, the training file first."""
     learnt = DataSet(training_set(training).task, "train", ENGLISH)
     absent = supply.find(learnt.task, "train", ENGLISH) is None
     sets = [learnt, *predicted_sets(training)]
@@ -154,18 +192,18 @@ def _untrainable(supply: Supply, training: str, settings: Finetuning, found: Map
         return f"no development file to choose by in {supply.xtreme}; bring one, or change finetuning.selection"
     if blank := next((each for each in choosing if each in found and _is_blank(supply, each)), None):
         return (
-            f"{blank.name}, which chooses by the paper's rule, keeps its labels back in {supply.xtreme}; bring "
+            f"{blank.name}, on which the paper's rule selects, lacks its labels in {supply.xtreme}; bring "
             "xTune's files, or write finetuning: selection: english-dev"
         )
     return None
 
 
 def _is_blank(supply: Supply, found: DataSet) -> bool:
-    """Whether a test file's labels are kept back; not of a file that cannot be read, which its own job names."""
+    """Whether a test file lacks its labels; False for an unreadable file, which its own job reports."""
     if found.split != "test":
         return False
     try:
-        examples = read(supply.xtreme, found.task, found.split, found.language, supply.stand_ins)
+        examples = found.read(supply.xtreme, supply.stand_ins)
     except VocapError:
         return False
     return not all(map(is_labelled, examples))
@@ -174,8 +212,3 @@ def _is_blank(supply: Supply, found: DataSet) -> bool:
 def input_length(recipe: Recipe, longest: int | None) -> int:
     """Ids of an input: the recipe's, or fewer where the model reads fewer."""
     return recipe.max_length if longest is None else min(recipe.max_length, longest)
-
-
-def longest_of(path: str) -> int | None:
-    """How many ids a model from elsewhere reads. Raises VocapError for a folder that holds no model."""
-    return longest_input(read_config(Path(path)))

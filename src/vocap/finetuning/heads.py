@@ -1,11 +1,6 @@
-"""Models with a head for each kind of task, on any masked language model's folder.
+"""Models with a head for each kind of task, on any masked language model's folder, and their predictions."""
 
-The heads are the library's own for each architecture: `AutoModelForSequenceClassification` (on the first token),
-`...TokenClassification` and `...QuestionAnswering` (one linear layer). What they lack is here: words of several
-subwords, and losses that no padding enters. The tagging head is linear, so the mean of a word's logits is the
-logit of the mean of its hidden states: average pooling needs no head of our own.
-"""
-
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +18,12 @@ from transformers import (
 from transformers.utils import logging as library_logging
 
 from vocap.errors import VocapError
-from vocap.finetuning.batches import IGNORED, Batch
+from vocap.finetuning.batches import IGNORED, Batch, assemble, evaluation_batches
+from vocap.finetuning.encoding import best_answers, join_tags
+from vocap.finetuning.features import Features, TagFeatures
+from vocap.finetuning.formats import Example
+from vocap.finetuning.predictions import Predictions
+from vocap.finetuning.tasks import Task
 from vocap.model_folder import WEIGHTS, read_config
 
 HEADS = {
@@ -33,18 +33,19 @@ HEADS = {
 }
 
 SAVE = "save the model with save_pretrained of transformers 5"
+TOKENS = {"cpu": 8_192, "cuda": 131_072}  # ids of a batch, padding included
 
 
 def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True) -> PreTrainedModel:
     """The model of `folder` with the head of a kind of task; `seed` decides the head's weights.
 
-    `labels`: how many the head tells apart (not used by spans); a head of another number gives way to a new one.
+    `labels`: size of the head (not used by spans); a head of another size is replaced by a new one.
     Without `pretrained` every weight is random. Raises VocapError for a folder without a model, whose weights are
-    no safetensors (others may run code), are damaged or another model's, and for a model that is code of its own.
+    no safetensors (others may run code), are damaged or another model's, and for a model with custom code.
     """
     library_logging.set_verbosity_error()  # that the head is new, and the language model's own head not used
     read_config(folder)
-    no_code = {"trust_remote_code": False}  # said, as otherwise a terminal is asked
+    no_code = {"trust_remote_code": False}  # without it the library asks in the terminal
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, **no_code)
         if kind != "spans":
@@ -66,7 +67,7 @@ def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: boo
         )
     except (VocapError, MemoryError, torch.OutOfMemoryError):
         raise
-    except Exception as error:  # whatever the library meets in a foreign folder, unknown activations among it
+    except Exception as error:  # the library raises exceptions of any class for a foreign folder
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise VocapError(f"{folder}: no model for {kind}: {reason}; copy the folder again, or {SAVE}") from None
     _check_loaded(folder, model, loaded)
@@ -74,7 +75,7 @@ def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: boo
 
 
 def _check_loaded(folder: Path, model: PreTrainedModel, loaded: dict[str, Any]) -> None:
-    """Raise VocapError where weights under the head are not the file's: the library makes such up, and goes on.
+    """Raise VocapError where weights below the head are missing in the file: transformers draws them at random.
 
     A pooler is part of the head: masked language models are saved without it.
     """
@@ -92,7 +93,7 @@ def _check_loaded(folder: Path, model: PreTrainedModel, loaded: dict[str, Any]) 
 
 
 class Tuner(nn.Module):
-    """A model and how its logits become those of a task's units: pairs, words, or ends of answers."""
+    """A model whose logits are those of a task's units: pairs, words, or ends of answers."""
 
     def __init__(self, model: PreTrainedModel, kind: str, pooling: str = "first") -> None:
         super().__init__()
@@ -124,7 +125,7 @@ class Tuner(nn.Module):
         place, word = batch.targets["place"], batch.targets["word"]
         count = len(batch.targets["label"])
         if self.pooling == "first":
-            begins = torch.from_numpy(place[_firsts(word)]).to(logits.device)
+            begins = torch.from_numpy(place[np.flatnonzero(np.diff(word, prepend=-1))]).to(logits.device)
             return logits.index_select(0, begins)
         places, words = (torch.from_numpy(array).to(logits.device) for array in (place, word))
         sums = logits.new_zeros(count, logits.shape[1]).index_add(0, words, logits.index_select(0, places))
@@ -143,6 +144,59 @@ class Tuner(nn.Module):
         return torch.stack(losses).mean()
 
 
-def _firsts(word: np.ndarray) -> np.ndarray:
-    """Where each word begins, in an array that counts words up."""
-    return np.flatnonzero(np.diff(word, prepend=-1))
+def predict(
+    tuner: Tuner, features: Features, examples: Sequence[Example], task: Task, dtype: torch.dtype = torch.float32
+) -> Predictions:
+    """The label of each pair, the tags of each sentence, or the answer of each question by its id.
+
+    `dtype`: of the layers' products. The model's mode (training or not) stays.
+    """
+    training = tuner.training
+    tuner.eval()
+    try:
+        if task.kind == "spans":
+            starts, ends = _window_scores(tuner, features, dtype)
+            answers = best_answers(features, examples, starts, ends)
+            return {example.id: answer for example, answer in zip(examples, answers, strict=True)}
+        numbers = _highest(tuner, features, dtype)
+        if isinstance(features, TagFeatures):
+            return join_tags(features, numbers, task.labels)
+        return [task.labels[number] for number in np.concatenate(numbers or [np.zeros(0, np.int64)])]
+    finally:
+        tuner.train(training)
+
+
+def _highest(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[np.ndarray]:
+    """The number of the best label of each unit (the pair, or its words), by input."""
+    found: list[np.ndarray] = [np.zeros(0, np.int64)] * len(features)
+    for batch, (logits,) in _outputs(tuner, features, dtype):
+        best = logits.argmax(1).cpu().numpy()
+        counts = [1] * len(batch.numbers)
+        if isinstance(features, TagFeatures):
+            counts = [len(features.first[number]) for number in batch.numbers]
+        for number, part in zip(batch.numbers, np.split(best, np.cumsum(counts)[:-1]), strict=True):
+            found[number] = part
+    return found
+
+
+def _window_scores(
+    tuner: Tuner, features: Features, dtype: torch.dtype
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Scores of each window's positions as start and as end of the answer: float32 [length], both."""
+    found: tuple[list, list] = ([None] * len(features), [None] * len(features))
+    for batch, logits in _outputs(tuner, features, dtype):
+        lengths = batch.attention.sum(1)
+        for scores, kept in zip(logits, found, strict=True):
+            for number, row, length in zip(batch.numbers, scores.cpu().numpy(), lengths, strict=True):
+                kept[number] = row[:length]
+    return found
+
+
+@torch.inference_mode()
+def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> Iterator[tuple[Batch, tuple[Tensor, ...]]]:
+    device = tuner.model.device
+    for numbers in evaluation_batches(features.ids.lengths, TOKENS[device.type]):
+        batch = assemble(features, numbers, tuner.pad)
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            logits = tuner(batch)
+        yield batch, logits

@@ -1,4 +1,4 @@
-"""The inputs of one training, made once for a tokenizer: every file that is there, encoded, on the disk."""
+"""The inputs of one training, made once for a tokenizer: every present file, encoded, on the disk."""
 
 import json
 import logging
@@ -8,18 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
-from vocap.files import replacing_directory, write_text
-from vocap.finetuning.datasets import KEPT, DataSet, keys_of, predicted_sets, training_set
-from vocap.finetuning.encoding import Features, InputEncoder, encode_pairs, encode_questions, encode_sentences
-from vocap.finetuning.encoding.inputs import DEFINITION, load_tokenizer
-from vocap.finetuning.examples import Example, is_labelled
-from vocap.finetuning.reading import StandIns, locate, read
-from vocap.finetuning.selection import HELD_OUT, development, held_out
+from vocap.files import file_sha256
+from vocap.files.atomic import replacing_directory, write_text
+from vocap.files.json_object import read_object
+from vocap.finetuning.encoding import encode_pairs, encode_questions, encode_sentences
+from vocap.finetuning.features import Features, load_features, save_features
+from vocap.finetuning.formats import Example, is_labelled
+from vocap.finetuning.input_encoder import DEFINITION, InputEncoder, load_tokenizer
+from vocap.finetuning.reading import StandIns
+from vocap.finetuning.selection import (
+    HELD_OUT,
+    KEPT,
+    DataSet,
+    development,
+    held_out,
+    keys_of,
+    predicted_sets,
+    training_set,
+)
 from vocap.finetuning.settings import Recipe
-from vocap.finetuning.store import load_features, save_features
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
-from vocap.json_object import read_object
-from vocap.pretraining.tokenizing import file_sha256
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +60,11 @@ def encode_training(
                 "examples": len(examples),
                 "inputs": len(features),
                 "labelled": labelled,
-                "sha256": file_sha256(source(xtreme, found, stand_ins)),
+                "sha256": file_sha256(found.file(xtreme, stand_ins)),
             }
             log.info("%s: %s examples, %s inputs", found.name, f"{len(examples):,}", f"{len(features):,}")
 
-        examples = read(xtreme, learnt.task, "train", ENGLISH, stand_ins)
+        examples = learnt.read(xtreme, stand_ins)
         keep(learnt, examples)
         chosen = development(training, "english-dev")
         if chosen.split == HELD_OUT:
@@ -64,11 +72,11 @@ def encode_training(
             keep(DataSet(learnt.task, KEPT, ENGLISH), kept)
             keep(DataSet(learnt.task, HELD_OUT, ENGLISH), held)
         for found in predicted_sets(training):
-            if locate(xtreme, found.task, found.split, found.language, stand_ins) is None:
+            if found.file(xtreme, stand_ins) is None:
                 log.warning("%s: no file in %s; left out", found.name, xtreme)
                 absent.append(found.name)
             else:
-                keep(found, read(xtreme, found.task, found.split, found.language, stand_ins))
+                keep(found, found.read(xtreme, stand_ins))
         description = {
             "training": training,
             "tokenizer": file_sha256(tokenizer / DEFINITION),
@@ -87,12 +95,6 @@ def named_stand_ins(training: str, stand_ins: StandIns) -> dict[str, str]:
     return {key: str(stand_in) for key, stand_in in stand_ins.items() if key in keys_of(training)}
 
 
-def source(xtreme: Path, found: DataSet, stand_ins: StandIns) -> Path | None:
-    """The file that a set is of, the training file for its parts; None where it is not there."""
-    split = "train" if found.split in (KEPT, HELD_OUT) else found.split
-    return locate(xtreme, found.task, split, found.language, stand_ins)
-
-
 def encode(found: DataSet, examples: Sequence[Example], encoder: InputEncoder, recipe: Recipe) -> Features:
     """The inputs of a set's examples, by the kind of its task."""
     task = found.task
@@ -106,14 +108,14 @@ def encode(found: DataSet, examples: Sequence[Example], encoder: InputEncoder, r
 
 @dataclass(frozen=True)
 class Inputs:
-    """What `encode_training` left in a folder."""
+    """Encoded inputs of a training, in a folder."""
 
     folder: Path
     description: Mapping[str, Any]
 
     @property
     def sets(self) -> Mapping[str, Mapping[str, Any]]:
-        """Of every set that is there, by name: examples, inputs, labelled."""
+        """Of every present set, by name: examples, inputs, labelled."""
         return self.description["sets"]
 
     def load(self, found: DataSet) -> Features:
@@ -138,8 +140,8 @@ def _is_set(entry: Any) -> bool:
 
 
 def check_source(xtreme: Path, found: DataSet, inputs: Inputs, stand_ins: StandIns) -> None:
-    """Raise VocapError where a set's file is there and is not the one that its inputs were made of."""
-    path, made = source(xtreme, found, stand_ins), inputs.sets[found.name].get("sha256")  # older inputs have none
+    """Raise VocapError where a set's file has changed since its inputs were made."""
+    path, made = found.file(xtreme, stand_ins), inputs.sets[found.name].get("sha256")  # older inputs have none
     if path is not None and made is not None and file_sha256(path) != made:
         raise VocapError(f"{path}: changed since {inputs.folder} was made of it; run vocap encode again")
 
@@ -147,10 +149,7 @@ def check_source(xtreme: Path, found: DataSet, inputs: Inputs, stand_ins: StandI
 def read_examples(xtreme: Path, found: DataSet, inputs: Inputs, stand_ins: StandIns) -> list[Example]:
     """The examples that a set's inputs were made of. Raises VocapError where the file has changed since."""
     check_source(xtreme, found, inputs, stand_ins)
-    if found.split == HELD_OUT:
-        examples = held_out(read(xtreme, found.task, "train", found.language, stand_ins))[1]
-    else:
-        examples = read(xtreme, found.task, found.split, found.language, stand_ins)
+    examples = found.read(xtreme, stand_ins)
     if len(examples) != inputs.sets[found.name]["examples"]:
         raise VocapError(
             f"{found.name}: {len(examples)} examples in {xtreme}, {inputs.sets[found.name]['examples']} in "

@@ -19,16 +19,6 @@ from vocap.errors import VocapError
 
 Words = Callable[[str], list[str]]  # an answer's words as a script compares them
 
-MEASURES = {  # what a task contributes to the average of Table 1: the mean of these
-    "xnli": ("acc",),
-    "pawsx": ("acc",),
-    "udpos": ("f1",),
-    "panx": ("f1",),
-    "xquad": ("f1", "exact_match"),
-    "mlqa": ("f1", "exact_match"),
-    "tydiqa": ("f1", "exact_match"),
-}
-
 _ARTICLES = {  # of MLQA's script, by the language of the answer
     "en": r"\b(a|an|the)\b",
     "es": r"\b(un|una|unos|unas|el|la|los|las)\b",
@@ -146,7 +136,7 @@ def squad_score(predictions: Mapping[str, str], references: Mapping[str, Sequenc
     Each is the best over an id's reference answers; predictions of other ids are left out. Raises ScoringError
     where there are no references, or no answer to compare a prediction with.
     """
-    return _mean(answer_scores(predictions, references, squad_words))
+    return span_score(predictions, references, squad_words)
 
 
 def mlqa_score(
@@ -156,7 +146,17 @@ def mlqa_score(
 
     Raises ScoringError also for a language that MLQA's script does not know.
     """
-    return _mean(answer_scores(predictions, references, mlqa_words(language)))
+    return span_score(predictions, references, mlqa_words(language))
+
+
+def span_score(
+    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], words: Words
+) -> dict[str, float]:
+    """As `squad_score`, for answers whose `words` are compared."""
+    scores = answer_scores(predictions, references, words)
+    # summed one by one as the scripts do: other orders round differently
+    exact_match, f1 = np.cumsum(scores, axis=0)[-1]
+    return {"exact_match": float(100.0 * exact_match / len(scores)), "f1": float(100.0 * f1 / len(scores))}
 
 
 def answer_scores(
@@ -186,12 +186,6 @@ def _word_f1(given: list[str], expected: list[str]) -> float:
         return 0.0  # two answers without a word as well, which match exactly
     precision, recall = shared / len(given), shared / len(expected)
     return 2 * precision * recall / (precision + recall)
-
-
-def _mean(scores: np.ndarray) -> dict[str, float]:
-    """The means in percent, summed one by one as the scripts do: other orders round differently."""
-    exact_match, f1 = np.cumsum(scores, axis=0)[-1]
-    return {"exact_match": float(100.0 * exact_match / len(scores)), "f1": float(100.0 * f1 / len(scores))}
 
 
 def squad_words(answer: str) -> list[str]:
@@ -239,7 +233,7 @@ def _punctuation() -> dict[int, None]:
 def paper_average(scores: Mapping[str, Mapping[str, float]]) -> float:
     """The Avg column of the paper's Table 1: the mean over tasks, (F1 + exact match) / 2 for questions.
 
-    `scores`: task to measures in percent; measures that do not enter may be there as well. Over fewer than the
+    `scores`: task to measures in percent; other measures are ignored. Over fewer than the
     seven tasks it is the mean of those, which compares with no printed number. Raises ScoringError for no task,
     an unknown one, or one without its measures.
     """
@@ -250,9 +244,13 @@ def paper_average(scores: Mapping[str, Mapping[str, float]]) -> float:
 
 def task_score(task: str, measures: Mapping[str, float]) -> float:
     """The one number of a task in that average. Raises ScoringError as `paper_average`."""
-    if task not in MEASURES:
-        raise ScoringError(f"{task}: no task of XTREME's seven: {', '.join(MEASURES)}")
-    absent = [name for name in MEASURES[task] if name not in measures]
-    if absent:
-        raise ScoringError(f"{task}: no {' and no '.join(absent)} among {', '.join(measures) or 'no measures'}")
-    return sum(measures[name] for name in MEASURES[task]) / len(MEASURES[task])
+    from vocap.finetuning.tasks import TASKS  # which imports this module
+
+    averaged = [name for name, entry in TASKS.items() if entry.averaged]
+    if task not in averaged:
+        raise ScoringError(f"{task}: none of XTREME's tasks: {', '.join(averaged)}")
+    metrics = TASKS[task].metrics
+    missing = [name for name in metrics if name not in measures]
+    if missing:
+        raise ScoringError(f"{task}: no {' and no '.join(missing)} among {', '.join(measures) or 'no measures'}")
+    return sum(measures[name] for name in metrics) / len(metrics)

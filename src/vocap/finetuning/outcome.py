@@ -1,8 +1,8 @@
-"""What one model reached on one task: scores of all runs, the chosen setting, means and deviations over seeds."""
+"""Results of one model: scores of all runs of a task, the chosen setting, and the average over tasks."""
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.files import replacing_directory, write_text
-from vocap.finetuning.finished import PREDICTIONS, Run, Score, Scored, read_runs, score_runs
+from vocap.files.atomic import replacing_directory, write_text
+from vocap.files.json_object import read_object
+from vocap.files.tsv import read_tsv, write_tsv
+from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.reading import parse
+from vocap.finetuning.scoring import PREDICTIONS, Run, Score, Scored, read_runs, score_runs
 from vocap.finetuning.selection import Choice, Development, choose, development
 from vocap.finetuning.tasks import TASKS, Task
-from vocap.json_object import read_object
 from vocap.languages import read_languages
-from vocap.tsv import write_tsv
 
 SCORES, SUMMARY, SELECTION = "scores.tsv", "summary.tsv", "selection.json"
 SCORE_COLUMNS = ("language", "split", "seed", "learning_rate", "epochs", "metric", "value")
@@ -28,7 +29,7 @@ ALL = "mean"  # the language of a summary's rows of the mean over languages
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that is said of a model on a task."""
+    """The results of a model on a task."""
 
     task: Task
     development: Development
@@ -41,7 +42,7 @@ class Outcome:
 def conclude(folder: Path, task: Task, runs: Sequence[Path]) -> Outcome:
     """Score the runs in these folders on the files of the XTREME folder, and choose among them by their rule.
 
-    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and where nothing is there to choose by;
+    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and without development scores;
     UsageError for runs of another training.
     """
     found = read_runs(runs)
@@ -107,20 +108,14 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
         for run in outcome.runs:
             if run.setting[:2] == (choice.learning_rate, choice.epochs):
                 shutil.copytree(run.predictions_of(outcome.task), folder / str(run.described.seed))
-    write_tsv(
-        out / SCORES,
-        SCORE_COLUMNS,
-        (
-            (row.language, row.split, row.seed, row.learning_rate, row.epochs, row.metric, row.value)
-            for row in scored.scores
-        ),
-    )
+    rows = ([getattr(row, column) for column in SCORE_COLUMNS] for row in scored.scores)
+    write_tsv(out / SCORES, SCORE_COLUMNS, rows)
     write_tsv(out / SUMMARY, SUMMARY_COLUMNS, summarise(scored.scores, choice))
     write_text(out / SELECTION, json.dumps(described(outcome), ensure_ascii=False, indent=2) + "\n")
 
 
 def described(outcome: Outcome) -> dict[str, Any]:
-    """The choice and what it rests on, for selection.json."""
+    """The content of selection.json: the chosen setting and the files that it was chosen on."""
     task, files, choice, scored = outcome.task, outcome.development, outcome.choice, outcome.scored
     lacking = {*scored.absent, *scored.blank}
     not_choosing = [code for code in files.languages if code not in outcome.chose]
@@ -170,8 +165,86 @@ def read_selection(folder: Path) -> dict[str, Any]:
 
 
 def number_of(row: dict[str, str], column: str, path: Path) -> float:
-    """A cell of one of the tables. Raises VocapError for what is no number."""
+    """The number in a cell of a table. Raises VocapError for other text."""
     try:
         return float(row[column])
     except ValueError:
         raise VocapError(f"{path}: {column} is {row[column]!r}, not a number; {AGAIN}") from None
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Scores of a model on a task: measure to mean over languages and seeds, and to each seed's mean."""
+
+    task: str
+    means: dict[str, float]
+    by_seed: dict[int, dict[str, float]]
+    selection: dict[str, Any]
+
+
+def read_reached(folder: Path) -> Reached | None:
+    """The scores that `vocap score` wrote to a folder; None where no test file of the task has labels.
+
+    Raises VocapError for tables that it did not write.
+    """
+    selection = read_selection(folder)
+    means = {
+        row["metric"]: number_of(row, "mean", folder / SUMMARY)
+        for row in read_tsv(folder / SUMMARY, ("language", "metric", "mean"))
+        if row["language"] == ALL
+    }
+    if not means:
+        return None
+    values: dict[int, dict[str, list[float]]] = {}
+    for score in chosen_scores(folder, selection):
+        if score.split == "test":
+            values.setdefault(score.seed, {}).setdefault(score.metric, []).append(score.value)
+    by_seed = {
+        seed: {metric: sum(one) / len(one) for metric, one in of_seed.items()} for seed, of_seed in values.items()
+    }
+    return Reached(selection["task"], means, by_seed, selection)
+
+
+def chosen_scores(folder: Path, selection: Mapping[str, Any]) -> Iterator[Score]:
+    """The scores of the chosen setting in one model's folder of one task. Raises VocapError for other numbers."""
+    path = folder / SCORES
+    for row in read_tsv(path, SCORE_COLUMNS):
+        rate, epochs, seed, value = (
+            number_of(row, column, path) for column in ("learning_rate", "epochs", "seed", "value")
+        )
+        if (rate, epochs) == (selection["learning_rate"], selection["epochs"]):
+            yield Score(rate, int(epochs), int(seed), row["split"], row["language"], row["metric"], value)
+
+
+def average(folders: Sequence[Path]) -> dict[str, Any]:
+    """The content of average.json for one model's folders, one a task.
+
+    `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks without a score; null
+    where no task has one. `std` is the sample standard deviation of the seeds' averages, null where tasks differ
+    in seeds or there is only one. `stand_ins` took the place of files of the data sets; `languages` counts those
+    of each task that were scored. Raises VocapError as `read_reached` does, and for two folders of one task.
+    """
+    found: dict[str, Reached] = {}
+    for folder in folders:
+        reached = read_reached(folder)
+        if reached is None:
+            continue
+        if reached.task in found:
+            raise VocapError(f"{folder}: a second folder of {reached.task}; give the folders of one model")
+        found[reached.task] = reached
+    averaged = [name for name, task in TASKS.items() if task.averaged]
+    reached = [found[task] for task in averaged if task in found]
+    seeds = {tuple(sorted(one.by_seed)) for one in reached}
+    deviation = None
+    if len(seeds) == 1:
+        by_seed = [paper_average({one.task: one.by_seed[seed] for one in reached}) for seed in min(seeds)]
+        deviation = spread(by_seed)[1]
+    stand_ins = {key: value for one in reached for key, value in one.selection["stand_ins"].items()}
+    return {
+        "average": paper_average({one.task: one.means for one in reached}) if reached else None,
+        "std": deviation,
+        "tasks": {one.task: one.means for one in reached},
+        "missing": [task for task in averaged if task not in found],
+        "languages": {one.task: len(one.selection["languages"]) for one in reached},
+        "stand_ins": stand_ins,
+    }

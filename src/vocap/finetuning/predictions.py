@@ -9,21 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vocap.errors import VocapError
-from vocap.files import replacing
-from vocap.finetuning.examples import Example, Question, Sentence
+from vocap.files.atomic import replacing
+from vocap.files.json_object import read_object
+from vocap.finetuning.formats import Example, Question, Sentence
 from vocap.finetuning.tasks import Task
-from vocap.json_object import read_object
 
 Labels = list[str]  # of pairs, one an example
 Tags = list[list[str]]  # of sentences, one a word
 Answers = dict[str, str]  # question id to text
 Predictions = Labels | Tags | Answers
 
-AGAIN = "delete the file and run what made it again"
+AGAIN = "delete the file and run its command again"
 
 
 def prediction_path(folder: Path, task: Task, split: str, language: str) -> Path:
-    """Where a language's predictions lie in the folder of its task."""
+    """The path of a language's predictions in the folder of its task."""
     return folder / f"{split}-{language}.{'json' if task.kind == 'spans' else 'tsv'}"
 
 
@@ -46,9 +46,9 @@ def write_predictions(
 def read_predictions(
     folder: Path, task: Task, split: str, language: str, examples: Sequence[Example]
 ) -> Predictions:
-    """Read what `write_predictions` wrote, or a submission from elsewhere, for exactly these examples.
+    """Read a file of `write_predictions`, or a foreign submission, for exactly these examples.
 
-    Raises VocapError naming file, line and remedy for a file that is not there or not of that form, a label that
+    Raises VocapError naming file, line and remedy for a file that is missing or malformed, a label that
     the task does not have, and for examples left out, or predictions of others.
     """
     path = prediction_path(folder, task, split, language)
@@ -95,7 +95,7 @@ def _tags(path: Path, task: Task, examples: Sequence[Sentence]) -> Tags:
             sentences.append([])
             starts.append(number + 1)
     if not sentences[-1]:
-        sentences.pop()  # what follows the last blank line
+        sentences.pop()  # text after the last blank line
     if len(sentences) != len(examples):
         raise VocapError(f"{path}: tags of {len(sentences)} sentences for {len(examples)}; {AGAIN}")
     for start, tags, example in zip(starts, sentences, examples, strict=False):

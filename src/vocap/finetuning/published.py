@@ -11,26 +11,29 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from vocap.errors import UsageError, VocapError
-from vocap.files import replacing
-from vocap.finetuning.reading.places import candidates
-from vocap.finetuning.reading.tables import ALIASES
+from vocap.files.atomic import replacing
+from vocap.finetuning.formats import ALIASES
+from vocap.finetuning.reading import candidates
 from vocap.finetuning.tasks import SPLITS, TASKS, Split, Task
-from vocap.finetuning.treebanks import tagged_sentences
 
-_XQUAD = TASKS["xquad"].languages
+COLUMNS = 10  # of CoNLL-U
+FORM, UPOS, HEAD, DEPS = 1, 3, 6, 8
+NO_FORM = "_"  # of treebanks without the text, which is sold separately
+ZERO_WIDTH_NON_JOINER = "\u200c"
 
-# folder of XTREME's: names of its archives in `downloads`, in the order in which they are read
-ARCHIVES: dict[str, tuple[str, ...]] = {
-    "xnli": ("xnli", "xnli-train"),
-    "pawsx": ("pawsx",),
-    "udpos": ("udpos",),
-    "squad": ("squad-train", "squad-dev"),
-    "xquad": tuple(f"xquad-{language}" for language in _XQUAD),
-    "mlqa": ("mlqa",),
-    "tydiqa": ("tydiqa-train", "tydiqa-dev"),
+# Of the words of a span that are equally near to the root, the tag that comes first here (conllu_to_conll.py).
+_ORDER = (
+    *("VERB", "NOUN", "PROPN", "PRON", "ADJ", "NUM", "ADV", "INTJ"),
+    *("AUX", "ADP", "DET", "PART", "CCONJ", "SCONJ", "X", "PUNCT"),
+)
+_ORDERS = {
+    "es": ("VERB", "AUX", "PRON", "ADP", "DET"),
+    "fr": ("VERB", "AUX", "PRON", "NOUN", "ADJ", "ADV", "ADP", "DET", "PART", "SCONJ", "CONJ"),
+    "it": ("VERB", "AUX", "ADV", "PRON", "ADP", "DET", "INTJ"),
 }
 _PAWSX_FILES = {"train": "train", "dev_2k": "dev", "test_2k": "test"}
 _TYDIQA_LANGUAGES = {
@@ -45,13 +48,86 @@ _TYDIQA_LANGUAGES = {
     "telugu": "te",
 }
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError)
-
 Files = Iterator[tuple[str, bytes]]  # path under the folder, content
 Wanted = Callable[[str], bool]  # of a path under the folder
 
 
+def tagged_sentences(lines: Iterator[str], language: str, name: str) -> Iterator[list[tuple[str, str]]]:
+    """The sentences of a CoNLL-U file as (word, UPOS tag), without those whose words are not distributed.
+
+    Multiword tokens replace their syntactic words, with the tag of the word nearest to the root; spaces
+    and zero-width non-joiners within a word are removed. `name`: of the file, for messages. Raises VocapError,
+    naming the line, for anything else than CoNLL-U.
+    """
+    rows: list[list[str]] = []
+    for number, line in enumerate(chain(lines, [""]), 1):
+        line = line.rstrip("\r\n")
+        if line.startswith("#"):
+            continue
+        if line:
+            rows.append(line.split("\t"))
+            if len(rows[-1]) != COLUMNS:
+                raise VocapError(f"{name}, line {number}: {len(rows[-1])} columns, not {COLUMNS}; not CoNLL-U")
+            continue
+        if rows:
+            try:
+                words = _fused(rows, _ORDERS.get(language, _ORDER))
+            except (ValueError, KeyError) as error:
+                raise VocapError(f"{name}: the sentence before line {number}: {error}; not CoNLL-U") from None
+            absent = sum(form == NO_FORM for form, _ in words)
+            if not absent or absent < len(words) - 1:
+                yield [(form.replace(ZERO_WIDTH_NON_JOINER, "").replace(" ", ""), tag) for form, tag in words]
+        rows = []
+
+
+def _fused(rows: list[list[str]], order: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Form and tag of each written word of one sentence."""
+    words = {int(row[0]): row for row in rows if row[0].isdecimal()}
+    parents = {number: _parents(row) for number, row in words.items()}
+    fused = {}
+    for row in rows:
+        if "-" in row[0]:
+            first, last = map(int, row[0].split("-"))
+            span = range(first, last + 1)
+            head = _head(span, words, parents, order)
+            fused[first] = (last, row[FORM].strip(), words[head][UPOS].strip())
+    result = []
+    number, end = min(words), max(words)
+    while number <= end:
+        last, form, tag = fused.get(number, (number, words[number][FORM].strip(), words[number][UPOS].strip()))
+        result.append((form, tag))
+        number = last + 1
+    return result
+
+
+def _parents(row: list[str]) -> set[int]:
+    """Heads of a word: of the basic tree, and of the enhanced graph but for its empty nodes."""
+    enhanced = [] if row[DEPS] == NO_FORM else [pair.split(":")[0] for pair in row[DEPS].split("|")]
+    return {int(row[HEAD]), *(int(head) for head in enhanced if head.isdecimal())}
+
+
+def _head(span: range, words: dict[int, list[str]], parents: dict[int, set[int]], order: tuple[str, ...]) -> int:
+    """The word with the fewest ancestors; among several, the first by the order of tags, then of words."""
+    depths = {number: _ancestors(number, parents) for number in span}
+    nearest = [number for number in span if depths[number] == min(depths.values())]
+    ranks = {tag: rank for rank, tag in enumerate(order)}
+    return min(nearest, key=lambda number: ranks.get(words[number][UPOS], len(order)))
+
+
+def _ancestors(number: int, parents: dict[int, set[int]]) -> int:
+    """The number of ancestors of a word, the root included."""
+    found: set[int] = set()
+    waiting = [number]
+    while waiting:
+        for parent in parents.get(waiting.pop(), ()):
+            if parent not in found:
+                found.add(parent)
+                waiting.append(parent)
+    return len(found - {number})
+
+
 def place(task: Task, split: Split, language: str) -> str | None:
-    """Where a file lies under an XTREME folder; None where the task has no such file.
+    """The path of a file under an XTREME folder; None where the task has no such file.
 
     Training files of tagging tasks have a place in every language of the task, for the correlation study.
     """
@@ -61,7 +137,7 @@ def place(task: Task, split: Split, language: str) -> str | None:
 
 
 def collection_of(path: str) -> str | None:
-    """The collection that a path under the folder belongs to; None for a file that nobody offers."""
+    """The collection that a path under the folder belongs to; None for an unpublished file."""
     folder = PurePosixPath(path).parts[0]
     return folder if folder in ARCHIVES else None
 
@@ -76,9 +152,10 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
         raise UsageError(f"no collection {collection!r}; there are {', '.join(ARCHIVES)}")
     if len(archives) != len(ARCHIVES[collection]):
         raise UsageError(f"{collection}: {len(archives)} archives, not {', '.join(ARCHIVES[collection])}")
+    _, read = _COLLECTIONS[collection]
     missing = set(paths)
     try:
-        for path, content in _READERS[collection](archives, missing.__contains__):
+        for path, content in read(archives, missing.__contains__):
             with replacing(folder / path, "wb") as file:
                 file.write(content)
             missing.remove(path)
@@ -88,11 +165,13 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     if missing:
         names = ", ".join(sorted(missing)[:3])
         where = ", ".join(map(str, archives[:3]))
-        raise VocapError(f"{where}: no {names} in it ({len(missing)} files lack); bring them to {folder} by hand")
+        raise VocapError(
+            f"{where}: no {names} in it ({len(missing)} files missing); bring them to {folder} by hand"
+        )
 
 
 def _members(archive: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Names of the files in a zip or tar archive, with what reads them; nothing is unpacked to the disk."""
+    """Names and readers of the files in a zip or tar archive; nothing is extracted to the disk."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
             for name in opened.namelist():
@@ -213,12 +292,14 @@ def _tydiqa(archives: Sequence[Path], wanted: Wanted) -> Files:
             yield path, read()
 
 
-_READERS: dict[str, Callable[[Sequence[Path], Wanted], Files]] = {
-    "xnli": _xnli,
-    "pawsx": _pawsx,
-    "udpos": _udpos,
-    "squad": _copies("squad"),
-    "xquad": _copies("xquad"),
-    "mlqa": _mlqa,
-    "tydiqa": _tydiqa,
+# folder of XTREME's: names of its archives in `downloads`, in the order in which they are read, and their reader
+_COLLECTIONS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[Path], Wanted], Files]]] = {
+    "xnli": (("xnli", "xnli-train"), _xnli),
+    "pawsx": (("pawsx",), _pawsx),
+    "udpos": (("udpos",), _udpos),
+    "squad": (("squad-train", "squad-dev"), _copies("squad")),
+    "xquad": (tuple(f"xquad-{language}" for language in TASKS["xquad"].languages), _copies("xquad")),
+    "mlqa": (("mlqa",), _mlqa),
+    "tydiqa": (("tydiqa-train", "tydiqa-dev"), _tydiqa),
 }
+ARCHIVES = {name: archives for name, (archives, _) in _COLLECTIONS.items()}

@@ -1,4 +1,4 @@
-"""One run from end to end: the lock, the training, the predictions of every file, what is left at the end."""
+"""One fine-tuning run: lock, training, predictions of every file, description."""
 
 import json
 import logging
@@ -13,37 +13,32 @@ from transformers.utils.logging import disable_progress_bar
 
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
-from vocap.files import replacing_directory, write_text
-from vocap.finetuning.datasets import choosing_sets, predicted_sets, training_set
-from vocap.finetuning.encoding.inputs import DEFINITION
+from vocap.files import file_sha256
+from vocap.files.atomic import locked, replacing_directory, write_text
+from vocap.finetuning.features import first_examples
 from vocap.finetuning.grid import Setting
-from vocap.finetuning.heads import Tuner, build_model
+from vocap.finetuning.heads import Tuner, build_model, predict
+from vocap.finetuning.input_encoder import DEFINITION
 from vocap.finetuning.inputs import Inputs, check_source, named_stand_ins, open_inputs, read_examples
-from vocap.finetuning.prediction import predict
 from vocap.finetuning.predictions import write_predictions
 from vocap.finetuning.reading import StandIns
-from vocap.finetuning.selection import Rule, development
+from vocap.finetuning.scoring import DESCRIPTION, PREDICTIONS
+from vocap.finetuning.selection import Rule, choosing_sets, development, predicted_sets, training_set
 from vocap.finetuning.settings import Recipe
-from vocap.finetuning.store import first_examples
-from vocap.finetuning.training import Development, FineTuning
+from vocap.finetuning.training import DevelopmentSet, FineTuning
 from vocap.model_folder import CONFIG, longest_input, read_config
-from vocap.pretraining import checkpoints
-from vocap.pretraining.gpu_turns import own_device
-from vocap.pretraining.locking import locked
-from vocap.pretraining.metrics import FILE
-from vocap.pretraining.ranks import ranks
-from vocap.pretraining.stopping import stop_requests
-from vocap.pretraining.tokenizing import file_sha256
+from vocap.training import checkpoints
+from vocap.training.devices import own_device
+from vocap.training.distributed import world_size
+from vocap.training.metrics import FILE
+from vocap.training.stopping import stop_requests
 
 log = logging.getLogger(__name__)
-
-RUN = "run.json"
-PREDICTIONS = "predictions"
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a run is of."""
+    """Model, training and hyper-parameters of a run."""
 
     model: Path
     training: str
@@ -55,7 +50,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Folders:
-    """Where a run reads and writes."""
+    """Input and output folders of a run."""
 
     xtreme: Path
     inputs: Path
@@ -74,8 +69,8 @@ def finetune(
     Raises UsageError and VocapError, before anything is trained where that can be known, and Stopped.
     """
     torch.set_num_threads(threads)
-    disable_progress_bar()  # of transformers, in the middle of ours
-    if ranks() > 1:
+    disable_progress_bar()  # of transformers, inside our own
+    if world_size() > 1:
         raise UsageError("fine-tuning works in one process, on one GPU; start one, and give each run its own")
     inputs = open_inputs(folders.inputs, job.training)
     check_inputs(job, inputs, stand_ins)
@@ -89,16 +84,16 @@ def finetune(
         write_all_predictions(training, job, folders, inputs, stand_ins)
         metrics.publish(folders.output / FILE)
         facts = json.dumps(description(training, job, inputs), indent=2, ensure_ascii=False)
-        write_text(folders.output / RUN, facts + "\n")
+        write_text(folders.output / DESCRIPTION, facts + "\n")
         if not keep:
             checkpoints.remove_all(folders.checkpoints)
             metrics.path.unlink()
 
 
 def check_inputs(job: Job, inputs: Inputs, stand_ins: StandIns) -> None:
-    """Raise UsageError for inputs of other stand-ins, or that the model cannot read.
+    """Raise UsageError for inputs of other stand-ins, and for inputs that the model cannot read.
 
-    Those are longer ones, ones of another tokenizer, and ids that it has no embedding of.
+    The model cannot read longer inputs, those of another tokenizer, and ids without an embedding.
     """
     made, wanted = inputs.description["stand_ins"], named_stand_ins(job.training, stand_ins)
     if made != wanted:
@@ -159,12 +154,12 @@ def start(
     for found in sets:
         features = first_examples(inputs.load(found), limit)
         examples = read_examples(folders.xtreme, found, inputs, stand_ins)[:limit]
-        looked_at.append(Development(found.name, found.task, found.language, chosen.metric, features, examples))
+        looked_at.append(DevelopmentSet(found.name, found.task, found.language, chosen.metric, features, examples))
     learnt = training_set(job.training, job.rule)
     train = first_examples(inputs.load(learnt), job.recipe.train_examples)
     check_source(folders.xtreme, learnt, inputs, stand_ins)
     made_of = {
-        "model": _model_identity(job),
+        "model": _model_fingerprint(job),
         "inputs": dict(inputs.description),
         "rule": job.rule,
         "training": job.training,
@@ -174,7 +169,7 @@ def start(
     )
 
 
-def _model_identity(job: Job) -> str:
+def _model_fingerprint(job: Job) -> str:
     """The digest of a model's weights, or of its configuration where they are random."""
     if not job.pretrained:
         return "random " + file_sha256(job.model / CONFIG)
@@ -184,7 +179,7 @@ def _model_identity(job: Job) -> str:
 def write_all_predictions(
     training: FineTuning, job: Job, folders: Folders, inputs: Inputs, stand_ins: StandIns
 ) -> None:
-    """Predict every file of the training's tasks, and what was held out of the training file by the rule."""
+    """Predict every file of the training's tasks, and the held-out part of the training file."""
     sets = [found for found in predicted_sets(job.training) if found.name in inputs.sets]
     held = [found for found in choosing_sets(job.training, job.rule, inputs.sets) if found not in sets]
     with replacing_directory(folders.output / PREDICTIONS) as folder:
@@ -196,7 +191,7 @@ def write_all_predictions(
 
 
 def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any]:
-    """What a run was: settings, data and what chose its state; nothing that was measured of the machine."""
+    """The content of run.json: settings, data and the selected state; no times and no memory."""
     progress, device = training.progress, training.device
     return {
         "training": job.training,

@@ -1,27 +1,30 @@
-"""Which files choose the checkpoint of a run and the setting of a task, and the choice among settings."""
+"""Data sets of a training: training, predicted and selecting ones; and the choice among settings."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.examples import Question
-from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
+from vocap.finetuning.formats import Example, Question
+from vocap.finetuning.reading import StandIns, key_of, locate, read
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Task, first_task
 
 Rule = Literal["paper", "english-dev"]
 RULES: tuple[Rule, ...] = ("paper", "english-dev")
 HELD_OUT = "heldout"  # split of the questions that `held_out` keeps from training
 HELD_OUT_SHARE = 0.1  # of the contexts
+KEPT = "kept"  # split: a training file without its held-out part
 
 
 @dataclass(frozen=True)
 class Development:
-    """The files that choose: one split of one task in some languages, and the measure whose mean over them counts.
+    """The selecting files: one split of one task in some languages, and the measure whose mean over them counts.
 
-    `label` is how outputs name the choice.
+    `label`: the name of the choice in outputs.
     """
 
     task: str
@@ -32,7 +35,7 @@ class Development:
 
 
 def development(training: str, rule: Rule) -> Development:
-    """What chooses for a training, under a rule.
+    """The development files of a training under a selection rule.
 
     `paper` (appendix C): the mean over all languages' development files; XQuAD by MLQA's; TyDiQA, which has none,
     by its English test file. `english-dev`, XTREME's own rule: the English development file, and never a test
@@ -43,8 +46,8 @@ def development(training: str, rule: Rule) -> Development:
         raise UsageError(
             f"{training}, {rule}: the trainings are {', '.join(TRAININGS)}, the rules {', '.join(RULES)}"
         )
-    task = TASKS["mlqa" if training == "squad" else training]
-    metric = "acc" if task.kind == "pairs" else "f1"
+    task = next(TASKS[name] for name in TRAININGS[training] if TASKS[name].chooses)
+    metric = task.metrics[0]
     if task.dev_languages:
         if rule == "paper":
             label = f"chosen on the development files of all languages of {task.name}"
@@ -58,11 +61,11 @@ def development(training: str, rule: Rule) -> Development:
 
 
 def held_out(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
-    """What stays for training, and what is held out: a tenth of the contexts; both in their order.
+    """Split questions into training and held-out ones (a tenth of the contexts), both in their order.
 
-    A context's questions stay together; the contexts with the lowest hashes are held out, in whatever order they
-    come. Held-out questions get ids of their own, as those of XTREME's training files repeat. Raises VocapError
-    for fewer than two contexts.
+    A context's questions stay together; the contexts with the lowest hashes are held out, independent of order.
+    Held-out questions get new ids, as those of XTREME's training files repeat. Raises VocapError for fewer than
+    two contexts.
     """
     contexts = sorted({question.context for question in questions}, key=_hash)
     if len(contexts) < 2:
@@ -86,7 +89,7 @@ def _hash(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Choice:
-    """The setting with the highest mean over seeds and languages, and what each setting reached."""
+    """The setting with the highest mean over seeds and languages, and the mean of each setting."""
 
     learning_rate: float
     epochs: int
@@ -107,7 +110,7 @@ def choose(values: Mapping[tuple[float, int, int], Mapping[str, float]]) -> Choi
         raise VocapError(
             "the runs differ in the languages of their development files, or have none: "
             + "; ".join(", ".join(codes) or "none" for codes in sorted(languages))
-            + "; run those again that lack some"
+            + "; run the incomplete ones again"
         )
     settings = sorted({(rate, epochs) for rate, epochs, _ in values})
     seeds = sorted({seed for _, _, seed in values})
@@ -123,3 +126,62 @@ def choose(values: Mapping[tuple[float, int, int], Mapping[str, float]]) -> Choi
     }
     best = max(settings, key=means.__getitem__)
     return Choice(*best, tuple(seeds), means)
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One file of one task, or a part of it; `split` is train, dev, test, kept or heldout."""
+
+    task: Task
+    split: str
+    language: str
+
+    @property
+    def name(self) -> str:
+        """
+        >>> DataSet(TASKS["panx"], "dev", "ja").name
+        'panx/dev-ja'
+        """
+        return f"{self.task.name}/{self.split}-{self.language}"
+
+    @property
+    def source(self) -> str:
+        """The split of its file: the training file for its parts."""
+        return "train" if self.split in (KEPT, HELD_OUT) else self.split
+
+    def file(self, xtreme: Path, stand_ins: StandIns) -> Path | None:
+        """Its file, or that of its stand-in; None if missing."""
+        return locate(xtreme, self.task, self.source, self.language, stand_ins)
+
+    def read(self, xtreme: Path, stand_ins: StandIns) -> list[Example]:
+        """Its examples. Raises VocapError as `vocap.finetuning.reading.read` does."""
+        examples = read(xtreme, self.task, self.source, self.language, stand_ins)
+        return examples if self.split == self.source else held_out(examples)[self.split == HELD_OUT]
+
+
+def training_set(training: str, rule: Rule = "paper") -> DataSet:
+    """The training set: the English file, without the part that the rule holds out."""
+    held_out = development(training, rule).split == HELD_OUT
+    return DataSet(first_task(training), KEPT if held_out else "train", ENGLISH)
+
+
+def predicted_sets(training: str) -> list[DataSet]:
+    """Every development and test file of the tasks of a training."""
+    return [
+        DataSet(TASKS[task], split, language)
+        for task in TRAININGS[training]
+        for split in ("dev", "test")
+        for language in TASKS[task].languages_of(split)
+    ]
+
+
+def keys_of(training: str) -> set[str]:
+    """Keys of the stand-ins for the files of a training."""
+    return {key_of(found.task, found.split) for found in [training_set(training), *predicted_sets(training)]}
+
+
+def choosing_sets(training: str, rule: Rule, present: Collection[str]) -> list[DataSet]:
+    """The sets whose mean score chooses a run's state, of those that are `present` (by name)."""
+    chosen = development(training, rule)
+    sets = [DataSet(TASKS[chosen.task], chosen.split, language) for language in chosen.languages]
+    return [found for found in sets if found.name in present]

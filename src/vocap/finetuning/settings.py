@@ -9,20 +9,21 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     ValidationError,
     field_validator,
     model_validator,
 )
+from pydantic_core import CoreSchema, InitErrorDetails
 
 from vocap.errors import UsageError
+from vocap.files.paths import PlainPath
 from vocap.finetuning.selection import Rule
-from vocap.finetuning.tasks import TASKS, TRAININGS
-from vocap.paths import PlainPath
-from vocap.pretraining.settings import Betas
+from vocap.finetuning.tasks import TASKS, TRAININGS, first_task
+from vocap.training.settings import Betas, Precision, Seed
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Number = Annotated[int, Field(ge=1)]
-Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # what torch takes too
 OF_INPUTS = {"max_length", "question_length", "stride"}
 
 
@@ -31,7 +32,7 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    learning_rates: list[Rate] = Field(min_length=1, description="highest values of the rate, each tried")
+    learning_rates: list[Rate] = Field(min_length=1, description="peaks of the schedule, each tried")
     epochs: list[Number] = Field(min_length=1, description="passes over the training file, each number tried")
     batch: Number = Field(32, description="inputs of an update")
     warmup: float = Field(
@@ -43,20 +44,22 @@ class Recipe(BaseModel):
         128, description="ids from the start of one window of a context to the next; at most a third of max_length"
     )
     pooling: Literal["mean", "first", "sum"] = Field(
-        "first", description="what stands for a word of several subwords, where words are tagged"
+        "first", description="representation of a word of several subwords, where words are tagged"
     )
     evaluate_every: Number | None = Field(
-        None, description="steps from one look at the development sets to the next, besides that after each epoch"
+        None, description="steps between evaluations of the development sets, besides that after each epoch"
     )
-    train_examples: Number | None = Field(None, description="of the training file the first so many; null: all")
+    train_examples: Number | None = Field(
+        None, description="number of examples of the training file, from its start; null: all"
+    )
     dev_examples: Number | None = Field(
-        None, description="of each development file that chooses, the first so many; null: all"
+        None, description="number of examples of each selecting development file, from its start; null: all"
     )
     betas: Betas = Field((0.9, 0.999), description="of Adam")
     epsilon: float = Field(1e-8, gt=0, description="of Adam")
     weight_decay: float = Field(0.0, ge=0, description="decoupled, on every parameter")
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
-    precision: Literal["auto", "bf16", "fp16", "fp32"] = Field(
+    precision: Precision = Field(
         "auto",
         description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else fp32",
     )
@@ -65,59 +68,58 @@ class Recipe(BaseModel):
     @classmethod
     def _each_once(cls, values: list) -> list:
         if len(set(values)) < len(values):  # the runs of both would be one
-            raise ValueError("one stands twice")
+            raise ValueError("duplicate entry")
         return values
 
     def of_inputs(self) -> dict[str, Any]:
-        """What the inputs depend on."""
+        """The settings that inputs depend on."""
         return self.model_dump(mode="json", include=OF_INPUTS)
 
     def of_a_run(self) -> dict[str, Any]:
-        """What a run depends on besides its inputs, rate and epochs."""
+        """The settings that a run depends on besides its inputs, rate and epochs."""
         return self.model_dump(mode="json", exclude={*OF_INPUTS, "learning_rates", "epochs"})
 
     @property
     def window(self) -> tuple[int, int]:
-        """Ids of a question and from window to window, as far as `max_length` leaves room for them."""
+        """Ids of a question, and the stride of windows, limited by `max_length`."""
         third = self.max_length // 3
         return min(self.question_length, third), min(self.stride, third)
 
 
-_PAIRS = {"learning_rates": [7e-6, 1e-5], "epochs": [10], "max_length": 256}
-_TAGS = {"learning_rates": [1e-5, 2e-5], "epochs": [10], "max_length": 128, "warmup": 0.1}
-_SPANS = {"learning_rates": [2e-5, 3e-5], "max_length": 384, "warmup": 0.1}
-
-# The paper's grid; what it does not say, from the scripts of xTune, the code base that it names.
-PAPER = {
-    "xnli": {**_PAIRS, "evaluate_every": 5000},
-    "pawsx": {**_PAIRS, "evaluate_every": 1000},
-    "udpos": {**_TAGS, "evaluate_every": 500, "pooling": "mean"},
-    "panx": {**_TAGS, "evaluate_every": 1000},
-    "squad": {**_SPANS, "epochs": [4]},
-    "tydiqa": {**_SPANS, "epochs": [6, 8]},
-}
-
-
 class Recipes(BaseModel):
-    """The recipe of each training; what a configuration says of one stands over the paper's."""
+    """The recipe of each training; keys that a configuration gives replace the paper's."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True)  # the trainings that are registered when it is made
+    __pydantic_extra__: dict[str, Recipe]
 
-    xnli: Recipe = Recipe(**PAPER["xnli"])
-    pawsx: Recipe = Recipe(**PAPER["pawsx"])
-    udpos: Recipe = Recipe(**PAPER["udpos"])
-    panx: Recipe = Recipe(**PAPER["panx"])
-    squad: Recipe = Recipe(**PAPER["squad"])
-    tydiqa: Recipe = Recipe(**PAPER["tydiqa"])
-
-    @field_validator("*", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _over_the_paper(cls, value, info):
-        return {**PAPER[info.field_name], **value} if isinstance(value, dict) else value
+    def _over_the_paper(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        unknown = [
+            InitErrorDetails(type="extra_forbidden", loc=(name,), input=value)
+            for name, value in values.items()
+            if name not in TRAININGS
+        ]
+        if unknown:
+            raise ValidationError.from_exception_data("Recipes", unknown)
+        merged = {}
+        for training in TRAININGS:
+            given = values.get(training, {})
+            merged[training] = {**first_task(training).recipe, **given} if isinstance(given, dict) else given
+        return merged
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        described = handler.resolve_ref_schema(handler(schema))
+        described["properties"] = dict.fromkeys(TRAININGS, described["additionalProperties"])
+        described["additionalProperties"] = False
+        return described
 
 
 class Tuned(BaseModel):
-    """One entry of `finetuning: models`; with nothing said, the model of `pretraining` of the same name."""
+    """One entry of `finetuning: models`; an empty one is the model of `pretraining` of the same name."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -127,7 +129,7 @@ class Tuned(BaseModel):
         None, description="folder of any Hugging Face masked language model, with its tokenizer"
     )
     weights: Literal["pretrained", "random"] = Field(
-        "pretrained", description="random: the same model, untrained, to see what pre-training is worth"
+        "pretrained", description="random: the same model, untrained, to measure the benefit of pre-training"
     )
     tasks: list[str] | None = Field(
         None, min_length=1, description="those of finetuning.tasks that it is fine-tuned on; null: all of them"
@@ -147,7 +149,7 @@ def _all_is_none(value: object) -> object:
 
 
 class Finetuning(BaseModel):
-    """Which models are fine-tuned, on what."""
+    """The models to fine-tune, and their tasks."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -155,28 +157,28 @@ class Finetuning(BaseModel):
         None, description="the download/ folder of XTREME's scripts, or xTune's; null: nothing runs"
     )
     download: bool = Field(
-        False, description="fetch the files of that folder that are not there and are free (docs/xtreme.md)"
+        False, description="fetch the files of that folder that are not there and are free (docs/finetuning.md)"
     )
     models: Annotated[dict[str, Tuned] | None, BeforeValidator(_all_is_none)] = Field(
-        None, description="the models, by name; all, or none said: every model of pretraining"
+        None, description="the models, by name; null or all: every model of pretraining"
     )
     tasks: Annotated[list[str] | None, BeforeValidator(_all_is_none)] = Field(
-        None, description=f"of {', '.join(TASKS)}; all, or none said: all of them"
+        None, description=f"of {', '.join(TASKS)}; null or all: all of them"
     )
     seeds: list[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean")
     selection: Rule = Field(
         "paper",
-        description="what chooses checkpoint, rate and epochs: paper, the mean over all languages' development "
+        description="selects checkpoint, rate and epochs: paper, the mean over all languages' development "
         "sets (of tydiqa, the English test file); english-dev, English alone, and never a test file",
     )
     threads: Number = Field(2, description="of one job on a CPU; another number gives slightly other sums")
     checkpoint_every: Number = Field(500, description="steps from one checkpoint to the next")
     stand_ins: dict[str, str] = Field(
         {},
-        description="files that take the place of missing ones, in trials: xnli/train: xnli/dev:1/2 (its first "
-        "half), squad/train: tydiqa/train; said in every output",
+        description="replacements of missing files, in trials: xnli/train: xnli/dev:1/2 (its first "
+        "half), squad/train: tydiqa/train; named in every output",
     )
-    recipes: Recipes = Recipes()
+    recipes: Recipes = Field(default_factory=Recipes)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Finetuning":
@@ -187,7 +189,7 @@ class Finetuning(BaseModel):
                 raise ValueError("tasks: the list is empty; name at least one, or write: tasks: all")
         for name, values in (("tasks", self.tasks or []), ("seeds", self.seeds)):
             if len(set(values)) < len(values):
-                raise ValueError(f"{name}: one stands twice")
+                raise ValueError(f"{name}: duplicate entry")
         return self
 
     def tuned(self, own: Iterable[str]) -> dict[str, Tuned]:
@@ -199,7 +201,7 @@ class Finetuning(BaseModel):
         return [task for task in TASKS if self.tasks is None or task in self.tasks]
 
     def trainings(self) -> list[str]:
-        """What is trained for them."""
+        """The trainings of the chosen tasks."""
         return [name for name, tasks in TRAININGS.items() if set(tasks) & set(self.chosen())]
 
 
@@ -208,8 +210,8 @@ def read_recipe(training: str, text: str) -> Recipe:
 
     Raises UsageError, naming the key, for a training that is none, and for settings that cannot be used.
     """
-    if training not in PAPER:
-        raise UsageError(f"--training: no training {training!r}; there are {', '.join(PAPER)}")
+    if training not in TRAININGS:
+        raise UsageError(f"--training: no training {training!r}; there are {', '.join(TRAININGS)}")
     try:
         values = json.loads(text)
         return getattr(Recipes.model_validate({training: values}), training)

@@ -1,4 +1,4 @@
-"""Fine-tuning one model with one rate, number of epochs and seed: the steps, and which of its states is kept."""
+"""Fine-tuning of one model with one rate, number of epochs and seed: steps and the selected state."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,28 +9,26 @@ import torch
 from torch import Tensor
 
 from vocap.finetuning.batches import Batch, LengthBatches
-from vocap.finetuning.encoding import Features
-from vocap.finetuning.examples import Example
+from vocap.finetuning.features import Features
+from vocap.finetuning.formats import Example
 from vocap.finetuning.grid import Setting
-from vocap.finetuning.heads import Tuner
-from vocap.finetuning.prediction import predict
+from vocap.finetuning.heads import Tuner, predict
 from vocap.finetuning.scoring import score
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import Task
-from vocap.pretraining import checkpoints
-from vocap.pretraining.loop import Loop, Progress
-from vocap.pretraining.metrics import Metrics, peak_memory_mb
-from vocap.pretraining.optimizer import build_optimizer, clip_gradients
-from vocap.pretraining.randomness import DROPOUT, generator
-from vocap.pretraining.schedule import learning_rate
-from vocap.pretraining.stopping import StopRequest
+from vocap.training import checkpoints
+from vocap.training.loop import Loop, Progress
+from vocap.training.metrics import Metrics, peak_memory_mb
+from vocap.training.optimizer import build_optimizer, clip_gradients, learning_rate
+from vocap.training.randomness import DROPOUT, generator
+from vocap.training.stopping import StopRequest
 
 BEST = "best"
 
 
 @dataclass(frozen=True)
-class Development:
-    """One language's file that chooses, by the value of `metric`; `name` is of the form task/split-language."""
+class DevelopmentSet:
+    """One language's development file, scored by `metric`; `name` is of the form task/split-language."""
 
     name: str
     task: Task
@@ -52,7 +50,7 @@ class TuningProgress(Progress):
 
 
 class FineTuning(Loop):
-    """One run, from a checkpoint of `folder` or from the start; the state with the best mean score is kept."""
+    """One run, from a checkpoint of `folder` or from the start; keeps the state with the best mean score."""
 
     progress: TuningProgress
     batches: LengthBatches
@@ -61,14 +59,14 @@ class FineTuning(Loop):
         self,
         tuner: Tuner,
         train: Features,
-        development: Sequence[Development],
+        development: Sequence[DevelopmentSet],
         recipe: Recipe,
         setting: Setting,
         folder: Path,
         made_of: dict[str, Any],
         checkpoint_every: int,
     ) -> None:
-        """`made_of` says what model and data are, for checkpoints; `development` has one set at least."""
+        """`made_of` identifies model and data, for checkpoints; `development` has at least one set."""
         self.batches = LengthBatches(train, recipe.batch, setting.seed, tuner.pad)
         super().__init__(folder, setting.epochs * self.batches.steps_per_epoch, checkpoint_every)
         self.model, self.development, self.recipe, self.setting = tuner, development, recipe, setting
@@ -85,7 +83,7 @@ class FineTuning(Loop):
         self.progress = TuningProgress()
         self.best: dict[str, Tensor] = {}
 
-    def identity(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, Any]:
         return {**self.recipe.of_a_run(), "run": self.setting.name, "precision": str(self.dtype), **self.made_of}
 
     def further_tensors(self) -> dict[str, dict[str, Tensor]]:
@@ -99,16 +97,13 @@ class FineTuning(Loop):
         metrics = Metrics(self.folder, self.progress.step)
 
         def after_step(last: bool) -> None:
-            if last or self._is_due(self.progress.step):
-                metrics.add(self._look())
+            step, every = self.progress.step, self.recipe.evaluate_every
+            if last or step % self.batches.steps_per_epoch == 0 or (every is not None and step % every == 0):
+                metrics.add(self._evaluate())
 
         self.train(stop, after_step)
         checkpoints.restore_module(self.model, self.best)
         return metrics
-
-    def _is_due(self, step: int) -> bool:
-        every = self.recipe.evaluate_every
-        return step % self.batches.steps_per_epoch == 0 or (every is not None and step % every == 0)
 
     def take_step(self, batch: Batch, stop: bool) -> tuple[float, bool]:
         progress = self.progress
@@ -132,8 +127,8 @@ class FineTuning(Loop):
         more = f" and {len(examples) - 8} more" if len(examples) > 8 else ""
         return f"training examples {', '.join(map(str, examples[:8]))}{more}, counted from 0"
 
-    def _look(self) -> dict[str, Any]:
-        """Measure, keep the state if it is the best so far, and give the next line of metrics."""
+    def _evaluate(self) -> dict[str, Any]:
+        """Evaluate, keep the state if it is the best so far, and return the next line of metrics."""
         progress = self.progress
         scores = {found.name: self._score(found) for found in self.development}
         mean = sum(scores.values()) / len(scores)
@@ -159,6 +154,6 @@ class FineTuning(Loop):
         progress.recent_steps = progress.recent_tokens = 0
         return row
 
-    def _score(self, found: Development) -> float:
+    def _score(self, found: DevelopmentSet) -> float:
         predictions = predict(self.model, found.features, found.examples, found.task, self.dtype)
         return score(found.task, found.language, found.examples, predictions)[found.metric]

@@ -27,7 +27,7 @@ def init(folder, languages_table):
     import yaml
 
     from vocap.config import load
-    from vocap.files import write_text
+    from vocap.files.atomic import write_text
     from vocap.init import configuration
     from vocap.init.sources import find_files, group
     from vocap.languages import default_table, read_languages
@@ -68,10 +68,11 @@ def init(folder, languages_table):
 def _measure(sources, languages, table) -> tuple[dict[str, float], int, float]:
     """Of each language the largest vocabulary that its text can reach; distinct characters; MB of text in all."""
     from vocap.config import Settings
-    from vocap.corpora.records import Layout, TextFile
+    from vocap.corpora.source_kinds import PROBE_BYTES
     from vocap.corpora.sources import resolve_all
-    from vocap.plan.costs import reach_of, read_costs
-    from vocap.plan.texts import PROBE_BYTES, estimate_texts
+    from vocap.plan.forecast import reach_of, read_costs
+    from vocap.plan.texts import estimate_texts
+    from vocap.text_files.records import Layout, TextFile
 
     entries, owners = {}, {}
     for number, source in enumerate(sources):

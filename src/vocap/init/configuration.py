@@ -9,13 +9,13 @@ from vocap.init.sources import Source
 LARGEST = 50_000  # the largest vocabulary of a language, as in the paper
 SHARE = 0.5  # of the vocabulary that a language's text can reach, which T counts at most
 EACH = 16_000  # ids that T counts at most for a language
-ROOM = 2.5  # least T, as a multiple of the distinct characters
+LEAST = 2.5  # least T, as a multiple of the distinct characters
 TOTALS = (300, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 100_000, 128_000, 250_000, 500_000)
 STEPS = ((10_000, 1000), (4000, 500), (1500, 200))  # from so many pieces, sizes in such steps; below, of 100
 
 
 def choose_sizes(reach: float) -> str:
-    """Sizes of the languages' vocabularies, up to what the language with most text can reach.
+    """Sizes of the languages' vocabularies, up to the largest that the language with most text can reach.
 
     >>> choose_sizes(800), choose_sizes(12_700), choose_sizes(90_000)
     ('100:800:100', '1000:12000:1000', '1000:50000:1000')
@@ -26,14 +26,14 @@ def choose_sizes(reach: float) -> str:
 
 
 def choose_total(reaches: Sequence[float], characters: int) -> int:
-    """T: half of the pieces that the languages can reach, at most 16,000 of each, and room for their characters.
+    """T: half of the pieces that the languages can reach, at most 16,000 of each, and enough for their characters.
 
     >>> choose_total([5000], 80), choose_total([90_000] * 3, 400), choose_total([3000], 3000)
     (2000, 32000, 8000)
     """
     wanted = max(sum(min(SHARE * reach, EACH) for reach in reaches), TOTALS[0])
     total = max(total for total in TOTALS if total <= wanted)
-    return max(total, next((total for total in TOTALS if total >= ROOM * characters), TOTALS[-1]))
+    return max(total, next((total for total in TOTALS if total >= LEAST * characters), TOTALS[-1]))
 
 
 def short(total: int) -> str:
@@ -74,13 +74,13 @@ def write_configuration(
     title = ", ".join(names.values()) if len(names) <= 4 else f"{len(names)} languages"
     return f"""# Made by `vocap init` from {megabytes:,.1f} MB of text in {len(names)} languages.
 # In the project's root: snakemake --cores all --configfile {folder / "config.yaml"}
-# An edit reruns what it touches. docs/configuration.md has every key.
+# An edit reruns the jobs that depend on it. docs/configuration.md has every key.
 results: {quoted(str(folder / "results"))}  # everything that the run makes
 languages: [{codes}]
 
 corpora:
 {own_table}  source: {labels[sources.index(largest)]}
-{languages}  sources:
+{languages}  sources:  # with the key licence, the tokenizers' model cards say it: `licence: CC BY-SA 4.0`
 {"".join(entries)}
 vocabularies:
   sizes: {quoted(sizes)}  # of a language's models; larger ones need more text

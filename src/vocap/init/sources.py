@@ -1,24 +1,48 @@
-"""From the files of a folder to sources of a configuration."""
+"""Sources of a configuration from the files of a folder: language by name, format by content."""
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from vocap.corpora.content import Content
-from vocap.corpora.detection import detect_file
 from vocap.errors import VocapError, system_error
-from vocap.init.names import Names
+from vocap.files.paths import check_path
 from vocap.languages import Language
-from vocap.paths import check_path
+from vocap.text_files.content import Content
+from vocap.text_files.corpus import detect_file
+from vocap.text_files.patterns import expand
 
-OWN = {"results", "config.yaml"}  # what this command and a run make in the folder
+OWN = {"results", "config.yaml"}  # files of this command and of a run
 FILES = 100_000  # at most
+ENDINGS = {".gz", ".xz", ".zst", ".bz2", ".txt", ".text", ".jsonl", ".ndjson", ".json", ".tsv", ".parquet", ".csv"}
+SCRIPT = re.compile(r"[A-Z][a-z]{3}")  # ISO 15924
+# Two-letter codes that are English words too: taken only alone, or as the last part of a name (corpus.it.txt).
+WORDS = {"am", "as", "be", "he", "id", "is", "it", "la", "my", "no", "or"}
+# Codes that are in use and in no column of the table.
+OTHERS = {
+    "nb": "no",
+    "nob": "no",
+    "fil": "tl",
+    "iw": "he",
+    "cmn": "zh",
+    "chi": "zh",
+    "ger": "de",
+    "fre": "fr",
+    "dut": "nl",
+    "cze": "cs",
+    "slo": "sk",
+    "gre": "el",
+    "per": "fa",
+    "rum": "ro",
+    "farsi": "fa",
+    "arb": "ar",
+}
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file of one language: its path, the part of its relative path that says the language, and its format."""
+    """A file of one language: its path, the part of its relative path that names the language, its format."""
 
     path: Path
     relative: PurePath
@@ -41,13 +65,13 @@ class Source:
     paths: tuple[str, ...]
     format: str
     split_sentences: bool
-    codes: dict[str, str] = field(default_factory=dict)  # language: what stands for {lang}
+    codes: dict[str, str] = field(default_factory=dict)  # language to the text in the place of {lang}
 
 
 def find_files(folder: Path, table: Mapping[str, Language]) -> tuple[list[TextFile], dict[str, str]]:
     """The files of text in `folder` and its folders, and those left out, with the reason.
 
-    Hidden files, `results` and `config.yaml` are not looked at. Raises VocapError for more than 100,000 files.
+    Hidden files, `results` and `config.yaml` are skipped. Raises VocapError for more than 100,000 files.
     """
     names = Names(table)
     found, left_out = [], {}
@@ -57,7 +81,7 @@ def find_files(folder: Path, table: Mapping[str, Language]) -> tuple[list[TextFi
             check_path(str(path))
             language = names.of(relative)
             if language is None:
-                left_out[str(relative)] = "its name says no language of the table"
+                left_out[str(relative)] = "its name has no language of the table"
                 continue
             if relative.name.lower().endswith(".csv"):
                 left_out[str(relative)] = "CSV is not read; save it with tabs (.tsv)"
@@ -113,9 +137,91 @@ def group(files: Iterable[TextFile]) -> tuple[list[Source], dict[str, str]]:
         chosen = kinds[kind]
         said = {file.said for file in chosen}
         one = said.pop() if len(said) == 1 else ""
-        paths = tuple(file.pattern if one else str(file.path) for file in chosen)
+        paths = _paths(chosen, bool(one))
         code = one if all("{lang}" in path for path in paths) else ""
         key = (paths, *kind, "" if code else language)
         source = sources.setdefault(key, Source(paths, *kind))
         source.codes[language] = code
     return list(sources.values()), left_out
+
+
+def _paths(files: Sequence[TextFile], varying: bool) -> tuple[str, ...]:
+    """The paths of one language's files, with `{lang}` if `varying`; the folder where it holds no other file."""
+    in_folder: dict[Path, list[TextFile]] = {}
+    for file in files:
+        in_folder.setdefault(file.path.parent, []).append(file)
+    paths = []
+    for folder, own in in_folder.items():
+        patterns = [file.pattern if varying else str(file.path) for file in own]
+        parents = {str(Path(pattern).parent) for pattern in patterns if "{lang}" not in Path(pattern).name}
+        whole = len(own) > 1 and len(own[0].relative.parts) > 1
+        if whole and len(parents) == 1 and set(expand(str(folder))) == {str(file.path) for file in own}:
+            patterns = [*parents]
+        paths += patterns
+    return tuple(paths)
+
+
+class Names:
+    """Looks up languages of a table by ISO 639 code or English name, in any case."""
+
+    def __init__(self, table: Mapping[str, Language]) -> None:
+        self.table = table
+        self.known: dict[str, str] = {name: code for name, code in OTHERS.items() if code in table}
+        for code, language in table.items():
+            for column in ("name", "iso639_3", "iso639_3_individual"):
+                if name := language.facts.get(column, ""):
+                    self.known[name.casefold()] = code
+        self.known |= {code.casefold(): code for code in table}
+
+    def of(self, path: PurePath) -> tuple[str, str] | None:
+        """The code and the part of the path that names it: of the file's name, or of the nearest folder's.
+
+        `path` is relative to the folder of all text. Raises ValueError where names contradict each other, or
+        name a script other than the table's.
+
+        >>> from vocap.languages import read_languages
+        >>> names = Names(read_languages())
+        >>> [names.of(PurePath(path)) for path in ("german.txt", "eng_Latn.jsonl.xz", "hi/1.txt", "notes.txt")]
+        [('de', 'german'), ('en', 'eng_Latn'), ('hi', 'hi'), None]
+        """
+        for part in (stem(path.name), *reversed(path.parts[:-1])):
+            if found := self._of_part(part):
+                return found
+        return None
+
+    def _of_part(self, part: str) -> tuple[str, str] | None:
+        if code := self.known.get(part.casefold()):
+            return code, part
+        found: dict[str, str] = {}
+        words = list(re.finditer(r"[^\W\d_]+", part))
+        for number, match in enumerate(words):
+            word = match[0]
+            code = self.known.get(word.casefold())
+            last = number == len(words) - 1
+            if code is None or (word.casefold() in WORDS and not last):
+                continue
+            said = word
+            if not last and SCRIPT.fullmatch(script := words[number + 1][0]):
+                self._check_script(part, code, script)
+                said = part[match.start() : words[number + 1].end()]
+            found.setdefault(code, said)
+        if len(found) > 1:
+            raise ValueError(f"its name says {' and '.join(found)}")
+        return next(iter(found.items()), None)
+
+    def _check_script(self, part: str, code: str, script: str) -> None:
+        """Refuse text in another script than the language has in the table; others are words."""
+        scripts = {language.script for language in self.table.values()} | {"Hant"}
+        if script in scripts and script != self.table[code].script:
+            raise ValueError(f"its name says script {script}; {code} has {self.table[code].script} in the table")
+
+
+def stem(name: str) -> str:
+    """The name of a file without the endings of its format.
+
+    >>> stem("corpus.de.txt.gz")
+    'corpus.de'
+    """
+    while "." in name and name[name.rindex(".") :].lower() in ENDINGS:
+        name = name[: name.rindex(".")]
+    return name

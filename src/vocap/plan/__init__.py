@@ -1,1 +1,1 @@
-"""What a configuration will cost, before anything runs; it stands over all stages, as `vocap.config` does."""
+"""The forecast of a run: its jobs priced by a cost model, before anything runs."""

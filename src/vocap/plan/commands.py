@@ -11,7 +11,7 @@ import click
 from vocap.errors import UsageError, VocapError
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
-SHOWN = 10  # absent files that are named
+SHOWN = 10  # missing files in a message
 PROFILE = "slurm/config.yaml"
 
 
@@ -35,7 +35,7 @@ PROFILE = "slurm/config.yaml"
     default=None,
     help="Train models on a GPU.  [default: on SLURM, and where this machine has one]",
 )
-@click.option("--compare", is_flag=True, help="Hold the forecast against the finished run in this folder.")
+@click.option("--compare", is_flag=True, help="Compare the forecast with the finished run in this folder.")
 @click.option("--refit", type=click.Path(path_type=Path), help="Write coefficients fitted on RUNS to this file.")
 @click.option(
     "--costs", "costs_file", type=click.Path(path_type=Path), help="Coefficients other than the package's."
@@ -43,13 +43,13 @@ PROFILE = "slurm/config.yaml"
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
 def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, as_json, runs):
-    """Say what a configuration will cost, before anything runs: jobs, time, memory, disk.
+    """Forecast the jobs, time, memory and disk of a configuration, before anything runs.
 
-    Call it in the project's root. Numbers come from the cost model of docs/plan.md. RUNS are for --refit: roots
+    Call it in the project's root. Numbers come from the cost model of docs/cluster.md. RUNS are for --refit: roots
     of the project where this configuration has run (this folder, if none is named).
     """
     from vocap.plan import forecast, writing
-    from vocap.plan.costs import read_costs
+    from vocap.plan.jobs import read_jobs
 
     if runs and not refit:
         raise click.UsageError("folders of runs are for --refit")
@@ -57,31 +57,30 @@ def plan(configfiles, cores, profile, places, gpu, compare, refit, costs_file, a
         raise click.UsageError("--compare, --refit and --profile exclude each other")
     cores = cores or len(os.sched_getaffinity(0))
     gpu = gpu if gpu is not None else profile is not None or shutil.which("nvidia-smi") is not None
-    costs = read_costs(costs_file)
+    costs = forecast.read_costs(costs_file)
     if refit:
         _refit(refit, runs or (Path(),), configfiles, cores, gpu, costs)
         return
     settings = _settings(configfiles)
     _name_absent_files(settings)
+    jobs = read_jobs(configfiles)
     if compare:
-        from vocap.plan.compare import compare as hold_against
+        from vocap.plan import measured
 
-        expected = forecast.make_forecast(settings, costs, gpu=gpu, assume=False)
-        comparison = hold_against(expected, Path(settings.results), Path(settings.logs))
-        clock_s = forecast.local_schedule(expected, costs, cores).wall_s
+        expected = forecast.make_forecast(settings, costs, jobs, gpu=gpu)
+        comparison = measured.compare(expected, Path(settings.logs))
+        clock_s = forecast.schedule_jobs(expected, costs, cores).wall_s
         show = writing.comparison_json if as_json else writing.comparison_text
         content = show(comparison, clock_s, cores)
     else:
         gpus = forecast.gpus_of_profile(Path(PROFILE)) if profile else {}
-        expected = forecast.make_forecast(settings, costs, Path(settings.results), gpu, gpus=gpus)
-        if profile:
-            schedule = forecast.cluster_schedule(expected, costs, places)
-        else:
-            schedule = forecast.local_schedule(expected, costs, cores)
+        expected = forecast.make_forecast(settings, costs, jobs, Path(settings.results), gpu, gpus)
+        place = (forecast.LOCAL_CORES, places) if profile else (cores, None)
+        schedule = forecast.schedule_jobs(expected, costs, *place)
         if as_json:
             content = forecast.as_json(expected, costs, schedule)
         else:
-            content = writing.forecast_text(expected, costs, schedule, places if profile else cores, profile)
+            content = writing.forecast_text(expected, costs, schedule, *place)
     click.echo(json.dumps(content, ensure_ascii=False, indent=1) if as_json else content)
 
 
@@ -92,11 +91,10 @@ def _settings(configfiles):
 
 
 def _name_absent_files(settings) -> None:
-    """Say which languages a forecast leaves out; raises VocapError where none is left."""
+    """Name the languages that a forecast leaves out; raises VocapError where none is left."""
     from vocap.plan.texts import absent_files
 
-    absent = absent_files(settings)
-    if not absent:
+    if not (absent := absent_files(settings)):
         return
     files = [f"{code}: no file {path}" for code, paths in absent.items() for path in paths]
     lines = files[:SHOWN] + [f"and {len(files) - SHOWN} files more"] * (len(files) > SHOWN)
@@ -112,11 +110,10 @@ def _name_absent_files(settings) -> None:
 
 def _refit(output, folders, configfiles, cores, gpu, costs) -> None:
     """Fit on finished runs; each is read in its own folder, so that the paths of its configuration hold."""
-    from vocap.files import write_text
-    from vocap.plan.costs import as_yaml
-    from vocap.plan.fitting import Run, refit
-    from vocap.plan.forecast import make_forecast
-    from vocap.plan.measured import busy_share, measure, processor_name
+    from vocap.files.atomic import write_text
+    from vocap.plan.forecast import as_yaml, make_forecast
+    from vocap.plan.jobs import read_jobs
+    from vocap.plan.measured import Run, busy_share, measure, processor_name, refit
 
     configfiles = [path.absolute() for path in configfiles]
     fitted, sources = [], []
@@ -125,9 +122,9 @@ def _refit(output, folders, configfiles, cores, gpu, costs) -> None:
             raise UsageError(f"{folder}: no such folder; name the root of a finished run")
         with chdir(folder):
             settings = _settings(configfiles)
-            results, logs = Path(settings.results), Path(settings.logs)
-            expected = make_forecast(settings, costs, results, gpu, assume=False)
-            measured = measure(expected.jobs, results, logs)
+            logs = Path(settings.logs)
+            expected = make_forecast(settings, costs, read_jobs(configfiles), Path(settings.results), gpu)
+            measured = measure(expected.jobs, logs)
         if not measured:
             raise VocapError(
                 f"{folder / logs}/benchmarks: no benchmark of this configuration's jobs; let the run finish, and "

@@ -1,25 +1,30 @@
-"""The whole forecast: every job's cost, sums by stage, and the time on so many cores or cluster places."""
+"""The cost model and the forecast of a configuration: each job's cost, sums by stage, the time on so many cores.
 
+A job costs a sum of coefficient times feature; `costs.yaml` holds the coefficients, by rule.
+"""
+
+import math
+import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
 from pathlib import Path
 
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, ValidationError
+
 from vocap.config import Settings
-from vocap.correlation.planning import plan_study
-from vocap.correlation.sizes import holes, read_sizes
+from vocap.errors import UsageError
+from vocap.files.yaml_file import read_yaml
 from vocap.finetuning.grid import make_grid
-from vocap.plan.costs import Cost, Costs, cost_of, reach_of, total
-from vocap.plan.jobs import Job, list_jobs
-from vocap.plan.schedule import Schedule, simulate
-from vocap.plan.studying import correlation_jobs
+from vocap.plan import training  # noqa: F401  registers its rules
+from vocap.plan.features import Inputs, with_features
+from vocap.plan.jobs import Job, Schedule, simulate
 from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
-from vocap.plan.training import made_models, pretraining_jobs
-from vocap.plan.tuning import download_jobs, finetuning_jobs
-from vocap.yaml_file import read_yaml
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
-FAR = 3.0  # times the largest job of the fit: beyond, say so
+FAR = 3.0  # times the largest job of the fit: beyond, the forecast reports it
 STAGES = (
     "corpora",
     "vocabularies",
@@ -31,10 +36,134 @@ STAGES = (
     "report",
 )
 
+Coefficients = dict[str, NonNegativeFloat]  # feature ("job" is 1 for every job) to coefficient
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Rule(_Part):
+    """The cost of a job of one rule."""
+
+    cpu_s: Coefficients = Field({}, description="seconds of one processor core")
+    wait_s: Coefficients = Field({}, description="seconds in which it waits, for a network")
+    gpu_s: Coefficients = Field({}, description="seconds of one GPU")
+    memory_mb: Coefficients = Field({}, description="peak resident memory, as Snakemake's benchmark counts it")
+    disk_mb: Coefficients = Field({}, description="megabytes of its files on the disk")
+    seen: Coefficients = Field({}, description="the largest value of each feature among the jobs of the fit")
+    cores: PositiveFloat = Field(1.0, description="processor seconds a second, of a rule of several threads")
+
+
+class Reach(_Part):
+    """The largest vocabulary that a text can give: scale x megabytes ^ power."""
+
+    scale: PositiveFloat
+    power: PositiveFloat
+
+
+class Overhead(_Part):
+    """The time of Snakemake itself: to start, for each job of the plan, and around each job that runs."""
+
+    start_s: NonNegativeFloat = 0
+    planning_s: NonNegativeFloat = Field(0, description="for each job of the plan, before the first starts")
+    job_s: NonNegativeFloat = Field(description="around each job, while its core or place waits")
+    job_cpu_s: NonNegativeFloat = Field(0, description="of processor time for each job, beside its own")
+    submit_s: NonNegativeFloat = Field(0, description="between two submissions to a cluster")
+
+
+class Costs(_Part):
+    """The content of `costs.yaml`."""
+
+    fitted_on: list[str] = Field(description="the runs, and the machine, that the coefficients come from")
+    features: dict[str, str] = Field(description="meaning and unit of each feature")
+    reach: Reach
+    overhead: dict[str, Overhead] = Field(description="local, slurm")
+    rules: dict[str, Rule]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of one job or of several: seconds, millions of bytes; `memory_mb` is the largest job's."""
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    gpu_s: float = 0.0
+    memory_mb: float = 0.0
+    disk_mb: float = 0.0
+
+
+def read_costs(path: str | os.PathLike | None = None) -> Costs:
+    """The coefficients of a file, or those that ship with the package.
+
+    Raises UsageError, naming the file and the key, for a file that is no table of coefficients.
+    """
+    path = resources.files("vocap.plan") / "costs.yaml" if path is None else path
+    try:
+        return Costs.model_validate(read_yaml(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}: {key}: {first['msg']}; make it again with: vocap plan --refit") from None
+
+
+def weigh(coefficients: Mapping[str, float], features: Mapping[str, float]) -> float:
+    """Sum of coefficient times feature; a feature that the job lacks is 0.
+
+    >>> weigh({"job": 2.0, "train_mb": 0.5}, {"train_mb": 10.0, "points": 50})
+    7.0
+    """
+    return sum(value * (1.0 if name == "job" else features.get(name, 0.0)) for name, value in coefficients.items())
+
+
+def cost_of(job: Job, costs: Costs) -> Cost:
+    """The cost of one job; raises UsageError for a rule without coefficients."""
+    rule = costs.rules.get(job.priced_as)
+    if rule is None:
+        raise UsageError(f"the cost model has no rule {job.priced_as!r}; fit it again with: vocap plan --refit")
+    cpu_s, gpu_s = weigh(rule.cpu_s, job.features), weigh(rule.gpu_s, job.features)
+    return Cost(
+        # a GPU and the process that drives it work at the same time; the communication of several is not counted
+        wall_s=max(cpu_s / min(rule.cores, job.threads), gpu_s) / job.gpus + weigh(rule.wait_s, job.features),
+        cpu_s=cpu_s,
+        gpu_s=gpu_s,
+        memory_mb=weigh(rule.memory_mb, job.features),
+        disk_mb=weigh(rule.disk_mb, job.features),
+    )
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """The sums, and the largest memory."""
+    costs = list(costs)
+    return Cost(
+        math.fsum(cost.wall_s for cost in costs),
+        math.fsum(cost.cpu_s for cost in costs),
+        math.fsum(cost.gpu_s for cost in costs),
+        max((cost.memory_mb for cost in costs), default=0.0),
+        math.fsum(cost.disk_mb for cost in costs),
+    )
+
+
+def reach_of(texts: Mapping[str, Text], costs: Costs) -> dict[str, float]:
+    """The largest vocabulary of each language, in pieces: known, or by the model's power law."""
+    return {
+        lang: text.reach if text.reach is not None else costs.reach.scale * text.train_mb**costs.reach.power
+        for lang, text in texts.items()
+    }
+
+
+def as_yaml(costs: Costs) -> str:
+    """The text of a `costs.yaml`."""
+    header = "# Written by `vocap plan --refit`, see docs/cluster.md. Units in names: _s seconds, _mb megabytes.\n"
+    content = costs.model_dump(exclude_defaults=True)
+    words = {name: content.pop(name) for name in ("fitted_on", "features")}
+    style = {"sort_keys": False, "allow_unicode": True, "width": 113}
+    return header + yaml.safe_dump(words, **style) + yaml.safe_dump(content, default_flow_style=None, **style)
+
 
 @dataclass(frozen=True)
 class Forecast:
-    """Jobs with their costs (by name), and what they rest on."""
+    """Jobs with their costs (by name), and the texts that these are computed from."""
 
     jobs: Sequence[Job]
     costs: dict[str, Cost]
@@ -50,7 +179,7 @@ class Forecast:
 
 
 def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
-    """The rules with jobs that lie far outside the runs of the fit: how many times its largest, by their own."""
+    """Rules with jobs far larger than those of the fit, and the factor to the largest of these."""
     found: dict[str, float] = {}
     for job in forecast.jobs:
         for name, most in costs.rules[job.priced_as].seen.items():
@@ -63,68 +192,51 @@ def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
 def gpus_of_profile(path: Path) -> dict[str, int]:
     """GPUs of a job of each rule that a SLURM profile gives some: those of all its nodes.
 
-    Raises UsageError for what is no such file.
+    Raises UsageError for a file that cannot be read.
     """
     rules = read_yaml(path, "call from the project's root").get("set-resources", {})
     found = {}
-    for rule, resources in rules.items():
-        named = re.fullmatch(r"gpu(?::[^:]+)?:(\d+)", str(resources.get("gres", "")))
-        count = int(resources.get("gpu", named[1] if named else 0))
+    for rule, requested in rules.items():
+        named = re.fullmatch(r"gpu(?::[^:]+)?:(\d+)", str(requested.get("gres", "")))
+        count = int(requested.get("gpu", named[1] if named else 0))
         if count:
-            found[rule] = count * int(resources.get("nodes", 1))
+            found[rule] = count * int(requested.get("nodes", 1))
     return found
 
 
 def make_forecast(
     settings: Settings,
     costs: Costs,
+    jobs: Sequence[Job],
     results: Path | None = None,
     gpu: bool = False,
-    assume: bool = True,
     gpus: Mapping[str, int] | None = None,
 ) -> Forecast:
-    """The forecast of a configuration, every job counted, whether its outputs are there or not.
+    """The forecast of a configuration from its `jobs` (`read_jobs`), done or not.
 
-    With `assume`, what a user has to bring is taken as there, as in a dry run; without, left out, as in a run.
-
-    With `results`, text is counted as an earlier run in that folder counted it, and the study goes without sizes
-    that it found to be beyond a text; with `gpu`, models are trained on GPUs, on as many as `gpus` gives a rule.
+    With `results`, text is counted as an earlier run in that folder counted it; with `gpu`, models are trained on
+    GPUs, on as many as `gpus` gives a rule. Raises UsageError for a rule that has no features or no coefficients.
     """
     texts = estimate_texts(settings, results)
-    read = estimate_pretraining_texts(settings, texts)
-    jobs = list_jobs(settings, texts, reach_of(texts, costs), assume)
-    trainings = pretraining_jobs(settings, texts, read, gpu, assume)
-    grid = make_grid(settings.finetuning, made_models(settings, assume), assume)
-    study = plan_study(settings.correlation, settings.finetuning, texts, assume)
-    downloads = download_jobs(settings, [plan.supply for plan in (grid, study) if plan.supply])
-    tunings = finetuning_jobs(settings, grid, gpu)
-    found = results / "correlation" / "sizes.tsv" if results else None
-    absent = holes(read_sizes(found)) if found and found.exists() else {}
-    studied = correlation_jobs(settings, texts, read, gpu, absent, study)
-    jobs[-1:-1] = [*downloads, *trainings, *tunings, *studied]  # before the report
-    jobs = [replace(job, gpus=(gpus or {}).get(job.rule, 1) if job.features.get("gpu") else 1) for job in jobs]
-    return Forecast(jobs, {job.name: cost_of(job, costs) for job in jobs}, texts)
+    reach = reach_of(texts, costs)
+    inputs = Inputs(
+        settings,
+        texts,
+        estimate_pretraining_texts(settings, texts),
+        {lang: [size for size in settings.vocabularies.sizes if size <= reach[lang]] for lang in texts},
+        make_grid(settings.finetuning, settings.pretraining.models, assume=True),
+        gpu,
+    )
+    priced = [with_features(job, inputs, gpus or {}) for job in jobs]
+    return Forecast(priced, {job.name: cost_of(job, costs) for job in priced}, texts)
 
 
-def local_schedule(forecast: Forecast, costs: Costs, cores: int) -> Schedule:
-    """On one machine: Snakemake's start, then the jobs on `cores` cores, each with Snakemake's time around it."""
-    return _schedule(forecast, costs, cores, None)
+def schedule_jobs(forecast: Forecast, costs: Costs, cores: int, places: int | None = None) -> Schedule:
+    """Snakemake's start, then the jobs on `cores` cores, each with Snakemake's time around it.
 
-
-def cluster_schedule(forecast: Forecast, costs: Costs, places: int) -> Schedule:
-    """On a cluster that runs `places` jobs at once and has them waiting no longer than an idle SLURM does.
-
-    Light jobs run beside Snakemake, on the `local-cores` of `slurm/config.yaml`.
+    With `places`, a cluster runs so many jobs at once, without waiting longer than an idle SLURM does; only light
+    jobs take cores, beside Snakemake (`LOCAL_CORES`).
     """
-    return _schedule(forecast, costs, LOCAL_CORES, places)
-
-
-def submitted(forecast: Forecast) -> list[Job]:
-    """The jobs that a cluster gets."""
-    return [job for job in forecast.jobs if not job.local]
-
-
-def _schedule(forecast: Forecast, costs: Costs, cores: int, places: int | None) -> Schedule:
     local, slurm = costs.overhead["local"], costs.overhead["slurm"]
 
     def around(job: Job) -> float:

@@ -1,41 +1,36 @@
-"""The jobs that a configuration leads to, one for each job of the workflow, and what decides their cost.
+"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes them), and their schedule."""
 
-A stage adds its jobs by a function here and its coefficients in `costs.yaml`; a test holds the counts against
-Snakemake's own dry run.
-"""
-
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import heapq
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
+from vocap.errors import VocapError
 
-from vocap.config import Settings
-from vocap.corpora.mixing import BUCKET_BYTES, quotas
-from vocap.corpora.sources import Resolved, resolve_all
-from vocap.corpora.weights import line_weights, sampling_probabilities
-from vocap.plan.texts import MB, Text
-from vocap.tokenizers.descents import FILES, descent_name, group_by_descent, joint_folder, sampled_alphas
-from vocap.tokenizers.diff.pairs import compared_pairs
-from vocap.tokenizers.settings import File, Joint, Mono, Vocap
-
-XLMR_ROWS = 250_002  # of a tokenizer whose size only its file knows, as rules/arguments.smk has it
-PARITY_LINES = 10_000  # of a language, as in rules/tokenizers.smk
+VARIABLE = "VOCAP_JOBS"  # names the file that the dry run writes, one line of JSON for each job
+CORES = 1_000_000  # Snakemake limits a job's threads to the cores that it is given
+SHOWN_LINES = 20  # of Snakemake's output, where the dry run fails
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job: `name` is the path of its benchmark file under `logs/benchmarks`, without `.tsv`.
+    """One job: `name` is the path of its benchmark file under the folder of benchmarks, without `.tsv`.
 
-    `features` multiply the coefficients of `costs.yaml`, which says what each is; `after`: names of the jobs whose
-    outputs it reads; `outputs`: what it makes, under `results`; `priority`: as in the rule, higher first; `local`:
-    it runs where Snakemake does, on a cluster too; `like`: the rule whose coefficients it has, if not its own;
-    `gpus`: how many share its work, if it has work for one.
+    `after`: names of the jobs whose outputs it reads; `outputs`: paths that it writes; `priority`: as in the rule,
+    higher first; `local`: it runs beside Snakemake, on a cluster too. `vocap.plan.features` adds the rest:
+    `features` multiply the coefficients of `costs.yaml`, of the rule `like`, if not its own; `gpus` share it.
     """
 
     rule: str
     name: str
-    features: Mapping[str, float]
+    features: Mapping[str, float] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     threads: int = 1
@@ -43,6 +38,7 @@ class Job:
     local: bool = False
     like: str = ""
     gpus: int = 1
+    wildcards: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def priced_as(self) -> str:
@@ -53,316 +49,141 @@ class Job:
         return self.name.partition("/")[0]
 
 
-def list_jobs(
-    settings: Settings, texts: Mapping[str, Text], reach: Mapping[str, float], assume: bool = True
-) -> list[Job]:
-    """Every job of the whole workflow, each after those that it waits for.
+def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
+    """Every job of the workflow in the current folder, done or not, each after those that it waits for.
 
-    `texts`: the run's languages (`estimate_texts`); `reach`: the largest vocabulary that each one's text gives;
-    `assume`: what a user has to bring is taken as there, as in a dry run.
+    `configfiles`: those of `--configfile`; none for the default configuration. Raises VocapError where the
+    dry run fails, and ModuleNotFoundError without Snakemake.
     """
-    reached = {lang: [size for size in settings.vocabularies.sizes if size <= reach[lang]] for lang in texts}
-    jobs = [
-        *corpora_jobs(settings, texts),
-        *vocabularies_jobs(settings, texts, reached),
-        *allocation_jobs(settings, texts, reached),
-        *tokenizers_jobs(settings, texts, assume),
-    ]
-    return [*jobs, report_job(settings, jobs, texts)]
-
-
-def corpora_jobs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
-    sources = resolve_all(settings.corpora, [lang for lang in settings.selected() if lang.code in texts])
-    if any(source.starter for source in sources.values()):
-        yield from _starter_jobs(settings.corpora.starter.packages)
-    for lang, source in sources.items():
-        yield from _text_jobs(texts[lang], source)
-    samples = tuple(f"corpora/sample-{lang}" for lang in texts)
-    yield Job("weigh", "corpora/weigh", {"languages": len(texts)}, samples, ("corpora/weights.tsv",), local=True)
-    for alpha in sampled_alphas(settings.corpora.mix, settings.tokenizers, settings.allocation):
-        mix = mix_mb(settings, texts, float(alpha))
-        yield Job(
-            "mix",
-            f"corpora/mix-{alpha}",
-            {
-                "mix_mb": mix,
-                "bucket_mb": min(mix, BUCKET_BYTES / MB),
-                "largest_mb": max((text.train_mb for text in texts.values()), default=0.0),
-                "train_mb": sum(text.train_mb for text in texts.values()),
-            },
-            (*samples, "corpora/weigh"),
-            (f"corpora/mix/{alpha}.txt",),
+    if find_spec("snakemake") is None:
+        raise ModuleNotFoundError("No module named 'snakemake'", name="snakemake")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "jobs.jsonl")
+        command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", str(CORES)]
+        command += ["--quiet", "all", "--profile", "none", "--workflow-profile", "none"]
+        if configfiles:
+            command += ["--configfile", *map(str, configfiles)]
+        run = subprocess.run(
+            command,
+            env={**os.environ, VARIABLE: str(path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
         )
+        if run.returncode or not path.exists():
+            shown = "\n".join(run.stdout.strip().splitlines()[-SHOWN_LINES:])
+            raise VocapError(f"Snakemake's dry run failed; correct its cause:\n{shown}")
+        lines = path.read_text("utf-8").splitlines()
+    return sort_jobs([_job(json.loads(line)) for line in lines])
 
 
-def _starter_jobs(packages: list[str]) -> Iterator[Job]:
-    folder = "corpora/starter"
-    for package in packages:
-        archive = {f"package {package}": 1.0}
-        yield Job(
-            "fetch_starter",
-            f"corpora/starter-fetch-{package}",
-            archive,
-            outputs=(f"{folder}/archives/{package}", f"{folder}/archives/{package}.json"),
-            local=True,
-        )
-        yield Job(
-            "extract_starter",
-            f"corpora/starter-extract-{package}",
-            archive,
-            (f"corpora/starter-fetch-{package}",),
-            (f"{folder}/messages/{package}.tsv",),
-        )
-    yield Job(
-        "merge_starter",
-        "corpora/starter-merge",
-        {f"package {package}": 1.0 for package in packages},
-        tuple(f"corpora/starter-extract-{package}" for package in packages),
-        (f"{folder}/text",),
-        local=True,
-    )
+def _job(record: Mapping) -> Job:
+    lists = {name: tuple(record[name]) for name in ("after", "outputs")}
+    return Job(**{**record, **lists, "rule": re.sub(r"_\d+$", "", record["rule"])})  # joint_descent_1, _2, ...
 
 
-def _text_jobs(text: Text, source: Resolved) -> Iterator[Job]:
-    before: tuple[str, ...] = ()
-    if source.starter:
-        before = ("corpora/starter-merge",)
-    elif source.url:
-        before = (f"corpora/download-{source.name}-{text.language}",)
-        path = f"corpora/downloads/{source.name}/{text.language}"
-        yield Job("download", before[0], {"stored_mb": text.stored_mb}, outputs=(path, f"{path}.json"), local=True)
-    yield Job(
-        "sample",
-        f"corpora/sample-{text.language}",
-        {
-            "read_mb": text.read_mb,
-            "kept_mb": text.kept * text.line_bytes / MB,
-            "kept_klines": text.kept / 1000,
-        },
-        before,
-        tuple(f"corpora/{text.language}/{name}" for name in ("train.txt", "heldout.txt", "stats.json")),
-    )
+def sort_jobs(jobs: Sequence[Job]) -> list[Job]:
+    """Jobs by the length of the longest chain of jobs before them, then by name."""
+    known = {job.name: job for job in jobs}
+    levels: dict[str, int] = {}
+
+    def level(name: str) -> int:
+        if name not in levels:
+            levels[name] = 1 + max(map(level, known[name].after), default=-1)
+        return levels[name]
+
+    return sorted(jobs, key=lambda job: (level(job.name), job.name))
 
 
-def mix_mb(settings: Settings, texts: Mapping[str, Text], alpha: float) -> float:
-    """Megabytes of the multilingual text: all training lines, or a sample.
+@dataclass(frozen=True)
+class Schedule:
+    """`wall_s`: from the first start to the last end; `memory_mb`: the peak of the jobs that run at the same time.
 
-    The ladder reads a line once, SentencePiece as often as it counts. Of a sample each language has its share
-    (Equation 3) at its lines' mean length.
+    `longest_chain_s`: of jobs that wait for each other, the least on any number of cores.
     """
-    whole = settings.corpora.mix.sentences == "all"
-    if whole and settings.vocabularies.engine == "ladder":
-        return sum(text.train_mb for text in texts.values())
-    by = settings.corpora.weights
-    facts = {language.code: language.facts for language in settings.selected()}
-    n = [
-        text.lines if by == "lines" else text.lines * text.line_bytes if by == "bytes" else float(facts[lang][by])
-        for lang, text in texts.items()
-    ]
-    if not any(n):
-        return 0.0
-    q = sampling_probabilities(n, alpha)
-    if whole:
-        trained = [max(int(text.kept - text.heldout), 1) for text in texts.values()]
-        lines = trained * line_weights(q, trained)
-    else:
-        lines = quotas(settings.corpora.mix.sentences, q)
-    return float(np.dot(lines, [text.line_bytes for text in texts.values()])) / MB
+
+    wall_s: float
+    longest_chain_s: float
+    memory_mb: float
 
 
-def vocabularies_jobs(
-    settings: Settings, texts: Mapping[str, Text], reached: Mapping[str, list[int]]
-) -> Iterator[Job]:
-    sizes = settings.vocabularies.sizes
-    for lang, text in texts.items():
-        folder = f"vocabularies/{lang}"
-        pieces = {"points": len(sizes), "pieces_k": sum(reached[lang]) / 1000}
-        sample = f"corpora/sample-{lang}"
-        if settings.vocabularies.engine == "ladder":
-            training = [f"{folder}/ladder"]
-            mchars = text.train_mchars
-            features = {**pieces, "train_mchars": mchars, "reached_mchars": len(reached[lang]) * mchars}
-            yield Job("ladder", training[0], features, (sample,), (f"{folder}/models", f"{folder}/points"))
-        else:
-            training = [f"{folder}/{size}" for size in sizes]
-            for size, name in zip(sizes, training, strict=True):
-                features = {"train_mchars": text.train_mchars, "size_k": size / 1000 * (size in reached[lang])}
-                outputs = (f"{folder}/models/{size}.model", f"{folder}/points/{size}.tsv")
-                yield Job("train", name, features, (sample,), outputs)
-        yield Job(
-            "curve",
-            f"{folder}/curve",
-            {**pieces, "train_mb": text.train_mb},
-            (*training, sample),
-            tuple(f"{folder}/{name}" for name in ("curve.tsv", "characters.tsv", "pieces.npz")),
-            local=True,
-        )
+def simulate(
+    jobs: Sequence[Job],
+    seconds: Mapping[str, float],
+    memory_mb: Mapping[str, float],
+    cores: int,
+    places: int | None = None,
+    submit_s: float = 0.0,
+    gpus: int = 1,
+) -> Schedule:
+    """Start each job as soon as the jobs before it are done and cores are free: by priority, then in their order.
+
+    `jobs` come after those that they wait for. A job takes as many cores as it has threads, at most all of them.
+    With `places`, the number of jobs that a cluster runs at once, each job takes one place instead, and two
+    submissions are at least `submit_s` apart; only local jobs take cores. Without, a job that trains on a GPU has
+    one of `gpus` to itself.
+    """
+
+    def need(job: Job) -> tuple[int, int, int]:
+        """Cores, places, GPUs."""
+        submitted = places is not None and not job.local
+        return (0, 1, 0) if submitted else (min(job.threads, cores), 0, bool(job.features.get("gpu")))
+
+    place = {job.name: index for index, job in enumerate(jobs)}
+    waiting = [len(job.after) for job in jobs]
+    followers: list[list[int]] = [[] for _ in jobs]
+    for index, job in enumerate(jobs):
+        for name in job.after:
+            followers[place[name]].append(index)
+    ready = [(-job.priority, index) for index, job in enumerate(jobs) if not job.after]
+    heapq.heapify(ready)
+    running: list[tuple[float, int]] = []  # (end, job)
+    now = next_start = held = most = 0.0
+    free_cores, free_places, free_gpus = cores, places or 0, gpus
+    without_gpu: list[tuple[int, int]] = []  # jobs that wait for a GPU alone
+    while ready or running:
+        deferred = []
+        while ready and (free_cores or free_places):
+            entry = heapq.heappop(ready)
+            job = jobs[entry[1]]
+            cores_taken, places_taken, gpus_taken = need(job)
+            if gpus_taken > free_gpus:
+                heapq.heappush(without_gpu, entry)
+                continue
+            if cores_taken > free_cores or places_taken > free_places:
+                deferred.append(entry)
+                continue
+            start = now
+            if places_taken:
+                start = max(now, next_start)
+                next_start = start + submit_s
+            free_cores -= cores_taken
+            free_places -= places_taken
+            free_gpus -= gpus_taken
+            held += memory_mb[job.name]
+            most = max(most, held)
+            heapq.heappush(running, (start + seconds[job.name], entry[1]))
+        for entry in deferred:
+            heapq.heappush(ready, entry)
+        now, index = heapq.heappop(running)
+        cores_taken, places_taken, gpus_taken = need(jobs[index])
+        free_cores += cores_taken
+        free_places += places_taken
+        free_gpus += gpus_taken
+        if gpus_taken and without_gpu:
+            heapq.heappush(ready, heapq.heappop(without_gpu))
+        held -= memory_mb[jobs[index].name]
+        for follower in followers[index]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                heapq.heappush(ready, (-jobs[follower].priority, follower))
+    return Schedule(now, longest_chain(jobs, seconds), most)
 
 
-def allocation_jobs(
-    settings: Settings, texts: Mapping[str, Text], reached: Mapping[str, list[int]]
-) -> Iterator[Job]:
-    """A job for each entry, and before those whose rule reads text one for the trunk that they share."""
-    curves = (*(f"vocabularies/{lang}/curve" for lang in reached), "corpora/weigh")
-    samples = tuple(f"corpora/sample-{lang}" for lang in texts)
-    trunks = set()
-    for name, entry in settings.allocation.items():
-        taking = [lang for lang in texts if lang not in entry.without]
-        features = {"pieces_k": sum(sum(reached[lang]) for lang in taking) / 1000}
-        text = {**features, "train_mb": sum(texts[lang].train_mb for lang in taking)}
-        trunk = f"allocation/trunks/{entry.trunk}"
-        if entry.needs_text and trunk not in trunks:
-            trunks.add(trunk)
-            yield Job("trunk", trunk, text, (*curves, *samples), (f"{trunk}.npz",), priority=1)
-        yield Job(
-            "allocate_pieces" if entry.needs_text else "allocate",
-            f"allocation/{name}",
-            {**(text if entry.needs_text else features), "total_k": entry.total / 1000},
-            (*curves, *samples, trunk) if entry.needs_text else curves,
-            (f"allocation/{name}",),
-            priority=int(entry.needs_text),
-        )
-
-
-def fetch_job(settings: Settings, name: str) -> Job:
-    """The download of an entry of `downloads`."""
-    entry = settings.downloads[name]
-    path = f"corpora/files/{name}/{entry.name}"
-    return Job(
-        "fetch_file",
-        path,
-        {"stored_mb": (entry.bytes or 0) / MB},
-        outputs=(path, f"{path}.json"),
-        local=True,
-        like="download",
-    )
-
-
-def is_absent(entry: File, assume: bool) -> bool:
-    """Whether a tokenizer from elsewhere is left out: its user has not brought it, and that counts."""
-    return entry.path is not None and not (assume or Path(entry.path).exists())
-
-
-def tokenizers_jobs(settings: Settings, texts: Mapping[str, Text], assume: bool = True) -> Iterator[Job]:
-    samples = tuple(f"corpora/sample-{lang}" for lang in texts)
-    compared = sum(min(text.kept, max(PARITY_LINES, text.heldout)) for text in texts.values())
-    descents = _descents(settings, texts) if settings.vocabularies.engine == "ladder" else {}
-    yield from {job.name: job for job in descents.values()}.values()
-    made_here = [name for name, entry in settings.tokenizers.items() if not isinstance(entry, File)]
-    if made_here:
-        yield Job(
-            "parity_words",
-            "tokenizers/parity-words",
-            {"compared_klines": compared / 1000},
-            (*(f"vocabularies/{lang}/curve" for lang in texts), *samples),
-            ("tokenizers/parity-words.jsonl",),
-        )
-    for name, entry in settings.tokenizers.items():
-        folder = f"tokenizers/{name}"
-        made: tuple[str, ...] = ()
-        if isinstance(entry, File):
-            if is_absent(entry, assume):
-                continue  # the workflow goes on without it, and says so
-            there = entry.path is not None and Path(entry.path).exists()
-            total_k = Path(entry.path).stat().st_size / 20_000 if there else XLMR_ROWS / 1000  # 20 bytes a piece
-            if entry.download is not None:
-                fetched = fetch_job(settings, entry.download)
-                made = (fetched.name,)
-                yield fetched
-        else:
-            total_k = _total(settings, entry) / 1000
-            mix = 0.0 if isinstance(entry, Mono) else mix_mb(settings, texts, _alpha(settings, entry))
-            picked = isinstance(entry, Joint) and bool(descents)
-            rule = "pick_joint" if picked else "fit" if entry.kind == "vocap" else entry.kind
-            made = (f"{folder}/{rule}",)
-            yield Job(
-                rule,
-                made[0],
-                {"total_k": total_k, "mix_mb": mix},
-                (descents[joint_folder(entry)].name,) if picked else _tokenizer_inputs(settings, entry, texts),
-                tuple(f"{folder}/{file}" for file in FILES),
-                priority=int(entry.kind != "mono" and not picked),
-                local=picked or entry.kind == "mono",
-            )
-            exported = f"{folder}/export"
-            yield Job("export", exported, {"total_k": total_k}, made, (f"{folder}/huggingface",))
-            yield Job(
-                "parity",
-                f"{folder}/parity",
-                {"total_k": total_k, "compared_klines": compared / 1000},
-                (*made, exported, "tokenizers/parity-words", *samples),
-                (f"{folder}/parity.tsv",),
-            )
-        yield Job(
-            "evaluate",
-            f"{folder}/evaluate",
-            {"total_k": total_k, "heldout_mb": sum(text.heldout_mb for text in texts.values())},
-            (*made, *samples),
-            tuple(f"{folder}/{table}.tsv" for table in ("evaluation", "unknown", "parallel")),
-        )
-    yield from _diffs(settings, texts)
-
-
-def _diffs(settings: Settings, texts: Mapping[str, Text]) -> Iterator[Job]:
-    """JOINT with VOCAP tokenizers of the same T, on all held-out lines."""
-    samples = tuple(f"corpora/sample-{lang}" for lang in texts)
-    rule = "pick_joint" if settings.vocabularies.engine == "ladder" else "joint"
-    for a, b in compared_pairs(settings.tokenizers, settings.allocation):
-        yield Job(
-            "diff",
-            f"tokenizers/diff/{a}-{b}",
-            {
-                "total_k": _total(settings, settings.tokenizers[a]) / 1000,
-                "heldout_mb": sum(text.heldout_mb for text in texts.values()),
-            },
-            (f"tokenizers/{a}/{rule}", f"tokenizers/{b}/fit", *samples),
-            (f"tokenizers/diff/{a}-{b}",),
-        )
-
-
-def _descents(settings: Settings, texts: Mapping[str, Text]) -> dict[str, Job]:
-    """JOINT by the ladder: folder of an entry to the job that fills it, and those of other T too."""
-    jobs = {}
-    for group in group_by_descent(entry for entry in settings.tokenizers.values() if isinstance(entry, Joint)):
-        mix = mix_mb(settings, texts, group[0].alpha)
-        features = {"total_k": sum(entry.total for entry in group) / 1000, "mix_mb": mix}
-        after = _tokenizer_inputs(settings, group[0], texts)
-        outputs = tuple(f"{joint_folder(entry)}/{file}" for entry in group for file in FILES)
-        job = Job("joint_descent", descent_name(group), features, after, outputs, priority=1)
-        jobs.update({joint_folder(entry): job for entry in group})
-    return jobs
-
-
-def _total(settings: Settings, entry: Vocap | Joint | Mono) -> int:
-    if isinstance(entry, Mono):
-        return entry.size + 2
-    return entry.total if isinstance(entry, Joint) else settings.allocation[entry.allocation].total
-
-
-def _alpha(settings: Settings, entry: Vocap | Joint) -> float:
-    return entry.alpha if isinstance(entry, Joint) else settings.allocation[entry.allocation].alpha
-
-
-def _tokenizer_inputs(
-    settings: Settings, entry: Vocap | Joint | Mono, texts: Mapping[str, Text]
-) -> tuple[str, ...]:
-    if isinstance(entry, Mono):
-        return (f"vocabularies/{entry.language}/curve",)
-    read = ["corpora/weigh", *(f"corpora/sample-{lang}" for lang in texts)]
-    if settings.corpora.mix.sentences != "all":
-        read.append(f"corpora/mix-{_alpha(settings, entry)}")
-    return (*([f"allocation/{entry.allocation}"] if isinstance(entry, Vocap) else []), *read)
-
-
-def report_job(settings: Settings, jobs: list[Job], texts: Mapping[str, Text]) -> Job:
-    """It reads what every stage before it made."""
-    return Job(
-        "report",
-        "report/report",
-        {
-            "points": len(texts) * len(settings.vocabularies.sizes),
-            "cells": len(texts) * (len(settings.allocation) + len(settings.tokenizers)),
-        },
-        tuple(job.name for job in jobs),
-        ("report",),
-    )
+def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:
+    """Seconds of the longest chain of jobs that wait for each other."""
+    ends: dict[str, float] = {}
+    for job in jobs:
+        ends[job.name] = seconds[job.name] + max((ends[name] for name in job.after), default=0.0)
+    return max(ends.values(), default=0.0)

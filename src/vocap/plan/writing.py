@@ -1,66 +1,58 @@
 """The forecast and the comparison as tables to read, and as JSON."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from vocap.plan.compare import Comparison, Row
-from vocap.plan.costs import Cost, Costs
-from vocap.plan.forecast import Forecast, beyond_fit, submitted
-from vocap.plan.measured import span
-from vocap.plan.schedule import Schedule
-from vocap.plan.texts import bases
+from vocap.plan.forecast import Cost, Costs, Forecast, beyond_fit
+from vocap.plan.jobs import Schedule
+from vocap.plan.measured import Comparison, Row, span
 
 DAY_S, YEAR_S = 86_400, 365.25 * 86_400
 BASES = {
     "earlier run": "counted by an earlier run (results/corpora)",
     "files": "from the sizes of your files, and the lines at the beginning of each",
     "starter table": "from the table of the starter corpus that ships with vocap",
-    "guess": "guessed from the sizes that the paper gives: nothing was downloaded",
+    "guess": "guessed from the paper's sizes: nothing was downloaded",
 }
 
 
-def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, places: int, profile: str | None) -> str:
-    """The whole forecast, for a terminal."""
+def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, cores: int, places: int | None) -> str:
+    """The whole forecast, for a terminal: on `cores` of one machine, or on so many `places` of a cluster."""
     rows = [(stage, count, cost) for stage, (count, cost) in forecast.stages().items()]
     rows.append(("total", len(forecast.jobs), forecast.total()))
     gpu = any(cost.gpu_s for _, _, cost in rows)
     header = ["stage", "jobs", "CPU", *(["GPU"] if gpu else []), "largest job", "disk"]
     lines = table(header, [[name, f"{count:,}", *_cells(cost, gpu)] for name, count, cost in rows])
     lines.append("")
-    if profile:
+    if places is not None:
         lines += _on_cluster(forecast, costs, schedule, places)
     else:
-        machine = f"On {places} cores{' and one GPU' if gpu else ''}"
+        machine = f"On {cores} cores{' and one GPU' if gpu else ''}"
         lines += [
             f"{machine}: {duration(schedule.wall_s)}, {size(schedule.memory_mb)} of memory at most.",
             f"On any number of cores: {duration(schedule.longest_chain_s)}, the longest chain of jobs.",
         ]
     if gpu:
-        lines += _on_gpus(forecast)
+        largest = max(forecast.jobs, key=lambda job: job.features.get("gpu_memory_mb", 0.0))
+        if memory_mb := largest.features.get("gpu_memory_mb", 0.0):  # of a pre-training: fine-tuning holds less
+            lines.append(f"On a GPU at most {size(memory_mb)}, of {largest.name}.")
+    counted = Counter(text.basis for text in forecast.texts.values())
     lines += [
         "",
-        "Text: "
-        + "; ".join(f"{count} languages {BASES[basis]}" for basis, count in bases(forecast.texts.values()).items())
-        + ".",
+        f"Text: {'; '.join(f'{count} languages {BASES[basis]}' for basis, count in counted.items())}.",
+        f"Cost model: fitted on {len(costs.fitted_on)} runs; its errors: docs/cluster.md.",
     ]
-    lines.append(f"Cost model: fitted on {len(costs.fitted_on)} runs; which, and how far it is off: docs/plan.md.")
     if far := beyond_fit(forecast, costs):
         rules = ", ".join(f"{rule} ({_times(times)})" for rule, times in far.items())
         lines.append(f"Much larger jobs than any that the model was fitted on, so rough: {rules}.")
     return "\n".join(lines)
 
 
-def _on_gpus(forecast: Forecast) -> list[str]:
-    """The memory that the largest training holds on a GPU; fine-tuning holds less than its model's training."""
-    largest = max(forecast.jobs, key=lambda job: job.features.get("gpu_memory_mb", 0.0))
-    memory_mb = largest.features.get("gpu_memory_mb", 0.0)
-    return [f"On a GPU at most {size(memory_mb)}, of {largest.name}."] if memory_mb else []
-
-
 def _on_cluster(forecast: Forecast, costs: Costs, schedule: Schedule, places: int) -> list[str]:
-    """What SLURM and Snakemake take, beside the jobs themselves."""
+    """The time of SLURM and Snakemake, beside the jobs themselves."""
     local, slurm = costs.overhead["local"], costs.overhead["slurm"]
-    jobs, count = len(forecast.jobs), len(submitted(forecast))
+    jobs, count = len(forecast.jobs), sum(not job.local for job in forecast.jobs)
     times = [local.start_s + local.planning_s * jobs, slurm.submit_s * count, slurm.job_cpu_s * count]
     planning, submitting, starting = map(duration, times)
     return [
@@ -83,8 +75,8 @@ def comparison_text(comparison: Comparison, clock_s: float, cores: int) -> str:
         f"By the clock: forecast for {cores} cores {duration(clock_s)}, measured {duration(measured_s)} from the "
         f"first job's start to the last one's end (factor {clock_s / max(measured_s, 1e-9):.2f}; it means "
         "something only for one run without a break).",
-        "Factor: forecast over measured. Forecasts rest on what was known before the run. Memory is that of jobs "
-        "of a second and more; shorter ones end unseen.",
+        "Factor: forecast over measured. Forecasts use only information from before the run. Memory is that of "
+        "jobs of a second and more; shorter ones end unseen.",
     ]
     if comparison.missing:
         lines.append(f"{len(comparison.missing)} jobs have no benchmark: {_some(comparison.missing)}.")
@@ -99,12 +91,8 @@ def comparison_json(comparison: Comparison, clock_s: float, cores: int) -> dict:
 
     def plain(row: Row) -> dict:
         factors = {name: row.factor(name) for name in ("cpu_s", "wall_s", "memory_mb", "disk_mb")}
-        return {
-            "jobs": row.jobs,
-            "forecast": asdict(row.forecast),
-            "measured": asdict(row.measured),
-            "factor": factors,
-        }
+        costs = {"forecast": asdict(row.forecast), "measured": asdict(row.measured)}
+        return {"jobs": row.jobs, **costs, "factor": factors}
 
     return {
         "rules": {row.name: plain(row) for row in comparison.rules},
@@ -126,16 +114,12 @@ def _compared(row: Row) -> list[str]:
 
 
 def _cells(cost: Cost, gpu: bool) -> list[str]:
-    return [
-        duration(cost.cpu_s),
-        *([duration(cost.gpu_s)] if gpu else []),
-        size(cost.memory_mb),
-        size(cost.disk_mb),
-    ]
+    times = [cost.cpu_s, cost.gpu_s] if gpu else [cost.cpu_s]
+    return [*map(duration, times), size(cost.memory_mb), size(cost.disk_mb)]
 
 
 def _times(factor: float) -> str:
-    """How many times as large; beyond a thousand the figure says nothing more.
+    """The factor as text; beyond a thousand the figure is meaningless.
 
     >>> _times(12.3), _times(4e7)
     ('12 times', 'over 1,000 times')

@@ -1,19 +1,101 @@
-"""Batches of masked blocks: arrays in, arrays out; every one a pure function of seed, step and place."""
+"""Batches of masked blocks, each a pure function of seed, step and place: order, masks, arrays."""
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import lru_cache
 
 import numpy as np
 
-from vocap.pretraining.blocks import Blocks
-from vocap.pretraining.masking import mask_tokens, ordinary
-from vocap.pretraining.order import Order
-from vocap.pretraining.packing import PAD
-from vocap.pretraining.randomness import MASKS, generator
+from vocap.pretraining.blocks import PAD, UNK, Blocks
+from vocap.tables.sampling_probabilities import quotas
+from vocap.training.randomness import MASKS, ORDER, generator, mixed, permuted
 
-HELDOUT_SEED = 0  # held-out blocks are masked alike for every model, whatever its seed
+SHARE = 0.15  # of a block's tokens
+AS_MASK, AS_RANDOM = 0.8, 0.9  # below the first: <mask>; below the second: a random id; else as it is
+DECK = 1 << 18  # slots divided among the languages at a time; the rarest of the paper's 86 gets 120
+HELDOUT_SEED = 0  # held-out blocks have the same masks for every model and seed
+
+
+def special_ids(vocabulary: int) -> list[int]:
+    """The ids that are never masked, drawn or predicted: <s>, <pad>, </s>, <unk> and <mask>."""
+    return [*range(UNK + 1), vocabulary - 1]
+
+
+def ordinary(ids: np.ndarray, vocabulary: int) -> np.ndarray:
+    """bool, the shape of `ids`: True for ids of ordinary tokens."""
+    return (ids > UNK) & (ids < vocabulary - 1)
+
+
+def mask_tokens(
+    ids: np.ndarray, vocabulary: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mask a block: the input ids, the positions to predict, and their ids.
+
+    `ids` int64 [n]; gives int64 [n], [m], [m], places rising. m = floor(0.15 e + u) of the e tokens that are not
+    special, u uniform in [0, 1); 80 % of them become <mask>, 10 % an id drawn uniformly from those that are not
+    special, 10 % stay.
+    """
+    eligible = np.flatnonzero(ordinary(ids, vocabulary))
+    count = int(SHARE * len(eligible) + random.random())
+    places = np.sort(random.choice(eligible, count, replace=False))
+    draws = random.random(count)
+    drawn = random.integers(UNK + 1, vocabulary - 1, count)
+    targets = ids[places]
+    seen = ids.copy()
+    seen[places] = np.where(draws < AS_MASK, vocabulary - 1, np.where(draws < AS_RANDOM, drawn, targets))
+    return seen, places, targets
+
+
+class Order:
+    """The endless sequence of slots of a run; slot `step * batch + place` fills one place of a batch.
+
+    Of every deck of `DECK` slots each language has its share (`quotas`; at least one), in a random order. A
+    language's blocks follow in a random order, a new one in each epoch of that language. `blocks`: number of each
+    language's blocks; `q`: shares, 0 for languages without blocks.
+    """
+
+    def __init__(self, blocks: Sequence[int], q: np.ndarray, seed: int, deck: int = DECK) -> None:
+        self.blocks, self.seed = np.asarray(blocks, np.int64), seed
+        self.counts = _at_least_one(quotas(deck, q), np.asarray(q) > 0)
+        self.deck = deck
+        if (self.counts[self.blocks == 0] > 0).any():
+            raise ValueError("a language without blocks has a share")
+        self._dealt = lru_cache(2)(self._deal)
+
+    def _deal(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """The languages of one deck, int64 [deck], and for each the number of earlier slots of its language."""
+        languages = np.repeat(np.arange(len(self.counts)), self.counts)
+        generator(self.seed, ORDER, number).shuffle(languages)
+        ordinals = np.empty(self.deck, np.int64)
+        starts = np.cumsum(self.counts) - self.counts
+        ordinals[np.argsort(languages, kind="stable")] = np.arange(self.deck) - np.repeat(starts, self.counts)
+        return languages, ordinals + number * self.counts[languages]
+
+    def slots(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The languages (places in `blocks`) and block numbers of `count` slots from `first` on, int64 [count]."""
+        languages, ordinals = [], []
+        slot = first
+        while slot < first + count:
+            number, place = divmod(slot, self.deck)
+            until = min(self.deck, place + first + count - slot)
+            dealt, before = self._dealt(number)
+            languages.append(dealt[place:until])
+            ordinals.append(before[place:until])
+            slot += until - place
+        language, ordinal = np.concatenate(languages), np.concatenate(ordinals)
+        sizes = self.blocks[language]
+        rounds, positions = np.divmod(ordinal, sizes)
+        keys = mixed(mixed(mixed(np.uint64(self.seed) + language.astype(np.uint64))) + rounds.astype(np.uint64))
+        return language, permuted(positions, sizes, keys)
+
+
+def _at_least_one(counts: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """`counts` with a slot for each present language, taken from those with the most."""
+    counts = counts.copy()
+    for place in np.flatnonzero(present & (counts == 0)):
+        counts[place] += 1
+        counts[np.argmax(counts)] -= 1
+    return counts
 
 
 @dataclass(frozen=True)
@@ -21,8 +103,8 @@ class Batch:
     """A few blocks side by side.
 
     `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t]; `positions` int64 [m], the masked
-    places counted through the flattened [b * t]; `targets` int64 [m], what stood there; `rows` int64 [m], the
-    block that each belongs to; `tokens`, ids that are no padding.
+    places in the flattened [b * t]; `targets` int64 [m], the ids before masking; `rows` int64 [m], the block of
+    each; `tokens`, the number of ids without padding.
     """
 
     input_ids: np.ndarray
@@ -56,9 +138,9 @@ def assemble(blocks: Sequence[np.ndarray], vocabulary: int, randoms: Iterable[np
 
 
 class TrainingBatches:
-    """The batches of a run, of which this process makes the micro-batches `rank`, `rank + ranks`, ...
+    """The batches of a run; this process makes the micro-batches `rank`, `rank + ranks`, ...
 
-    Which blocks a micro-batch holds and how they are masked does not depend on the number of ranks.
+    The blocks of a micro-batch and their masks do not depend on the number of ranks.
     """
 
     def __init__(
@@ -99,53 +181,18 @@ class TrainingBatches:
         return [self.micro(step, number) for number in self.micro_batches]
 
 
-class Steps(Protocol):
-    """What is trained on: whatever one step takes, as a function of its number."""
-
-    def step(self, step: int) -> Any: ...
-
-
-class Prefetch:
-    """Makes the next steps' batches in threads while a step is trained; threads change the speed alone."""
-
-    def __init__(self, batches: Steps, first: int, last: int, threads: int = 1, ahead: int = 2) -> None:
-        self._batches, self._last, self._next = batches, last, first
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="batches")
-        self._waiting: list[Future] = []
-        for _ in range(ahead):
-            self._submit()
-
-    def _submit(self) -> None:
-        if self._next < self._last:
-            self._waiting.append(self._pool.submit(self._batches.step, self._next))
-            self._next += 1
-
-    def __iter__(self):
-        while self._waiting:
-            ready = self._waiting.pop(0).result()
-            self._submit()
-            yield ready
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-
 @dataclass(frozen=True)
 class HeldoutBlock:
-    """One block to be measured: its language's place, ids int64 [n], bytes of its text, its number."""
+    """One held-out block: index of its language, ids int64 [n], bytes of its text, its number."""
 
     language: int
     ids: np.ndarray
     size_bytes: int
     number: int
 
-    def text_tokens(self, vocabulary: int) -> int:
-        """The tokens that could have been masked."""
-        return int(ordinary(self.ids, vocabulary).sum())
-
 
 def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock]:
-    """Up to `count` held-out blocks of each language, spread evenly over what it has."""
+    """Up to `count` held-out blocks of each language, evenly spaced."""
     chosen = []
     for place, blocks in enumerate(languages):
         take = min(count, len(blocks))
@@ -155,6 +202,6 @@ def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock
 
 
 def heldout_batch(blocks: Sequence[HeldoutBlock], vocabulary: int) -> Batch:
-    """These blocks, masked as always: the masks depend on the language's place and the block's number."""
+    """These blocks with their fixed masks, a function of the language's index and the block's number."""
     randoms = (generator(HELDOUT_SEED, MASKS, block.number, block.language) for block in blocks)
     return assemble([block.ids for block in blocks], vocabulary, randoms)

@@ -1,8 +1,8 @@
-"""Token ids on disk: blocks of up to 512 ids of one language, read through the page cache, never into memory.
+"""Token ids on disk: blocks of up to 512 ids of one language, read through memory maps.
 
 A folder holds two parts, `train` and `heldout`, each of three arrays in NumPy's own format: `{part}.npy` uint32,
-the ids of all blocks one after the other; `{part}-ends.npy` int64, where each block ends; `{part}-bytes.npy`
-uint32, the UTF-8 bytes of the text in each block. `description.json`, written last, says what they were made of.
+the ids of all blocks, concatenated; `{part}-ends.npy` int64, the end of each block; `{part}-bytes.npy` uint32, the
+UTF-8 bytes of the text in each block. `description.json`, written last, names their tokenizer and settings.
 """
 
 import os
@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.json_object import read_object
+from vocap.files.json_object import read_object
 
+BOS, PAD, EOS, UNK = 0, 1, 2, 3  # ids of every tokenizer's layout; <mask> is the last, T - 1
+SHORTEST = 8  # ids of a block: <s>, </s> and a few to learn from
+
+Block = tuple[list[int], int]  # ids, and the UTF-8 bytes of their text
 FORMAT = 1
 DESCRIPTION = "description.json"
 COLUMNS = {
@@ -27,27 +31,86 @@ PARTS = ("train", "heldout")
 _REMEDY = "delete the folder and run: vocap tokenize"
 
 
-class GrowingArray:
-    """A one-dimensional .npy file that is appended to beside its path, and takes its place when closed.
+class Packer:
+    """Fills blocks of at most `length` ids with sentences in their order; no sentence is cut that fits in a block.
 
-    `kept` is how many items of an earlier, unfinished writing stay; what lies behind them is cut off.
+    A longer one is cut into blocks of its own, each opened by `<s>` and ended by `</s>`; its bytes are divided in
+    proportion to the ids. `open` is the unfinished block.
+
+    >>> packer = Packer(8)
+    >>> packer.add([[10, 11, 12], [13, 14], [15]], [6, 4, 2])
+    [([0, 10, 11, 12, 2, 13, 14, 2], 10)]
+    >>> packer.close()
+    [([0, 15, 2], 2)]
+    """
+
+    def __init__(self, length: int, open_block: Block | None = None) -> None:
+        if length < SHORTEST:
+            raise ValueError(f"blocks of {length} ids are too short; give at least {SHORTEST}")
+        self.length = length
+        self.cut = 0  # sentences longer than a block
+        self.open: Block = open_block or ([BOS], 0)
+
+    def add(self, sentences: Sequence[list[int]], sizes: Sequence[int]) -> list[Block]:
+        """The blocks that these sentences (ids and bytes of each) close; sentences without ids are skipped."""
+        closed = []
+        ids, size = self.open
+        for sentence, count in zip(sentences, sizes, strict=True):
+            if not sentence:
+                continue
+            if len(ids) + len(sentence) + 1 > self.length:
+                if len(ids) > 1:
+                    closed.append((ids, size))
+                    ids, size = [BOS], 0
+                if len(sentence) + 2 > self.length:
+                    parts = self._cut(sentence, count)
+                    closed += parts[:-1]
+                    ids, size = parts[-1]
+                    continue
+            ids += sentence
+            ids.append(EOS)
+            size += count
+        self.open = ids, size
+        return closed
+
+    def _cut(self, sentence: list[int], count: int) -> list[Block]:
+        self.cut += 1
+        budget = self.length - 2
+        parts, before = [], 0
+        for start in range(0, len(sentence), budget):
+            part = sentence[start : start + budget]
+            until = count * (start + len(part)) // len(sentence)
+            parts.append(([BOS, *part, EOS], until - before))
+            before = until
+        return parts
+
+    def close(self) -> list[Block]:
+        """The last block, if there is anything in it."""
+        last, self.open = self.open, ([BOS], 0)
+        return [last] if len(last[0]) > 1 else []
+
+
+class GrowingArray:
+    """A one-dimensional .npy file, written beside its path and renamed when closed.
+
+    `kept`: items of an earlier, unfinished run that stay; later ones are cut off.
     """
 
     def __init__(self, path: Path, dtype: np.dtype, kept: int = 0) -> None:
         self.path, self.dtype, self.length = path, dtype, kept
         self._part = path.with_name(f"{path.name}.part")
         if kept and not self._part.exists():
-            os.replace(path, self._part)  # the writing ended while the arrays were being closed
+            os.replace(path, self._part)  # an earlier run ended while it closed the arrays
         self._file = open(self._part, "r+b" if kept else "w+b")  # noqa: SIM115 (closed by `close`)
         self._write_header()
         start = self._file.tell()
         self._file.truncate(start + kept * dtype.itemsize)
         self._file.seek(0, os.SEEK_END)
         if self._file.tell() != start + kept * dtype.itemsize:
-            raise VocapError(f"{self._part}: shorter than its journal says; {_REMEDY}")
+            raise VocapError(f"{self._part}: shorter than its journal records; {_REMEDY}")
 
     def _write_header(self) -> None:
-        """The header for the length so far; NumPy pads it, so that it has one size for every length."""
+        """The header for the length so far; NumPy pads it to one size for every length."""
         self._file.seek(0)
         header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
         np.lib.format.write_array_header_1_0(self._file, header)
@@ -58,7 +121,7 @@ class GrowingArray:
         self.length += len(values)
 
     def sync(self) -> None:
-        """Bring everything so far to the disk."""
+        """Flush the items so far to the disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -70,7 +133,7 @@ class GrowingArray:
         os.replace(self._part, self.path)
 
     def abandon(self) -> None:
-        """Leave the unfinished file as it is, for a later run to go on with."""
+        """Close the unfinished file, for a later run to resume."""
         self._file.close()
 
 
@@ -86,7 +149,7 @@ class BlockWriter:
 
     @property
     def lengths(self) -> dict[str, int]:
-        """Items of each array so far: what a journal must remember to go on from here."""
+        """Items of each array so far, for the journal."""
         return {suffix: array.length for suffix, array in self._arrays.items()}
 
     def append(self, blocks: Sequence[tuple[list[int], int]]) -> None:
@@ -130,7 +193,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class TokenizedLanguage:
-    """What `vocap tokenize` left for one language."""
+    """The output of `vocap tokenize` for one language."""
 
     language: str
     description: dict[str, Any]
@@ -138,37 +201,31 @@ class TokenizedLanguage:
     heldout: Blocks
 
 
-def read_description(folder: Path) -> dict[str, Any]:
-    """What a folder of blocks says of itself; raises VocapError where it is absent or of another format."""
-    path = folder / DESCRIPTION
-    description = read_object(path, _REMEDY, "make it with: vocap tokenize")
-    if description.get("format") != FORMAT:
-        raise VocapError(f"{path}: not of format {FORMAT}; {_REMEDY}")
-    return description
-
-
 def open_language(folder: str | os.PathLike, tokenizer: str | None = None) -> TokenizedLanguage:
     """The blocks of one language.
 
     `tokenizer` is the SHA-256 of the model that must have made them. Raises VocapError, naming the file, for
-    blocks of another tokenizer, and for arrays that are absent, cut short or other than the description says.
+    blocks of another tokenizer, and for arrays that are absent, cut short or not as described.
     """
     folder = Path(folder)
-    description = read_description(folder)
+    path = folder / DESCRIPTION
+    description = read_object(path, _REMEDY, "make it with: vocap tokenize")
+    if description.get("format") != FORMAT:
+        raise VocapError(f"{path}: not of format {FORMAT}; {_REMEDY}")
     if tokenizer is not None and description["tokenizer"] != tokenizer:
         raise VocapError(
-            f"{folder / DESCRIPTION}: these blocks were made with another tokenizer (SHA-256 "
+            f"{path}: these blocks were made with another tokenizer (SHA-256 "
             f"{description['tokenizer'][:12]}…, this one has {tokenizer[:12]}…); {_REMEDY}"
         )
     parts = {part: _open_part(folder, part, description[part]) for part in PARTS}
     return TokenizedLanguage(description["language"], description, **parts)
 
 
-def _open_part(folder: Path, part: str, said: Mapping[str, int]) -> Blocks:
+def _open_part(folder: Path, part: str, counts: Mapping[str, int]) -> Blocks:
     arrays = []
     for suffix, dtype in COLUMNS.items():
         path = folder / f"{part}{suffix}.npy"
-        length = said["tokens" if not suffix else "blocks"]
+        length = counts["blocks" if suffix else "tokens"]
         try:
             array = np.load(path, mmap_mode="r" if length else None, allow_pickle=False)
         except FileNotFoundError:

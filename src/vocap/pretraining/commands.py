@@ -1,13 +1,14 @@
-"""`vocap tokenize`: the text of one language as blocks of token ids."""
+"""`vocap tokenize` and `vocap pretrain`: the blocks of a language, and one model from them."""
 
 import logging
+import os
 import time
 from pathlib import Path
 
 import click
 
 from vocap import options
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 
 log = logging.getLogger(__name__)
 PATH = click.Path(path_type=Path)
@@ -18,15 +19,7 @@ PATH = click.Path(path_type=Path)
 @click.option("--tokenizer", required=True, type=PATH, help="A sentencepiece.model of vocap fit, joint or mono.")
 @click.option("--language", required=True, type=options.Code(), help="Its code.")
 @click.option("--heldout", required=True, type=PATH, help="Lines to measure on; they are left out of FILEs.")
-@click.option(
-    "--format",
-    "layout",
-    default="text",
-    show_default=True,
-    help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
-)
-@click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles.")
-@click.option("--escaped-newlines", is_flag=True, help="A backslash and an n stand for a line end.")
+@options.layout
 @click.option("--length", type=click.IntRange(8, 1 << 16), default=512, show_default=True, help="Ids of a block.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for the blocks.")
 def tokenize(files, tokenizer, language, heldout, layout, split_sentences, escaped_newlines, length, out) -> None:
@@ -36,38 +29,34 @@ def tokenize(files, tokenizer, language, heldout, layout, split_sentences, escap
     a line, read once, in bounded memory, without a limit. A block is <s> and whole sentences, each ended by </s>.
     The same call resumes one that was killed.
     """
-    from vocap.corpora.corpus import check_present
-    from vocap.corpora.patterns import expand_all
-    from vocap.corpora.records import Layout
     from vocap.pretraining.tokenizing import tokenize_language
+    from vocap.text_files.corpus import check_present
+    from vocap.text_files.patterns import expand_all
+    from vocap.text_files.records import Layout
 
     parsed = Layout.parse(layout, split_sentences, escaped_newlines)
-    files = [path for path in expand_all(files) if not _is_empty(path)]
+    # an empty file stands for a language that its source lacks
+    files = [path for path in expand_all(files) if not (Path(path).is_file() and not Path(path).stat().st_size)]
     check_present(language, files)
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; make it with: vocap sample")
-    told = tokenize_language(language, files, parsed, heldout, tokenizer, out, length, _progress(language))
-    train = told["train"]
+    made = tokenize_language(language, files, parsed, heldout, tokenizer, out, length, _progress(language))
+    train = made["train"]
     if not train["blocks"]:
         log.warning("%s: no text to pre-train on; models are trained without it", language)
         return
     log.info(
         "%s: %s lines, %s tokens in %s blocks (%.2f bytes a token); held out: %s blocks",
         language, f"{train['lines']:,}", f"{train['text_tokens']:,}", f"{train['blocks']:,}",
-        train["bytes"] / max(1, train["text_tokens"]), f"{told['heldout']['blocks']:,}",
+        train["bytes"] / max(1, train["text_tokens"]), f"{made['heldout']['blocks']:,}",
     )  # fmt: skip
-
-
-def _is_empty(path: str) -> bool:
-    """Whether the file is there and holds nothing: a language that its source lacks."""
-    return Path(path).is_file() and not Path(path).stat().st_size
 
 
 def _progress(language: str, every_s: float = 30.0):
     """A line on standard error every so often, with the time left."""
     start = last = time.monotonic()
 
-    def tell(file, lines: int) -> None:
+    def report(file, lines: int) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= every_s:
@@ -76,4 +65,67 @@ def _progress(language: str, every_s: float = 30.0):
             left = f", about {(now - start) * (1 - share) / share / 60:.0f} min left" if share else ""
             log.info("%s: %s lines, %.0f %% of %s%s", language, f"{lines:,}", 100 * share, file.path, left)
 
-    return tell
+    return report
+
+
+@click.command
+@click.option(
+    "--tokenizer", required=True, type=PATH, help="Tokenizer folder, with sentencepiece.model and huggingface/."
+)
+@click.option("--tokens", required=True, type=PATH, help="Holds {language}/ of vocap tokenize.")
+@click.option("--languages", metavar="CODES", help="Comma-separated; default: all of --tokens.")
+@click.option("--weights", type=PATH, help="Table with language and n, where the settings weigh by corpora.")
+@click.option("--settings", "file", type=PATH, help="YAML or JSON: the keys of pretraining: models: NAME.")
+@click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
+@click.option("--seed", type=options.SEED, default=1, show_default=True, help="Where the settings have none.")
+@click.option("--threads", type=options.THREADS, default=2, show_default=True, help="On a CPU.")
+@click.option("--checkpoint-every", type=click.IntRange(min=1), help="Instead of the settings' number of steps.")
+@click.option("--tensorboard", type=PATH, help="Folder for TensorBoard's events too.")
+@click.option("--no-memory-check", is_flag=True, help="Start even if the memory seems too small.")
+@click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Gets model/, metrics.jsonl, checkpoints/.")
+def pretrain(
+    tokenizer,
+    tokens,
+    languages,
+    weights,
+    file,
+    settings_json,
+    seed,
+    threads,
+    checkpoint_every,
+    tensorboard,
+    no_memory_check,
+    keep_checkpoints,
+    out,
+) -> None:
+    """Pre-train one masked language model.
+
+    Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C leave a
+    checkpoint and end with status 75. Start it with torchrun for several processes.
+    """
+    from vocap.pretraining.settings import read_recipe
+
+    recipe = read_recipe(file, settings_json)
+    if checkpoint_every:
+        recipe = recipe.model_copy(update={"checkpoint_every": checkpoint_every})
+    codes = languages.split(",") if languages else _languages(tokens)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(threads)  # before torch starts its threads
+    # waiting threads that spin take the cores of other jobs: with ten times as many threads as cores a step took
+    # 14 s, with this 3 s
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge pages there are fewer
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    from vocap.pretraining.run import Folders, train
+
+    folders = Folders(tokenizer, tokens, weights, out, tensorboard)
+    seed = seed if recipe.seed is None else recipe.seed
+    train(recipe, seed, folders, codes, threads, keep_checkpoints, check_fit=not no_memory_check)
+
+
+def _languages(tokens: Path) -> list[str]:
+    found = sorted(path.parent.name for path in tokens.glob("*/description.json"))
+    if not found:
+        raise UsageError(f"{tokens}: no language's blocks there; make them with: vocap tokenize")
+    return found

@@ -1,31 +1,31 @@
-"""What a run trains on and is measured on: the blocks of every language that has text, and their shares."""
+"""Training and held-out data of a run: the blocks of every language with text, and the languages' shares."""
 
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vocap.corpora.weights import read_weights, sampling_probabilities
 from vocap.errors import UsageError, VocapError
+from vocap.files import file_sha256
 from vocap.pretraining.blocks import DESCRIPTION, Blocks, open_language
-from vocap.pretraining.tokenizing import file_sha256
+from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 
 log = logging.getLogger(__name__)
 
 MODEL = "sentencepiece.model"  # within a tokenizer's folder
 EXPORT = "huggingface"
 COUNTED = 1 << 24  # tokens of a language that unigram frequencies are counted on, at most
-PIECES = 16  # evenly spread parts of a longer text that make them up
+PIECES = 16  # parts that they are counted in
 
 
 @dataclass(frozen=True)
 class Data:
-    """`q` float64 [languages] are the shares of Equation 3; `identity` says what the data are, for checkpoints."""
+    """`q` float64 [languages] are the shares of Equation 3; `fingerprint` identifies the data, for checkpoints."""
 
     languages: list[str]
     train: list[Blocks]
@@ -33,7 +33,7 @@ class Data:
     q: np.ndarray
     vocabulary: int  # T, rows of the model
     longest: int  # tokens of a block, at most
-    identity: dict[str, Any]
+    fingerprint: dict[str, Any]
 
 
 def load_data(
@@ -42,8 +42,8 @@ def load_data(
     """Open `tokens`/{language} of each language, made with the tokenizer of the folder `tokenizer`.
 
     `by`: n_i is the lines or the bytes of the text, or (corpora) that of the table `weights`. Languages without
-    text are left out with a warning. Raises VocapError for blocks of another tokenizer, of different lengths or
-    vocabularies, and where no language has text.
+    text are left out with a warning. Raises VocapError for blocks of another tokenizer or of different lengths,
+    and where no language has text.
     """
     model = tokenizer / MODEL
     if not model.exists():
@@ -66,6 +66,8 @@ def load_data(
         raise VocapError(f"{tokens}: no language has any text; bring some, or name other languages")
     n = _sizes(used, by, weights)
     first = used[0].description
+    described = {found.language: json.dumps(found.description, sort_keys=True).encode() for found in used}
+    digests = {language: hashlib.sha256(text).hexdigest()[:16] for language, text in described.items()}
     return Data(
         [found.language for found in used],
         [found.train for found in used],
@@ -73,11 +75,7 @@ def load_data(
         sampling_probabilities(n, alpha),
         first["vocabulary"],
         first["length"],
-        {
-            "tokenizer": digest,
-            "data": {found.language: _digest(found.description) for found in used},
-            "n": n,
-        },
+        {"tokenizer": digest, "data": digests, "n": n},
     )
 
 
@@ -94,14 +92,10 @@ def _sizes(used: Sequence, by: str, weights: Path | None) -> list[float]:
     return [table[found.language] for found in used]
 
 
-def _digest(description: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def unigram_counts(data: Data) -> np.ndarray:
-    """How often each id stands in a stream of the languages' shares, int64 [V], scaled to the tokens counted.
+    """Frequency of each id in a stream of the languages' shares, int64 [V], scaled to the tokens counted.
 
-    Of a language of more than `COUNTED` tokens, evenly spread parts of as many are counted.
+    At most `COUNTED` tokens of a language are counted, in evenly spread parts.
     """
     frequencies, total = np.zeros(data.vocabulary), 0
     for share, blocks in zip(data.q, data.train, strict=True):

@@ -13,22 +13,31 @@ from torch import Tensor, distributed
 from torch.nn import functional as F
 
 from vocap.errors import UsageError
-from vocap.pretraining.products import half_type, multiplies_wide, multiply
-from vocap.pretraining.ranks import gather_ids, rank, ranks
+from vocap.training.devices import half_type, multiplies_wide, multiply
+from vocap.training.distributed import gather_ids, rank, world_size
 
 RUN = 64
-HELD = {"cpu": 2**27, "cuda": 2**31}  # bytes of scores held at once: large products are what a GPU is fast at
+HELD = {"cpu": 2**27, "cuda": 2**31}  # bytes of scores held at once: a GPU is fast with large products
 NEVER = -1
 
 
 def nearest(
     queries: Tensor, table: Tensor, k: int, held: int | None = None, excluded: Tensor | None = None
 ) -> Tensor:
-    """The places int64 [n, k] of the k rows of `table` [m, d] of largest inner product with each query [n, d].
+    """The k rows of a table with the largest inner product with each query.
 
-    Ordered by (score descending, place ascending), exactly so for the scores as computed: float32 sums of products
-    in the dtype of the input. `excluded` places are never found. At most `held` bytes of scores at a time (a row
-    at least); a float32 table on a CPU is not copied.
+    Parameters
+    ----------
+    queries : [n, d]
+    table : [m, d], in the dtype of the queries
+    k : neighbours of a query
+    held : bytes of scores at a time, at most (a row at least); default by device
+    excluded : places in the table that are never found
+
+    Returns
+    -------
+    int64 [n, k], places ordered by (score descending, place ascending), exactly so for the scores as computed:
+    float32 sums of products in the dtype of the input. A float32 table on a CPU is not copied.
     """
     held = held or HELD.get(queries.device.type, HELD["cpu"])
     count = len(table)
@@ -46,7 +55,7 @@ def nearest(
 
 
 def _products(queries: Tensor, table: Tensor) -> Tensor:
-    """Inner products [n, m], float32, whatever autocast says."""
+    """Inner products [n, m], float32, without autocast."""
     with torch.autocast(queries.device.type, enabled=False):
         if queries.is_cuda and multiplies_wide():
             return multiply(queries, table.T, torch.float32)
@@ -70,7 +79,7 @@ def _select(scores: Tensor, k: int) -> Tensor:
 def _descending_keys(scores: Tensor) -> Tensor:
     """int64 keys [n, m] whose descending order is (score descending, place ascending); no two of a row are equal.
 
-    The bits of a float32 order as integers do, once those of negative numbers are turned over.
+    The bits of a float32 order as integers do, once those of negative numbers are inverted.
     """
     bits = (scores + 0.0).view(torch.int32)  # -0.0 + 0.0 = 0.0: equal scores get equal bits
     ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(torch.int64)
@@ -81,10 +90,10 @@ def _descending_keys(scores: Tensor) -> Tensor:
 class NeighbourIndex:
     """The k nearest words I_k(w) of every word w, among `words` (C, ascending int64), as of the last refresh.
 
-    `refresh`: burst (all rows at every `every`-th step), rolling (1/`every` of them each step, after a whole
-    build), lazy (at a word's first use after every `every`-th step, so that on a CPU only words that occur cost
-    anything), auto (burst on a GPU, lazy on a CPU). Ranks share the rows of a refresh and gather the result. On a
-    GPU products are of bfloat16 rows (float16 on one without), summed in float32; on a CPU of float32.
+    `refresh`: burst (all rows at every `every`-th step), lazy (a row at its first use after every `every`-th step,
+    so that on a CPU only words that occur cost anything), auto (burst on a GPU, lazy on a CPU). Ranks share the
+    rows of a refresh and gather the result. On a GPU products are of bfloat16 rows (float16 on one without),
+    summed in float32; on a CPU of float32.
     """
 
     def __init__(self, vocabulary: int, words: Tensor, k: int, every: int, refresh: str = "auto"):
@@ -100,49 +109,30 @@ class NeighbourIndex:
         self.step = 0
 
     def start(self, step: int, weight: Tensor) -> float:
-        """Refresh what is due at `step` from W [V, d]; seconds spent. Every rank calls it at every step."""
+        """Refresh the rows due at `step` from W [V, d]; seconds spent. Called on every rank at every step."""
         self.step = step
         if self.refresh == "lazy":
             return 0.0
-        fresh = int(self.built[self.words[0]]) == NEVER
-        if fresh or (self.refresh == "burst" and step % self.every == 0):
-            due = self.words
-        elif self.refresh == "rolling":
-            which = step % self.every
-            count = len(self.words)
-            due = self.words[count * which // self.every : count * (which + 1) // self.every]
-        else:
-            return 0.0
-        return self._build(due, weight)
-
-    def neighbours(self, targets: Tensor, weight: Tensor) -> Tensor:
-        """I_k(w), int64 [n, k], ordered by (score descending, id ascending), of distinct `targets` [n] in C.
-
-        In lazy mode a collective call, as `prepare` is.
-        """
-        self.prepare(targets, weight)
-        return self.known(targets)
+        due = step % self.every == 0 or int(self.built[self.words[0]]) == NEVER
+        return self._build(self.words, weight) if due else 0.0
 
     def prepare(self, targets: Tensor, weight: Tensor) -> float:
-        """Build what is stale of distinct `targets` [n] of all ranks together; seconds spent.
-
-        In lazy mode a collective call; there is nothing to do in another.
-        """
+        """Refresh the stale rows of distinct `targets` [n] of all ranks, in lazy mode; returns seconds spent."""
         if self.refresh != "lazy":
             return 0.0
         since = self.step - self.step % self.every
         stale = torch.unique(gather_ids(targets[self.built[targets] < since]))
         return self._build(stale, weight) if len(stale) else 0.0
 
-    def known(self, targets: Tensor) -> Tensor:
-        """As `neighbours`, of targets that `prepare` was given."""
+    def neighbours(self, targets: Tensor) -> Tensor:
+        """I_k(w), int64 [n, k], ordered by (score descending, id ascending), of `targets` that were prepared."""
         return self.table[targets].long()
 
     def _build(self, rows: Tensor, weight: Tensor) -> float:
         """Find the neighbours of `rows`, shared out over the ranks; seconds spent."""
         began = time.perf_counter()
         table = weight.to(self.dtype)
-        count, parts = len(rows), ranks()
+        count, parts = len(rows), world_size()
         size = -(-count // parts)
         mine = rows[rank() * size : (rank() + 1) * size]
         found = nearest(table[mine], table, self.k, excluded=self.excluded).int()
@@ -163,7 +153,7 @@ class NeighbourIndex:
         return {"neighbours": self.table, "built": self.built}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Take back what `state_dict` gave. Raises ValueError for an index of another size."""
+        """Restore the tensors of `state_dict`. Raises ValueError for an index of another size."""
         if state["neighbours"].shape != self.table.shape:
             shapes = f"{tuple(state['neighbours'].shape)}, not {tuple(self.table.shape)}"
             raise ValueError(f"the index of another model: its shape is {shapes}")

@@ -1,10 +1,24 @@
-"""What a training will need, before it starts: bytes on the device, from the shape, the loss and the batch."""
+"""Memory of a training: its estimate by part, and its comparison with the memory of the device."""
 
-from vocap.pretraining.loss_settings import Full, Knn, LossSettings, Target
-from vocap.pretraining.shapes import Shape
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vocap.errors import UsageError
+from vocap.pretraining.batches import SHARE
+from vocap.pretraining.loss_kinds import Full, LossSettings
+from vocap.pretraining.settings import Recipe, Shape
+
+if TYPE_CHECKING:
+    import torch
 
 FLOAT = 4
 ACTIVATIONS = 34  # bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022, 4.1)
+log = logging.getLogger(__name__)
+OVERHEAD = 500_000_000  # bytes of Python, torch and the batches, measured on a CPU: 460 MB
+# controller: its folder under /sys/fs/cgroup and the file of a limit, of version 2 (which names none) and 1
+CGROUPS = {"": ("", "memory.max"), "memory": ("memory", "memory.limit_in_bytes")}
 
 
 def estimate_memory(
@@ -21,40 +35,23 @@ def estimate_memory(
 
     `sequences` blocks of `length` tokens and `masked` targets in a micro-batch; `half`: products run in 16 bits.
     Weights, gradients and both moments of Adam are float32. The head's share is its logits and the rows of W that
-    it copies, with a finish the larger of both losses'. A rough figure: leave room.
+    it copies, with a finish the larger of both losses'. A rough figure.
     """
     parameters = count_parameters(shape, vocabulary)
     width = 2 if half else FLOAT
-    heads = [loss, Full()] if getattr(loss, "finish", 0) else [loss]
+    heads = [loss, Full()] if loss.full_softmax_fraction else [loss]
     return {
         "weights": parameters * FLOAT,
         "gradients": (parameters + vocabulary * shape.width) * FLOAT,
         "moments": 2 * parameters * FLOAT,
         "activations": ACTIVATIONS * shape.hidden * shape.layers * sequences * length * width // 2,
-        "head": max(_head(head, vocabulary, shape.width, masked, half) for head in heads),
-        "index": 4 * vocabulary * loss.k if isinstance(loss, Knn) else 0,
+        "head": max(head.head_bytes(vocabulary, shape.width, masked, half) for head in heads),
+        "index": loss.index_bytes(vocabulary),
     }
 
 
-def _head(loss: LossSettings, vocabulary: int, width: int, masked: int, half: bool) -> int:
-    """Bytes of logits and of copied rows of W; |V'| of k-NN is taken as large as k and the targets allow."""
-    size = 2 if half else FLOAT
-    candidates = {
-        Full: lambda: vocabulary,
-        Knn: lambda: min(vocabulary, (loss.k + 1) * masked + loss.uniform),
-        Target: lambda: min(vocabulary, max(loss.tau, masked)),
-    }.get(type(loss), lambda: min(vocabulary, loss.negatives + masked))()
-    if isinstance(loss, Full):
-        held = masked if loss.kernel == "eager" else min(masked, loss.chunk)
-        rows = vocabulary if half else 0
-    else:
-        held = min(masked, max(1, 2**28 // candidates))
-        rows = candidates
-    return held * candidates * (2 * size + 2 * FLOAT) + rows * width * (size + FLOAT)
-
-
 def count_parameters(shape: Shape, vocabulary: int) -> int:
-    """Parameters of `build_model(shape, vocabulary)`, without building it."""
+    """Parameters of `build_model(shape, vocabulary)`, tied ones once."""
     hidden, width = shape.hidden, shape.width
     layer = (
         4 * (hidden + 1) * hidden + 2 * 2 * hidden + 2 * hidden * shape.intermediate + shape.intermediate + hidden
@@ -65,3 +62,62 @@ def count_parameters(shape: Shape, vocabulary: int) -> int:
         positions, projections = shape.positions, (width + 1) * hidden
     head = (hidden + 1) * width + 2 * width
     return vocabulary * (width + 1) + (positions + 1 + 2) * width + projections + shape.layers * layer + head
+
+
+def paper_parameters(shape: Shape, vocabulary: int) -> int:
+    """The same without the row of token types, which Hugging Face adds to XLM-R; "265M" is 265 * 2**20."""
+    return count_parameters(shape, vocabulary) - shape.width
+
+
+def check_memory(recipe: Recipe, vocabulary: int, length: int, device: "torch.device", half: bool) -> None:
+    """Log the memory that a run needs; raises UsageError where the device, or this process, has less.
+
+    `length`: tokens of the longest block; `half`: products run in 16 bits.
+    """
+    batch = {"sequences": recipe.micro_batch, "length": length}
+    batch["masked"] = int(SHARE * recipe.micro_batch * length) + recipe.micro_batch
+    parts = estimate_memory(recipe.shape, vocabulary, recipe.loss, **batch, half=half)
+    needed = sum(parts.values()) + OVERHEAD
+    there = available_bytes(device)
+    detail = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in parts.items())
+    log.info("needs about %.1f GB of %.1f GB on %s (%s)", needed / 1e9, there / 1e9, device, detail)
+    if needed > there:
+        largest = max(parts, key=parts.__getitem__)
+        raise UsageError(
+            f"this run needs about {needed / 1e9:.1f} GB and {device} has {there / 1e9:.1f} GB free ({detail}); "
+            f"most of it is {largest}: make micro_batch, the vocabulary or the shape smaller, or pass "
+            "--no-memory-check"
+        )
+
+
+def available_bytes(device: "torch.device") -> int:
+    """Bytes available to this process: of the GPU, or its share of the machine and of its control group."""
+    if device.type == "cuda":
+        import torch
+
+        return torch.cuda.mem_get_info(device)[0]
+    lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+    free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    own = Path("/proc/self/cgroup")
+    limits = group_limits(own.read_text("utf-8") if own.exists() else "", Path("/sys/fs/cgroup"))
+    return min([free, *limits]) // int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun's processes of this node
+
+
+def group_limits(groups: str, mount: Path) -> list[int]:
+    """Memory limits, in bytes, of the process with these `groups`, the lines of its /proc/self/cgroup.
+
+    The limits of a group's ancestors, up to `mount`, hold for it too. Groups that a container hides are skipped;
+    its own group appears as the root.
+    """
+    places = dict.fromkeys(CGROUPS, "/")
+    for line in groups.splitlines():
+        _, controllers, place = line.split(":", 2)
+        places |= {name: place for name in controllers.split(",") if name in CGROUPS}
+    limits = []
+    for controller, (folder, file) in CGROUPS.items():
+        parts = [part for part in places[controller].split("/") if part not in ("", "..")]
+        for depth in range(len(parts) + 1):
+            path = mount.joinpath(folder, *parts[:depth], file)
+            if os.access(path, os.R_OK) and (text := path.read_text("ascii").strip()).isdigit():
+                limits.append(int(text))  # "max": none
+    return limits

@@ -5,32 +5,21 @@ At full width it is `XLMRobertaForMaskedLM`. With an embedding table of another 
 and one out of them. Both tie the table W [V, d] to the output layer, and are saved in the layout they train in.
 """
 
-from dataclasses import dataclass
+import os
+import shutil
+from pathlib import Path
 
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 
-from vocap.pretraining.masking import special_ids
-from vocap.pretraining.shapes import Shape
+from vocap.errors import VocapError
+from vocap.files.atomic import replacing_directory
+from vocap.pretraining.blocks import BOS, EOS, PAD
+from vocap.pretraining.settings import Shape
+from vocap.tokenizer_files import EXPORTED
+from vocap.tokenizer_files.guarded_tokenizer import GuardedTokenizer
 
-
-@dataclass(frozen=True)
-class Specials:
-    """The ids of the special tokens; `of` gives those of this project's tokenizers (XLM-R's layout)."""
-
-    bos: int
-    pad: int
-    eos: int
-    unk: int
-    mask: int
-
-    @classmethod
-    def of(cls, vocabulary: int) -> "Specials":
-        """
-        >>> Specials.of(500_000)
-        Specials(bos=0, pad=1, eos=2, unk=3, mask=499999)
-        """
-        return cls(*special_ids(vocabulary))
+TOKENIZER = "tokenizer.json"
 
 
 class MaskedLanguageModel(nn.Module):
@@ -62,23 +51,13 @@ class MaskedLanguageModel(nn.Module):
         """b [V]."""
         return self.transformer.get_output_embeddings().bias
 
-    @property
-    def row_gradients(self) -> bool:
-        """Whether the table's gradient holds only the rows of the batch (a sparse tensor) or all V.
-
-        Row gradients need a loss that gathers rows (`build_loss(..., row_gradients=True)`): one dense use makes
-        the sum dense.
-        """
-        return self.transformer.get_input_embeddings().sparse
-
-    @row_gradients.setter
-    def row_gradients(self, value: bool) -> None:
-        self.transformer.get_input_embeddings().sparse = value
+    def use_row_gradients(self) -> None:
+        """Make the table's gradient a sparse tensor of the batch's rows; the loss needs `row_gradients` too."""
+        self.transformer.get_input_embeddings().sparse = True
 
 
-def build_model(shape: Shape, vocabulary: int, specials: Specials | None = None) -> MaskedLanguageModel:
+def build_model(shape: Shape, vocabulary: int) -> MaskedLanguageModel:
     """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's seed, biases 0, pad row 0."""
-    specials = specials or Specials.of(vocabulary)
     common = {
         "vocab_size": vocabulary,
         "hidden_size": shape.hidden,
@@ -91,13 +70,13 @@ def build_model(shape: Shape, vocabulary: int, specials: Specials | None = None)
         "initializer_range": shape.deviation,
         "layer_norm_eps": 1e-5,
         "type_vocab_size": 1,
-        "bos_token_id": specials.bos,
-        "pad_token_id": specials.pad,
-        "eos_token_id": specials.eos,
+        "bos_token_id": BOS,
+        "pad_token_id": PAD,
+        "eos_token_id": EOS,
         "tie_word_embeddings": True,
     }
     if shape.width == shape.hidden:
-        positions = shape.positions + specials.pad + 1  # XLM-R counts them from pad + 1
+        positions = shape.positions + PAD + 1  # XLM-R counts them from pad + 1
         return MaskedLanguageModel(
             XLMRobertaForMaskedLM(XLMRobertaConfig(max_position_embeddings=positions, **common))
         )
@@ -105,10 +84,24 @@ def build_model(shape: Shape, vocabulary: int, specials: Specials | None = None)
     return MaskedLanguageModel(ElectraForMaskedLM(config))
 
 
-def parameter_count(model: MaskedLanguageModel) -> int:
-    """Parameters as the paper counts them, tied ones once; "265M" is 265 * 2**20.
+def export_model(model: MaskedLanguageModel, tokenizer: Path, output: Path) -> None:
+    """Write config.json, model.safetensors and the exported files of the folder `tokenizer` to `output`.
 
-    The one row of token types, which Hugging Face's layout adds to XLM-R, is left out.
+    `AutoModelForMaskedLM` gives the same logits as `model`. Whole or not at all; an older `output` is replaced.
+    Raises VocapError where the tokenizer is missing or has another number of ids than the model has rows.
     """
-    types = model.transformer.base_model.embeddings.token_type_embeddings.weight.numel()
-    return sum(parameter.numel() for parameter in model.parameters()) - types
+    if not (tokenizer / TOKENIZER).is_file():
+        raise VocapError(f"{tokenizer}: no {TOKENIZER} there; name the huggingface/ folder of the tokenizer")
+    ids = len(GuardedTokenizer("json", tokenizer / TOKENIZER).get_vocab())
+    rows = model.decoder_weight.shape[0]
+    if ids != rows:
+        raise VocapError(f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own")
+    with replacing_directory(output) as directory:
+        model.transformer.save_pretrained(directory)
+        for name in EXPORTED:  # the card is the tokenizer's, and its rule may be writing it now
+            if (tokenizer / name).is_file():
+                shutil.copyfile(tokenizer / name, directory / name)
+        mask = os.umask(0)
+        os.umask(mask)
+        for file in directory.iterdir():
+            file.chmod(0o666 & ~mask)  # safetensors writes files that only their owner may read

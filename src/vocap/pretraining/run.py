@@ -1,4 +1,4 @@
-"""One run from end to end: joining the other processes, the lock, the training, what is left at the end."""
+"""One pre-training run: process group, lock, training, exported models."""
 
 import json
 import logging
@@ -15,22 +15,19 @@ from transformers.utils.logging import disable_progress_bar
 
 from vocap import __version__
 from vocap.errors import UsageError
-from vocap.files import write_text
-from vocap.pretraining import checkpoints
-from vocap.pretraining.capacity import check_memory
+from vocap.files.atomic import locked, write_text
+from vocap.pretraining.batches import special_ids
 from vocap.pretraining.data import EXPORT, Data, load_data
-from vocap.pretraining.distributed import joined
-from vocap.pretraining.export import export_model
-from vocap.pretraining.gpu_turns import own_device
-from vocap.pretraining.locking import locked
-from vocap.pretraining.loop import working_precision
-from vocap.pretraining.masking import special_ids
-from vocap.pretraining.metrics import FILE, Events
-from vocap.pretraining.model import parameter_count
-from vocap.pretraining.ranks import rank, ranks
+from vocap.pretraining.memory import check_memory, paper_parameters
+from vocap.pretraining.model import export_model
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.stopping import stop_requests
 from vocap.pretraining.training import Training
+from vocap.training import checkpoints
+from vocap.training.devices import own_device
+from vocap.training.distributed import joined, rank, world_size
+from vocap.training.loop import working_precision
+from vocap.training.metrics import FILE, Events
+from vocap.training.stopping import stop_requests
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +36,7 @@ DESCRIPTION = "description.json"
 
 @dataclass(frozen=True)
 class Folders:
-    """Where a run reads and writes; `weights` and `events` may be None."""
+    """Input and output folders of a run; `weights` and `events` may be None."""
 
     tokenizer: Path
     tokens: Path
@@ -75,7 +72,7 @@ def train(
     with own_device() as device:
         if check_fit:
             precision = working_precision(recipe.precision, device)
-            check_memory(recipe, data.vocabulary, data.longest, device, precision)
+            check_memory(recipe, data.vocabulary, data.longest, device, precision != torch.float32)
         with stop_requests() as stop, joined(device):
             check_ranks(recipe)
             if rank() > 0:
@@ -89,8 +86,8 @@ def train(
 def check(recipe: Recipe, data: Data) -> None:
     """Raise UsageError for settings that do not fit the data."""
     words = data.vocabulary - len(special_ids(data.vocabulary))
-    if recipe.loss.kind == "knn" and recipe.loss.k > words:
-        raise UsageError(f"loss.k is {recipe.loss.k}, the vocabulary has {words} words; take a smaller k")
+    if reason := recipe.loss.check(words):
+        raise UsageError(f"loss.{reason}")
     if data.longest > recipe.shape.positions:
         raise UsageError(
             f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} tokens; make it "
@@ -101,12 +98,12 @@ def check(recipe: Recipe, data: Data) -> None:
 def check_ranks(recipe: Recipe) -> None:
     """Raise UsageError for a batch that the processes cannot share evenly."""
     micro_batches = -(-recipe.batch // recipe.micro_batch)
-    if micro_batches % ranks():
+    if micro_batches % world_size():
         raise UsageError(
-            f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, which {ranks()} "
+            f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, which {world_size()} "
             "processes cannot share evenly; change micro_batch"
         )
-    if recipe.row_gradients and ranks() > 1:
+    if recipe.row_gradients and world_size() > 1:
         raise UsageError("row_gradients works in one process; leave it out, or start one")
 
 
@@ -116,11 +113,11 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
     if training.progress.step == 0 and rank() == 0:
         _remove_exports(folders.output)
     if rank() == 0:
-        count = parameter_count(training.model)
+        count = paper_parameters(recipe.shape, data.vocabulary)
         log.info(
             "%s parameters (%.0f Mi), V = %s, %s languages, on %s in %s, %s process(es)",
             f"{count:,}", count / 2**20, f"{data.vocabulary:,}", len(data.languages),
-            device, str(training.dtype).removeprefix("torch."), ranks(),
+            device, str(training.dtype).removeprefix("torch."), world_size(),
         )  # fmt: skip
 
     def export(step: int) -> None:
@@ -142,26 +139,26 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
 
 
 def _make_up(step: int, export_steps: Sequence[int], folders: Folders, export: Callable[[int], None]) -> None:
-    """Export what was asked for after the run had passed it: the model of `step`, where it goes on; no earlier."""
+    """Export the model of `step`, from which the run resumes, if asked for; warn of earlier ones."""
     missing = [past for past in export_steps if past <= step and not folders.export(past).exists()]
     if step in missing:
         export(step)
         missing.remove(step)
     if missing:
         log.warning(
-            "export_steps: this run is at step %d already and will not export step %s; the rest goes on. For "
-            "these models too, stop it and delete %s: it then trains from the start",
+            "export_steps: this run is at step %d already and will not export step %s; for these models too, stop "
+            "it and delete %s: it then trains from the start",
             step, ", ".join(map(str, missing)), folders.checkpoints,
         )  # fmt: skip
 
 
 def description(training: Training, tokenizer: Path) -> dict[str, Any]:
-    """What a run was: its settings, its size and what it ran on."""
-    parameters = parameter_count(training.model)
+    """The content of description.json: settings, size, device and versions."""
+    parameters = paper_parameters(training.recipe.shape, training.data.vocabulary)
     device = training.device
     return {
         "tokenizer": tokenizer.name,
-        "tokenizer_sha256": training.data.identity["tokenizer"],
+        "tokenizer_sha256": training.data.fingerprint["tokenizer"],
         "vocabulary": training.data.vocabulary,
         "languages": training.data.languages,
         "parameters": parameters,
@@ -170,13 +167,13 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
         "seed": training.seed,
         "precision": str(training.dtype).removeprefix("torch."),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
-        "processes": ranks(),
+        "processes": world_size(),
         "versions": {"vocap": __version__, "torch": torch.__version__, "transformers": transformers.__version__},
     }
 
 
 def _remove_exports(output: Path) -> None:
-    """Models of an earlier run, which the workflow did not declare and so did not delete."""
+    """Remove models of an earlier run, which the workflow does not declare and so does not delete."""
     for path in output.glob("model-*"):
         if re.fullmatch(r"model-\d+", path.name):
             shutil.rmtree(path)

@@ -1,38 +1,68 @@
 """The `pretraining` section of the configuration."""
 
+import json
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from vocap.pretraining.loss_settings import Knn, LossSettings
-from vocap.pretraining.packing import SHORTEST
-from vocap.pretraining.shapes import Shape
+from vocap.errors import UsageError
+from vocap.pretraining.blocks import SHORTEST
+from vocap.pretraining.loss_kinds import AnyLoss, Knn
+from vocap.training.settings import Betas, Precision, Seed
 
 Steps = Annotated[int, Field(ge=1)]
-SEEDS = 2**63 - 1  # at most: an int64, which torch and NumPy take
 
 
-def _betas(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
-Beta = Annotated[float, Field(ge=0, lt=1)]
-Betas = Annotated[tuple[Beta, Beta], BeforeValidator(_betas)]
-
-
-class Recipe(BaseModel):
-    """How one model is trained; the defaults are the paper's, and InfoXLM's where the paper refers to it."""
+class Shape(BaseModel):
+    """A masked language model; the defaults are XLM-R base."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    loss: LossSettings = Field(Knn(), description="how the output layer is trained: a kind, or its settings")
+    layers: int = Field(12, ge=1, description="transformer layers")
+    hidden: int = Field(768, ge=1, description="width of the transformer layers")
+    heads: int = Field(12, ge=1, description="attention heads; they divide hidden")
+    intermediate: int = Field(3072, ge=1, description="width of the feed-forward layers")
+    embedding_size: int | None = Field(
+        None,
+        ge=1,
+        description="width of the tied embedding table; null: hidden. Another width (384 at hidden 768: the half "
+        "embeddings of section 3.2) makes a model in ELECTRA's layout",
+    )
+    positions: int = Field(512, ge=8, description="the longest block that the model reads, in tokens")
+    deviation: float = Field(
+        0.02,
+        gt=0,
+        allow_inf_nan=False,
+        description="standard deviation of the initial weights; 0.02 is BERT's, for 768 units",
+    )
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout of hidden states and of attention")
+
+    @model_validator(mode="after")
+    def _check(self):
+        if self.hidden % self.heads:
+            raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}; change one of them")
+        return self
+
+    @property
+    def width(self) -> int:
+        """d: the width of the embedding table and of the rows that the output layer takes."""
+        return self.embedding_size or self.hidden
+
+
+class Recipe(BaseModel):
+    """The training of one model; the defaults are the paper's, and InfoXLM's where the paper refers to it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    loss: AnyLoss = Field(Knn(), description="of the output layer: a kind, or its settings")
     shape: Shape = Field(Shape(), description="of the model; see below")
     steps: Steps = Field(1_000_000, description="updates")
     batch: Steps = Field(256, description="blocks of an update, of all processes together")
     micro_batch: Steps = Field(
         32, description="blocks that a device works on at a time; k-NN's V' is that of one micro-batch"
     )
-    learning_rate: float = Field(1e-4, gt=0, allow_inf_nan=False, description="its highest value")
+    learning_rate: float = Field(1e-4, gt=0, allow_inf_nan=False, description="peak of the schedule")
     warmup: int = Field(
         10_000, ge=0, description="steps in which the rate rises to it; after them it falls to 0, both linearly"
     )
@@ -42,28 +72,25 @@ class Recipe(BaseModel):
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
     output_bias: Literal["constant", "unigram"] = Field(
         "constant",
-        description="what the output bias starts with: 0 (nce: minus the log of the number of words), or the log "
-        "of the words' frequencies, which a short run would spend its steps on learning",
+        description="initial output bias: 0 (nce: minus the log of the number of words), or the log "
+        "of the words' frequencies, which saves a short run the steps for learning them",
     )
     row_gradients: bool = Field(
         False, description="the table's gradient holds only the rows of a batch; one process, a sampled loss"
     )
-    lazy: bool = Field(
-        False, description="with row_gradients: Adam moves only the rows of a batch, which is not quite Adam"
-    )
-    precision: Literal["auto", "bf16", "fp16", "fp32"] = Field(
+    precision: Precision = Field(
         "auto",
-        description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else fp32",
+        description="of the layers' products; auto: bf16 on a GPU, fp16 on a GPU without it, fp32 on a CPU",
     )
-    seed: int | None = Field(
-        None, ge=0, le=SEEDS, description="of weights, order, masks, dropout, negatives; null: the configuration's"
+    seed: Seed | None = Field(
+        None, description="of weights, order, masks, dropout, negatives; null: the configuration's"
     )
     alpha: float = Field(0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)")
     weights: Literal["lines", "bytes", "corpora"] = Field(
-        "lines", description="n_i: lines or bytes of the pre-training text, or what corpora.weights says"
+        "lines", description="n_i: lines or bytes of the pre-training text, or those of corpora.weights"
     )
     log_every: Steps = Field(1000, description="steps from one line of metrics.jsonl to the next")
-    heldout_blocks: Steps = Field(4, description="held-out blocks of each language that the exact loss is of")
+    heldout_blocks: Steps = Field(4, description="held-out blocks of each language, for the exact loss")
     checkpoint_every: Steps = Field(1000, description="steps from one checkpoint to the next")
     export_steps: list[Steps] = Field(
         [], description="steps after which the model is also exported, as model-STEP"
@@ -77,10 +104,6 @@ class Recipe(BaseModel):
             raise ValueError(f"micro_batch {self.micro_batch} is above batch {self.batch}; make it smaller")
         if late := [step for step in self.export_steps if step > self.steps]:
             raise ValueError(f"export_steps has {late[0]}, but steps is {self.steps}")
-        if self.lazy and not self.row_gradients:
-            raise ValueError("lazy needs row_gradients: true")
-        if self.lazy and getattr(self.loss, "finish", 0):
-            raise ValueError("lazy has no finish: the full softmax moves every row; leave one of them out")
         if self.row_gradients and self.loss.kind == "full":
             raise ValueError("row_gradients needs a sampled loss; the full softmax has a gradient for every row")
         return self
@@ -93,14 +116,14 @@ class Model(Recipe):
 
 
 class Pretraining(BaseModel):
-    """What models are trained on, and which."""
+    """The models to pre-train, and their text."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     corpus: str | None = Field(
         None,
-        description="name of the source of the pre-training text, all of which is read; null: the files that the "
-        "vocabularies are learnt on a sample of",
+        description="name of the source of the pre-training text, which is read to its end; null: the files of "
+        "the vocabularies' text",
     )
     languages: dict[str, str] = Field({}, description="language: name of its source, where corpus is another")
     block: int = Field(512, ge=SHORTEST, le=1 << 16, description="tokens of a block, at most")
@@ -119,3 +142,34 @@ class Pretraining(BaseModel):
                     f"models.{name}: shape.positions {model.shape.positions} is below block {self.block}"
                 )
         return self
+
+
+def read_recipe(path: Path | None, text: str | None) -> Recipe:
+    """The keys of an entry of `pretraining: models` as YAML or JSON; a tokenizer among them is skipped.
+
+    Raises UsageError, naming the key, for settings that cannot be used.
+    """
+    if (path is None) == (text is None):
+        raise UsageError("give either --settings or --settings-json")
+    where = "--settings-json" if path is None else str(path)
+    try:
+        if path is None:
+            values = json.loads(text)
+        else:
+            from vocap.files.yaml_file import read_yaml
+
+            values = read_yaml(path)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where}: neither JSON nor YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(values, dict):
+        raise UsageError(f"{where}: not keys and values")
+    values.pop("tokenizer", None)
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = list(first["loc"])
+        if keys[:1] == ["loss"]:
+            del keys[1:2]  # the kind, which pydantic adds
+        key = ".".join(map(str, keys)) or "settings"
+        raise UsageError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}") from None

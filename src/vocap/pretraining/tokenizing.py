@@ -1,32 +1,24 @@
-"""One language's text, streamed, to blocks of token ids; a killed run goes on from its journal."""
+"""The text of one language, streamed, to blocks of token ids; a killed run resumes from its journal."""
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vocap.corpora.corpus import Corpus
-from vocap.corpora.records import Layout, TextFile
-from vocap.corpora.sampling import survey
 from vocap.errors import VocapError
-from vocap.files import replacing, write_text
-from vocap.pretraining.blocks import DESCRIPTION, FORMAT, BlockWriter
-from vocap.pretraining.locking import locked
-from vocap.pretraining.packing import UNK, Packer
+from vocap.files import file_sha256
+from vocap.files.atomic import locked, replacing, write_text
+from vocap.pretraining.blocks import DESCRIPTION, FORMAT, UNK, BlockWriter, Packer
+from vocap.text_files.corpus import Corpus
+from vocap.text_files.lines import survey
+from vocap.text_files.records import Layout, TextFile
 
 JOURNAL = "journal.json"
 SAVE_BYTES = 1 << 26  # of text between two entries of the journal: about ten seconds of encoding
 COUNTS = ("lines", "bytes", "tokens", "unknown", "heldout_lines", "empty", "overlong", "invalid_utf8", "no_field")
 
 Progress = Callable[[TextFile, int], None]
-
-
-def file_sha256(path: str | os.PathLike) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def tokenize_language(
@@ -41,12 +33,12 @@ def tokenize_language(
 ) -> dict[str, Any]:
     """Write the blocks of `files` and of `heldout` to `folder`; returns the description, which is written last.
 
-    `model` is a SentencePiece model in the layout of `vocap.tokenizers`. Lines of `files` that are equal to a
-    held-out line are left out and counted. Memory: one MiB of text and the held-out lines. A folder that an
-    earlier call left unfinished, with the same files and settings, is gone on with, to the same bytes. Raises
-    VocapError for unusable input, and where another call writes to `folder`.
+    `model` is a SentencePiece model in the layout of `vocap.tokenizers`. Lines of `files` equal to a held-out line
+    are dropped and counted. Memory: one MiB of text and the held-out lines. An unfinished `folder` of the same
+    files and settings is completed, to the same bytes. Raises VocapError for unusable input, and where another
+    call writes to `folder`.
     """
-    from vocap.vocabularies.encoders import load_encoder
+    from vocap.tokenizer_files.encoders import load_encoder
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,10 +58,11 @@ def tokenize_language(
         "length": length,
         "heldout_sha256": file_sha256(heldout),
     }
+    sources = [[str(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in files]
+    key = {**made_of, "files": sources, "layout": list(vars(layout).values())}
     with locked(folder / ".lock"):
         (folder / DESCRIPTION).unlink(missing_ok=True)
-        run = _Run(folder, encoder, length, frozenset(held), made_of, files, layout)
-        train = run.encode(Corpus(files, layout), progress)
+        train = _Run(folder, encoder, length, frozenset(held), key).encode(Corpus(files, layout), progress)
         description = {**made_of, "train": train, "heldout": _write_heldout(folder, encoder, length, held)}
         write_text(folder / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
         (folder / JOURNAL).unlink(missing_ok=True)
@@ -108,21 +101,10 @@ def _write_heldout(folder: Path, encoder, length: int, lines: Sequence[bytes]) -
 class _Run:
     """The writing of the part `train`, with its journal."""
 
-    def __init__(
-        self,
-        folder: Path,
-        encoder,
-        length: int,
-        heldout: frozenset[bytes],
-        made_of: dict[str, Any],
-        files: Sequence[str],
-        layout: Layout,
-    ) -> None:
-        self.folder, self.encoder, self.heldout = folder, encoder, heldout
-        sources = [[str(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in files]
-        self.key = {**made_of, "files": sources, "layout": list(vars(layout).values())}
+    def __init__(self, folder: Path, encoder, length: int, heldout: frozenset[bytes], key: dict[str, Any]) -> None:
+        self.folder, self.encoder, self.heldout, self.key = folder, encoder, heldout, key
         journal = self._journal()
-        self.skip = journal["done"]  # blocks of text, and ends of files, that an earlier run has dealt with
+        self.skip = journal["done"]  # blocks of text, and ends of files, that an earlier run has processed
         self.counts = journal["counts"]
         self.packer = Packer(length, tuple(journal["open"]) if journal["open"] else None)
         self.packer.cut = journal["cut"]
@@ -137,7 +119,7 @@ class _Run:
         return journal if journal.get("key") == self.key else fresh
 
     def encode(self, corpus: Corpus, progress: Progress) -> dict[str, int]:
-        """Encode what the journal has not seen; the counts of the whole part."""
+        """Encode the text after the journal's last entry; returns the counts of the whole part."""
         try:
             self._encode(corpus, progress)
         except BaseException:
@@ -174,19 +156,16 @@ class _Run:
         sentences = self.encoder.encode_batch([line.decode("utf-8") for line in kept])
         sizes = [len(line) for line in kept]
         self.writer.append(self.packer.add(sentences, sizes))
-        found = {
-            "lines": len(kept),
-            "bytes": sum(sizes),
-            "tokens": sum(map(len, sentences)),
-            "unknown": sum(sentence.count(UNK) for sentence in sentences),
-            "heldout_lines": len(lines) - len(kept),
-            **{name: counts[name] for name in ("empty", "overlong", "invalid_utf8")},
-        }
-        for name, count in found.items():
-            self.counts[name] += count
+        self.counts["lines"] += len(kept)
+        self.counts["bytes"] += sum(sizes)
+        self.counts["tokens"] += sum(map(len, sentences))
+        self.counts["unknown"] += sum(sentence.count(UNK) for sentence in sentences)
+        self.counts["heldout_lines"] += len(lines) - len(kept)
+        for name in ("empty", "overlong", "invalid_utf8"):
+            self.counts[name] += counts[name]
 
     def _save(self, done: int) -> None:
-        """Bring the arrays to the disk, then say so: a journal never promises what is not there."""
+        """Flush the arrays to the disk before the journal that counts them."""
         self.writer.sync()
         entry = {
             "key": self.key,

@@ -1,4 +1,4 @@
-"""Pre-training: what a step is, and what a line of metrics says."""
+"""Pre-training of one model: its steps and its lines of metrics."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,28 +8,23 @@ from typing import Any
 import numpy as np
 import torch
 
-from vocap.pretraining.batches import Batch, TrainingBatches
+from vocap.pretraining.batches import Batch, TrainingBatches, special_ids
 from vocap.pretraining.data import Data, unigram_counts
-from vocap.pretraining.distributed import agree, sum_gradients, summed
-from vocap.pretraining.loop import Loop, Progress
 from vocap.pretraining.losses import build_loss
-from vocap.pretraining.masking import special_ids
-from vocap.pretraining.metrics import Events, Metrics, peak_memory_mb
 from vocap.pretraining.model import build_model
-from vocap.pretraining.optimizer import build_optimizer, clip_gradients
-from vocap.pretraining.randomness import DROPOUT, generator
-from vocap.pretraining.ranks import rank, ranks
-from vocap.pretraining.schedule import learning_rate
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.stopping import StopRequest
 from vocap.pretraining.validation import Validation, encode
-
-NOISE = ("sampled", "nce", "neg")  # losses that draw words by their frequency
+from vocap.training.distributed import agree, rank, sum_gradients, summed, world_size
+from vocap.training.loop import Loop, Progress
+from vocap.training.metrics import Events, Metrics, peak_memory_mb
+from vocap.training.optimizer import build_optimizer, clip_gradients, learning_rate
+from vocap.training.randomness import DROPOUT, generator
+from vocap.training.stopping import StopRequest
 
 
 @dataclass
 class PretrainingProgress(Progress):
-    """What stands below `tokens` is of the steps since the last line of metrics."""
+    """Fields below `tokens` count the steps since the last line of metrics."""
 
     tokens: int = 0
     nats: float = 0.0
@@ -56,8 +51,9 @@ class Training(Loop):
         self.set_precision(recipe.precision, device)
         torch.manual_seed(seed)
         self.model = build_model(recipe.shape, data.vocabulary).to(device)
-        self.model.row_gradients = recipe.row_gradients
-        weighed = recipe.loss.kind in NOISE or recipe.output_bias == "unigram"
+        if recipe.row_gradients:
+            self.model.use_row_gradients()
+        weighed = recipe.loss.weighed or recipe.output_bias == "unigram"
         counts = unigram_counts(data) if weighed else None
         self.loss = build_loss(
             recipe.loss,
@@ -74,27 +70,21 @@ class Training(Loop):
             if recipe.output_bias == "unigram":
                 self.model.decoder_bias.copy_(log_frequencies(counts))
         agree(self.model.parameters())
-        self.optimizer = build_optimizer(
-            self.model,
-            recipe.learning_rate,
-            betas=recipe.betas,
-            eps=recipe.epsilon,
-            weight_decay=recipe.weight_decay,
-            lazy=recipe.lazy,
-        )
+        adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
+        self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
         self.batches = TrainingBatches(
-            data.train, data.q, data.vocabulary, seed, recipe.batch, recipe.micro_batch, rank(), ranks()
+            data.train, data.q, data.vocabulary, seed, recipe.batch, recipe.micro_batch, rank(), world_size()
         )
         self.validation = Validation(data, recipe.heldout_blocks, recipe.micro_batch)
         self.progress = PretrainingProgress()
 
-    def identity(self) -> dict[str, Any]:
-        """What must be the same for a checkpoint to be gone on with."""
+    def fingerprint(self) -> dict[str, Any]:
+        """Settings and data that a checkpoint must match to resume."""
         settings = self.recipe.model_dump(
             mode="json",
             exclude={"tokenizer", "log_every", "heldout_blocks", "checkpoint_every", "export_steps", "seed"},
         )
-        return {**settings, **self.data.identity, "seed": self.seed, "precision": str(self.dtype)}
+        return {**settings, **self.data.fingerprint, "seed": self.seed, "precision": str(self.dtype)}
 
     def further_tensors(self):
         return {"loss": self.loss.state_dict()}
@@ -117,7 +107,7 @@ class Training(Loop):
                     metrics.add(row)
                     events.add(row)
             if progress.step in recipe.export_steps and rank() == 0:
-                export(progress.step)  # before the checkpoint: what goes on from it exports later steps only
+                export(progress.step)  # before the checkpoint: a resumed run exports later steps only
 
         self.train(stop, after_step)
         return metrics

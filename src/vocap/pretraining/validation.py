@@ -1,30 +1,19 @@
-"""The exact loss: the full softmax on fixed held-out blocks, per language, whatever the training loss is."""
+"""Full-softmax validation loss on fixed held-out blocks, per language, for any training loss."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from vocap.pretraining.batches import Batch, HeldoutBlock, heldout_batch, heldout_blocks
+from vocap.pretraining.batches import Batch, HeldoutBlock, heldout_batch, heldout_blocks, ordinary, special_ids
 from vocap.pretraining.data import Data
-from vocap.pretraining.distributed import summed
 from vocap.pretraining.losses import exact_loss
-from vocap.pretraining.masking import special_ids
 from vocap.pretraining.model import MaskedLanguageModel
-from vocap.pretraining.ranks import rank, ranks
+from vocap.training.distributed import rank, summed, world_size
 
 SUMS = ("nats", "count", "correct", "reciprocal_ranks")  # over the masked tokens of a language
-
-
-@dataclass(frozen=True)
-class Text:
-    """The held-out text of each language that was chosen: int64 [languages]."""
-
-    tokens: np.ndarray  # that could have been masked
-    size_bytes: np.ndarray
 
 
 class Validation:
@@ -34,15 +23,16 @@ class Validation:
         chosen = heldout_blocks(data.heldout, blocks)
         parts = [chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)]
         self.languages, self.vocabulary = data.languages, data.vocabulary
-        self._batches = [_prepared(part, data.vocabulary) for part in parts[rank() :: ranks()]]
-        self._text = Text(*np.zeros((2, len(data.languages)), np.int64))
+        self._batches = [_prepared(part, data.vocabulary) for part in parts[rank() :: world_size()]]
+        tokens, size_bytes = np.zeros((2, len(data.languages)), np.int64)
         for block in chosen:
-            self._text.tokens[block.language] += block.text_tokens(data.vocabulary)
-            self._text.size_bytes[block.language] += block.size_bytes
+            tokens[block.language] += ordinary(block.ids, data.vocabulary).sum()
+            size_bytes[block.language] += block.size_bytes
+        self._text = {"tokens": tokens, "bytes": size_bytes}
 
     @torch.no_grad()
     def measure(self, model: MaskedLanguageModel, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
-        """What a line of metrics.jsonl says of the exact loss; every rank calls it, and gets the same."""
+        """Validation entries of a line of metrics.jsonl; a collective call with equal results on every rank."""
         sums = np.zeros((len(SUMS), len(self.languages)))
         model.eval()
         for batch, languages in self._batches:
@@ -57,10 +47,11 @@ class Validation:
                 sums[place] += np.bincount(languages, values, len(self.languages))
         model.train()
         total = np.array(summed(sums.ravel(), device)).reshape(sums.shape)
-        return summary(self.languages, dict(zip(SUMS, total, strict=True)), self._text)
+        return summary(self.languages, {**dict(zip(SUMS, total, strict=True)), **self._text})
 
 
 def _prepared(blocks: Sequence[HeldoutBlock], vocabulary: int) -> tuple[Batch, np.ndarray]:
+    """The batch of these blocks, and the language of each masked token."""
     batch = heldout_batch(blocks, vocabulary)
     return batch, np.array([block.language for block in blocks])[batch.rows]
 
@@ -74,19 +65,21 @@ def encode(model: MaskedLanguageModel, batch: Batch, device: torch.device) -> to
     return model(ids, None if batch.attention.all() else attention, positions)
 
 
-def summary(languages: Sequence[str], sums: dict[str, np.ndarray], text: Text) -> dict[str, Any]:
+def summary(languages: Sequence[str], sums: dict[str, np.ndarray]) -> dict[str, Any]:
     """Per language and over all: nats per masked token, bits per byte, accuracy, mean reciprocal rank.
 
-    Bits per byte: the mean loss of a masked token, in bits, times the tokens of the text, over its UTF-8 bytes.
-    The one over all languages is of their texts together. None where nothing was masked, or no finite number.
+    `sums` [languages] of each language: `SUMS`, `tokens` of its held-out text that can be masked, its `bytes`.
+
+    Bits per byte: the mean loss of a masked token, in bits, times the tokens of the text, over its UTF-8 bytes;
+    over all languages, those of their texts together. None where nothing was masked, or no finite number.
     """
     measured = {
         language: _scores({name: values[place] for name, values in sums.items()})
-        | {"bits_per_byte": _bits(sums, text, np.array([place]))}
+        | {"bits_per_byte": _bits(sums, np.array([place]))}
         for place, language in enumerate(languages)
     }
     total = _scores({name: values.sum() for name, values in sums.items()})
-    total["bits_per_byte"] = _bits(sums, text, np.arange(len(languages)))
+    total["bits_per_byte"] = _bits(sums, np.arange(len(languages)))
     return {**total, "languages": measured}
 
 
@@ -97,13 +90,13 @@ def _scores(sums: dict[str, float]) -> dict[str, float | None]:
 
 
 def _number(value: float) -> float | None:
-    """None for what JSON has no number for."""
+    """None for infinities and NaN, which JSON lacks."""
     return float(value) if math.isfinite(value) else None
 
 
-def _bits(sums: dict[str, np.ndarray], text: Text, places: np.ndarray) -> float | None:
+def _bits(sums: dict[str, np.ndarray], places: np.ndarray) -> float | None:
     places = places[sums["count"][places] > 0]
     if not len(places):
         return None
-    nats = sums["nats"][places] / sums["count"][places] * text.tokens[places]
-    return _number(nats.sum() / math.log(2) / text.size_bytes[places].sum())
+    nats = sums["nats"][places] / sums["count"][places] * sums["tokens"][places]
+    return _number(nats.sum() / math.log(2) / sums["bytes"][places].sum())

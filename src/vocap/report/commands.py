@@ -19,10 +19,10 @@ logger = logging.getLogger(__name__)
     "--settings", "settings_file", type=PATH, help="The merged configuration, JSON or YAML, to be shown."
 )
 @click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
-@click.option("--benchmarks", type=PATH, help="Folder of Snakemake's benchmark files, to state times.")
+@click.option("--benchmarks", type=PATH, help="Folder of Snakemake's benchmark files, whose times are shown.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def report(results, languages_table, title, settings_file, settings_json, benchmarks, out) -> None:
-    """Write one self-contained page about whatever the stages have left.
+    """Write one self-contained page about the results of the stages.
 
     Writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX, Markdown). A stage without results is shown
     as not run, with the command that runs it. Same results, same bytes: times enter only with --benchmarks.
@@ -31,9 +31,9 @@ def report(results, languages_table, title, settings_file, settings_json, benchm
         raise UsageError("give --settings or --settings-json, not both")
     from dataclasses import replace
 
-    from vocap.report.loading import load_benchmarks, load_results, load_settings
+    from vocap.report.data.loading import load_benchmarks, load_results, load_settings
+    from vocap.report.page.rendering import write_report
     from vocap.report.sections import build
-    from vocap.report.writing import write_report
 
     settings = load_settings(settings_file, settings_json)
     section = settings.get("report")

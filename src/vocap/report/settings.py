@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Report(BaseModel):
-    """What the reader sees that no stage computes."""
+    """Texts of the page that no stage computes."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -1,17 +1,17 @@
-"""What an allocation chose: its languages, its vocabulary, and the models it took them from."""
+"""The result of an allocation as input: languages, vocabulary, and the models of the chosen sizes."""
 
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from vocap.corpora.weights import read_weights, sampling_probabilities
 from vocap.errors import VocapError
-from vocap.json_object import read_object
-from vocap.tokenizers.layout import read_contents
-from vocap.tsv import read_tsv
-from vocap.vocabularies.character_table import count_lines
-from vocap.vocabularies.model_file import read_model
+from vocap.files.json_object import read_object
+from vocap.files.tsv import number, read_tsv
+from vocap.tables.character_table import count_lines
+from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
+from vocap.tokenizer_files.layout import read_contents
+from vocap.tokenizer_files.model_file import read_model
 
 
 @dataclass(frozen=True)
@@ -26,29 +26,29 @@ class Allocated:
 
 
 def read_allocation(folder: str | os.PathLike) -> Allocated:
-    """Read `allocation.tsv` and `vocabulary.tsv`; raises VocapError, naming file and line, for what cannot be."""
+    """Read `allocation.tsv` and `vocabulary.tsv`; VocapError names file and line of inconsistent rows."""
     sizes, table = {}, Path(folder) / "allocation.tsv"
-    for number, row in enumerate(read_tsv(table, ("language", "size")), start=2):
+    for line, row in enumerate(read_tsv(table, ("language", "size")), start=2):
         language, size = row["language"], row["size"]
         if not size.isascii() or not size.isdigit() or not language or language in sizes:
             raise VocapError(
-                f"{table}, line {number}: language {language!r} of size {size!r}; "
-                "every language stands once, with a whole number; run vocap allocate again"
+                f"{table}, line {line}: language {language!r} of size {size!r}; "
+                "every language needs one row with a whole number; run vocap allocate again"
             )
         sizes[language] = int(size)
     if not sizes:
         raise VocapError(f"{table}: no language; run vocap allocate again")
     owners, table, sizes_from = {}, Path(folder) / "vocabulary.tsv", table.name
-    for number, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
+    for line, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
         if not row["piece"] or row["piece"] in owners:
             raise VocapError(
-                f"{table}, line {number}: the piece {row['piece']!r} is empty or stands twice; allocate again"
+                f"{table}, line {line}: the piece {row['piece']!r} is empty or a duplicate; allocate again"
             )
         holders = row["languages"].split(",") if row["languages"] else []
         unknown = [language for language in holders if language not in sizes]
         if unknown or not (holders or len(row["piece"]) == 1):
             raise VocapError(
-                f"{table}, line {number}: the piece {row['piece']!r} is of "
+                f"{table}, line {line}: the piece {row['piece']!r} is of "
                 f"{f'{unknown[0]!r}, which {sizes_from} lacks' if unknown else 'no language'}; "
                 "run vocap allocate again"
             )
@@ -103,15 +103,12 @@ def token_shares(
     tokens = {}
     for language, size in sizes.items():
         path = Path(vocabularies) / language / "curve.tsv"
-        for number, row in enumerate(read_tsv(path, ("size", "tokens_per_sentence")), start=2):
+        for line, row in enumerate(read_tsv(path, ("size", "tokens_per_sentence")), start=2):
             if row["size"] == str(size):
-                try:
-                    tokens[language] = shares[language] * float(row["tokens_per_sentence"])
-                except ValueError:
-                    tokens[language] = -1.0
+                tokens[language] = shares[language] * number(row["tokens_per_sentence"])
                 if not 0 < tokens[language] < float("inf"):
                     raise VocapError(
-                        f"{path}, line {number}: tokens_per_sentence of size {size} is "
+                        f"{path}, line {line}: tokens_per_sentence of size {size} is "
                         f"{row['tokens_per_sentence']!r}, not a positive number; run vocap curve again"
                     )
         if language not in tokens:
@@ -123,7 +120,7 @@ def token_shares(
 def learnt_from(
     allocation: str | os.PathLike, vocabularies: str | os.PathLike, languages: Collection[str]
 ) -> dict[str, int | float]:
-    """How much text the chosen models have seen, and with which weights: of the files, those that there are."""
+    """Lines of text and exponents of the chosen models, from those of the files that exist."""
     facts: dict[str, int | float] = {}
     tables = [Path(vocabularies) / language / "characters.tsv" for language in languages]
     if all(table.exists() for table in tables):
@@ -133,15 +130,26 @@ def learnt_from(
         content = read_object(summary, "run vocap allocate again")
         if isinstance(content.get("lines"), int):  # of a rule that reads the text itself
             facts["lines"] = content["lines"]
-        settings = content.get("settings")
-        for name in ("alpha", "beta"):
-            if isinstance(settings, dict) and isinstance(settings.get(name), float):
-                facts[name] = settings[name]
+        settings = settings_of(allocation)
+        facts |= {name: settings[name] for name in ("alpha", "beta") if isinstance(settings.get(name), float)}
     return facts
 
 
+def settings_of(allocation: str | os.PathLike) -> dict:
+    """The settings in an allocation's `summary.json`; none without one."""
+    summary = Path(allocation) / "summary.json"
+    settings = read_object(summary, "run vocap allocate again").get("settings") if summary.exists() else None
+    return settings if isinstance(settings, dict) else {}
+
+
+def free_rows(allocation: str | os.PathLike) -> int:
+    """The rows of T that an allocation leaves to byte fallback and symbols; 0 where that is not recorded."""
+    rows = settings_of(allocation).get("other_rows")
+    return rows if isinstance(rows, int) and rows > 0 else 0
+
+
 def learnt_from_one(folder: Path) -> dict[str, int]:
-    """How much text the models of one language have seen, if its folder says so."""
+    """Lines of text of one language's models, if its folder has characters.tsv."""
     table = folder / "characters.tsv"
     return {"lines": count_lines(table)} if table.exists() else {}
 

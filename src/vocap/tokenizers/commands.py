@@ -5,26 +5,24 @@ from pathlib import Path
 import click
 
 from vocap import options
-from vocap.allocation import SPECIALS
 from vocap.errors import UsageError, VocapError
-from vocap.vocabularies import COVERAGE
+from vocap.text_options import text_keys, text_options
+from vocap.tokenizer_files import SPECIALS
+from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import TextSettings
 
 PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
-BYTE_FALLBACK = click.option(
-    "--byte-fallback", is_flag=True, help="256 byte pieces for characters that are no piece."
-)
-SYMBOLS = click.option(
-    "--symbol", "symbols", multiple=True, metavar="STRING", help="A string that stays one piece; may be repeated."
-)
 MIX = click.option("--mix", type=PATH, help="A multilingual sample, one sentence a line (vocap mix).")
-CORPORA = click.option("--corpora", type=FOLDER, help="In its place: {language}/train.txt, all lines, weighted.")
+CORPORA = click.option(
+    "--corpora", type=FOLDER, help="Instead of a sample: {language}/train.txt, all lines, weighted."
+)
 
 
 def _text(mix: Path | None, corpora: Path | None, weights: Path | None, alpha: float):
     """The multilingual text that the options name."""
-    from vocap.corpora.weights import read_weights
+    from vocap.tables.sampling_probabilities import read_weights
     from vocap.tokenizers.multilingual_text import sampled_text, whole_text
 
     if (mix is None) == (corpora is None):
@@ -34,13 +32,14 @@ def _text(mix: Path | None, corpora: Path | None, weights: Path | None, alpha: f
     return whole_text(corpora, read_weights(weights), alpha)
 
 
-def _checked(symbols: tuple[str, ...]) -> list[str]:
+def _check_symbols(settings: TextSettings) -> None:
     from vocap.tokenizers.settings import check_symbols
 
-    try:
-        return check_symbols(list(symbols))
-    except ValueError as error:
-        raise UsageError(f"--symbol: {error}") from None
+    for name in ("user_defined_symbols", "control_symbols"):
+        try:
+            check_symbols(list(getattr(settings, name)))
+        except ValueError as error:
+            raise UsageError(f"--{name.replace('_', '-')}: {error}") from None
 
 
 @click.command()
@@ -61,31 +60,41 @@ def _checked(symbols: tuple[str, ...]) -> list[str]:
     "--scores",
     default="mixture",
     show_default=True,
-    type=click.Choice(["mixture", "max", "viterbi", "em"]),
+    type=click.Choice(["mixture", "max"]),
     help="How pieces are scored (docs/tokenizers.md compares them).",
 )
-@BYTE_FALLBACK
-@SYMBOLS
+@text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
 @OUT
-def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, byte_fallback, symbols, out) -> None:
-    """Score the pieces of an allocation: the VOCAP tokenizer.
+def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, out, **rows) -> None:
+    """Score the pieces of an allocation: the VOCAP tokenizer. The normaliser is that of the languages' models.
 
-    Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its fate) and description.json.
+    Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its status) and
+    description.json.
     """
-    symbols = _checked(symbols)
-    from vocap.tokenizers.accounts import write_tokenizer
-    from vocap.tokenizers.allocated import learnt_from, read_allocation, read_models, sentence_shares, token_shares
-    from vocap.tokenizers.multilingual import MIXED
+    settings = TextSettings(**{name: value for name, value in rows.items() if value is not None})
+    _check_symbols(settings)
+    from vocap.tokenizer_files.folder import write_tokenizer
+    from vocap.tokenizers.allocated import (
+        free_rows,
+        learnt_from,
+        read_allocation,
+        read_models,
+        sentence_shares,
+        settings_of,
+        token_shares,
+    )
     from vocap.tokenizers.multilingual import fit as fit_vocap
 
     chosen = read_allocation(allocation)
     text = _text(mix, corpora, weights, alpha)
     shares = sentence_shares(weights, chosen.sizes, alpha)
-    if scores in MIXED:
+    if scores == "mixture":
         shares = token_shares(vocabularies, chosen.sizes, shares)
     models, normalizer = read_models(vocabularies, chosen)
-    fitted = fit_vocap(chosen.owners, models, shares, normalizer, text, scores, byte_fallback, symbols)
+    fitted = fit_vocap(chosen.owners, models, shares, normalizer, text, scores, settings, free_rows(allocation))
     fitted.description["settings"]["alpha"] = alpha
+    if rule := settings_of(allocation).get("rule"):
+        fitted.description["settings"]["rule"] = rule
     fitted.description["text"] = learnt_from(allocation, vocabularies, chosen.sizes)
     write_tokenizer(out, fitted.proto, fitted.rows, fitted.description)
     facts = fitted.description
@@ -134,23 +143,10 @@ def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, byte_fal
     type=options.THREADS,
     help="With engine sentencepiece a setting like the others: another number gives slightly other pieces.",
 )
-@BYTE_FALLBACK
-@SYMBOLS
+@text_options
 @OUT
 def joint(
-    mix,
-    corpora,
-    weights,
-    alpha,
-    vocabularies,
-    characters,
-    totals,
-    coverage,
-    engine,
-    threads,
-    byte_fallback,
-    symbols,
-    out,
+    mix, corpora, weights, alpha, vocabularies, characters, totals, coverage, engine, threads, settings, out
 ) -> None:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
@@ -159,33 +155,36 @@ def joint(
     reported, not repaired. Where the text does not hold T pieces the tokenizer stays short, with a warning.
     {total} in -o stands for T.
     """
-    symbols = _checked(symbols)
+    _check_symbols(settings)
     if len(set(totals)) > 1 and "{total}" not in str(out):
-        raise UsageError(f"-o {out}: put {{total}} where T stands in the path: it is the folder of several totals")
+        raise UsageError(f"-o {out}: put {{total}} for T into the path: it is the folder of several totals")
     if weights is None and (corpora or vocabularies or characters):
         option = "--corpora" if corpora else "--vocabularies" if vocabularies else "--characters"
         raise UsageError(f"--weights is missing: {option} needs n of each language")
     if vocabularies and characters:
         raise UsageError("give --vocabularies or --characters, not both: they say the same")
-    from vocap.allocation.characters import count_shared_characters, read_shared_characters
-    from vocap.corpora.weights import read_weights
-    from vocap.tokenizers.accounts import write_as_trained
+    from vocap.tables.sampling_probabilities import read_weights
+    from vocap.tokenizer_files.folder import write_as_trained
     from vocap.tokenizers.joint import descend_joint, train_joint
+    from vocap.unigram.training_text import count_shared_characters, read_shared_characters
 
     text = _text(mix, corpora, weights, alpha)
     required = None
     if vocabularies is not None:
         required = read_shared_characters(vocabularies, read_weights(weights), alpha, coverage)
     elif characters is not None:
-        required = count_shared_characters(characters, read_weights(weights), alpha, coverage)
-    settings = {
+        required = count_shared_characters(characters, read_weights(weights), alpha, coverage, settings)
+    if required is not None:
+        required = sorted({*required, *settings.required_chars})
+    facts = {
         "coverage": coverage,
         "engine": engine,
         **({"threads": threads} if engine == "sentencepiece" else {}),
-        "byte_fallback": byte_fallback,
-        "user_defined_symbols": symbols,
+        "byte_fallback": False,
+        "user_defined_symbols": [],
+        **settings.changed(),
     }
-    more = (coverage, threads, byte_fallback, symbols, required)
+    more = (coverage, threads, required, settings)
     if engine == "ladder":
         trained = descend_joint(text, totals, *more)
     else:
@@ -193,10 +192,10 @@ def joint(
     for total, proto, types in trained:
         folder = Path(str(out).replace("{total}", str(total)))
         seen = {**text.facts, **({} if types is None else {"word_types": types})}
-        facts = write_as_trained(
-            folder, "joint", proto, {"total": total, **settings}, short=total - len(proto.pieces), text=seen
+        written = write_as_trained(
+            folder, "joint", proto, {"total": total, **facts}, short=total - len(proto.pieces), text=seen
         )
-        _report(folder, facts)
+        _report(folder, written)
 
 
 @click.command()
@@ -208,10 +207,10 @@ def mono(model, language, out) -> None:
 
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
-    from vocap.tokenizers.accounts import write_as_trained
+    from vocap.tokenizer_files.folder import write_as_trained
+    from vocap.tokenizer_files.layout import relayout
+    from vocap.tokenizer_files.model_file import read_model
     from vocap.tokenizers.allocated import learnt_from_one
-    from vocap.tokenizers.mono import relayout
-    from vocap.vocabularies.model_file import read_model
 
     if not model.exists():
         raise VocapError(f"{model}: no such model file{_reason(model)}")
@@ -222,8 +221,8 @@ def mono(model, language, out) -> None:
 
 
 def _reason(model: Path) -> str:
-    """What the curve beside the folder of models says of a size that has none."""
-    from vocap.vocabularies.curve import read_points
+    """The status, in the curve beside the folder of models, of a size without a model."""
+    from vocap.tables.curve import read_points
 
     curve = model.parent.parent / "curve.tsv"
     if not curve.exists():

@@ -1,16 +1,22 @@
-"""How well a tokenizer serves a language: intrinsic measures on its held-out lines."""
+"""Intrinsic measures of a tokenizer: on held-out lines of each language, and on parallel text."""
 
 import math
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 
-from vocap.languages import RESOURCES
-from vocap.vocabularies.alp import average_log_probability
-from vocap.vocabularies.encoders import Encoder
+from vocap.errors import UsageError, VocapError
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files.encoders import Encoder
+from vocap.tokenizer_files.splitter import BYTE_PIECE, Splitter, is_bracketed
+from vocap.tokenizers.roundtrip import RoundTrips
+from vocap.unigram.alp import average_log_probability
 
 COLUMNS = (
     "language",
@@ -25,10 +31,16 @@ COLUMNS = (
     "vocabulary_used",
     "renyi",
     "single_char_share",
+    "whole_words",
+    "digits_per_token",
+    "numbers_alike",
+    "broken_utf8",
 )
-MEASURES = COLUMNS[3:]  # what a mean over languages can be of
 UNKNOWN_COLUMNS = ("language", "character", "count")
-ALL = "all"  # every language, beside the groups
+DISTINCT = 100_000  # words that are counted before they are split: bounds the memory of long texts
+NUMBER = re.compile(r"(?<![0-9])[0-9]{2,8}(?![0-9])")  # longer ones are rarely numbers
+DIGITS = frozenset("0123456789")
+LEAST_NUMBERS = 20  # below it no share of them is given
 ALPHA = 2.5  # order of the Rényi entropy: Zouhar et al. (2023), section 5
 # ISO 15924 codes of scripts that put no spaces between words
 WITHOUT_SPACES = frozenset({"Thai", "Khmr", "Laoo", "Mymr", "Hans", "Hant", "Hani", "Jpan", "Tibt", "Bopo"})
@@ -36,22 +48,33 @@ WITHOUT_SPACES = frozenset({"Thai", "Khmr", "Laoo", "Mymr", "Hans", "Hant", "Han
 
 @dataclass
 class Tally:
-    """What is counted over one language's lines: `counts` int64 [V], the others over all lines."""
+    """Counts over one language's lines: `counts` int64 [V] by id, and totals.
+
+    `whole`: words that are one token; `cuts`: for each number of digits, how often which cut into tokens occurs.
+    """
 
     counts: np.ndarray
     lines: int = 0
     words: int = 0
     characters: int = 0
     size_bytes: int = 0
+    whole: int = 0
+    cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
 
 
-def tally(encoder: Encoder, blocks: Iterable[list[str]]) -> tuple[Tally, Counter]:
-    """Count tokens, words, characters and bytes; and the characters that became unknown.
+def tally(
+    splitter: Splitter, blocks: Iterable[list[str]], trips: RoundTrips | None = None
+) -> tuple[Tally, Counter]:
+    """Count tokens, words, numbers, characters and bytes; and the characters that became unknown.
 
-    Words are the maximal runs of characters other than white space; characters are code points and bytes those of
-    UTF-8, both of the raw line without its end.
+    With `trips`, the lines are decoded again and counted there.
+
+    Words are the maximal runs of characters other than white space; numbers the maximal runs of 2 to 8 of the
+    digits 0 to 9; characters are code points and bytes those of UTF-8, all of the raw line without its end.
     """
+    encoder = splitter.encoder
     result, unknown = Tally(np.zeros(encoder.size, np.int64)), Counter()
+    words: Counter[str] = Counter()
     for lines in blocks:
         encoded = encoder.encode_batch(lines)
         result.counts += np.bincount(np.fromiter(chain.from_iterable(encoded), np.int64), minlength=encoder.size)
@@ -59,11 +82,47 @@ def tally(encoder: Encoder, blocks: Iterable[list[str]]) -> tuple[Tally, Counter
             for line, ids in zip(lines, encoded, strict=True):
                 if encoder.unk_id in ids:
                     unknown.update(unknown_characters(encoder, line))
+        if trips is not None:
+            trips.add(lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
+        words.update(chain.from_iterable(map(str.split, lines)))
+        if len(words) > DISTINCT:
+            count_splits(splitter, words, result)
+            words.clear()
         result.lines += len(lines)
-        result.words += sum(len(line.split()) for line in lines)
         result.characters += sum(map(len, lines))
         result.size_bytes += sum(len(line.encode("utf-8")) for line in lines)
+    count_splits(splitter, words, result)
     return result, unknown
+
+
+def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) -> None:
+    """Add words, each as it is cut after a space, to `words`, `whole` and `cuts` of `result`.
+
+    A word is whole if it is one token, and known. Cut of a number: the digits of each token that holds some; a
+    number with an unknown digit has none.
+    """
+    numbers: Counter[str] = Counter()
+    for (word, count), split in zip(words.items(), splitter.split([*words]), strict=True):
+        result.words += count
+        result.whole += count * (len(split) == 1 and not is_bracketed(split[0]))
+        for number in NUMBER.findall(word):
+            numbers[number] += count
+    for (number, count), split in zip(numbers.items(), splitter.split([*numbers]), strict=True):
+        cut = tuple(filter(None, map(digits, split)))
+        if sum(cut) == len(number):
+            result.cuts[len(number)][cut] += count
+
+
+@cache
+def digits(piece: str | None) -> int:
+    """The number of digits 0 to 9 in a piece, none in a byte or unknown text.
+
+    >>> digits("\u25812026"), digits("<0x30>")
+    (4, 0)
+    """
+    if piece is None or BYTE_PIECE.fullmatch(piece) or is_bracketed(piece):
+        return 0
+    return sum(character in DIGITS for character in piece)
 
 
 def unknown_characters(encoder: Encoder, line: str) -> str:
@@ -79,14 +138,17 @@ def unknown_characters(encoder: Encoder, line: str) -> str:
     )
 
 
-def measure(tally: Tally, pieces: Sequence[str | None], unk_id: int | None, spaces: bool = True) -> dict:
+def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     """The columns from `lines` on, as a dict; None where a measure is not defined.
 
     alp: Equation 1, natural logarithm, p_uni counted on the same lines. tokens_per_sentence: tokens / lines.
     tokens_per_word: tokens / words, None where `spaces` is false. chars_per_token, bytes_per_token: of the raw
     text. unk_rate: unknown tokens / tokens. vocabulary_used: distinct ids that occur / V. renyi:
     `renyi_efficiency`. single_char_share: share of tokens whose piece is one code point besides U+2581 (a lone
-    U+2581 is none).
+    U+2581 is none). whole_words: share of words that are one token, None where `spaces` is false.
+    digits_per_token: digits 0 to 9 / tokens that hold some. numbers_alike: share of the numbers cut like most
+    numbers of as many digits, None for fewer than `LEAST_NUMBERS`. broken_utf8: share of tokens whose bytes are no
+    whole characters.
     """
     counts, total = tally.counts, int(tally.counts.sum())
     row: dict = dict.fromkeys(COLUMNS[2:])
@@ -100,12 +162,23 @@ def measure(tally: Tally, pieces: Sequence[str | None], unk_id: int | None, spac
         return row
     if spaces and tally.words:
         row["tokens_per_word"] = total / tally.words
+        row["whole_words"] = tally.whole / tally.words
     row["chars_per_token"] = tally.characters / total
     row["bytes_per_token"] = tally.size_bytes / total
+    unk_id = splitter.encoder.unk_id
     row["unk_rate"] = int(counts[unk_id]) / total if unk_id is not None else 0.0
     row["renyi"] = renyi_efficiency(counts)
-    single = sum(int(counts[number]) for number in np.flatnonzero(counts) if _is_single(pieces[number]))
-    row["single_char_share"] = single / total
+    used = np.flatnonzero(counts)
+    pieces = splitter.encoder.pieces
+    row["single_char_share"] = sum(int(counts[number]) for number in used if _is_single(pieces[number])) / total
+    held = {number: held for number in used if (held := digits(pieces[number]))}
+    if held:
+        tokens = sum(int(counts[number]) for number in held)
+        row["digits_per_token"] = sum(int(counts[number]) * count for number, count in held.items()) / tokens
+    numbers = sum(cuts.total() for cuts in tally.cuts.values())
+    if numbers >= LEAST_NUMBERS:
+        row["numbers_alike"] = sum(max(cuts.values()) for cuts in tally.cuts.values()) / numbers
+    row["broken_utf8"] = int(counts[splitter.broken].sum()) / total
     return row
 
 
@@ -124,36 +197,61 @@ def renyi_efficiency(counts: np.ndarray, alpha: float = ALPHA) -> float | None:
     return math.log(powers) / (1 - alpha) / math.log(len(counts))
 
 
-def by_resource(
-    rows: Iterable[dict], measures: Sequence[str] = MEASURES, weights: Mapping[str, float] | None = None
-) -> list[dict]:
-    """The mean of every measure over the languages of each resource group, and over all of them.
-
-    `rows` have the keys `language`, `resource` and `measures`. Each language counts once, or, with `weights` by
-    language, by its weight (none: 0); a None is left out of its mean, which is None where nothing is left. Gives
-    `resource`, `languages` (their number) and the measures, in the order low, mid, high, then any others by name,
-    and last `all`.
-    """
-    groups: dict[str, list[dict]] = {}
-    for row in rows:
-        groups.setdefault(row["resource"], []).append(row)
-    order = [name for name in RESOURCES if name in groups] + sorted(set(groups) - set(RESOURCES))
-    if groups:
-        groups[ALL] = [row for name in order for row in groups[name]]
-    means = []
-    for name in [*order, *([ALL] if groups else [])]:
-        members = groups[name]
-        share = [1.0 if weights is None else weights.get(row["language"], 0.0) for row in members]
-        averages = {measure: _mean([row[measure] for row in members], share) for measure in measures}
-        means.append({"resource": name, "languages": len(members), **averages})
-    return means
-
-
-def _mean(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
-    total = math.fsum(weight for _, weight in known)
-    return math.fsum(value * weight for value, weight in known) / total if total > 0 else None
-
-
 def _is_single(piece: str | None) -> bool:
     return piece is not None and len(piece.replace("\u2581", "")) == 1
+
+
+PARALLEL_COLUMNS = ("language", "lines", "tokens", "ratio_to_english")
+ENGLISH = "en"
+
+
+def gini(values: Sequence[float]) -> float:
+    """Gini coefficient: the mean absolute difference of all pairs, over twice the mean; 0 is equality.
+
+    Computed from the sorted values. Raises ValueError for no values, a negative one, or all zero.
+
+    >>> gini([1, 1, 1]), gini([0, 1])
+    (0.0, 0.5)
+    """
+    ordered = sorted(values)
+    total = math.fsum(ordered)
+    if not ordered or ordered[0] < 0 or not total > 0:
+        raise ValueError(f"the Gini coefficient is of values that are not negative nor all 0, not {ordered[:5]}")
+    count = len(ordered)
+    ranked = math.fsum(rank * value for rank, value in enumerate(ordered, start=1))
+    return max(0.0, (2 * ranked - (count + 1) * total) / (count * total))
+
+
+def premiums(tokens: Mapping[str, int]) -> dict[str, float | None]:
+    """Tokens of each language over those of English on the same text; None where there is no English."""
+    english = tokens.get(ENGLISH)
+    return {language: count / english if english else None for language, count in tokens.items()}
+
+
+def find_files(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path], list[str]]:
+    """Language to its file of `pattern`, which holds {lang}; and the languages that have none."""
+    if "{lang}" not in pattern:
+        raise UsageError(f"--parallel {pattern}: no {{lang}} in it; put it in the place of the language code")
+    paths = {language: Path(pattern.replace("{lang}", language)) for language in languages}
+    found = {language: path for language, path in paths.items() if path.exists()}
+    return found, [language for language in languages if language not in found]
+
+
+def count_tokens(encoder: Encoder, path: Path) -> tuple[int, int]:
+    """Lines and tokens of one file (plain, .gz, .xz, .zst), empty lines counted: they keep the alignment."""
+    lines = tokens = 0
+    for block in read_blocks(path):
+        lines += len(block)
+        tokens += sum(map(len, encoder.encode_batch(block)))
+    return lines, tokens
+
+
+def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
+    """Raise VocapError, naming both files, unless all have as many lines as the first."""
+    first = next(iter(lines), None)
+    for language, count in lines.items():
+        if count != lines[first]:
+            raise VocapError(
+                f"{paths[first]} has {lines[first]} lines and {paths[language]} has {count}; "
+                "parallel files hold the same sentences, one a line: align them or leave one out"
+            )

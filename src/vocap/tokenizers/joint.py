@@ -12,13 +12,14 @@ import numpy as np
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizers.layout import BYTES, Contents, build_model, read_contents
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files import META
+from vocap.tokenizer_files.layout import build_model, read_contents
 from vocap.tokenizers.multilingual_text import MultilingualText
-from vocap.tokenizers.settings import META
-from vocap.vocabularies import COVERAGE
-from vocap.vocabularies.coverage import character_counts, required_characters
-from vocap.vocabularies.text import read_blocks
-from vocap.vocabularies.training import Unreachable, require_reference, train
+from vocap.unigram import COVERAGE
+from vocap.unigram.sentencepiece_trainer import Unreachable, require_reference, train
+from vocap.unigram.text_settings import XLM_R, TextSettings
+from vocap.unigram.training_text import character_counts, required_characters
 
 LEAST_COVERAGE = 0.98  # that SentencePiece takes
 log = logging.getLogger(__name__)
@@ -29,9 +30,8 @@ def train_joint(
     total: int,
     coverage: float = COVERAGE,
     threads: int = 2,
-    byte_fallback: bool = False,
-    symbols: Sequence[str] = (),
     required: Sequence[str] | None = None,
+    settings: TextSettings = XLM_R,
 ):
     """The `ModelProto` of `total` ids, trained on all lines of `text`, or of as many as they give, with a warning.
 
@@ -39,15 +39,15 @@ def train_joint(
     reads each line as often as it counts, and holds them all in memory.
     `threads` is a setting, not a matter of the machine: another number gives slightly other pieces.
     `required`: characters that the tokenizer holds and no others, in the place of the `coverage`. SentencePiece
-    takes as many of them as a coverage in 32 bits can tell apart, which a warning tells.
+    takes as many of them as a coverage in 32 bits can tell apart, with a warning.
     Raises UsageError for another SentencePiece than the reference, and for a `total` that does not hold the
     required characters, naming the smallest that does; VocapError for a text without any.
     """
     require_reference()
     if required is not None:
-        coverage = _coverage_of(text, required, _metas(byte_fallback, symbols))
-    data, size = _train(text, total, coverage, threads, byte_fallback, symbols, "".join(required or ()))
-    return _lay_out(text.name, data, size, byte_fallback, symbols)
+        coverage = _coverage_of(text, required, settings)
+    data, size = _train(text, total, coverage, threads, "".join(required or ()), settings)
+    return _lay_out(text.name, data, size)
 
 
 def descend_joint(
@@ -55,36 +55,36 @@ def descend_joint(
     totals: Sequence[int],
     coverage: float = COVERAGE,
     threads: int = 1,
-    byte_fallback: bool = False,
-    symbols: Sequence[str] = (),
     required: Sequence[str] | None = None,
+    settings: TextSettings = XLM_R,
 ) -> Iterator[tuple[int, object, int]]:
     """Each of `totals` with its `ModelProto` and the word types of `text`, from one descent over it.
 
-    It is what `train_joint` gives with one thread, whatever the number of `threads` here; of the `required`
-    characters, all. Lines are not held, only the word types. A total above what the text holds takes a second,
-    short descent. Raises as `train_joint`.
+    Equals `train_joint` with one thread for any number of `threads`; it holds all `required` characters. Lines are
+    not held, only the word types. A total above what the text holds takes a second, short descent. Raises as
+    `train_joint`.
     """
-    from vocap.vocabularies.ladder.kernels import one_compiler
-    from vocap.vocabularies.ladder.sentences import trained_on
+    from vocap.unigram.kernels import one_compiler
+    from vocap.unigram.training_text import trained_on
 
     with one_compiler():
-        from vocap.vocabularies.ladder.sizes import train_sizes
-        from vocap.vocabularies.ladder.word_types import count_word_types
+        from vocap.unigram.ladder import train_sizes
+        from vocap.unigram.word_types import count_word_types
 
-    metas = _metas(byte_fallback, symbols)
-    reserved = len(metas) - 3  # the ladder's own <unk> <s> </s>
+    metas = _metas(settings)
 
     def sentences():
         for part in text.parts:
-            yield from trained_on(read_blocks(part.path), metas, part.weight)
+            yield from trained_on(read_blocks(part.path), metas, part.weight, settings)
 
-    words = count_word_types({"train": sentences}, coverage if required is None else None, "".join(required or ()))
+    words = count_word_types(
+        {"train": sentences}, coverage if required is None else None, "".join(required or ()), settings
+    )
     log.info("%s: %d lines, %d word types", text.name, sum(part.lines for part in text.parts), words.trained)
     waiting = {total - 1: [total] for total in sorted(set(totals))}  # size of the descent: the totals it is for
     while waiting:
         shorter: dict[int, list[int]] = {}
-        for rung in train_sizes(words, sorted(waiting), coverage, threads, reserved=reserved):
+        for rung in train_sizes(words, sorted(waiting), coverage, threads, reserved=1):  # <pad>
             size = rung.point.size
             if rung.most is not None and rung.most < size:
                 shorter.setdefault(rung.most, []).extend(waiting[size])
@@ -93,20 +93,21 @@ def descend_joint(
                 raise _refusal(text.name, min(waiting[size]), rung.point.status, rung.least)
             for total in waiting[size]:
                 _warn_if_short(text.name, total, size)
-                yield total, _lay_out(text.name, rung.model, size, byte_fallback, symbols), words.trained
+                yield total, _lay_out(text.name, rung.model, size), words.trained
         waiting = shorter
 
 
-def _metas(byte_fallback: bool, symbols: Sequence[str]) -> list[str]:
+def _metas(settings: TextSettings) -> list[str]:
     """The rows that are no pieces of text."""
-    return [*META[:-1], *(BYTES if byte_fallback else ()), *symbols]
+    return list(dict.fromkeys((*META[:-1], *settings.meta_pieces)))
 
 
-def _coverage_of(text: MultilingualText, required: Sequence[str], metas: Sequence[str]) -> float:
+def _coverage_of(text: MultilingualText, required: Sequence[str], settings: TextSettings) -> float:
     """The coverage with which SentencePiece takes the required characters and, if that can be, no others."""
     counts: Counter[str] = Counter()
+    metas = _metas(settings)
     for part in text.parts:
-        for character, count in character_counts(read_blocks(part.path), metas).items():
+        for character, count in character_counts(read_blocks(part.path), metas, settings).items():
             counts[character] += part.weight * count
     covered = sum(counts[character] for character in required)
     coverage = max(float(np.float32(covered / max(counts.total(), 1))), LEAST_COVERAGE)
@@ -122,18 +123,17 @@ def _coverage_of(text: MultilingualText, required: Sequence[str], metas: Sequenc
     return coverage
 
 
-def _lay_out(name, data: bytes, size: int, byte_fallback: bool, symbols: Sequence[str]):
+def _lay_out(name, data: bytes, size: int):
     """The trained pieces in the shared layout, with `<mask>`."""
     proto = sentencepiece_model_pb2.ModelProto.FromString(data)
-    trained = read_contents(proto, "the joint model")
-    contents = Contents(trained.pieces, trained.scores, list(symbols), byte_fallback)
+    contents = read_contents(proto, "the joint model")
     if contents.rows != size + 1:
         raise VocapError(f"{name}: SentencePiece gave {contents.rows} ids instead of {size + 1}; take another T")
     return build_model(contents, proto.normalizer_spec)
 
 
 def _train(
-    text: MultilingualText, total: int, coverage: float, threads: int, byte_fallback: bool, symbols, required: str
+    text: MultilingualText, total: int, coverage: float, threads: int, required: str, settings: TextSettings
 ) -> tuple[bytes, int]:
     """The stock model, and its ids: total - 1, or the most that training reaches."""
     ids = {
@@ -149,10 +149,9 @@ def _train(
                 coverage,
                 threads,
                 **ids,
-                byte_fallback=byte_fallback,
-                user_defined_symbols=symbols,
                 input_sentences=0,
                 required_chars=required,
+                settings=settings,
             )
         except Unreachable as error:
             if error.most is not None and error.most < size:

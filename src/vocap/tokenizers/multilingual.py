@@ -1,36 +1,31 @@
-"""VOCAP: a unigram model over exactly the allocated pieces, every piece alive and accounted for."""
+"""VOCAP: a unigram model over exactly the allocated pieces, every piece reachable and listed."""
 
 import logging
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.progress import Steps
-from vocap.tokenizers import fitting
-from vocap.tokenizers.accounts import account, describe
-from vocap.tokenizers.layout import Contents, build_model, round_scores
+from vocap.tokenizer_files import META, SPECIALS
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.tokenizer_files.folder import account, describe
+from vocap.tokenizer_files.layout import Contents, build_model, round_scores
+from vocap.tokenizer_files.model_file import build_processor
+from vocap.tokenizer_files.shadowing import dead_pieces, raise_shadowed
 from vocap.tokenizers.multilingual_text import MultilingualText
-from vocap.tokenizers.settings import META, SPECIALS
-from vocap.tokenizers.shadowing import dead_pieces, raise_shadowed
-from vocap.vocabularies.alp import average_log_probability
-from vocap.vocabularies.encoders import SentencePieceEncoder
-from vocap.vocabularies.model_file import build_processor
-from vocap.vocabularies.word_counts import count_by_words
+from vocap.unigram.alp import average_log_probability, count_by_words
+from vocap.unigram.text_settings import XLM_R, TextSettings
 
-ALP_LINES = 50_000  # of the text, for what raising costs: twice 1 s, and ALP is stable to 0.1 % from 10,000 on
+ALP_LINES = 50_000  # of the text, for the cost of raising: twice 1 s; ALP is stable to 0.1 % from 10,000 on
+UNLISTED = 10.0  # a piece that no model scores lies this far (nats) below the lowest one that is scored
 HOW = {
     "mixture": "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x), "
     "w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times its tokens a "
     "sentence, normalised",
     "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
-    "viterbi": "max_l log p_l(x), then 2 rounds of log(max(Viterbi count, 0.5) / sum) on all lines of the "
-    "multilingual text, weighted",
-    "em": f"the mixture p0, then {fitting.EM_ROUNDS} rounds of log((expected count + {fitting.PRIOR} x pieces x "
-    "p0) / sum) on all lines of the multilingual text, weighted",
 }
-MIXED = ("mixture", "em")  # scores that begin from the mixture, and so need the languages' weights
 log = logging.getLogger(__name__)
 
 
@@ -50,30 +45,35 @@ def fit(
     normalizer,
     text: MultilingualText,
     scores: str = "mixture",
-    byte_fallback: bool = False,
-    symbols: Sequence[str] = (),
+    settings: TextSettings = XLM_R,
+    free: int = 0,
 ) -> Fitted:
-    """Fit the allocated pieces (the keys of `owners`) and lay them out; T = pieces + 5.
+    """Score the allocated pieces and lay them out as a model of T = pieces + 5 + `free` ids.
 
-    `models` are the chosen models (language to {piece: log probability}), `weights` w_l (sum 1, for `MIXED` ones),
-    `normalizer` the `NormalizerSpec` of the models; lines of `text` tell what raising costs, and are counted for
-    `viterbi` and `em`, whatever their language. The pieces are those of `owners` and no
-    others; only byte fallback and symbols take the rows of some. Raises UsageError where T is too small for these.
+    `owners`: the allocated pieces, each with its languages; the model has exactly these, but for rows that byte
+    fallback, user-defined and control symbols of the `settings` take. `models`: piece to log probability in each
+    language's chosen model; `weights`: w_l of each language, with sum 1, for the mixture; `normalizer`: the
+    `NormalizerSpec` of the models; `text` gives the cost of raising; `scores`: a key of `HOW`; `free`: rows that
+    the allocation has left to those of the `settings`. Raises UsageError where T is too small for them, or `free`
+    too large.
     """
-    total = len(owners) + SPECIALS
+    total = len(owners) + SPECIALS + free
     clash = [piece for piece in owners if piece in META]
     if clash:
         raise VocapError(
             f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the corpora"
         )
-    list(text.first_lines(1))  # what is wrong with the text is better said before the work
+    symbols = list(settings.user_defined_symbols)
+    list(text.first_lines(1))  # errors of the text are raised before the computation
     pieces = list(owners)
-    fitted = fitting.mixture(pieces, models, weights) if scores in MIXED else fitting.maximum(pieces, models)
-    kept, lost = _make_room(pieces, fitting.fill_unlisted(fitted), symbols, byte_fallback)
+    fitted = mixture(pieces, models, weights) if scores == "mixture" else maximum(pieces, models)
+    lowest = np.nanmin(fitted) if not np.isnan(fitted).all() else 0.0
+    fitted = np.where(np.isnan(fitted), lowest - UNLISTED, fitted)
+    kept, lost = _drop_for_extra_rows(pieces, fitted, settings, free)
     names, values = list(kept), np.array(list(kept.values()))
-    if scores in ("viterbi", "em"):
-        values = _count_and_fit(names, values, scores, text, normalizer)
-    contents = Contents(names, round_scores(values), list(symbols), byte_fallback)
+    contents = Contents(
+        names, round_scores(values), symbols, settings.byte_fallback, list(settings.control_symbols)
+    )
     log.info("raising shadowed pieces among %d", len(names))
     raised_scores, raised = raise_shadowed(contents)
     before = build_model(contents, normalizer)
@@ -86,7 +86,7 @@ def fit(
     description = describe(
         "vocap",
         proto,
-        {"scores": scores, "byte_fallback": byte_fallback, "user_defined_symbols": list(symbols)},
+        {"scores": scores, "byte_fallback": False, "user_defined_symbols": [], **settings.changed()},
         HOW[scores],
         len(dead),
         dead_before_raising=len(dead_pieces(before)),
@@ -98,17 +98,47 @@ def fit(
     return Fitted(proto, account(proto, owners, status, raised | dead, lost), description)
 
 
-def _make_room(
-    pieces: list[str], fitted: np.ndarray, symbols: Sequence[str], byte_fallback: bool
+def mixture(
+    pieces: Sequence[str], models: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
+) -> np.ndarray:
+    """log sum_l w_l p_l(x) for each piece, [n]; weights sum to 1; NaN where no model has the piece."""
+    # math, not numpy's vector code: the same bits on every processor
+    terms: dict[str, float] = {}
+    for language, scores in models.items():
+        weight = weights[language]
+        for piece, score in scores.items():
+            terms[piece] = terms.get(piece, 0.0) + weight * math.exp(score)
+    return np.array([math.log(total) if (total := terms.get(piece, 0.0)) > 0 else math.nan for piece in pieces])
+
+
+def maximum(pieces: Sequence[str], models: Mapping[str, Mapping[str, float]]) -> np.ndarray:
+    """max_l log p_l(x) for each piece, [n]; NaN where no model has the piece."""
+    best: dict[str, float] = {}
+    for scores in models.values():
+        for piece, score in scores.items():
+            if score > best.get(piece, -math.inf):
+                best[piece] = score
+    return np.array([best.get(piece, math.nan) for piece in pieces], np.float64)
+
+
+def _drop_for_extra_rows(
+    pieces: list[str], fitted: np.ndarray, settings: TextSettings, free: int
 ) -> tuple[dict[str, float], list[tuple[str, float]]]:
     """The pieces that stay and those that give their rows to byte fallback and symbols, with their scores."""
-    excess = 256 * byte_fallback + len(set(symbols) - set(pieces))
+    symbols = settings.user_defined_symbols
+    needed = 256 * settings.byte_fallback + len(settings.control_symbols) + len(set(symbols) - set(pieces))
+    if needed < free:
+        raise UsageError(
+            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of them; give them "
+            f"as for the allocation, or allocate again with --other-rows {needed}"
+        )
+    excess = needed - free
     try:
-        kept, dropped = fitting.make_room(pieces, fitted, symbols, excess)
+        kept, dropped = drop_excess(pieces, fitted, symbols, excess)
     except ValueError as short:
         raise UsageError(
-            f"T = {len(pieces) + SPECIALS} is too small by {short}: beside {SPECIALS} special tokens and the "
-            f"allocation's single characters there is no room for {excess} rows of byte fallback and symbols; "
+            f"T = {len(pieces) + SPECIALS + free} is too small by {short}: beside {SPECIALS} special tokens and "
+            f"the allocation's single characters {excess} rows of byte fallback and symbols do not fit; "
             "raise the allocation's total, or leave them out"
         ) from None
     return (
@@ -117,11 +147,36 @@ def _make_room(
     )
 
 
+def drop_excess(
+    pieces: Sequence[str], scores: np.ndarray, symbols: Collection[str], excess: int
+) -> tuple[list[int], list[int]]:
+    """Indices of the pieces that stay, in their order, and of the `excess` pieces that are dropped, worst first.
+
+    Only pieces of several characters are dropped: those that hold a user-defined symbol first, which no text
+    can reach, then the lowest scores (ties: the later string). A piece that is itself a symbol is in neither list,
+    for it becomes a symbol. Raises ValueError, with the number of rows that are short, if too few can be dropped.
+    """
+    pieces_left = [index for index, piece in enumerate(pieces) if piece not in symbols]
+    candidates = [index for index in pieces_left if len(pieces[index]) > 1]
+    if excess > len(candidates):
+        raise ValueError(excess - len(candidates))
+
+    by_string = sorted(candidates, key=pieces.__getitem__, reverse=True)  # sorts are stable: this settles ties
+    by_worth = sorted(
+        by_string, key=lambda index: (not any(symbol in pieces[index] for symbol in symbols), scores[index])
+    )
+    dropped = by_worth[:excess]
+    gone = set(dropped)
+    return [index for index in pieces_left if index not in gone], dropped
+
+
 def _cost_of_raising(before, after, text: MultilingualText) -> dict:
     """ALP on the first lines of the text under the model before and after."""
-    log.info("measuring what raising costs")
+    log.info("measuring the cost of raising")
     (counts_before, lines), (counts, _) = (
-        count_by_words(SentencePieceEncoder(_processor(model)), text.first_lines(ALP_LINES))
+        count_by_words(
+            SentencePieceEncoder(build_processor(model, "the model that was built")), text.first_lines(ALP_LINES)
+        )
         for model in (before, after)
     )
     return {
@@ -129,38 +184,3 @@ def _cost_of_raising(before, after, text: MultilingualText) -> dict:
         "alp_before": average_log_probability(counts_before, lines),
         "alp_after": average_log_probability(counts, lines),
     }
-
-
-def _processor(proto):
-    return build_processor(proto, "the model that was built")
-
-
-def _count_and_fit(
-    pieces: Sequence[str], values: np.ndarray, scores: str, text: MultilingualText, normalizer
-) -> np.ndarray:
-    """Scores from counts of the pieces in the text, by its word types: the ladder's engine on given pieces."""
-    from vocap.vocabularies.ladder.kernels import one_compiler
-
-    with one_compiler():
-        from vocap.vocabularies.ladder.fixed import FixedPieces
-        from vocap.vocabularies.ladder.word_table import WordTable
-
-    try:
-        fixed = FixedPieces(pieces)
-    except ValueError as error:
-        raise VocapError(f"{error}; use scores mixture or max, which do not count pieces in text") from None
-    words = WordTable(1)
-    normalize = _processor(build_model(Contents(list(pieces), values), normalizer)).normalize
-    for lines, weight in text.blocks():
-        words.add(normalize([line for line in lines if line.strip()]), True, trained=False, text=0, weight=weight)
-    log.info("%s: %d word types", text.name, words.known)
-    rounds = fitting.ROUNDS if scores == "viterbi" else fitting.EM_ROUNDS
-    with Steps("fitting", rounds) as steps:
-
-        def counted(now: np.ndarray) -> np.ndarray:
-            counts = fixed.best(words, round_scores(now)) if scores == "viterbi" else fixed.expected(words, now)
-            steps.advance()
-            return counts
-
-        fit = fitting.viterbi if scores == "viterbi" else fitting.expectation_maximisation
-        return fit(values, counted)

@@ -3,14 +3,12 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
-from vocap.corpora.mixing import quotas
-from vocap.corpora.weights import STEP, line_weights, sampling_probabilities, share_error
 from vocap.errors import VocapError
-from vocap.vocabularies.text import read_blocks
-
-_SEARCHED = 1 << 20
+from vocap.tables.sampling_probabilities import STEP, line_weights, quotas, sampling_probabilities, share_error
+from vocap.text_files.lines import count_lines, read_blocks, read_lines
 
 
 @dataclass(frozen=True)
@@ -24,24 +22,17 @@ class Part:
 
 @dataclass(frozen=True)
 class MultilingualText:
-    """Parts, read a block at a time; `name` is the text in messages, `facts` what a description says of it."""
+    """Parts, read a block at a time; `name` is the text in messages, `facts` its entries in a description."""
 
     name: str
     parts: tuple[Part, ...]
     facts: dict
 
-    def blocks(self) -> Iterator[tuple[list[str], int]]:
-        """The lines in blocks, and how often each of a block counts. Raises as `read_blocks`."""
-        for part in self.parts:
-            for block in read_blocks(part.path):
-                yield block, part.weight
-
     def repeated(self) -> Iterator[str]:
-        """The lines, each as often as it counts, in the order of the files."""
-        for block, weight in self.blocks():
-            for line in block:
-                for _ in range(weight):
-                    yield line
+        """The lines, each as often as it counts, in the order of the files. Raises as `read_blocks`."""
+        for part in self.parts:
+            for line in read_lines(part.path):
+                yield from repeat(line, part.weight)
 
     def first_lines(self, limit: int) -> Iterator[list[str]]:
         """At most `limit` lines, none of them blank: of each part the first ones, by its share of the whole.
@@ -66,7 +57,7 @@ class MultilingualText:
 
 def sampled_text(path: str | os.PathLike, alpha: float | None = None) -> MultilingualText:
     """A sample that `vocap mix` drew, with this alpha if it is known. Raises as `read_blocks`."""
-    part = Part(Path(path), _count_lines(path))
+    part = Part(Path(path), count_lines(path))
     facts = {"sentences": part.lines, "alpha": alpha, "lines": part.lines}
     return MultilingualText(str(path), (part,), {name: fact for name, fact in facts.items() if fact is not None})
 
@@ -82,7 +73,7 @@ def whole_text(
     if not sizes:
         raise VocapError(f"{corpora}: no language with text; every n of the weights is 0")
     paths = [Path(corpora) / language / "train.txt" for language in sizes]
-    lines = [_count_lines(path) for path in paths]
+    lines = [count_lines(path) for path in paths]
     for path, count in zip(paths, lines, strict=True):
         if not count:
             raise VocapError(f"{path}: no line, but {path.parent.name} has a weight; give it n = 0, or some text")
@@ -97,19 +88,3 @@ def whole_text(
         "largest_share_error": round(share_error(q, lines, weights), 4),
     }
     return MultilingualText(str(corpora), tuple(map(Part, paths, lines, weights)), facts)
-
-
-def _count_lines(path: str | os.PathLike) -> int:
-    """How many lines `read_blocks` gives."""
-    lines, last = 0, b"\n"
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(_SEARCHED):
-                lines, last = lines + block.count(b"\n"), block[-1:]
-    except FileNotFoundError:
-        raise VocapError(
-            f"{path}: no such file; check the path, or run vocap sample (vocap mix for a sample)"
-        ) from None
-    except IsADirectoryError:
-        raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line") from None
-    return lines + (last != b"\n")

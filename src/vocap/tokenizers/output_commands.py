@@ -1,13 +1,17 @@
-"""`vocap export`, `vocap evaluate`: what is made of a finished tokenizer, and how good it is."""
+"""`vocap export`, `vocap card`, `vocap evaluate`: a finished tokenizer for Hugging Face, and its measures."""
 
 import logging
 import os
+import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizers.texts import parse_languages
+from vocap.files.atomic import scratch_directory
+from vocap.text_files.named_texts import parse_languages
 
 logger = logging.getLogger(__name__)
 
@@ -26,20 +30,38 @@ LANGUAGES = click.option(
 @click.option(
     "-o", "--output", "out", required=True, type=PATH, help="Folder to write: the results' huggingface/."
 )
-@click.option("--evaluation", type=PATH, help="Table of vocap evaluate, for the model card.")
-@click.option("--text", help="Where the text comes from, and its licences, for the model card.")
-def export(model: Path, out: Path, evaluation: Path | None, text: str | None) -> None:
+def export(model: Path, out: Path) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
 
     MODEL is a sentencepiece.model of vocap fit, joint or mono. Writes tokenizer.json, tokenizer_config.json,
-    special_tokens_map.json, golden.json (for vocap verify) and README.md, the model card.
+    special_tokens_map.json and golden.json (for vocap verify); vocap card writes the model card beside them.
     """
-    from vocap.tokenizers.card import COLUMNS
-    from vocap.tokenizers.export import export as export_model
-    from vocap.tsv import read_tsv
+    from vocap.tokenizer_files.export import export as export_model
 
+    click.echo(f"{out}: {export_model(model, out)} ids", err=True)
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.option("-o", "--output", required=True, type=FILE, help="File to write: README.md of huggingface/.")
+@click.option("--evaluation", type=PATH, help="Table of vocap evaluate: the languages and their measures.")
+@click.option("--text", help="Where the text comes from, and its licences, in Markdown.")
+def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -> None:
+    """Write the model card of a tokenizer: method, text and its licences, languages, limits.
+
+    MODEL is a sentencepiece.model of vocap fit, joint or mono; method and settings are those of the
+    description.json beside it.
+    """
+    from vocap.files.atomic import write_text
+    from vocap.files.json_object import read_object
+    from vocap.files.tsv import read_tsv
+    from vocap.tokenizer_files.card import COLUMNS, write_card
+    from vocap.tokenizer_files.model_file import read_model
+
+    description = model.with_name("description.json")
+    facts = read_object(description) if description.is_file() else {}
     rows = None if evaluation is None else list(read_tsv(evaluation, COLUMNS))
-    click.echo(f"{out}: {export_model(model, out, rows, text)} ids", err=True)
+    write_text(output, write_card(model.resolve().parent.name, read_model(model), facts, rows, text))
 
 
 @click.command()
@@ -51,59 +73,65 @@ def export(model: Path, out: Path, evaluation: Path | None, text: str | None) ->
 )
 @click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
 @click.option("--unknown", type=FILE, help="Table to write: which characters are unknown, how often.")
+@click.option("--round-trip", type=FILE, help="Table to write: lines that decode to themselves, and the losses.")
 @click.option(
     "--parallel", metavar="PATTERN", help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too)."
 )
 @click.option("--parallel-output", type=FILE, help="Table to write, with --parallel.")
 def evaluate(
-    tokenizer: Path,
-    corpora: Path,
-    languages: str | None,
-    languages_table: Path | None,
-    output: Path,
-    unknown: Path | None,
-    parallel: str | None,
-    parallel_output: Path | None,
+    tokenizer, corpora, languages, languages_table, output, unknown, round_trip, parallel, parallel_output
 ) -> None:
     """Measure any tokenizer on every language's held-out lines.
 
     One row a language: ALP, tokens per sentence and word, characters and bytes per token, unknown rate, share of
-    the vocabulary used, Rényi efficiency, single-character share. On parallel text: tokens relative to English.
+    the vocabulary used, Rényi efficiency, single-character share, share of words that are one token, digits per
+    token, share of numbers cut alike, tokens that are broken UTF-8. On parallel text: tokens relative to English.
     """
     if (parallel is None) != (parallel_output is None):
         raise UsageError("--parallel and --parallel-output go together; give both or none")
+    from vocap.files.tsv import write_tsv
     from vocap.languages import read_languages, select
+    from vocap.text_files.lines import read_blocks
+    from vocap.tokenizer_files.encoders import load_encoder
+    from vocap.tokenizer_files.splitter import Splitter
+    from vocap.tokenizers import roundtrip
     from vocap.tokenizers.evaluation import COLUMNS, UNKNOWN_COLUMNS, WITHOUT_SPACES, measure, tally
-    from vocap.tsv import write_tsv
-    from vocap.vocabularies.encoders import load_encoder
-    from vocap.vocabularies.text import read_blocks
 
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     codes = find_languages(corpora, languages)
     table = select(read_languages(languages_table), codes)
-    encoder = load_encoder(tokenizer)
-    pieces = encoder.pieces
-    rows, unknown_rows = [], []
+    splitter = Splitter(load_encoder(tokenizer))
+    rows, unknown_rows, trips = [], [], {}
     for language in table:
         blocks = (
             [line for line in lines if line] for lines in read_blocks(corpora / language.code / "heldout.txt")
         )
-        counted, characters = tally(encoder, blocks)
-        measures = measure(counted, pieces, encoder.unk_id, language.script not in WITHOUT_SPACES)
+        trips[language.code] = roundtrip.RoundTrips()
+        counted, characters = tally(splitter, blocks, trips[language.code] if round_trip else None)
+        measures = measure(counted, splitter, language.script not in WITHOUT_SPACES)
         rows.append((language.code, language.resource, *(measures[column] for column in COLUMNS[2:])))
         ordered = sorted(characters.items(), key=lambda entry: (-entry[1], entry[0]))
         unknown_rows += [(language.code, character, count) for character, count in ordered]
     if parallel:
-        _write_parallel(encoder, parallel, codes, parallel_output)
+        _write_parallel(splitter.encoder, parallel, codes, parallel_output)
     if unknown:
         write_tsv(unknown, UNKNOWN_COLUMNS, unknown_rows)
+    if round_trip:
+        write_tsv(round_trip, roundtrip.COLUMNS, [trip.row(code) for code, trip in trips.items()])
     write_tsv(output, COLUMNS, rows)
     click.echo(f"{output}: {len(rows)} languages", err=True)
 
 
 def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> None:
-    from vocap.tokenizers.parallel import COLUMNS, check_aligned, count_tokens, find_files, gini, premiums
-    from vocap.tsv import write_tsv
+    from vocap.files.tsv import write_tsv
+    from vocap.tokenizers.evaluation import (
+        PARALLEL_COLUMNS,
+        check_aligned,
+        count_tokens,
+        find_files,
+        gini,
+        premiums,
+    )
 
     paths, without = find_files(pattern, codes)
     if not paths:
@@ -115,7 +143,7 @@ def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> No
     check_aligned(lines, paths)
     tokens = {language: count for language, (_, count) in counted.items()}
     ratios = premiums(tokens)
-    write_tsv(output, COLUMNS, [(code, lines[code], tokens[code], ratios[code]) for code in paths])
+    write_tsv(output, PARALLEL_COLUMNS, [(code, lines[code], tokens[code], ratios[code]) for code in paths])
     if any(tokens.values()):
         click.echo(
             f"{output}: Gini coefficient of tokens per sentence {gini(list(tokens.values())):.4f}", err=True
@@ -132,3 +160,129 @@ def find_languages(corpora: Path, codes: str | None) -> list[str]:
             raise VocapError(f"{corpora}: no {{language}}/heldout.txt in it; run vocap sample first")
         return found
     return parse_languages(codes)
+
+
+SAMPLE = click.option(
+    "--sample",
+    type=click.IntRange(10_000),
+    metavar="LINES",
+    help="Compare so many lines a language, all held-out ones among them; all lines unless given.",
+)
+SEED = click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
+
+
+@click.command()
+@click.option("--tokenizer", required=True, type=PATH, help="Folder with sentencepiece.model and huggingface/.")
+@CORPORA
+@LANGUAGES
+@SAMPLE
+@SEED
+@click.option("--words", type=FILE, help="File of vocap parity-words; saves normalising the lines again.")
+@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
+def parity(tokenizer, corpora, languages, sample, seed, words, output) -> None:
+    """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
+
+    Writes, a language a row, the share of lines with identical ids, and the number of others by kind of
+    difference, with an example of each.
+    """
+    from vocap.files.tsv import write_tsv
+    from vocap.tokenizers.parity import COLUMNS, LEAST_SHARE, TokenizerForms, compare_languages
+    from vocap.tokenizers.parity_words import read_words
+
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
+    codes = find_languages(corpora, languages)
+    shared = None
+    if words is not None:
+        shared = read_words(words)
+        shared.check(corpora, codes, sample, seed)
+    pair = TokenizerForms.load(tokenizer)
+    begin = time.perf_counter()
+    with scratch_directory(output) as scratch:
+        results = compare_languages(pair, corpora, codes, sample, seed, shared, scratch)
+    for code, result in results.items():
+        if result.lines and result.identical < LEAST_SHARE * result.lines:
+            logger.warning("%s: only %.3f %% of the lines are identical", code, 100 * result.row(code)[3])
+    write_tsv(output, COLUMNS, [result.row(code) for code, result in results.items()])
+    lines = sum(result.lines for result in results.values())
+    identical = sum(result.identical for result in results.values())
+    how = (
+        "all lines" if sample is None else f"a sample of {sample} lines a language (seed {seed}) where it has more"
+    )
+    click.echo(
+        f"{output}: {identical} of {lines} lines identical, {how}, {time.perf_counter() - begin:.0f} s", err=True
+    )
+
+
+@click.command("parity-words")
+@click.option("--vocabularies", required=True, type=PATH, help="Folder with {language}/models/.")
+@CORPORA
+@LANGUAGES
+@SAMPLE
+@SEED
+@click.option("-o", "--output", required=True, type=FILE, help="File to write, JSON lines.")
+def parity_words(vocabularies, corpora, languages, sample, seed, output) -> None:
+    """Normalise the lines that vocap parity compares, once for all tokenizers.
+
+    Writes every distinct normalised word, and which lines are to be encoded whole. The normaliser is that of the
+    models, which all tokenizers of a run have.
+    """
+    from vocap.tokenizer_files.model_file import read_model
+    from vocap.tokenizers.parity import normalized_words
+
+    codes = find_languages(corpora, languages)
+    models = (path for code in codes for path in sorted((vocabularies / code / "models").glob("*.model")))
+    model = next(models, None)
+    if model is None:
+        raise VocapError(f"{vocabularies}: no {{language}}/models/*.model of these languages; train one first")
+    words = normalized_words(read_model(model), str(model), corpora, codes, sample, seed, output)
+    whole = sum(len(language.whole) for language in words.languages.values())
+    lines = sum(language.lines for language in words.languages.values())
+    click.echo(f"{output}: the words of {lines - whole} lines; {whole} lines are to be encoded whole", err=True)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def verify(folder: Path) -> int:
+    """Check a tokenizer's ids against the golden hashes in FOLDER, under the installed versions.
+
+    FOLDER is a huggingface/ folder of vocap export, trim or extend. Checked are tokenizers, transformers where it
+    is installed, and SentencePiece where FOLDER or the folder above it holds sentencepiece.model. Exit status 1
+    where any id differs.
+    """
+    from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
+    from vocap.tokenizer_files.golden import check, read_golden
+    from vocap.tokenizer_files.guarded_tokenizer import GuardedTokenizer
+    from vocap.tokenizer_files.model_file import load_processor
+
+    content = read_golden(folder)
+    results = []
+    above = (path / "sentencepiece.model" for path in (folder, folder.resolve().parent))
+    model = next(filter(Path.is_file, above), None)
+    if model is None:
+        logger.info("%s: no sentencepiece.model there or above, so SentencePiece is not checked", folder)
+    else:
+        encoder = SentencePieceEncoder(load_processor(model))
+        results.append(check(content, "sentencepiece", encoder.pieces, encoder.encode_batch))
+    encoder = load_encoder(folder / "tokenizer.json")
+    results.append(check(content, "tokenizers", encoder.pieces, encoder.encode_batch))
+    if find_spec("transformers") is None:
+        logger.info("transformers is not installed, so not checked")
+    else:
+        loaded = GuardedTokenizer("transformers", folder)
+        by_id = {number: piece for piece, number in loaded.get_vocab().items()}
+        pieces = [by_id.get(number) for number in range(max(by_id, default=-1) + 1)]
+
+        def encode(texts: list[str]) -> list[list[int]]:
+            return [entry.ids for entry in loaded.encode_batch_fast(texts)]
+
+        results.append(check(content, "transformers", pieces, encode))
+    for result in results:
+        if not result.vocabulary:
+            verdict = "pieces have other ids"
+        elif result.different:
+            total = len(content["texts"])
+            verdict = f"ids differ in {len(result.different)} of {total} texts, first {result.different[0]!r}"
+        else:
+            verdict = "all ids as they were made"
+        click.echo(f"{result.form} {result.version} (made with {result.made_with}): {verdict}")
+    return int(any(result.different or not result.vocabulary for result in results))

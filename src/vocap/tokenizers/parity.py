@@ -1,4 +1,4 @@
-"""Do both forms of a tokenizer give the same ids? Compared line by line, and every difference named."""
+"""Line-by-line comparison of the ids of both forms of a tokenizer, with the kind of each difference."""
 
 import json
 import os
@@ -13,8 +13,13 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.progress import Steps
-from vocap.tokenizers.export import normalizer_of
-from vocap.tokenizers.normalizer import SPACE
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files import META
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
+from vocap.tokenizer_files.export import normalizer_of
+from vocap.tokenizer_files.model_file import build_processor, read_model
+from vocap.tokenizer_files.normalizer import SPACE
+from vocap.tokenizer_files.shadowing import bare_processor
 from vocap.tokenizers.parity_words import (
     Language,
     Normalize,
@@ -25,16 +30,11 @@ from vocap.tokenizers.parity_words import (
     word_lines,
     write_words,
 )
-from vocap.tokenizers.settings import META
-from vocap.tokenizers.shadowing import bare_processor
-from vocap.vocabularies.encoders import HuggingFaceEncoder, load_encoder
-from vocap.vocabularies.model_file import build_processor, read_model
-from vocap.vocabularies.text import read_blocks
 
 COLUMNS = ("language", "lines", "identical", "share", "example")
 KINDS = ("normaliser", "special token", "unknown", "tie", "score")
 LEAST_SHARE = 0.999  # of the lines of every language
-_ROUNDING = 0.01  # nats: what float32 sums of a long line may be off
+_ROUNDING = 0.01  # nats: the largest error of float32 sums of a long line
 _SHOWN = 8  # pieces of an example on each side
 _LINE = 60  # characters of its line
 
@@ -58,7 +58,7 @@ class Comparison:
         return language, self.lines, self.identical, share, "; ".join(shown)
 
 
-class Pair:
+class TokenizerForms:
     """SentencePiece's model and its export, side by side."""
 
     def __init__(self, proto, encoder: HuggingFaceEncoder, name: str | os.PathLike = "the model"):
@@ -67,7 +67,7 @@ class Pair:
             raise VocapError(f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again")
 
     @classmethod
-    def load(cls, folder: str | os.PathLike) -> "Pair":
+    def load(cls, folder: str | os.PathLike) -> "TokenizerForms":
         """From `sentencepiece.model` and `huggingface/` of a tokenizer's folder, both parsed, never executed."""
         path = Path(folder) / "huggingface" / "tokenizer.json"
         if not path.exists():
@@ -129,7 +129,7 @@ class Pair:
             first += len(lines)
 
     def kind(self, line: str, wanted: list[int], given: list[int]) -> str:
-        """Why a line differs.
+        """The reason for a line that differs.
 
         `normaliser`: the normalised texts differ; `special token`: the export found one in the text; `unknown`:
         another number of unknown characters; `tie`: another path of the same score; `score`: of another score.
@@ -147,7 +147,10 @@ class Pair:
 
     def show(self, line: str, wanted: list[int], given: list[int]) -> str:
         """The line, shortened, and both splits from two pieces before their first difference on."""
-        same = sum(1 for _ in _common_start(wanted, given))
+        same = next(
+            (at for at, (a, b) in enumerate(zip(wanted, given, strict=False)) if a != b),
+            min(len(wanted), len(given)),
+        )
         start = max(same - 2, 0)
         both = []
         for ids in (wanted, given):
@@ -162,7 +165,7 @@ class Pair:
 
 
 def compare_languages(
-    pair: Pair,
+    pair: TokenizerForms,
     corpora: Path,
     codes: Sequence[str],
     sample: int | None,
@@ -252,10 +255,3 @@ def choose_lines(total: int, count: int, seed: int, name: str) -> np.ndarray:
         return np.arange(total)
     generator = np.random.Generator(np.random.Philox([seed, zlib.crc32(name.encode("utf-8"))]))
     return np.sort(generator.choice(total, count, replace=False, shuffle=False))
-
-
-def _common_start(one: list[int], other: list[int]) -> Iterator[int]:
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            return
-        yield a

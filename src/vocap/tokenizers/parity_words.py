@@ -29,13 +29,13 @@ import orjson
 from tokenizers import pre_tokenizers
 
 from vocap.errors import VocapError
-from vocap.files import replacing
-from vocap.tokenizers.export import WORDS_APART, unknown_in_literals
-from vocap.tokenizers.layout import STEP
-from vocap.tokenizers.normalizer import SPACE
-from vocap.tokenizers.settings import META
-from vocap.tokenizers.shadowing import UNKNOWN_PENALTY
-from vocap.vocabularies.model_file import BYTE, CONTROL, NORMAL, UNKNOWN
+from vocap.files.atomic import replacing
+from vocap.tokenizer_files import META
+from vocap.tokenizer_files.export import WORDS_APART, unknown_in_literals
+from vocap.tokenizer_files.layout import STEP
+from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN
+from vocap.tokenizer_files.normalizer import SPACE
+from vocap.tokenizer_files.shadowing import UNKNOWN_PENALTY
 
 LONGEST = 300  # characters of a line that is taken apart into words, and of a line of words
 EXACT = 2.0**14  # nats: 32-bit sums of multiples of 2^-10 are exact up to here
@@ -57,7 +57,7 @@ class Language:
 
 @dataclass
 class Words:
-    """A file of words: what it was made of and with. Its lines of words are read by `word_lines`.
+    """A file of words, and the inputs and settings of its making. Its lines of words are read by `word_lines`.
 
     `normalizer`: the definition in a tokenizer.json; `specification`: SentencePiece's, base64 of the protobuf.
     """
@@ -115,7 +115,7 @@ def is_wordwise(proto, pipeline: dict) -> bool:
         return False
     if any(entry.type not in (NORMAL, UNKNOWN, CONTROL, BYTE) for entry in proto.pieces):
         return False
-    step = max(UNKNOWN_PENALTY - scores.min(), abs(scores).max())  # what a character changes a sum by, at most
+    step = max(UNKNOWN_PENALTY - scores.min(), abs(scores).max())  # the largest change of a sum by one character
     exact = not np.any(scores % STEP) and (LONGEST + 1) * step <= EXACT
     return bool(exact) and _splits_words(pipeline)
 
@@ -167,7 +167,7 @@ def write_words(
 ) -> None:
     """Write `words.path`, and fill `words.languages`, from the lines that `blocks` gives of each folder.
 
-    `own` and `other` are the two normalisers. JSON, a value a line: what it is made of; lines of words; the
+    `own` and `other` are the two normalisers. JSON, a value a line: its inputs and settings; lines of words; the
     languages. A word is written once, unless there are more than `HELD`.
     """
     held: set[str] = set()
@@ -200,7 +200,7 @@ def _write_held(file, held: set[str]) -> None:
 
 
 def read_words(path: str | os.PathLike) -> Words:
-    """What a file of words was made of. Raises VocapError for a file of another kind."""
+    """The inputs and settings of a file of words. Raises VocapError for a file of another kind."""
     try:
         head, last = {}, {}
         for value in _values(path):

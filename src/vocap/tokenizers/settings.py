@@ -1,17 +1,22 @@
-"""The `tokenizers` section of the configuration: one entry a tokenizer, told apart by `kind`."""
+"""The `tokenizers` section of the configuration: the kinds of tokenizers, one class each, listed in `KINDS`.
 
-from typing import Annotated, Literal
+Configuration, plan, report and workflow ask the class of an entry for the rows of its embedding table, its label
+and the mistakes of its settings. A kind of one's own is one more subclass of `Kind` in `KINDS`, added before
+`vocap.config` is imported.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from vocap.allocation import META, SPECIALS
-from vocap.paths import PlainPath
-from vocap.vocabularies.model_file import MAX_NESTED_SYMBOLS, nested
-
-# files of a tokenizer's huggingface/ folder, in the order in which they are written
-EXPORTED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "golden.json", "README.md")
-
-Scores = Literal["mixture", "max", "viterbi", "em"]
+from vocap.errors import UsageError
+from vocap.files.paths import PlainPath
+from vocap.tokenizer_files import META, SPECIALS
+from vocap.tokenizer_files.model_file import MAX_NESTED_SYMBOLS, nested
+from vocap.unigram.text_settings import TextSettings
 
 
 def check_symbols(symbols: list[str]) -> list[str]:
@@ -30,68 +35,149 @@ def check_symbols(symbols: list[str]) -> list[str]:
         if symbol in META:
             raise ValueError(f"{symbol!r} is a special token of every tokenizer already; remove it here")
         if symbols.count(symbol) > 1:
-            raise ValueError(f"the symbol {symbol!r} stands {symbols.count(symbol)} times; keep one")
+            raise ValueError(f"the symbol {symbol!r} is given {symbols.count(symbol)} times; keep one")
     if nested(symbols) > MAX_NESTED_SYMBOLS:
         raise ValueError(f"more than {MAX_NESTED_SYMBOLS} of the symbols begin each other; leave some out")
     return symbols
 
 
+class Kind(BaseModel):
+    """One entry of the section; its field `kind` names the class.
+
+    `label` is a noun phrase for tables. `merged`: whether its vocabulary is that of several languages, and
+    compared with others of the same T.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    label: ClassVar[str]
+    merged: ClassVar[bool] = True
+    kind: str
+
+    @abstractmethod
+    def rows(self, allocations: Mapping[str, Any]) -> int | None:
+        """T: ids of the tokenizer, special tokens included; None where only its file or allocation knows."""
+
+    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        """Contradictions with other sections: ".field: text" or ": text", to follow the name of the entry.
+
+        `settings`: the whole configuration; `languages`: codes of the languages of the run.
+        """
+        yield from ()
+
+
 ByteFallback = Annotated[
-    bool, Field(description="256 byte pieces, so that a character that is no piece becomes its bytes, not <unk>")
+    bool | None,
+    Field(
+        description="256 byte pieces, so that a character that is no piece becomes its bytes, not <unk>; in the "
+        "place of text.byte_fallback"
+    ),
 ]
 Symbols = Annotated[
-    list[str],
-    AfterValidator(check_symbols),
-    Field(description="strings that always stay one piece, wherever they occur in the text"),
+    Annotated[list[str], AfterValidator(check_symbols)] | None,
+    Field(
+        description="strings that always stay one piece, wherever they occur in the text; in the place of "
+        "text.user_defined_symbols"
+    ),
 ]
 
 
-class Vocap(BaseModel):
+class Merged(Kind):
+    """A tokenizer of the text of several languages, read with the settings of section `text`.
+
+    Its classes have the fields `byte_fallback` and `user_defined_symbols`.
+    """
+
+    def text(self, run: TextSettings) -> TextSettings:
+        """The settings of the run's text with those of this tokenizer. Raises UsageError as `TextSettings`."""
+        own = {"byte_fallback": self.byte_fallback}
+        if self.user_defined_symbols is not None:
+            own["user_defined_symbols"] = tuple(self.user_defined_symbols)
+        return replace(run, **{name: value for name, value in own.items() if value is not None})
+
+    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        try:
+            text = self.text(settings.text.settings)
+            check_symbols([*text.user_defined_symbols, *text.control_symbols])
+        except (UsageError, ValueError) as error:
+            yield f": {error}"
+            return
+        rows = self.rows(settings.allocation)
+        if rows is not None and rows - SPECIALS <= text.other_rows:
+            yield f": byte fallback and symbols take {text.other_rows} ids, all that T has for words; raise total"
+
+
+class Vocap(Merged):
     """Exactly the pieces of an allocation, scored anew."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+    label = "VOCAP"
     kind: Literal["vocap"]
     allocation: str = Field(min_length=1, description="name of an entry of the allocation section; T is its total")
-    scores: Scores = Field(
+    scores: Literal["mixture", "max"] = Field(
         "mixture",
         description="how pieces are scored: the mixture of the languages' own probabilities by their share of the "
-        "text, their maximum, the maximum and then two rounds of Viterbi counts on the multilingual text "
-        "(corpora.mix), or the mixture and then three rounds of EM on it",
+        "text, or their maximum",
     )
-    byte_fallback: ByteFallback = False
-    user_defined_symbols: Symbols = []
+    byte_fallback: ByteFallback = None
+    user_defined_symbols: Symbols = None
+
+    def rows(self, allocations: Mapping[str, Any]) -> int | None:
+        found = allocations.get(self.allocation)
+        return found.total if found else None
+
+    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        if self.allocation not in settings.allocation:
+            yield f".allocation: no allocation is named {self.allocation!r}"
+            return
+        yield from super().mistakes(settings, languages)
+        free = settings.allocation[self.allocation].other_rows
+        if (taken := self.text(settings.text.settings).other_rows) < free:
+            yield (
+                f": byte fallback and symbols take {taken} ids, allocation {self.allocation} leaves {free} free; "
+                f"give that allocation other_rows: {taken}"
+            )
 
 
-class Joint(BaseModel):
+class Joint(Merged):
     """A unigram model trained on the text of all languages, by vocabularies.engine: the baseline of the paper."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+    label = "JOINT"
     kind: Literal["joint"]
     total: int = Field(ge=SPECIALS + 1, description="T, every id counted, the five special tokens too")
     alpha: float = Field(
         0.7, ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"
     )
-    byte_fallback: ByteFallback = False
-    user_defined_symbols: Symbols = []
+    byte_fallback: ByteFallback = None
+    user_defined_symbols: Symbols = None
+
+    def rows(self, allocations: Mapping[str, Any]) -> int:
+        return self.total
 
 
-class Mono(BaseModel):
+class Mono(Kind):
     """One language's model of one size, as a tokenizer of size + 2 ids (<pad> and <mask> are new)."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+    label = "MONO"
+    merged = False
     kind: Literal["mono"]
     language: str = Field(min_length=1, description="code of a language of this run")
     size: int = Field(ge=5, description="one of vocabularies.sizes")
 
+    def rows(self, allocations: Mapping[str, Any]) -> int:
+        return self.size + 2
 
-class File(BaseModel):
+    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        if self.language not in languages:
+            yield f".language: {self.language!r} is not among the languages of this run"
+        if self.size not in settings.vocabularies.sizes:
+            yield f".size: {self.size} is not among vocabularies.sizes"
+
+
+class File(Kind):
     """Any SentencePiece or Hugging Face tokenizer, as a baseline."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+    label = "from elsewhere"
+    merged = False
     kind: Literal["file"]
     path: PlainPath | None = Field(
         None, description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them"
@@ -104,5 +190,17 @@ class File(BaseModel):
             raise ValueError("a file has exactly one of path and download")
         return self
 
+    def rows(self, allocations: Mapping[str, Any]) -> None:
+        return None
 
-Tokenizer = Annotated[Vocap | Joint | Mono | File, Field(discriminator="kind")]
+    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        if self.download not in (None, *settings.downloads):
+            yield f".download: no file {self.download!r} under downloads ({', '.join(settings.downloads)})"
+
+
+KINDS: dict[str, type[Kind]] = {"vocap": Vocap, "joint": Joint, "mono": Mono, "file": File}
+
+
+def tokenizer_type() -> Any:
+    """The type of an entry of the section, of any of `KINDS`."""
+    return Annotated[Union[tuple(KINDS.values())], Field(discriminator="kind")]  # noqa: UP007

@@ -1,4 +1,4 @@
-"""The verbs of the vocabularies stage."""
+"""`vocap train`, `vocap curve`, `vocap alp` and `vocap ladder`."""
 
 import logging
 from pathlib import Path
@@ -6,8 +6,10 @@ from pathlib import Path
 import click
 
 from vocap import options
-from vocap.errors import VocapError
-from vocap.vocabularies import COVERAGE
+from vocap.errors import UsageError, VocapError
+from vocap.text_options import text_options
+from vocap.unigram import COVERAGE, SEEDS
+from vocap.unigram.text_settings import XLM_R, TextSettings
 
 logger = logging.getLogger(__name__)
 
@@ -25,21 +27,22 @@ folder = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--threads", type=options.THREADS, default=1, show_default=True, help="Another number can change pieces."
 )
-def train(size, train_path, heldout, models, point, coverage, threads):
+@text_options
+def train(size, train_path, heldout, models, point, coverage, threads, settings):
     """Train one unigram model, and give its ALP on all train and held-out lines.
 
     A size that the text cannot reach is no error: the table says why.
     """
-    from vocap.vocabularies import training
-    from vocap.vocabularies.curve import Point, write_points
+    from vocap.tables.curve import Point, write_points
+    from vocap.unigram import sentencepiece_trainer
 
-    training.require_reference()
+    sentencepiece_trainer.require_reference()
     model_path = models / f"{size}.model"
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; give held-out lines, or an empty file")
     try:
-        model = training.train(train_path, size, coverage, threads)
-    except training.Unreachable as unreachable:
+        model = sentencepiece_trainer.train(train_path, size, coverage, threads, settings=settings)
+    except sentencepiece_trainer.Unreachable as unreachable:
         logger.info("%s: size %d: %s", train_path, size, unreachable.reason)
         model_path.unlink(missing_ok=True)
         models.mkdir(parents=True, exist_ok=True)
@@ -48,10 +51,10 @@ def train(size, train_path, heldout, models, point, coverage, threads):
 
     import sentencepiece
 
-    from vocap.files import replacing
-    from vocap.vocabularies.alp import corpus_alp
-    from vocap.vocabularies.encoders import SentencePieceEncoder
-    from vocap.vocabularies.text import read_blocks
+    from vocap.files.atomic import replacing
+    from vocap.text_files.lines import read_blocks
+    from vocap.tokenizer_files.encoders import SentencePieceEncoder
+    from vocap.unigram.alp import corpus_alp
 
     encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=model))
     on_train = corpus_alp(encoder, read_blocks(train_path))
@@ -76,13 +79,13 @@ def train(size, train_path, heldout, models, point, coverage, threads):
 @click.option("--characters", type=file, required=True, help="Table to write: characters of the normalised text.")
 @click.option("--index", type=file, required=True, help="Index of all models' pieces to write.")
 @click.argument("points", nargs=-1, required=True, type=file)
-def curve(train_path, models, output, characters, index, points):
+@text_options
+def curve(train_path, models, output, characters, index, points, settings):
     """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
-    from vocap.vocabularies.character_table import write_characters
-    from vocap.vocabularies.coverage import character_counts
-    from vocap.vocabularies.curve import read_points, write_points
-    from vocap.vocabularies.index import build, fingerprint, save_index, text_pieces
-    from vocap.vocabularies.text import read_blocks
+    from vocap.tables.character_table import write_characters
+    from vocap.tables.curve import read_points, write_points
+    from vocap.tables.piece_index import build, fingerprint, save_index, text_pieces
+    from vocap.unigram.training_text import count_characters
 
     rows, origins = [], {}
     for path in points:
@@ -98,16 +101,15 @@ def curve(train_path, models, output, characters, index, points):
     )
     sizes = [row.size for row in trained]
     indexed = build(sizes, vocabularies).of(fingerprint(models, sizes))
-    counts = character_counts(read_blocks(train_path))
-    lines = sum(map(len, read_blocks(train_path)))
+    counts, lines = count_characters(train_path, settings)
 
-    write_characters(characters, counts, lines)  # whatever can go wrong with the input has gone wrong before
+    write_characters(characters, counts, lines)  # written last, after all errors of the input
     save_index(indexed, index)
     write_points(output, rows)
 
 
 def _checked_model(path, row, origin):
-    from vocap.vocabularies.model_file import read_pieces
+    from vocap.tokenizer_files.model_file import read_pieces
 
     remedy = f"delete {origin} and run again, and it is trained anew"
     try:
@@ -130,9 +132,9 @@ def alp(model, text, as_json):
     """
     import json
 
-    from vocap.vocabularies.alp import corpus_alp
-    from vocap.vocabularies.encoders import load_encoder
-    from vocap.vocabularies.text import read_blocks
+    from vocap.text_files.lines import read_blocks
+    from vocap.tokenizer_files.encoders import load_encoder
+    from vocap.unigram.alp import corpus_alp
 
     encoder = load_encoder(model)
     result = corpus_alp(encoder, read_blocks(text))
@@ -153,4 +155,223 @@ def alp(model, text, as_json):
                 "unk_rate": unknown / result.tokens if result.tokens else 0.0,
             }
         )
+    )
+
+
+WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
+MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
+
+SHOWN = 12  # sizes in reach that are printed
+
+_NUMBERS = ("ALP", "held-out", "tokens/line")
+
+
+@click.command()
+@click.argument("train", type=file)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Folder that gets models/{size}.model, curve.tsv and characters.tsv.",
+)
+@click.option(
+    "--sizes",
+    default="1000:50000:1000",
+    show_default=True,
+    help="Ids of the models, as FIRST:LAST:STEP or as a list with commas.",
+)
+@click.option("--heldout", type=file, help="Held-out text, for its ALP under every model.")
+@click.option(
+    "--threads", type=options.THREADS, default=1, show_default=True, help="The results do not depend on it."
+)
+@options.coverage(COVERAGE, "Share of characters that must be pieces.")
+@click.option(
+    "--arithmetic",
+    type=click.Choice(["exact", "fast"]),
+    default="exact",
+    show_default=True,
+    help="Every bit as in SentencePiece, or near it in less time.",
+)
+@click.option(
+    "--seeds",
+    type=click.Choice(SEEDS),
+    default=SEEDS[0],
+    show_default=True,
+    help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
+)
+@click.option(
+    "--points",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that gets the curve as {size}.tsv, a table a size, in place of both tables.",
+)
+@text_options
+def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, points, settings):
+    """Train unigram models of all sizes on TRAIN at once, and measure their ALP.
+
+    TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
+    trains for that size with one thread (with --arithmetic fast, one near it); with --seeds words, its pieces and
+    scores are those of 0.2.2. A size that the text cannot reach is no error: curve.tsv says why.
+    """
+    numbers = _parse_sizes(sizes)
+    if seeds == "words" and settings != XLM_R:
+        keys = ", ".join(settings.changed())
+        raise UsageError(
+            f"--seeds words knows no other text than that of xlm-r; leave out {keys} or --seeds words"
+        )
+    for path in filter(None, (train, heldout)):
+        if not path.is_file():
+            raise VocapError(f"{path}: no such file; check the path")
+
+    from contextlib import closing
+
+    files = {"train": train} | ({"heldout": heldout} if heldout else {})
+    words, train_sizes = _count_words(files, coverage, threads, settings)
+    from vocap.tables.curve import write_points
+    from vocap.text_files.lines import read_blocks
+
+    logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
+    ending = None
+    if seeds == "words":
+        from vocap.unigram.text_end import frequencies_at_the_end
+
+        ending = frequencies_at_the_end(read_blocks(train), words.required)
+    models = output / "models"
+    models.mkdir(parents=True, exist_ok=True)
+    tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
+    for table in tables:
+        table.unlink(missing_ok=True)  # written last: no curve, no whole result
+    rungs = train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending)
+    with closing(rungs):
+        rows = _write_models(rungs, models)
+    rows.sort(key=lambda point: point.size)
+    if not points:
+        from vocap.tables.character_table import write_characters
+
+        write_characters(output / "characters.tsv", words.characters, words.sentences["train"])
+    for table, lines in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
+        write_points(table, lines)
+    logger.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
+    click.echo("\n\n".join(filter(None, (_curve(rows, tables), _outline(rows)))))
+
+
+def _count_words(files: dict[str, Path], coverage: float, threads: int, settings: TextSettings):
+    """The word types of texts, and the function that trains on them.
+
+    With more than one of `threads` another process reads the texts and a thread imports the kernels of training,
+    while the kernels of counting are imported and words are counted.
+    """
+    import gc
+    from concurrent.futures import ThreadPoolExecutor
+
+    from vocap.unigram.reading_process import ReadingProcess
+    from vocap.unigram.training_text import texts_of
+
+    gc.disable()  # imported objects stay: repeated collections would take a tenth of a second
+    try:
+        texts = ReadingProcess(files, settings).texts if threads > 1 else texts_of(files, settings)
+        with ThreadPoolExecutor(1) as importer:
+            count_word_types = _import("word_types").count_word_types
+            ladder = importer.submit(_import, "ladder") if threads > 1 else None
+            words = count_word_types(texts, coverage, settings=settings)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return words, (ladder.result() if ladder else _import("ladder")).train_sizes
+
+
+def _import(name: str):
+    """A module of the engine, with its kernels."""
+    from importlib import import_module
+
+    from vocap.unigram.kernels import one_compiler
+
+    with one_compiler():
+        return import_module(f"vocap.unigram.{name}")
+
+
+def _write_models(rungs, models: Path) -> list:
+    """Write each model as it comes; returns the points. A full disk ends it at once, not after the last size."""
+    from collections import deque
+    from concurrent.futures import ThreadPoolExecutor
+
+    points, writes = [], deque()
+    with ThreadPoolExecutor(WRITERS) as writers:
+        for rung in rungs:
+            while writes and (writes[0].done() or len(writes) == MOST_WRITES):
+                writes.popleft().result()
+            writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
+            points.append(rung.point)
+    for write in writes:
+        write.result()
+    return points
+
+
+def _write_model(path: Path, model: bytes | None) -> None:
+    """Write a model, or remove an older one of a size that is out of reach now."""
+    from vocap.files.atomic import replacing
+
+    if model is None:
+        path.unlink(missing_ok=True)
+        return
+    with replacing(path, "wb") as target:
+        target.write(model)
+
+
+def _parse_sizes(text: str) -> list[int]:
+    from vocap.tables.curve import parse_sizes
+
+    try:
+        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])
+    except ValueError as error:
+        raise UsageError(f"--sizes {text}: {error}; write 1000:50000:1000 or 1000,2000") from None
+
+
+def _curve(points, tables: list[Path]) -> str:
+    """At most `SHOWN` of the sizes in reach, evenly spaced, and the first of those out of reach."""
+    ok = [point for point in points if point.ok]
+    chosen = {ok[round(number * (len(ok) - 1) / (SHOWN - 1))].size for number in range(SHOWN)} if ok else set()
+    shown = [
+        point
+        for before, point in zip([None, *points], points, strict=False)
+        if (point.size in chosen if point.ok else before is None or _kind(before) != _kind(point))
+    ]
+    table = _table([("size", *_NUMBERS, "status"), *((*_cells(point), point.status) for point in shown)])
+    where = tables[0] if len(tables) == 1 else tables[0].parent
+    return table if len(shown) == len(points) else f"{table}\n{len(shown)} of {len(points)} sizes; all: {where}"
+
+
+def _kind(point) -> str:
+    """The status without its numbers."""
+    return point.status.partition(":")[0]
+
+
+def _outline(points) -> str:
+    """Start, knee and end of the curve."""
+    from vocap.tables.curve import outline
+
+    found = outline(points)
+    if found is None:
+        return ""
+    rows = [
+        ("start", found.start, found.start_reason),
+        ("knee", found.knee, "farthest above the line from start to end"),
+        ("end", found.end, found.end_reason),
+    ]
+    return _table(
+        [("", "size", *_NUMBERS, "why"), *((name, *_cells(point), why) for name, point, why in rows if point)]
+    )
+
+
+def _cells(point) -> tuple[str, ...]:
+    numbers = (point.alp, point.alp_heldout, point.tokens_per_sentence)
+    return str(point.size), *("" if x is None else f"{x:.3f}" for x in numbers)
+
+
+def _table(rows) -> str:
+    """Columns side by side, the last one to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]])
+        for row in rows
     )

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from vocap.vocabularies import COVERAGE
-from vocap.vocabularies.curve import parse_sizes
+from vocap.tables.curve import parse_sizes
+from vocap.unigram import COVERAGE
 
 
 class Vocabularies(BaseModel):

@@ -10,9 +10,7 @@ Pruning adds up, over languages, weight x loss of likelihood in nats a line (`Tr
 """
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,6 +18,7 @@ import numpy as np
 
 from vocap.allocation.pieces.language import (
     Language,
+    PieceTable,
     Unigram,
     estimate,
     expect,
@@ -32,34 +31,32 @@ from vocap.allocation.pieces.language import (
     with_pieces,
 )
 from vocap.allocation.pieces.language import settle as model_of
-from vocap.allocation.pieces.store import LanguageStore
-from vocap.allocation.pieces.union import Union
-from vocap.corpora.weights import line_weights
+from vocap.allocation.pieces.store import LanguageStore, in_order
 from vocap.progress import Steps
-from vocap.vocabularies.ladder.descent import (
+from vocap.tables.sampling_probabilities import line_weights
+from vocap.unigram.descent import (
     SUB_ITERATIONS,
     expectation_maximisation,
     prune_order,
     reduce,
     seed,
 )
-from vocap.vocabularies.ladder.word_types import WordTypes, join_word_types, most_frequent_types
+from vocap.unigram.text_settings import XLM_R, TextSettings
+from vocap.unigram.word_types import WordTypes, join_word_types, most_frequent_types
 
 SEEDS = 4_000_000  # pieces of all languages together that enter the common descent, at most
 TRUNK_RATE = 0.75  # shrinking_factor of SentencePiece's trainer
 BRANCH_RATE = 0.9  # smaller steps near T
-POOL_RATE = 0.5  # of the pool: only candidates come of it
+POOL_RATE = 0.5  # of the pool, which gives candidates alone
 POOL_CHARACTERS = 50_000_000  # of distinct words of all languages in the pool, at most
-OFFER_ROUNDS = 3  # of EM, after pieces were offered
+OFFER_ROUNDS = 3  # of EM after an offer of pieces
 
 Texts = Mapping[str, Callable[[], WordTypes]]
 
 
 @dataclass(frozen=True)
 class Rungs:
-    """Nested lists of pieces: rung r holds the first `len(scores[r])` of `pieces`, with log probabilities
-    float32.
-    """
+    """Nested lists of pieces: rung r holds the first `len(scores[r])` of `pieces`, float32 log probabilities."""
 
     pieces: list[str]
     scores: list[np.ndarray]
@@ -103,7 +100,7 @@ class Chosen:
 
     @property
     def price(self) -> float:
-        """Weighted loss of likelihood, nats a line, of the 1,000 kept pieces that are worth least."""
+        """Weighted loss of likelihood, nats a line, of the 1,000 kept pieces of the smallest losses."""
         losses = np.sort(self.last.loss[self.kept & ~self.required])
         return float(losses[:1000].sum() * (1000 / max(1, min(1000, len(losses)))))
 
@@ -130,7 +127,7 @@ class Round:
         return kept
 
 
-def play(
+def play_round(
     languages: LanguageStore,
     weights: Mapping[str, float],
     required: np.ndarray,
@@ -165,7 +162,7 @@ def grow_trunk(
     `texts`: word types by language; `required`: characters that every rung holds, besides those that the languages
     require.
     """
-    union = Union()
+    union = PieceTable()
     most = SEEDS // len(texts)
     needed, pooled = [union.add_characters(required)], []
     for code, (words, corpus, state) in in_order(texts, lambda count: _alone(count(), most), threads):
@@ -182,7 +179,7 @@ def grow_trunk(
     rounds = math.log(1.1 * np.count_nonzero(always) / len(union)) / math.log(TRUNK_RATE)
     with Steps("trunk", math.ceil(rounds)) as steps:
         while True:
-            now = play(languages, weights, always, partial(_prune, kept=kept), threads)
+            now = play_round(languages, weights, always, partial(_prune, kept=kept, dropping=True), threads)
             steps.advance()
             last[now.used] = len(rungs)
             rungs.append(now.scores)
@@ -218,7 +215,7 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
         chosen = np.sort(prune_order(corpus, state)[:size])
         state = reduce(corpus, state, chosen, state.scores[chosen], state.lattice)
     order, scores = _nested(last, rungs)
-    union = Union()
+    union = PieceTable()
     union.add(corpus.text, corpus.piece_place[order], corpus.piece_length[order])
     return Rungs(union.strings(np.arange(len(order))), scores)
 
@@ -231,19 +228,6 @@ def _nested(last: np.ndarray, scores: Sequence[np.ndarray]) -> tuple[np.ndarray,
     order = np.argsort(-last, kind="stable")
     sizes = [np.count_nonzero(last >= rung) for rung in range(len(scores))]
     return order[: sizes[0]], [rung[order[:size]] for rung, size in zip(scores, sizes, strict=True)]
-
-
-def in_order(items: Mapping[str, object], function: Callable, threads: int) -> Iterator[tuple[str, object]]:
-    """Key and `function(value)` in the order of the items, so many at a time."""
-    with ThreadPoolExecutor(threads) as pool:
-        waiting = deque()
-        for key, value in items.items():
-            waiting.append((key, pool.submit(function, value)))
-            if len(waiting) > threads:
-                key, future = waiting.popleft()
-                yield key, future.result()
-        for key, future in waiting:
-            yield key, future.result()
 
 
 def branch(
@@ -260,18 +244,22 @@ def branch(
     offer = make_offer(pieces, scores)
     for code, language in in_order(texts, lambda count: with_pieces(count(), offer), threads):
         languages.put(code, language)
-    now = last = play(languages, weights, required, lambda language: estimate(language, OFFER_ROUNDS), threads)
+    now = last = play_round(
+        languages, weights, required, lambda language: estimate(language, OFFER_ROUNDS), threads
+    )
     while now.size > capacity:
         last, size = now, max(capacity, int(BRANCH_RATE * now.size))
         if size == capacity:
             break
-        now = play(languages, weights, required, partial(_narrow, kept=last.best(required, size)), threads)
-    # Where no best path uses some of the pieces any more, the best of those that pruning took come back.
+        # a piece stays in a language until all lose it, so that each chosen one is a piece of some model
+        kept = last.best(required, size)
+        now = play_round(languages, weights, required, partial(_prune, kept=kept, dropping=False), threads)
+    # Where best paths no longer use some of the pieces, the best of the pruned ones take their place.
     return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
 
 
 def settle(
-    chosen: Chosen, languages: LanguageStore, coverage: float, threads: int = 1
+    chosen: Chosen, languages: LanguageStore, coverage: float, threads: int = 1, settings: TextSettings = XLM_R
 ) -> tuple[list[str], dict[str, Unigram]]:
     """The chosen pieces, and the unigram model of each language on them, from the states that `branch` has left.
 
@@ -292,17 +280,10 @@ def settle(
         had[code] = before
 
     def finish(code: str, language: Language):
-        return language, model_of(language, coverage, had[code][~held[had[code]]])
+        return language, model_of(language, coverage, had[code][~held[had[code]]], settings)
 
     return list(offer.pieces), dict(languages.step(finish, threads))
 
 
-def _prune(language: Language, kept: np.ndarray) -> Language:
-    return estimate(only(language, kept), SUB_ITERATIONS)
-
-
-def _narrow(language: Language, kept: np.ndarray) -> Language:
-    """Pieces stay in the languages' states until all lose them, so that each chosen one is a piece of
-    some model.
-    """
-    return estimate(only(language, kept), SUB_ITERATIONS, dropping=False)
+def _prune(language: Language, kept: np.ndarray, dropping: bool) -> Language:
+    return estimate(only(language, kept), SUB_ITERATIONS, dropping)

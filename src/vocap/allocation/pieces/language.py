@@ -1,27 +1,66 @@
-"""One language in the common descent: its word types, its unigram model, and the loss that each piece
-would bring.
-"""
+"""One language of the common descent: its state, EM, losses and model, with pieces in a common numbering."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from vocap.vocabularies.alp import average_log_probability
-from vocap.vocabularies.ladder import descent
-from vocap.vocabularies.ladder.expectation import expected_counts
-from vocap.vocabularies.ladder.finalisation import META_COUNT, finalise
-from vocap.vocabularies.ladder.lattice import Lattice
-from vocap.vocabularies.ladder.maximisation import THRESHOLD, maximise
-from vocap.vocabularies.ladder.model_writer import model_bytes
-from vocap.vocabularies.ladder.pruning import CANDIDATE, DROP, pruned_size
-from vocap.vocabularies.ladder.sizes import token_counts
-from vocap.vocabularies.ladder.trie import BORDER, Trie, build_trie, fill_lattice
-from vocap.vocabularies.ladder.word_types import WordTypes
+from vocap.unigram import descent
+from vocap.unigram.alp import average_log_probability
+from vocap.unigram.em import THRESHOLD, expected_counts, maximise
+from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
+from vocap.unigram.kernels import kernel
+from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
+from vocap.unigram.lattice import Lattice
+from vocap.unigram.pruning import CANDIDATE, DROP, pruned_size
+from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.word_table import WordTable, find_word
+from vocap.unigram.word_types import WordTypes
 
 TEXTS = "train", "heldout"
 expect = partial(expected_counts, arithmetic="fast")
+
+
+class PieceTable:
+    """Distinct pieces, maybe millions, numbered as they are added: piece k is `store[bounds[k]:bounds[k + 1]]`."""
+
+    def __init__(self):
+        self._table = WordTable(texts=0)
+
+    def __len__(self) -> int:
+        return self._table.known
+
+    def add(self, text: np.ndarray, place: np.ndarray, length: np.ndarray) -> np.ndarray:
+        """The numbers of the pieces `text[place[i]:place[i] + length[i]]`, int32 [i]; new pieces get new ones."""
+        table = self._table
+        table.reserve(len(place), int(length.sum(dtype=np.int64)))
+        numbers = np.empty(len(place), np.int32)
+        table.known = number_pieces(text, place, length, numbers, table.known, *table.arrays())
+        return numbers
+
+    def add_characters(self, characters: Iterable[str]) -> np.ndarray:
+        """The numbers of single characters."""
+        text = np.array([ord(character) for character in characters], np.int32)
+        return self.add(text, np.arange(len(text), dtype=np.int32), np.ones(len(text), np.int32))
+
+    def strings(self, numbers: np.ndarray) -> list[str]:
+        """The pieces of these numbers."""
+        store, bounds = self._table.store, self._table.bounds
+        begins, ends = bounds[numbers].tolist(), bounds[numbers + 1].tolist()
+        return [store[begin:end].tobytes().decode("utf-32-le") for begin, end in zip(begins, ends, strict=True)]
+
+
+@kernel(
+    "int64(int32[::1], int32[::1], int32[::1], int32[::1], int64, int32[::1], int64[::1], uint64[::1], int32[::1])"
+)
+def number_pieces(text, place, length, numbers, known, store, bounds, hashes, slots):
+    """Fill `numbers`; returns how many pieces are known now."""
+    for piece in range(place.size):
+        number = find_word(text, place[piece], place[piece] + length[piece], known, store, bounds, hashes, slots)
+        numbers[piece] = number
+        known = max(known, number + 1)
+    return known
 
 
 @dataclass(frozen=True)
@@ -110,7 +149,7 @@ def _offered(
     Single characters come first, as the required ones of a `Corpus`: types hold no others that are pieces.
     """
     bordered = text.copy()
-    bordered[start + length] = BORDER
+    bordered[start + length] = bordered[start - 1] = BORDER  # one character or two lie between types
     unknown = len(offer.pieces) + 1
     first, found, edge_length = fill_lattice(bordered, np.int32(unknown), *offer.trie.arrays)
     occurring = np.zeros(unknown + 1, bool)
@@ -176,24 +215,23 @@ def losses(language: Language) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class Unigram:
     """A language's model on the common pieces: `numbers` int32 of those that it holds, best first.
 
-    `model`: the SentencePiece file; `alp`: nats a line, of the training text and of the held-out text, if there is
-    one; `tokens_per_sentence` and `lines` of the training text.
+    `size`: ids of the model, the meta pieces included; `model`: the SentencePiece file; `alp`: nats a line, of the
+    training text and of the held-out text, if there is one; `tokens_per_sentence`, `lines`: of the training text.
     """
 
     numbers: np.ndarray
+    size: int
     model: bytes
     alp: list[float]
     tokens_per_sentence: float
     lines: int
 
-    @property
-    def size(self) -> int:
-        """Ids of the model, the meta pieces included."""
-        return len(self.numbers) + META_COUNT
 
+def settle(language: Language, coverage: float, forced: np.ndarray, settings: TextSettings) -> Unigram:
+    """The unigram model of the language; the `forced` common numbers are pieces of it too, at the lowest score.
 
-def settle(language: Language, coverage: float, forced: np.ndarray) -> Unigram:
-    """The unigram model of the language; the `forced` common numbers are pieces of it too, at the lowest score."""
+    ALP counts characters without a piece as <unk>, and no line with a user-defined symbol.
+    """
     corpus, state = language.corpus, language.state
     extra = np.flatnonzero(np.isin(language.numbers, np.setdiff1d(forced, language.alive))).astype(np.int32)
     ids = np.concatenate([state.ids, extra])
@@ -205,7 +243,8 @@ def settle(language: Language, coverage: float, forced: np.ndarray) -> Unigram:
     place, length = corpus.piece_place[final.ids], corpus.piece_length[final.ids]
     return Unigram(
         language.numbers[final.ids],
-        model_bytes(corpus.text, place, length, final.scores, coverage),
+        len(final.ids) + len(settings.metas),
+        model_bytes(corpus.text, place, length, final.scores, coverage, settings=settings),
         [average_log_probability(counted, size) for counted, size in zip(counts, lines, strict=True)],
         int(counts[0].sum()) / lines[0],
         lines[0],

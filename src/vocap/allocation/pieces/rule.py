@@ -1,18 +1,19 @@
-"""The rule as a whole: from curves and texts to a `Solution`, and the languages' models on its pieces."""
+"""The rule `pieces`: from curves and texts to a `Solution`, and the languages' models on its pieces."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from sentencepiece import SentencePieceProcessor
 
-from vocap.allocation import SPECIALS
-from vocap.allocation.inputs import Inputs
-from vocap.allocation.line_length import uneven_lines
+from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
 from vocap.allocation.pieces.descent import Trunk, branch, grow_trunk, settle
-from vocap.allocation.pieces.language import Unigram
+from vocap.allocation.pieces.language import TEXTS, Unigram
 from vocap.allocation.pieces.store import LanguageStore
-from vocap.allocation.pieces.texts import texts_of_corpora
+from vocap.allocation.pieces.trunk_file import read_trunk
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import (
     ROUNDING,
@@ -25,22 +26,40 @@ from vocap.allocation.solution import (
     way_percent,
     weigh,
 )
-from vocap.errors import UsageError
-from vocap.files import scratch_directory
+from vocap.errors import UsageError, VocapError
+from vocap.files.atomic import scratch_directory
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.unigram.alp import corpus_alp
+from vocap.unigram.text_settings import XLM_R, TextSettings
+from vocap.unigram.training_text import texts_of
+from vocap.unigram.word_types import WordTypes, count_word_types
 
-MEMORY = 1 << 30  # bytes of the languages' states; those beyond it lie in files
+MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
 
 
 @dataclass(frozen=True)
 class Source:
-    """The texts and tables of a descent: `corpora` holds {language}/train.txt, and heldout.txt where there is one;
-    `scratch`: a path beside which a temporary folder is made."""
+    """The texts and tables of a descent.
+
+    `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`: a path beside which a
+    temporary folder is made; `text`: the settings with which the languages' models were trained. Raises UsageError
+    for settings with which words do not begin with a space.
+    """
 
     inputs: Inputs
     corpora: Path
     coverage: float
     scratch: Path
     threads: int = 1
+    text: TextSettings = XLM_R
+
+    def __post_init__(self) -> None:
+        if not self.text.split_by_whitespace or self.text.treat_whitespace_as_suffix:
+            raise UsageError(
+                "rule pieces counts words that begin with a space; leave split_by_whitespace true and "
+                "treat_whitespace_as_suffix false, or take another rule"
+            )
 
 
 def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
@@ -51,32 +70,59 @@ def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
 
 def make_trunk(source: Source, settings: Allocation) -> Trunk:
     """The part of the descent that does not depend on T; of the settings, alpha, beta, per and without count."""
-    texts = texts_of_corpora(source.corpora, source.inputs, source.coverage)
+    texts = texts_of_corpora(source)
     _, _, required = pose(source.inputs, settings, source.coverage)
     with scratch_directory(source.scratch) as folder:
         languages = LanguageStore(folder, MEMORY)
         return grow_trunk(texts, weights_of(source.inputs, settings), required, languages, source.threads)
 
 
+def solver(
+    source: Source, trunk_file: Path | None = None
+) -> Callable[[Allocation], tuple[Solution, dict[str, Unigram]]]:
+    """A function that solves for each settings; all share one trunk, read from a file or made at the first."""
+    trunks: list[Trunk] = []
+
+    def solve_one(settings: Allocation) -> tuple[Solution, dict[str, Unigram]]:
+        if not trunks:
+            weights = weights_of(source.inputs, settings)
+            trunks.append(read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings))
+        return solve(source, settings, trunks[0])
+
+    return solve_one
+
+
 def solve(source: Source, settings: Allocation, trunk: Trunk) -> tuple[Solution, dict[str, Unigram]]:
-    """Allocate by pieces: exactly T - 5 of them, or all that the texts can use.
+    """Allocate by pieces: exactly T - 5 of them, or all that occur in best segmentations.
 
     Raises UsageError for a total below the characters that must be pieces.
     """
     inputs, weights = source.inputs, weights_of(source.inputs, settings)
-    capacity, required = settings.total - SPECIALS, len(trunk.required)
+    capacity, required = settings.capacity, len(trunk.required)
     if required > capacity:
         raise UsageError(
-            f"a total of {settings.total} leaves room for {capacity} pieces beside the {SPECIALS} special tokens, "
-            f"but {required} characters must be pieces; use a total of at least {required + SPECIALS}, or leave "
+            f"a total of {settings.total} holds {capacity} pieces beside {settings.reserved} special tokens and "
+            f"other rows, but {required} characters must be pieces; use a total of at least "
+            f"{required + settings.reserved}, or leave "
             "out languages"
         )
-    texts = texts_of_corpora(source.corpora, inputs, source.coverage, heldout=True)
+    texts = texts_of_corpora(source, heldout=True)
     with scratch_directory(source.scratch) as folder:
         languages = LanguageStore(folder, MEMORY)
         chosen = branch(trunk, capacity, texts, weights, languages, source.threads)
-        pieces, models = settle(chosen, languages, source.coverage, source.threads)
+        pieces, models = settle(chosen, languages, source.coverage, source.threads, source.text)
+    if source.text.byte_fallback or source.text.user_defined_symbols:
+        models = {code: _measured(source.corpora / code, model) for code, model in models.items()}
     return _solution(inputs, settings, source.coverage, chosen.price, pieces, models), models
+
+
+def _measured(folder: Path, model: Unigram) -> Unigram:
+    """The model with its ALP on all lines: the descent knows no bytes, and no lines with user-defined symbols."""
+    encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=model.model))
+    files = (folder / f"{name}.txt" for name in TEXTS)
+    found = [corpus_alp(encoder, read_blocks(file)) for file in files if file.is_file()]
+    alp = [result.alp for result in found if result]
+    return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
 
 
 def _solution(
@@ -89,8 +135,8 @@ def _solution(
 ) -> Solution:
     problem, q, required = pose(inputs, settings, coverage)
     bound, others = assess(problem, choose(problem, settings))
-    objective = sum(ladder.weight * models[ladder.language].alp[0] for ladder in problem.ladders)
-    smallest = problem.objective([0] * len(problem.ladders))
+    objective = sum(own.weight * models[own.language].alp[0] for own in problem.curves)
+    smallest = problem.objective([0] * len(problem.curves))
     vocabulary = _vocabulary(pieces, models)
     holders = np.zeros(len(pieces), np.int32)
     for model in models.values():
@@ -100,19 +146,19 @@ def _solution(
             language=entry.language,
             n=entry.n,
             q=float(probability),
-            weight=float(ladder.weight),
+            weight=float(own.weight),
             size=models[entry.language].size,
             gain=price,
             own_pieces=int(np.count_nonzero(holders[models[entry.language].numbers] == 1)),
         )
-        for entry, ladder, probability in zip(inputs.languages, problem.ladders, q, strict=True)
+        for entry, own, probability in zip(inputs.languages, problem.curves, q, strict=True)
     ]
     short = problem.capacity - len(vocabulary)
     warnings = [*inputs.warnings, *uneven_lines(inputs, settings)]
     if short:
         warnings.append(
             f"a total of {settings.total} is above all that the texts can use: {len(vocabulary)} pieces and "
-            f"{SPECIALS} special tokens; the vocabulary stays {short} short (more text fills it)"
+            f"{settings.reserved} other rows; the vocabulary stays {short} short (more text fills it)"
         )
     return Solution(
         rows=rows,
@@ -134,7 +180,7 @@ def _solution(
 
 
 def _way_percent(objective: float, smallest: float, bound: float | None) -> float | None:
-    """`solution.way_percent`, and above 100 for what passes the bound on unions of whole lists."""
+    """`solution.way_percent`, and above 100 for an objective above the bound on unions of whole lists."""
     if bound is None or objective <= bound or bound - smallest <= ROUNDING * abs(bound):
         return None if bound is None else way_percent(objective, smallest, bound)
     return 100 * (objective - smallest) / (bound - smallest)
@@ -147,3 +193,45 @@ def _vocabulary(pieces: list[str], models: Mapping[str, Unigram]) -> dict[str, l
         for number in model.numbers.tolist():
             languages[number].append(language)
     return dict(sorted(zip(pieces, languages, strict=True)))
+
+
+def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callable[[], WordTypes]]:
+    """For each language a function that counts `corpora/{language}/train.txt`, and `heldout.txt` if asked for.
+
+    Raises VocapError, naming the file, where a training text is missing; the functions raise it for a text that
+    has no character, and for one that is not that of the language's `characters.tsv`.
+    """
+    for entry in source.inputs.languages:
+        path = source.corpora / entry.language / "train.txt"
+        if not path.is_file():
+            raise VocapError(
+                f"{path}: no such file, but {entry.language} has a curve; put the training text there, or leave "
+                f"the language out (--without {entry.language})"
+            )
+    return {entry.language: partial(_count, source, entry, heldout) for entry in source.inputs.languages}
+
+
+def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
+    folder = source.corpora / entry.language
+    files = {"train": folder / "train.txt"}
+    if heldout and (folder / "heldout.txt").is_file():
+        files["heldout"] = folder / "heldout.txt"
+    words = count_word_types(texts_of(files, source.text), source.coverage, settings=source.text)
+    if not words.required:
+        raise VocapError(f"{files['train']}: no text; put some there, or leave out {entry.language}")
+    _check(files["train"], words, entry)
+    return words
+
+
+def _check(path: Path, words: WordTypes, entry: LanguageInput) -> None:
+    """Compare the required characters with `characters.tsv`, which is made with the language's models."""
+    if entry.characters is None:
+        return
+    lines = words.sentences["train"]
+    for character, count in words.required.items():
+        expected = entry.characters.get(character, 0.0) * lines
+        if not math.isclose(count, expected, rel_tol=1e-9):
+            raise VocapError(
+                f"{path}: not the text of the language's vocabularies: it holds {character!r} {count:,} times, "
+                f"where characters.tsv has {expected:,.0f}; train the vocabularies again, or restore the old text"
+            )

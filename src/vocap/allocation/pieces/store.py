@@ -1,7 +1,7 @@
 """The languages of a descent: in memory up to a budget, the others in files of a scratch folder."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from vocap.allocation.pieces.language import Language
-from vocap.vocabularies.ladder.descent import Corpus, State
-from vocap.vocabularies.ladder.lattice import Lattice
+from vocap.unigram.descent import Corpus, State
+from vocap.unigram.lattice import Lattice
 
 
 class LanguageStore:
@@ -40,7 +40,7 @@ class LanguageStore:
                 before.unlink()
         else:
             self._held[code] = self._folder / f"{code}.npz"
-            _write(self._held[code], language)
+            np.savez(self._held[code], **_arrays(language))
 
     def get(self, code: str) -> Language:
         held = self._held[code]
@@ -53,20 +53,23 @@ class LanguageStore:
 
         Yields code and result in the order of the languages, whatever the number of `threads`.
         """
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: deque = deque()
-            codes = list(self._held)
-            for code in codes:
-                waiting.append((code, pool.submit(lambda code=code: function(code, self.get(code)))))
-                if len(waiting) > threads:
-                    yield self._finish(*waiting.popleft())
-            while waiting:
-                yield self._finish(*waiting.popleft())
+        codes = {code: code for code in self._held}
+        for code, (language, result) in in_order(codes, lambda code: function(code, self.get(code)), threads):
+            self.put(code, language)
+            yield code, result
 
-    def _finish(self, code: str, future) -> tuple[str, Any]:
-        language, result = future.result()
-        self.put(code, language)
-        return code, result
+
+def in_order(items: Mapping[str, object], function: Callable, threads: int) -> Iterator[tuple[str, object]]:
+    """Key and `function(value)` in the order of the items, so many at a time."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque()
+        for key, value in items.items():
+            waiting.append((key, pool.submit(function, value)))
+            if len(waiting) > threads:
+                key, future = waiting.popleft()
+                yield key, future.result()
+        for key, future in waiting:
+            yield key, future.result()
 
 
 def _arrays(language: Language) -> dict[str, np.ndarray | int | bool]:
@@ -74,28 +77,18 @@ def _arrays(language: Language) -> dict[str, np.ndarray | int | bool]:
     state = {f.name: getattr(language.state, f.name) for f in fields(State) if f.name != "lattice"}
     corpus = {f"corpus_{f.name}": getattr(language.corpus, f.name) for f in fields(Corpus)}
     lattice = {f"lattice_{f.name}": getattr(language.state.lattice, f.name) for f in fields(Lattice)}
-    return {
-        **state,
-        **corpus,
-        **lattice,
-        "numbers": language.numbers,
-        "counts": language.counts,
-        "lines": language.lines,
-    }
+    own = {name: getattr(language, name) for name in ("numbers", "counts", "lines")}
+    return {**state, **corpus, **lattice, **own}
 
 
 def _bytes(language: Language) -> int:
     return sum(array.nbytes for array in _arrays(language).values() if isinstance(array, np.ndarray))
 
 
-def _write(path: Path, language: Language) -> None:
-    np.savez(path, **_arrays(language))
-
-
 def _read(path: Path) -> Language:
     with np.load(path, allow_pickle=False) as held:
         corpus = {f.name: held[f"corpus_{f.name}"] for f in fields(Corpus)}
-        corpus["required"], corpus["by_token"] = int(corpus["required"]), bool(corpus["by_token"])
+        corpus |= {name: held[f"corpus_{name}"].item() for name in ("required", "by_token", "empty")}
         lattice = Lattice(*(held[f"lattice_{f.name}"] for f in fields(Lattice)))
         state = State(held["ids"], held["scores"], held["nodes"], lattice)
         return Language(Corpus(**corpus), state, held["numbers"], held["counts"], held["lines"])

@@ -8,11 +8,11 @@ import numpy as np
 
 from vocap.allocation.pieces.descent import Rungs, Trunk
 from vocap.errors import VocapError
-from vocap.files import replacing
+from vocap.files.atomic import replacing
 
 
 def write_trunk(path: str | os.PathLike, trunk: Trunk, weights: Mapping[str, float]) -> None:
-    """Write a trunk, and the `weights` of the languages that it is of, whole or not at all."""
+    """Write a trunk, and the `weights` of its languages, whole or not at all."""
     arrays = {
         **_arrays("common", trunk.common),
         **_arrays("pool", trunk.pool),
@@ -25,7 +25,7 @@ def write_trunk(path: str | os.PathLike, trunk: Trunk, weights: Mapping[str, flo
 
 
 def read_trunk(path: str | os.PathLike, weights: Mapping[str, float]) -> Trunk:
-    """Read a trunk; raises VocapError for a file that is none, or one of other languages or weights."""
+    """Read a trunk; raises VocapError for another kind of file, or a trunk of other languages or weights."""
     try:
         with np.load(Path(path), allow_pickle=False) as held:
             of = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
@@ -36,7 +36,7 @@ def read_trunk(path: str | os.PathLike, weights: Mapping[str, float]) -> Trunk:
         raise VocapError(f"{path}: not the trunk of a descent ({error}); make it again (vocap trunk)") from None
     if of != dict(weights):
         raise VocapError(
-            f"{path}: a trunk of other languages or weights than those asked for; make it again (vocap trunk)"
+            f"{path}: a trunk of other languages or weights than this allocation; make it again (vocap trunk)"
         )
     return trunk
 

@@ -1,8 +1,8 @@
 """Losses for the output layer of any masked language model, from the full softmax to k-NN target sampling.
 
-A loss takes h [N, d], the rows that the output layer would take at the N masked positions, its weight W [V, d]
-and bias b [V], and the targets [N]; it gives the sum of the losses in nats, with gradients for h, W and b. Nothing
-else of the model is seen, so any Hugging Face masked language model can be trained with it:
+A loss takes h [N, d], the input of the output layer at the N masked positions, its weight W [V, d] and bias b [V],
+and the targets [N]; it returns the sum of the losses in nats, with gradients for h, W and b. It needs nothing else
+of the model, so any Hugging Face masked language model can be trained with it:
 
 >>> import torch, transformers
 >>> config = transformers.BertConfig(vocab_size=100, hidden_size=24, num_hidden_layers=1)
@@ -25,12 +25,15 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from vocap.pretraining.loss_settings import Full, Knn, LossSettings, Nce, Neg, Sampled, Target, Uniform
-from vocap.pretraining.losses import noise
-from vocap.pretraining.losses.exact import ExactScores, FullSoftmax, exact_loss, linear_cross_entropy
-from vocap.pretraining.losses.finish import Finished
+from vocap.pretraining.loss_kinds import Full, Knn, LossSettings, Nce, Neg, Sampled, Target, Uniform
+from vocap.pretraining.losses.exact import (
+    ExactScores,
+    FullSoftmax,
+    FullSoftmaxAtEnd,
+    exact_loss,
+    linear_cross_entropy,
+)
 from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.sampled import KnnSampling, TargetSampling, UniformSampling
 
 __all__ = [
     "ExactScores",
@@ -49,16 +52,6 @@ __all__ = [
     "linear_cross_entropy",
 ]
 
-_CLASSES = {
-    Full: FullSoftmax,
-    Knn: KnnSampling,
-    Target: TargetSampling,
-    Uniform: UniformSampling,
-    Sampled: noise.SampledSoftmax,
-    Nce: noise.Nce,
-    Neg: noise.NegativeSampling,
-}
-
 
 def build_loss(
     loss: LossSettings,
@@ -71,19 +64,32 @@ def build_loss(
     device: torch.device | str = "cpu",
     row_gradients: bool = False,
 ) -> Loss:
-    """The loss of the settings `loss`, for W of `vocabulary` rows; `excluded` are the ids of special tokens.
+    """Build a loss for the output layer of a masked language model.
 
-    `counts` [V] are the ids' frequencies in the data, for the noise of `sampled`, `nce` and `neg` (None: uniform);
-    `steps` is the length of the training, which a `finish` needs. Raises UsageError for settings that do not fit.
+    Parameters
+    ----------
+    loss : settings of the loss, such as `Knn(k=50)`
+    vocabulary : V, rows of W
+    excluded : ids of special tokens, which are neither targets nor candidates
+    counts : int [V], frequencies of the ids in the data, for losses that draw words by them; None: uniform
+    steps : length of the training, needed for a last part with the full softmax
+    seed : of the words that are drawn
+    device : of W
+    row_gradients : whether the gradient of W is a sparse tensor of the rows of V'
+
+    Returns
+    -------
+    The loss, to be called with h [N, d], W [V, d], b [V] and the targets [N], after `start` at every step.
+
+    Raises
+    ------
+    UsageError : for settings that do not fit the vocabulary or the machine
     """
     common = {"seed": seed, "device": device, "row_gradients": row_gradients}
-    options = loss.model_dump(exclude={"kind", "finish"})
-    if isinstance(loss, Sampled | Nce | Neg):
-        options["counts"] = counts
-    built = _CLASSES[type(loss)](vocabulary, excluded, **options, **common)
-    share = getattr(loss, "finish", 0.0)
-    if not share:
+    built = loss.build(vocabulary, excluded, counts=counts, **common)
+    if not loss.full_softmax_fraction:
         return built
     if steps is None:
-        raise ValueError("a finish needs the number of steps")
-    return Finished(built, FullSoftmax(vocabulary, excluded, **common), steps - round(share * steps))
+        raise ValueError("a last part with the full softmax needs the number of steps")
+    last = round(loss.full_softmax_fraction * steps)
+    return FullSoftmaxAtEnd(built, FullSoftmax(vocabulary, excluded, **common), steps - last)

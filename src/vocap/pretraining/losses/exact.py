@@ -1,4 +1,4 @@
-"""The full softmax: to train with, and as the measure of every other loss."""
+"""The full softmax: to train with, as the last part of a training, and as the measure of every loss."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,15 +71,15 @@ def _cut_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Te
         from cut_cross_entropy import linear_cross_entropy as cut
     except ImportError:
         raise UsageError(
-            "kernel cce: cut_cross_entropy is not installed; take auto, or see docs/pretraining-losses.md"
+            "kernel cce: cut_cross_entropy is not installed; take auto, or see docs/pretraining.md"
         ) from None
     return cut(hidden, weight, targets, bias=bias, reduction="sum", impl="cce_kahan_full_c").float()
 
 
 @dataclass(frozen=True)
 class ExactScores:
-    """`nats` float32 [N]: -log p(target); `ranks` int64 [N]: 1 = best, words of an equal score, or of none that is
-    a number, come first."""
+    """`nats` float32 [N]: -log p(target); `ranks` int64 [N]: 1 = best; words of an equal score, or of a score that
+    is no number, rank before the target."""
 
     nats: Tensor
     ranks: Tensor
@@ -89,9 +89,18 @@ class ExactScores:
 def exact_loss(
     hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, excluded: Sequence[int] = ()
 ) -> ExactScores:
-    """The exact loss of every target: the full softmax over V without `excluded`, in the dtype of `weight`.
+    """Full-softmax loss and rank of every target, over V without `excluded`, in the dtype of `weight`.
 
-    Special tokens are left out, since no target is one and no sampled loss ever pushes them down.
+    Parameters
+    ----------
+    hidden : h [N, d]
+    weight, bias : W [V, d] and b [V]
+    targets : int64 [N], none of them excluded
+    excluded : ids of special tokens; no target is one, and no sampled loss lowers their scores
+
+    Returns
+    -------
+    ExactScores, nats and ranks [N]; memory stays below `HELD` bytes of scores.
     """
     step = max(1, HELD // (weight.shape[0] * 4))
     hidden, out = hidden.to(weight.dtype), torch.tensor(list(excluded), dtype=torch.int64, device=weight.device)
@@ -106,3 +115,25 @@ def exact_loss(
             nats[part] = torch.logsumexp(scores, 1) - own[:, 0]
             ranks[part] = (~(scores < own)).sum(1)
     return ExactScores(nats, ranks)
+
+
+class FullSoftmaxAtEnd(Loss):
+    """`first` before step `since` (counted from 0), `last` from it on."""
+
+    def __init__(self, first: Loss, last: Loss, since: int):
+        self.first, self.last, self.since = first, last, since
+        self.initial_bias = first.initial_bias
+        self.current = first
+
+    def start(self, step, weight):
+        self.current = self.first if step < self.since else self.last
+        return self.current.start(step, weight)
+
+    def __call__(self, hidden, weight, bias, targets):
+        return self.current(hidden, weight, bias, targets)
+
+    def state_dict(self):
+        return self.first.state_dict()
+
+    def load_state_dict(self, state):
+        self.first.load_state_dict(state)

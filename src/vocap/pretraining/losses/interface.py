@@ -1,4 +1,7 @@
-"""What every loss is: called with h, W, b and the targets, it gives a sum in nats."""
+"""The interface of a loss: a function of h, W, b and the targets that returns a sum in nats.
+
+The kinds of losses, with their settings, are registered in `pretraining/loss_kinds.py`.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -8,16 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vocap.pretraining.randomness import NEGATIVES, generator
-from vocap.pretraining.ranks import rank
+from vocap.training.distributed import rank
+from vocap.training.randomness import NEGATIVES, generator
 
 
 @dataclass(frozen=True)
 class LossOutput:
     """`loss`: the sum over the targets, nats, 0-dim float32 with a gradient; divide it by the tokens of the batch.
 
-    `count` = N targets; `candidates` = |V'|, the rows of W that had a part in it (their mean over groups);
-    `refresh_s`: seconds that the call spent on an index, as one does that is refreshed at a word's first use.
+    `count` = N targets; `candidates` = |V'|, rows of W in it (their mean over groups); `refresh_s`: seconds that
+    the call spent on an index, if rows are refreshed at their first use.
     """
 
     loss: Tensor
@@ -27,14 +30,12 @@ class LossOutput:
 
 
 class Loss(ABC):
-    """One way to train an output layer.
+    """A loss for the output layer; parameters as in `build_loss`, C = V without `excluded`.
 
-    `vocabulary` = V rows of W; `excluded`: ids that are neither target nor candidate (special tokens), so that
-    C = V without them. `row_gradients`: the gradient of W holds only the rows of V', as a sparse tensor; else all
-    of them. Losses that draw words do so as a pure function of (seed, step, rank, call within the step).
+    Losses that draw words do so as a pure function of (seed, step, rank, call within the step).
     """
 
-    initial_bias = 0.0  # what the output bias should start with
+    initial_bias = 0.0  # initial value of the output bias
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class Loss(ABC):
         self.calls = 0
 
     def start(self, step: int, weight: Tensor) -> float:
-        """Begin an optimizer step, on every rank, before its first call; seconds spent on an index."""
+        """Begin an optimizer step, on every rank, before its first call; returns seconds spent on an index."""
         self.step, self.calls = step, 0
         return 0.0
 
@@ -64,11 +65,11 @@ class Loss(ABC):
         """The loss of h [N, d] against W [V, d], b [V]; `targets` int64 [N], none of them excluded."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold, as tensors; the same on every rank."""
+        """The tensors of a checkpoint; equal on every rank."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027 (most losses keep nothing)
-        """Take back what `state_dict` gave."""
+        """Restore the tensors of `state_dict`."""
 
     def uniforms(self, count: int) -> Tensor:
         """`count` numbers in [0, 1), float64, those of this seed, step, rank and call, on any device."""

@@ -1,8 +1,8 @@
 """Loss and gradients of logits h W^T + b in blocks, so that only one block of logits is ever held.
 
-Gradients are made in the forward pass, while a block's logits are there: nothing of it is kept for the backward
-pass but the gradients themselves, and no product is made twice. One autograd function serves every loss: a block
-is some rows of h against all rows of W or some of them, and a rule turns its logits into a loss and a gradient.
+Gradients are computed in the forward pass, together with a block's logits: only the gradients are kept for the
+backward pass, and no product is computed twice. One autograd function serves every loss: a block is some rows of
+h against all rows of W or some of them, and a rule turns its logits into a loss and a gradient.
 """
 
 import functools
@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vocap.pretraining.products import add_product
+from vocap.training.devices import add_product
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows `start:stop` of h, with `targets` [stop - start], places among the block's rows of W.
+    """Rows `start:stop` of h, with `targets` [stop - start], indices among the block's rows of W.
 
     `columns` [U'] are those rows, distinct; None: all rows of W.
     """
@@ -50,7 +50,7 @@ def chunks(targets: Tensor, chunk: int) -> list[Block]:
 def softmax_rule(logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor | None = None) -> tuple:
     """L = lse(z) - z_t and softmax - onehot, in the precision of `bias`.
 
-    `offsets` [U] are added to every score but the target's own (logQ: -log of the chance to be drawn; -inf: not
+    `offsets` [U] are added to every score but the target's own (logQ: -log of the probability of a draw; -inf: not
     drawn).
     """
     scores = _add(logits, bias)
@@ -70,7 +70,7 @@ def logistic_rule(
 ) -> tuple:
     """L = -log sig(s_t) - sum_j counts_j log sig(-s_j), s = z + `offsets` [U]: NCE and NEG.
 
-    `counts` [U] says how often a word was drawn; `hits`: whether it counts as noise for its own target.
+    `counts` [U]: draws of each word; `hits`: whether a draw counts as noise for its own target.
     """
     scores = _add(logits, bias + offsets)
     own = scores.gather(1, targets[:, None])
@@ -105,22 +105,22 @@ def fastest_softmax_rule(device: str) -> Rule:
 
 
 def can_compile(device: str) -> bool:
-    """Whether the compiled rule is to be had and works: on a GPU only, where it needs no compiler for a CPU."""
+    """Whether the compiled rule works: on a GPU only, where it needs no compiler for a CPU."""
     return device == "cuda" and importlib.util.find_spec("triton") is not None and rule_compiles(device)
 
 
 @functools.cache
 def rule_compiles(device: str) -> bool:
-    """Whether the compiled rule runs on this kind of device: it is tried out, with a warning where it does not.
+    """Whether the compiled rule runs on this kind of device, found by a trial; a warning where it does not.
 
-    Triton, once imported, still needs a C compiler and Python's headers, which a slim container lacks.
+    Triton, once imported, still needs a C compiler and Python's headers, which slim containers lack.
     """
     try:
         hidden, weight, bias = (torch.ones(size, device=device) for size in ((6, 16), (8, 16), 8))
-        bias.requires_grad_()  # as a model's, and two chunks: so general that it is not compiled again
+        bias.requires_grad_()  # with a gradient and two chunks, so that it is not compiled again
         targets = torch.arange(6, device=device)
         block_loss(hidden, weight, bias, chunks(targets, 3), compiled_softmax_rule())
-    except Exception as error:  # whatever went wrong in a compiler
+    except Exception as error:  # a compiler raises exceptions of any class
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         log.warning("torch cannot compile here (%s); the softmax runs uncompiled, which is slower", reason)
         return False
@@ -192,9 +192,9 @@ class _BlockLoss(torch.autograd.Function):
 
 
 def _graph_is_kept() -> bool:
-    """Whether this backward pass was asked to `retain_graph`; True where torch does not tell."""
-    tell = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", None)
-    return True if tell is None else tell()
+    """Whether this backward pass runs with `retain_graph`; True where torch has no such query."""
+    query = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", None)
+    return True if query is None else query()
 
 
 def _add(logits: Tensor, bias: Tensor) -> Tensor:

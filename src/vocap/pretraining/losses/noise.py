@@ -8,16 +8,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vocap.pretraining.loss_kinds import LOGITS
 from vocap.pretraining.losses.interface import Loss, LossOutput
 from vocap.pretraining.losses.kernels import Block, Rule, block_loss, logistic_rule, softmax_rule
-
-LOGITS = 2**28  # logits held at once, at most
 
 
 class NoiseLoss(Loss):
     """S draws with replacement from q ~ (count + 1)^power over C, shared by all targets of a call.
 
-    `counts` [V]: how often each id stands in the data. One is added to each, so that every target has q > 0.
+    `counts` [V]: frequencies of the ids in the data. One is added to each, so that every target has q > 0.
     """
 
     def __init__(

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from vocap.pretraining.index import NeighbourIndex
+from vocap.pretraining.loss_kinds import LOGITS
 from vocap.pretraining.losses.interface import Loss, LossOutput
 from vocap.pretraining.losses.kernels import Block, block_loss, fastest_softmax_rule
-from vocap.pretraining.ranks import gather_ids
-
-LOGITS = 2**28  # logits held at once, at most
+from vocap.training.distributed import gather_ids
 
 
 class CandidateLoss(Loss):
@@ -48,14 +47,15 @@ class CandidateLoss(Loss):
         return LossOutput(loss, count, sum(len(columns) for columns in chosen) / groups)
 
     def drawn_uniformly(self, count: int) -> Tensor:
-        """`count` words of C, each as likely, perhaps some twice."""
+        """`count` words of C, drawn uniformly with replacement."""
         return self.words[(self.uniforms(count) * len(self.words)).long()]
 
 
 class KnnSampling(CandidateLoss):
     """Equations 4 to 6: V' = the k nearest neighbours of each target by inner product, and the targets.
 
-    A word need not be among its own neighbours (a longer one can win), yet Equation 4 needs it: hence the union.
+    A word may be missing from its own neighbours (a longer one scores higher), and Equation 4 needs it: hence the
+    union.
     `uniform` words of C, drawn anew for each V', are mixed in.
     """
 
@@ -74,7 +74,7 @@ class KnnSampling(CandidateLoss):
         super().__init__(vocabulary, excluded, **options)
         self.index = NeighbourIndex(vocabulary, self.words, k, every, refresh)
         self.group, self.uniform = group, uniform
-        self.refresh_s = 0.0  # of the present call
+        self.refresh_s = 0.0  # of the current call
 
     def start(self, step, weight):
         super().start(step, weight)
@@ -89,7 +89,7 @@ class KnnSampling(CandidateLoss):
     def candidates(self, targets, weight):
         if not self.group:
             self.refresh_s += self.index.prepare(targets, weight)
-        words = [targets, self.index.known(targets).flatten()]
+        words = [targets, self.index.neighbours(targets).flatten()]
         if self.uniform:
             words.append(self.drawn_uniformly(self.uniform))
         return distinct(torch.cat(words), self.vocabulary)
@@ -104,9 +104,8 @@ class KnnSampling(CandidateLoss):
 class TargetSampling(CandidateLoss):
     """Jean et al. 2015: V' = tau distinct targets of the stream, all as likely a priori, so that q cancels.
 
-    Theirs cuts the corpus into parts of tau distinct targets before training. A stream is walked backwards
-    instead: V' is the batch's targets and the last distinct ones before them (of all ranks), until tau. Before the
-    stream has shown tau words V' is smaller.
+    Theirs cuts the corpus into parts of tau distinct targets before training. Here V' is the batch's targets and
+    the last distinct ones before them (of all ranks), up to tau; at the start of a training it is smaller.
     """
 
     def __init__(self, vocabulary: int, excluded: Sequence[int], *, tau: int = 50_000, **options):

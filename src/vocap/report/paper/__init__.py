@@ -1,1 +1,1 @@
-"""The paper's own numbers, as printed (the .tsv files here), and what of a run stands beside them."""
+"""The paper's own numbers, as printed (the .tsv files here), and this run's matching numbers."""

@@ -10,29 +10,22 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from vocap.files.tsv import read_tsv
+from vocap.finetuning.tasks import TASKS
 from vocap.languages import default_table, read_languages
-from vocap.tsv import read_tsv
 
 SOURCE = (
     "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model Pre-training, "
     "EMNLP 2021, arXiv 2109.07306"
 )
-TASK_NAMES = {
-    "xnli": "XNLI",
-    "pawsx": "PAWS-X",
-    "udpos": "POS",
-    "panx": "NER",
-    "xquad": "XQuAD",
-    "mlqa": "MLQA",
-    "tydiqa": "TyDiQA",
-}
+TASK_NAMES = {name: task.label for name, task in TASKS.items()}
 METRIC_NAMES = {"acc": "accuracy", "f1": "F1", "exact_match": "EM"}
 _TEXT = ("method", "tokenizer", "loss", "half", "task", "kind", "language")  # columns that are no numbers
 
 
 @dataclass(frozen=True)
 class PaperLanguage:
-    """What the appendix says of one language: GB of text, thousands of pieces allocated at T = 500K."""
+    """One language in the appendix: GB of text, thousands of pieces allocated at T = 500K."""
 
     name: str
     resource: str
@@ -68,11 +61,10 @@ def measures(name: str) -> list[tuple[str, str]]:
 @cache
 def paper_languages() -> dict[str, PaperLanguage]:
     """The 86 languages of the appendix's three tables, in their order."""
+    columns = ("paper_cc_gb", "paper_wikipedia_gb", "paper_allocated_thousands")
     return {
-        code: PaperLanguage(
-            language.name, language.resource, *(float(language.facts[column]) for column in _COLUMNS)
-        )
-        for code, language in read_languages(default_table()).items()
+        code: PaperLanguage(one.name, one.resource, *(float(one.facts[column]) for column in columns))
+        for code, one in read_languages(default_table()).items()
     }
 
 
@@ -83,6 +75,3 @@ def on_paper_languages(codes: Iterable[str]) -> bool:
     (False, True)
     """
     return 2 * len(paper_languages().keys() & set(codes)) >= len(paper_languages())
-
-
-_COLUMNS = ("paper_cc_gb", "paper_wikipedia_gb", "paper_allocated_thousands")

@@ -1,4 +1,4 @@
-"""Tables 1 to 4: each row as the paper prints it, and below it the run that does the same here."""
+"""Tables 1 to 4: each row as the paper prints it, and below it this run's model of the same method."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,29 +8,22 @@ from typing import Any
 
 from vocap.allocation.rules import RULES
 from vocap.finetuning.tasks import TASKS
+from vocap.pretraining.loss_kinds import LOSSES
+from vocap.report.page.tables import Column, Table
 from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES, measures, printed
 from vocap.report.paper.runs import PAPER_STEPS, PAPER_TOTAL, Run, nearest, of_paper_beta, one_tokenizer
-from vocap.report.tables import Column, Table
+from vocap.tokenizers.settings import KINDS
 
 NOT_RUN = "not run"
 PAPER_SEEDS = "5"
 PAPER_K = 50  # where a table has one k
-OF_THE_PAPER = {"vocap": "VOCAP", "joint": "JOINT", "mono": "MONO", "file": "from elsewhere"}
+OF_THE_PAPER = {name: kind.label for name, kind in KINDS.items()}
 KIND_NAMES = OF_THE_PAPER | {name: name.upper() for name, rule in RULES.items() if rule.needs_text}
-LOSS_NAMES = {
-    "full": "full softmax",
-    "knn": "k-NN",
-    "target": "target sampling",
-    "nce": "NCE",
-    "neg": "NEG",
-    "uniform": "uniform negatives",
-    "sampled": "sampled softmax",
-}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One way of doing it: the paper's numbers, this run's model, or both."""
+    """One method: the paper's numbers, this run's model, or both."""
 
     method: str
     printed: dict[str, Any] | None
@@ -40,7 +33,7 @@ class Row:
 def xtreme_rows(runs: Sequence[Run]) -> list[Row]:
     """Table 1, then the models of another T, which no row of the paper describes.
 
-    A run stands for a row of the same kind of tokenizer, T, loss and embedding width, with the paper's beta and
+    A run matches a row of the same kind of tokenizer, T, loss and embedding width, with the paper's beta and
     k; of several the one with most nearly the paper's steps.
     """
     candidates = [run for run in runs if run.loss in ("full", "knn") and run.kind in KIND_NAMES]
@@ -57,13 +50,13 @@ def xtreme_rows(runs: Sequence[Run]) -> list[Row]:
             and run.k in (None, PAPER_K)
         ]
         rows.append(Row(row["method"], row, _by_steps(same, "xtreme")))
-    rest = [
+    others = [
         run
         for run in candidates
         if run.kind not in OF_THE_PAPER or run.total is None or round(run.total / 1000) not in paper_totals
     ]
-    rest.sort(key=lambda run: (run.total or 0, list(KIND_NAMES).index(run.kind), run.half, run.loss, run.name))
-    return rows + [Row(_described(run), None, run) for run in rest]
+    others.sort(key=lambda run: (run.total or 0, list(KIND_NAMES).index(run.kind), run.half, run.loss, run.name))
+    return rows + [Row(_described(run), None, run) for run in others]
 
 
 def _described(run: Run) -> str:
@@ -85,7 +78,7 @@ def sampling_rows(runs: Sequence[Run]) -> list[Row]:
     known = {row["loss"] for row in printed("sampling")}
     others = sorted({run.loss for run in group} - known)
     own = [_by_steps([run for run in group if run.loss == loss], "sampling") for loss in others]
-    return rows + [Row(LOSS_NAMES.get(run.loss, run.loss), None, run) for run in own]
+    return rows + [Row(LOSSES[run.loss].label if run.loss in LOSSES else run.loss, None, run) for run in own]
 
 
 def k_rows(runs: Sequence[Run]) -> list[Row]:
@@ -129,7 +122,7 @@ class Part:
 
 
 def results_table(name: str, number: int, title: str, about: str, rows: Sequence[Row]) -> Table:
-    """The rows as one table, the paper's line first; where no run does the same, the line says so."""
+    """The rows as one table: the paper's line, then that of this run, which may be `not run`."""
     head = printed(name)[0]
     baseline = _baseline(rows)
     parts = [
@@ -140,7 +133,7 @@ def results_table(name: str, number: int, title: str, about: str, rows: Sequence
             lambda run: run.total,
         ),
         Part(Column("steps", "Steps", "number"), lambda row: PAPER_STEPS[name], lambda run: run.steps),
-        Part(Column("seeds", "Seeds"), lambda row: PAPER_SEEDS, _seeds),
+        Part(Column("seeds", "Seeds"), lambda row: PAPER_SEEDS, lambda run: run.tuned.seed_range),
     ]
     if "params_m" in head:
         column = Column("parameters_mi", "Parameters, 2^20", "number", 0)
@@ -157,7 +150,9 @@ def results_table(name: str, number: int, title: str, about: str, rows: Sequence
         parts.append(_score(measure))
     if "average" in head:
         column = Column("average", "Average", "number", 1)
-        parts.append(Part(column, itemgetter("average"), lambda run: run.average))
+        parts.append(
+            Part(column, itemgetter("average"), lambda run: None if run.tuned.missing else run.tuned.average)
+        )
     tasks = list(dict.fromkeys(task for task, _ in measures(name)))
     parts.append(Part(Column("remarks", "Remarks"), lambda row: "", partial(_remarks, tasks)))
     cells = []
@@ -179,35 +174,30 @@ def _score(measure: tuple[str, str]) -> Part:
     several = sum(one == task for one, _ in measures("xtreme")) > 1
     title = f"{TASK_NAMES[task]} {METRIC_NAMES[metric]}" if several else TASK_NAMES[task]
     key = f"{task}_{metric}"
-    return Part(Column(key, title, "number", 1), itemgetter(key), lambda run: run.scores.get(measure))
+    return Part(Column(key, title, "number", 1), itemgetter(key), lambda run: run.tuned.scores.get(measure))
 
 
 def _remarks(tasks: Sequence[str], run: Run) -> str:
-    """What keeps its line from being the paper's measure: tasks that lack, files that stood in for others."""
-    if not run.scores:
+    """Differences from the paper's measure: missing tasks, files that stood in for others."""
+    if not run.tuned.scores:
         return "not fine-tuned"
-    absent = [TASK_NAMES[task] for task in tasks if task in run.missing]
+    absent = [TASK_NAMES[task] for task in tasks if task in run.tuned.missing]
     said = [f"without {', '.join(absent)}"] if absent else []
     files = {*tasks, *(TASKS[task].training for task in tasks)}
-    said += [f"{taken} for {file}" for file, taken in run.stand_ins.items() if file.partition("/")[0] in files]
+    others = run.tuned.stand_ins.items()
+    said += [f"{taken} for {file}" for file, taken in others if file.partition("/")[0] in files]
     return "; ".join(said)
 
 
 def _other_k(row: Row) -> str:
-    """The k of a run where it is neither the paper's nor said by the line itself."""
-    said = f"k = {row.run.k}"
+    """The k of a run where it is neither the paper's nor the name of the line."""
+    remark = f"k = {row.run.k}"
     paper_k = (row.printed or {}).get("k") or PAPER_K
-    return said if row.run.k not in (None, paper_k) and row.method != said else ""
-
-
-def _seeds(run: Run) -> str:
-    """How many seeds its scores are means of, over the tasks."""
-    counts = sorted(set(run.seeds.values()))
-    return "" if not counts else str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return remark if row.run.k not in (None, paper_k) and row.method != remark else ""
 
 
 def _baseline(rows: Sequence[Row]) -> Run | None:
-    """Whose speed is 1: the run of the paper's own such row, else the smallest T with a full softmax."""
+    """The run of speed 1: that of the paper's row of speed 1, else the smallest T with a full softmax."""
     for row in rows:
         if row.printed is not None and row.printed.get("speed") == 1.0 and row.run and row.run.tokens_per_s:
             return row.run
@@ -233,7 +223,7 @@ TABLES: dict[str, tuple[int, str, str, RowsOf]] = {
     ),
     "sampling": (
         2,
-        "ways to sample the softmax",
+        "sampled softmax losses",
         "One VOCAP tokenizer (the paper’s has T = 500K), 0.5M steps in the paper, 50,000 negatives for target "
         "sampling, NCE and NEG. The paper prints 72.9 for POS under full softmax here, 71.8 in Tables 3 and 4.",
         sampling_rows,

@@ -1,22 +1,22 @@
-"""The models of a run, told apart as the paper tells its own apart."""
+"""The models of a run with the properties that distinguish the paper's models."""
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from vocap.report.finetuned import Finetuned
-from vocap.report.models import Model
-from vocap.report.results import Results, Tokenizer
+from vocap.report.data.models import Finetuned, Model
+from vocap.report.data.results import Results, Tokenizer
 
 PAPER_BETA = 0.7
 PAPER_STEPS = {"xtreme": 1_000_000, "sampling": 500_000, "k": 500_000, "beta": 500_000}
 PAPER_TOTAL = 500_000  # of Tables 2 to 4
+NOT_TUNED = Finetuned("", {}, None, None, ())
 
 
 @dataclass(frozen=True)
 class Run:
-    """One pre-trained model. What is not known is None or empty."""
+    """One pre-trained model. Unknown values are None or empty."""
 
     name: str
     tokenizer: str  # its name
@@ -29,13 +29,8 @@ class Run:
     steps: int
     parameters: int | None
     tokens_per_s: float | None  # the median over the lines of metrics
-    machine: tuple[Any, Any]  # device and processes: speeds compare on one alone
-    scores: dict[tuple[str, str], float] = field(default_factory=dict)  # (task, metric) to the mean over languages
-    seeds: dict[str, int] = field(default_factory=dict)  # by task
-    languages: dict[str, int] = field(default_factory=dict)  # scored, by task
-    average: float | None = None  # of Table 1
-    missing: tuple[str, ...] = ()  # tasks without a score
-    stand_ins: dict[str, str] = field(default_factory=dict)  # files that stood in for others: TASK/SPLIT to file
+    machine: tuple[Any, Any]  # device and processes: speeds compare only on the same
+    tuned: Finetuned = NOT_TUNED  # the scores of its last state
 
     @property
     def size(self) -> str:
@@ -46,19 +41,21 @@ class Run:
 
 
 def runs(results: Results) -> list[Run]:
-    """Every pre-trained model of the results that has metrics, with what its last state reached on XTREME."""
+    """Every pre-trained model of the results that has metrics, with the XTREME scores of its last state."""
     tuned = final_states(results)
-    return [_run(results, model, tuned.get(model.name)) for model in results.models.values() if model.rows]
+    return [
+        _run(results, model, tuned.get(model.name, NOT_TUNED)) for model in results.models.values() if model.rows
+    ]
 
 
 def final_states(results: Results) -> dict[str, Finetuned]:
-    """What each pre-trained model reached from its last state, by the name of the model."""
+    """The scores of each pre-trained model's last state, by the name of the model."""
     return {place.model: results.finetuned[name] for name, place in origins(results).items() if place.step is None}
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Which model of `pretraining` was fine-tuned, and after how many steps; None: at its end."""
+    """The model of `pretraining` that was fine-tuned, and its steps; None: the last state."""
 
     model: str
     step: int | None
@@ -67,13 +64,11 @@ class Origin:
 def origins(results: Results) -> dict[str, Origin]:
     """Of each fine-tuned model that comes from pre-training here, by name; a later name of one origin is left out.
 
-    The configuration's `finetuning: models` say it; without one a model has the name of its origin.
+    It is given by the configuration's `finetuning: models`; without these a model has the name of its origin.
     """
-    section = results.settings.get("finetuning")
-    named = section.get("models") if isinstance(section, dict) else None
     found: dict[str, Origin] = {}
     for name in results.finetuned:
-        entry = (named or {}).get(name) or {}
+        entry = results.section("finetuning", "models", name)
         origin = Origin(entry.get("model") or name, entry.get("step"))
         elsewhere = entry.get("path") or entry.get("weights") == "random" or origin.model not in results.models
         if not elsewhere and origin not in found.values():
@@ -81,12 +76,10 @@ def origins(results: Results) -> dict[str, Origin]:
     return found
 
 
-def _run(results: Results, model: Model, tuned: Finetuned | None) -> Run:
+def _run(results: Results, model: Model, tuned: Finetuned) -> Run:
     name = model.setting("tokenizer") or ""
     tokenizer = results.tokenizers.get(name)
     allocation = results.allocation_of(tokenizer) if tokenizer and tokenizer.kind == "vocap" else None
-    settings = allocation.summary.get("settings") if allocation else None
-    loss = model.setting("settings", "loss") or {}
     embedding = model.setting("settings", "shape", "embedding_size")
     speeds = [row["tokens_per_s"] for row in model.rows if row.get("tokens_per_s")]
     return Run(
@@ -94,20 +87,15 @@ def _run(results: Results, model: Model, tuned: Finetuned | None) -> Run:
         tokenizer=name,
         kind=_kind(results, tokenizer),
         total=model.setting("vocabulary") or (tokenizer.total if tokenizer else None),
-        beta=settings.get("beta") if isinstance(settings, dict) else None,
-        loss=loss.get("kind", "") if isinstance(loss, dict) else "",
-        k=loss.get("k") if isinstance(loss, dict) else None,
+        beta=allocation.setting("beta") if allocation else None,
+        loss=model.setting("settings", "loss", "kind") or "",
+        k=model.setting("settings", "loss", "k"),
         half=embedding is not None and embedding != model.setting("settings", "shape", "hidden"),
         steps=model.rows[-1]["step"],
         parameters=model.setting("parameters"),
         tokens_per_s=statistics.median(speeds) if speeds else None,
         machine=(model.setting("device"), model.setting("processes")),
-        scores=tuned.scores if tuned else {},
-        seeds=tuned.seeds if tuned else {},
-        languages=tuned.languages if tuned else {},
-        average=tuned.average if tuned and not tuned.missing else None,
-        missing=tuned.missing if tuned else (),
-        stand_ins=tuned.stand_ins if tuned else {},
+        tuned=tuned,
     )
 
 
@@ -128,7 +116,7 @@ def nearest(candidates: Iterable[Run], key: Callable[[Run], float | None], wante
 
 
 def of_paper_beta(run: Run) -> bool:
-    """Whether its allocation has the paper's beta, as far as that is known."""
+    """Whether its allocation has the paper's beta, or an unknown one."""
     return run.beta is None or abs(run.beta - PAPER_BETA) < 1e-9
 
 

@@ -1,10 +1,10 @@
 """The parts of the page, in their order: each module gives one `section(results)`.
 
-Two modules give blocks of the tokenizers' section instead: `agreement` on parity, `fairness` on parallel text.
+`tokenizer_checks` gives blocks of the tokenizers' section instead: parity of the exports, parallel text.
 """
 
-from vocap.report.blocks import Section
-from vocap.report.results import Results
+from vocap.report.data.results import Results
+from vocap.report.page.blocks import Section
 from vocap.report.sections import (
     allocation,
     comparison,
@@ -13,7 +13,7 @@ from vocap.report.sections import (
     explorer,
     finetuning,
     frontier,
-    gaps,
+    missing,
     overview,
     paper,
     pretraining,
@@ -33,7 +33,7 @@ ORDER = (
     explorer,
     tokenizers,
     segmentation,
-    gaps,
+    missing,
     corpora,
     pretraining,
     finetuning,

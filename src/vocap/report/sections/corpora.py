@@ -1,23 +1,11 @@
-"""The text that everything rests on."""
+"""The text of each language, and the packages of the starter corpus."""
 
 from typing import Any
 
-from vocap.report.blocks import Block, Section, Text, not_run
-from vocap.report.results import Results
-from vocap.report.tables import Column, Table
-
-COUNTS = (
-    "read",
-    "kept",
-    "train",
-    "heldout",
-    "empty",
-    "overlong",
-    "invalid_utf8",
-    "duplicates",
-    "left_out",
-    "bytes",
-)
+from vocap.report.data import as_number
+from vocap.report.data.results import Results
+from vocap.report.page.blocks import Block, Section, Text, not_run, text_of
+from vocap.report.page.tables import LONG, Column, Table, language_columns
 
 
 def section(results: Results) -> Section:
@@ -36,53 +24,47 @@ def section(results: Results) -> Section:
         ]
         if results.packages:
             blocks.append(_packages(results))
-    return Section("corpora", "The text of each language", "Corpora", blocks)
+    return Section("corpora", "Text of each language", "Corpora", blocks)
 
 
 def _table(results: Results) -> Table:
-    rows = []
-    for code in results.languages:
-        stats = results.corpora.get(code)
-        if stats is None:
-            continue
-        weight = results.weights.get(code, {})
-        rows.append(
-            (
-                code,
-                results.name(code),
-                _text(stats.get("source")),
-                *(_count(stats.get(key)) for key in COUNTS),
-                _count(weight.get("n")) if weight else _count(stats.get("n")),
-                weight.get("source") or "",
-                "" if stats.get("missing") else "yes" if stats.get("complete", True) else "no: scan limit",
-            )
-        )
+    stats = {code: results.corpora[code] for code in results.languages if code in results.corpora}
+
+    def n(code: str) -> float | int | None:
+        return _count(results.weights.get(code, stats[code]).get("n"))
+
+    def complete(code: str) -> str:
+        found = stats[code]
+        return "" if found.get("missing") else "yes" if found.get("complete", True) else "no: scan limit"
+
+    def count(key: str, title: str, bar: bool = False) -> Column:
+        return Column(key, title, "number", bar=bar, value=lambda code: _count(stats[code].get(key)))
+
     columns = [
-        Column("language", "Code"),
-        Column("name", "Language"),
-        Column("source", "Source"),
-        Column("read", "Lines read", "number"),
-        Column("kept", "Kept", "number", bar=True),
-        Column("train", "Train", "number"),
-        Column("heldout", "Held out", "number"),
-        Column("empty", "Empty", "number"),
-        Column("overlong", "Overlong", "number"),
-        Column("invalid_utf8", "Not UTF-8", "number"),
-        Column("duplicates", "Duplicates", "number"),
-        Column("left_out", "No room", "number"),
-        Column("bytes", "Bytes", "number"),
-        Column("n", "n", "number"),
-        Column("n_source", "n from"),
-        Column("complete", "Read whole"),
+        *language_columns(results, group=False),
+        Column("source", "Source", value=lambda code: text_of(stats[code].get("source"))),
+        count("read", "Lines read"),
+        count("kept", "Kept", bar=True),
+        count("train", "Train"),
+        count("heldout", "Held out"),
+        count("empty", "Empty"),
+        count("overlong", "Overlong"),
+        count("invalid_utf8", "Not UTF-8"),
+        count("duplicates", "Duplicates"),
+        count("left_out", "Over the limit"),
+        count("bytes", "Bytes"),
+        Column("n", "n", "number", value=n),
+        Column("n_source", "n from", value=lambda code: results.weights.get(code, {}).get("source", "")),
+        Column("complete", "Read whole", value=complete),
     ]
     caption = (
         "Counts of lines, and bytes of text, by language. Kept lines are those in the sample, training and held "
-        "out together; empty, overlong, invalid and duplicate lines are left out, and sampled lines that the "
-        "limit in characters has no room for; n is the number of lines (or what the configuration takes for it) "
+        "out together; empty, overlong, invalid and duplicate lines are left out, and sampled lines over the "
+        "limit in characters; n is the number of lines (or the configured weight) "
         "that weighs the language in Equation 3. From "
         "results/corpora/{language}/stats.json and weights.tsv."
     )
-    return Table("corpora", "Lines by language", caption, columns, rows, folded=len(rows) > 20)
+    return Table.of("corpora", "Lines by language", caption, columns, stats, folded=len(stats) > LONG)
 
 
 def _packages(results: Results) -> Table:
@@ -91,39 +73,24 @@ def _packages(results: Results) -> Table:
         Column("version", "Version"),
         Column("licence", "Licence"),
         Column("origin", "From"),
-        Column("bytes", "Bytes", "number"),
-        Column("missing", "Missing because"),
+        Column("bytes", "Bytes", "number", value=lambda entry: _count(entry.get("bytes"))),
+        Column("missing", "Reason of absence"),
         Column("sha256", "SHA-256"),
     ]
-    rows = [
-        tuple(
-            _count(entry.get(column.key)) if column.kind == "number" else _text(entry.get(column.key))
-            for column in columns
-        )
-        for entry in results.packages
-    ]
     caption = (
-        "What the starter corpus was taken from; its text stays under these licences. From "
+        "The sources of the starter corpus; its text stays under these licences. From "
         "results/corpora/starter/archives/{package}.json."
     )
-    return Table("packages", "Packages of the starter corpus", caption, columns, rows, folded=True)
+    title = "Packages of the starter corpus"
+    return Table.of("packages", title, caption, columns, results.packages, folded=True)
 
 
 def _count(value: Any) -> float | int | None:
-    if isinstance(value, bool) or value in (None, ""):
-        return None
-    if isinstance(value, int | float):
-        return value
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return int(number) if number.is_integer() else number
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_text, value))
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_text(entry)}" for key, entry in value.items())
-    return "" if value is None else str(value)
+    """A number of a JSON file, or of a table's cell; None for anything else."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+        return int(value) if value.is_integer() else value
+    return as_number(value)

@@ -1,32 +1,34 @@
-"""Fine-tuned models: Table 1 with seeds and deviations, each task's choice, each language; what is not run."""
+"""Fine-tuned models: Table 1 with seeds and deviations, the chosen settings, scores by language."""
 
 from collections.abc import Iterator
 
-from vocap.finetuning.metrics import MEASURES
 from vocap.finetuning.tasks import TASKS
-from vocap.report.blocks import Block, Note, Section, Text, not_run
-from vocap.report.finetuned import Finetuned, Measured, Reached
+from vocap.report.data import find
+from vocap.report.data.models import Finetuned, Reached
+from vocap.report.data.results import Results
+from vocap.report.page.blocks import Block, Note, Section, Text, not_run, without_results
+from vocap.report.page.tables import Column, Table
 from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES, paper_languages
-from vocap.report.results import Results
-from vocap.report.tables import Column, Table
 
 NOT_RUN = "not run"
 
 
 def section(results: Results) -> Section:
-    """What stands in for data comes first, then the table like the paper's, the choices, and the languages."""
-    models = list(results.finetuned.values())
-    blocks: list[Block] = []
+    """Notes on stand-ins for data, then the table like the paper's, the chosen settings, and the languages."""
+    return Section("finetuning", "Fine-tuning", "Fine-tuning", _blocks(results, list(results.finetuned.values())))
+
+
+def _blocks(results: Results, models: list[Finetuned]) -> list[Block]:
     if not models:
-        what = "No model has been fine-tuned; the tasks need the user’s own XTREME folder (finetuning: xtreme)."
-        return Section("finetuning", "Fine-tuning", "Fine-tuning", [not_run("finetuning", what)])
-    blocks.append(
+        reason = "No model has been fine-tuned; the tasks need the user’s own XTREME folder (finetuning: xtreme)."
+        return [not_run("finetuning", reason)]
+    blocks: list[Block] = [
         Text(
             "Each model learns each task from English examples alone and is tested in all its languages. A task’s "
             "score is the mean over languages, then over seeds; learning rate and epochs are those with the "
-            "highest mean on the files that choose. Measures are the official scripts’, in percent."
+            "highest mean on the files of the choice. Measures are the official scripts’, in percent."
         )
-    )
+    ]
     if stand_ins := _stand_ins(models):
         blocks.append(
             Note(
@@ -37,20 +39,9 @@ def section(results: Results) -> Section:
         )
     if tested := _chosen_on_tests(models):
         blocks.append(Note(f"{tested}: that file is part of the score, as in the paper."))
-    if absent := results.absent("finetuned", results.finetuned):
-        blocks.append(Note(f"In the configuration, but without results here: {', '.join(absent)}."))
-    return Section(
-        "finetuning",
-        "Fine-tuning",
-        "Fine-tuning",
-        [
-            *blocks,
-            _scores(results, models),
-            _choices(results, models),
-            _languages(results, models),
-            *([_ceilings(results)] if results.ceilings else []),
-        ],
-    )
+    blocks += without_results(results.absent("finetuning", results.finetuned))
+    blocks += [_scores(results, models), _choices(results, models), _languages(results, models)]
+    return blocks + ([_ceilings(results)] if results.ceilings else [])
 
 
 def _stand_ins(models: list[Finetuned]) -> str:
@@ -59,47 +50,39 @@ def _stand_ins(models: list[Finetuned]) -> str:
 
 
 def _chosen_on_tests(models: list[Finetuned]) -> str:
-    """Tasks whose setting a test file chose, with the label of that choice."""
+    """The tasks whose setting was chosen on a test file, with the label of that choice."""
     labels = {
         f"{TASK_NAMES[task]}, {reached.selection.get('label')}"
         for model in models
         for task, reached in model.tasks.items()
-        if (reached.selection.get("development") or {}).get("split") == "test"
+        if find(reached.selection, "development", "split") == "test"
     }
     return "; ".join(sorted(labels))
 
 
-def _cell(measured: Measured | None) -> str:
-    """
-    >>> _cell(Measured(70.123, 0.456, 5)), _cell(Measured(70.123, None, 1)), _cell(None)
-    ('70.1 ± 0.5', '70.1', 'not run')
-    """
-    if measured is None:
-        return NOT_RUN
-    return f"{measured.mean:.1f}" + ("" if measured.std is None else f" ± {measured.std:.1f}")
-
-
 def _scores(results: Results, models: list[Finetuned]) -> Table:
     """A row a model, as Table 1."""
-    tasks = _tasks(results, models)
-    names = [*results.finetuned, *results.absent("finetuned", results.finetuned)]
-    rows = []
-    for name in names:
-        model = results.finetuned.get(name, Finetuned(name, {}, None, None, ()))
-        cells = [_cell_of(model.tasks.get(task), metric) for task in tasks for metric in MEASURES[task]]
-        missing = ", ".join(TASK_NAMES.get(task, task) for task in model.missing)
-        rows.append((name, _seeds(model), *cells, model.average, model.average_std, missing))
+
+    def missing(model: Finetuned) -> str:
+        return ", ".join(TASK_NAMES.get(task, task) for task in model.missing)
+
+    absent = results.absent("finetuning", results.finetuned)
+    rows = models + [Finetuned(name, {}, None, None, ()) for name in absent]
     columns = [
-        Column("model", "Model"),
-        Column("seeds", "Seeds"),
+        Column("model", "Model", value=lambda model: model.name),
+        Column("seeds", "Seeds", value=lambda model: model.seed_range),
         *(
-            Column(f"{task}_{metric}", f"{TASK_NAMES[task]} {METRIC_NAMES[metric]}")
-            for task in tasks
-            for metric in MEASURES[task]
+            Column(
+                f"{task}_{metric}",
+                f"{TASK_NAMES[task]} {METRIC_NAMES[metric]}",
+                value=lambda model, task=task, metric=metric: _cell(model.tasks.get(task), metric),
+            )
+            for task in _tasks(results, models)
+            for metric in TASKS[task].metrics
         ),
         Column("average", "Avg.", "number", 1),
         Column("average_std", "± (Avg.)", "number", 1),
-        Column("missing", "Avg. without"),
+        Column("missing", "Avg. without", value=missing),
     ]
     caption = (
         "Mean over languages and seeds ± sample standard deviation of the seeds’ means, in the columns of the "
@@ -107,38 +90,34 @@ def _scores(results: Results, models: list[Finetuned]) -> Table:
         "is that of the others and compares with no printed number. From "
         "results/finetuning/{model}/{task}/summary.tsv, which has every digit, and {model}/average.json."
     )
-    return Table("finetuning", "Scores of the fine-tuned models", caption, columns, rows)
+    return Table.of("finetuning", "Scores of the fine-tuned models", caption, columns, rows)
 
 
 def _tasks(results: Results, models: list[Finetuned]) -> list[str]:
-    """The tasks that are asked for or there, in the paper's order; all where the configuration does not say."""
-    section = results.settings.get("finetuning")
-    asked = section.get("tasks") if isinstance(section, dict) else None
-    asked = asked if isinstance(asked, list) else list(MEASURES)
-    return [task for task in MEASURES if task in asked or any(task in model.tasks for model in models)]
+    """The tasks with results or in the configuration, in the paper's order; all without a configuration."""
+    asked = results.section("finetuning").get("tasks")
+    asked = asked if isinstance(asked, list) else list(TASKS)
+    return [task for task in TASKS if task in asked or any(task in model.tasks for model in models)]
 
 
-def _cell_of(reached: Reached | None, metric: str) -> str:
+def _cell(reached: Reached | None, metric: str) -> str:
+    """The mean of a measure over languages, with its deviation where there are several seeds: `70.1 ± 0.5`."""
     if reached is not None and not reached.overall:
-        return "labels kept back"
-    return _cell(reached.overall.get(metric) if reached else None)
-
-
-def _seeds(model: Finetuned) -> str:
-    counts = sorted(set(model.seeds.values()))
-    return " to ".join(map(str, counts[:1] + counts[1:][-1:]))
+        return "labels withheld"
+    measured = reached.overall.get(metric) if reached else None
+    if measured is None:
+        return NOT_RUN
+    return f"{measured.mean:.1f}" + ("" if measured.std is None else f" ± {measured.std:.1f}")
 
 
 def _choices(results: Results, models: list[Finetuned]) -> Table:
     """A row a model and task, those not run among them."""
-    rows = []
-    for model in models:
-        for task in _tasks(results, models):
-            reached = model.tasks.get(task)
-            if reached is None:
-                rows.append((model.name, TASK_NAMES[task], *([NOT_RUN] + [None] * 10)))
-            else:
-                rows.append((model.name, TASK_NAMES[task], *_choice(reached)))
+    absent = (NOT_RUN, *[None] * 10)
+    rows = [
+        (model.name, TASK_NAMES[task], *(_choice(model.tasks[task]) if task in model.tasks else absent))
+        for model in models
+        for task in _tasks(results, models)
+    ]
     columns = [
         Column("model", "Model"),
         Column("task", "Task"),
@@ -149,29 +128,28 @@ def _choices(results: Results, models: list[Finetuned]) -> Table:
         Column("seeds", "Seeds", "number"),
         Column("languages", "Languages", "number"),
         Column("absent", "Languages without file or predictions"),
-        Column("blank", "Labels kept back"),
+        Column("blank", "Labels withheld"),
         Column("outside", "Outside the table of languages"),
-        Column("not_choosing", "Absent where it was chosen"),
+        Column("not_choosing", "Absent in the choice"),
         Column("stand_ins", "Stand-ins"),
     ]
     caption = (
-        "What was chosen, by which files, and in how many test languages it was scored; a score is the mean over "
+        "The chosen setting, the files of the choice, and the number of test languages; a score is the mean over "
         "those. From results/finetuning/{model}/{task}/selection.json."
     )
-    return Table("finetuning-choices", "What was chosen, and what is absent", caption, columns, rows)
+    return Table("finetuning-choices", "Chosen settings and absent files", caption, columns, rows)
 
 
 def _choice(reached: Reached) -> Iterator:
     said = reached.selection
     rate = said.get("learning_rate")
-    development = said.get("development") or {}
     yield f"{said.get('label', '')} (rule: {said.get('rule', '')})"
     yield f"{rate:g}" if isinstance(rate, int | float) else None
     yield said.get("epochs")
     yield len(said.get("settings") or ())
     yield len(said["seeds"])
     yield len(said["languages"])
-    for names in (said.get("absent"), said.get("blank"), said.get("outside"), development.get("absent")):
+    for names in (said.get("absent"), said.get("blank"), said.get("outside"), find(said, "development", "absent")):
         yield ", ".join(names or ())
     yield "; ".join(f"{value} for {key}" for key, value in said["stand_ins"].items())
 
@@ -181,7 +159,7 @@ def _languages(results: Results, models: list[Finetuned]) -> Table:
     rows = []
     for task in _tasks(results, models):
         tables = [model.tasks[task].languages if task in model.tasks else {} for model in models]
-        for metric in MEASURES[task]:
+        for metric in TASKS[task].metrics:
             for code in (code for code in TASKS[task].languages if any(code in table for table in tables)):
                 found = [table.get(code, {}).get(metric) for table in tables]
                 values = [value for one in found for value in ((one.mean, one.std) if one else (None, None))]
@@ -204,27 +182,12 @@ def _languages(results: Results, models: list[Finetuned]) -> Table:
 
 def _ceilings(results: Results) -> Table:
     """A row a tokenizer and file of questions."""
-    rows = [
-        (
-            one.tokenizer,
-            TASK_NAMES.get(one.task, one.task),
-            one.split,
-            one.language,
-            _name(results, one.language),
-            one.questions,
-            one.pieces_exact_match,
-            one.pieces_f1,
-            one.exact_match,
-            one.f1,
-        )
-        for one in results.ceilings
-    ]
     columns = [
         Column("tokenizer", "Tokenizer"),
-        Column("task", "Task"),
+        Column("task", "Task", value=lambda row: TASK_NAMES.get(row["task"], row["task"])),
         Column("split", "Split"),
         Column("language", "Code"),
-        Column("name", "Language"),
+        Column("name", "Language", value=lambda row: _name(results, row["language"])),
         Column("questions", "Questions", "number"),
         Column("pieces_exact_match", "Pieces: EM", "number", 1),
         Column("pieces_f1", "Pieces: F1", "number", 1),
@@ -232,11 +195,12 @@ def _ceilings(results: Results) -> Table:
         Column("f1", "F1", "number", 1),
     ]
     caption = (
-        "What a model that is always right would score, in percent: gold answers after their way to subwords and "
-        "back, by the bounds of pieces alone, and (EM, F1) with windows and the limit of 30 subwords too. From "
+        "The score of a model that is always right, in percent: gold answers converted to subwords and back, "
+        "with the bounds of pieces alone, and (EM, F1) with windows and the limit of 30 subwords too. From "
         "results/finetuning/ceilings/."
     )
-    return Table("finetuning-ceilings", "What pieces let answers reach", caption, columns, rows, folded=True)
+    title = "Upper bounds of span extraction"
+    return Table.of("finetuning-ceilings", title, caption, columns, results.ceilings, folded=True)
 
 
 def _name(results: Results, code: str) -> str:

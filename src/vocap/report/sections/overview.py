@@ -1,11 +1,15 @@
-"""The front page: the tokenizers and how to load them, sentences cut by two of them, who gains and who loses."""
+"""The front page: the tokenizers and how to load them, segmented sentences, largest gains and losses."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 
 from markupsafe import Markup
 
-from vocap.report.blocks import (
+from vocap.report.data.comparisons import best_other, comparisons, method, text_facts
+from vocap.report.data.results import Results, Sentence, Stretch
+from vocap.report.data.sentences import compared
+from vocap.report.page.blocks import (
     Block,
     Cut,
     Cuts,
@@ -20,12 +24,8 @@ from vocap.report.blocks import (
     counted,
     not_run,
 )
-from vocap.report.learnt import text_facts
-from vocap.report.results import Results, Sentence, Stretch
-from vocap.report.same_size import comparisons, method, rival
-from vocap.report.sections.gaps import missing_languages, short_of_total
+from vocap.report.sections.missing import missing_languages, short_of_total
 from vocap.report.sections.same_size import headline, percent
-from vocap.report.sentences import compared
 
 IMPORTS = ("from sentencepiece import SentencePieceProcessor", "from transformers import AutoTokenizer")
 LOADS = {
@@ -38,7 +38,7 @@ MOVED = 5  # languages that gain most, and that lose most
 
 def section(results: Results) -> Section:
     """Warnings first, then tokenizers, sentences, gains and losses, and the run in numbers."""
-    blocks: list[Block] = _gaps(results)
+    blocks: list[Block] = _warnings(results)
     if loads := _loads(results):
         blocks += loads
     elif not results.tokenizers:
@@ -50,11 +50,11 @@ def section(results: Results) -> Section:
 
 
 def _loads(results: Results) -> list[Block]:
-    """Every tokenizer that this run has made, with the lines that load it from the folder of the command."""
+    """Every tokenizer of this run, with the lines that load it from the folder of the command."""
     rows = []
-    for name in results.configured("tokenizers", results.tokenizers):
-        tokenizer = results.tokenizers[name]
-        lines = [LOADS[form].format(f"{results.folder}/tokenizers/{name}/{form}") for form in tokenizer.forms]
+    for tokenizer in results.configured_tokenizers():
+        place = f"{results.folder}/tokenizers/{tokenizer.name}"
+        lines = [LOADS[form].format(f"{place}/{form}") for form in tokenizer.forms]
         if lines:
             read = text_facts(tokenizer).get("lines")
             said = [
@@ -62,7 +62,7 @@ def _loads(results: Results) -> list[Block]:
                 method(results, tokenizer),
                 f"{read:,} lines" if read is not None else "",
             ]
-            rows.append((name, ", ".join(filter(None, said)), lines))
+            rows.append((tokenizer.name, ", ".join(filter(None, said)), lines))
     if not rows:
         return []
     shown = Loads(IMPORTS, rows[:LOADED])
@@ -81,10 +81,11 @@ def _cuts(results: Results) -> list[Block]:
     both = " and ".join(names)
     several = len(names) > 1
     said = (
-        f"A typical held-out line of each of {counted(len(sentences), 'language')}, cut by {both}. Colours change "
+        f"A typical held-out line of each of {counted(len(sentences), 'language')}, segmented by {both}. "
+        "Colours change "
         "where a token ends" + ("; underlined are tokens that the other does not have there." if several else ".")
     )
-    heading = "The same sentence, cut by both" if several else "Sentences, cut"
+    heading = "The same sentence under both" if several else "Segmented sentences"
     return [Heading(heading), Text(said), Cuts(sentences)]
 
 
@@ -109,7 +110,7 @@ def _movers(results: Results) -> list[Block]:
     found = comparisons(results)
     if not found:
         return []
-    one, name = found[0], rival(found[0])
+    one, name = found[0], best_other(found[0])
     changes = sorted(one.changes[name].items(), key=lambda item: (item[1], results.rank(item[0])))
     most = max(abs(change) for _, change in changes) or 1.0
 
@@ -130,7 +131,7 @@ def _movers(results: Results) -> list[Block]:
         'long and short lines count alike. <a href="#comparison">All languages</a>'
     )
     said = [Text(headline(results, entry)) for entry in found]
-    return [Heading("Who gains and who loses"), *said, shown, Text(explained)]
+    return [Heading("Largest gains and losses"), *said, shown, Text(explained)]
 
 
 def _tiles(results: Results) -> list[tuple[str, str, str]]:
@@ -139,37 +140,35 @@ def _tiles(results: Results) -> list[tuple[str, str, str]]:
     with_text = sum(1 for stats in results.corpora.values() if stats.get("kept"))
     lines = sum(stats.get("kept") or 0 for stats in results.corpora.values())
     missing = len(missing_languages(results))
-    tiles = [
+    remark = f"{with_text:,} with text" + (f", {missing} missing" if missing else "") if results.corpora else ""
+    totals = sorted({entry.setting("total") for entry in results.allocations.values()} - {None})
+    kinds = Counter(tokenizer.kind for tokenizer in results.tokenizers.values())
+    parts = [  # results, their noun, their number with noun, remark
+        (results.languages, "languages", counted(len(results.languages), "language"), remark),
+        (results.corpora, "lines of text", f"{lines:,} lines of text kept", "train and held out"),
         (
-            f"{len(results.languages):,}",
-            "language" if len(results.languages) == 1 else "languages",
-            f"{with_text:,} with text" + (f", {missing} missing" if missing else "") if results.corpora else "",
-        ),
-        (f"{lines:,}", "lines of text kept", "train and held out")
-        if results.corpora
-        else ("–", "lines of text", "not run"),
-        (
-            f"{trained:,}",
-            "vocabularies trained",
+            results.curves,
+            "vocabularies",
+            f"{trained:,} vocabularies trained",
             f"{failed:,} sizes out of reach" if failed else "no size out of reach",
-        )
-        if results.curves
-        else ("–", "vocabularies", "not run"),
+        ),
         (
-            f"{len(results.allocations):,}",
-            "allocations" if len(results.allocations) != 1 else "allocation",
-            _totals(results),
-        )
-        if results.allocations
-        else ("–", "allocations", "not run"),
+            results.allocations,
+            "allocations",
+            counted(len(results.allocations), "allocation"),
+            "T = " + ", ".join(f"{total:,}" for total in totals) if totals else "",
+        ),
         (
-            f"{len(results.tokenizers):,}",
-            "tokenizers" if len(results.tokenizers) != 1 else "tokenizer",
-            _kinds(results),
-        )
-        if results.tokenizers
-        else ("–", "tokenizers", "not run"),
+            results.tokenizers,
+            "tokenizers",
+            counted(len(results.tokenizers), "tokenizer"),
+            ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())),
+        ),
     ]
+    tiles = []
+    for found, noun, said, remark in parts:
+        number, _, what = said.partition(" ")
+        tiles.append((number, what, remark) if found else ("–", noun, "not run"))
     if results.seconds:
         total = sum(results.seconds.values())
         slowest = max(results.seconds, key=results.seconds.get)
@@ -177,14 +176,14 @@ def _tiles(results: Results) -> list[tuple[str, str, str]]:
     return tiles
 
 
-def _gaps(results: Results) -> list[Note]:
-    """What a reader must know before any number: no text, no package, T not reached."""
+def _warnings(results: Results) -> list[Note]:
+    """Notes above all numbers: languages without text, missing packages, T not reached."""
     notes = []
     if missing := missing_languages(results):
         names = _listed([name for _, name, _ in missing])
         takes = "takes" if len(missing) == 1 else "take"
         said = f"{counted(len(missing), 'language')} without text {takes} no part: {names}."
-        notes.append(_note("Text is missing.", said, "gaps"))
+        notes.append(_note("Text is missing.", said, "missing"))
     packages = [entry for entry in results.packages if entry.get("missing")]
     if packages:
         reasons = _listed([f"{entry.get('package')} ({entry['missing']})" for entry in packages], 6)
@@ -192,10 +191,10 @@ def _gaps(results: Results) -> list[Note]:
         notes.append(_note("Packages are missing.", said, "corpora"))
     if short := short_of_total(results):
         said = "; ".join(
-            f"{what} {name} is {counted(count, 'id')} short" + (f" of {total:,}" if total else "")
-            for what, name, total, count in short
+            f"{kind} {name} is {counted(count, 'id')} short" + (f" of {total:,}" if total else "")
+            for kind, name, total, count in short
         )
-        notes.append(_note("T was not reached.", f"There were too few pieces: {said}.", "gaps"))
+        notes.append(_note("T was not reached.", f"There were too few pieces: {said}.", "missing"))
     if results.left:
         said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
         notes.append(Note(f"In the results folder, left from other configurations, not shown: {said}."))
@@ -210,28 +209,6 @@ def _note(title: str, text: str, section: str) -> Note:
 def _listed(names: list[str], most: int = 12) -> str:
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def _totals(results: Results) -> str:
-    totals = sorted({total for entry in results.allocations.values() if (total := total_of(entry))})
-    return "T = " + ", ".join(f"{total:,}" for total in totals) if totals else ""
-
-
-def total_of(entry) -> int | None:
-    """T of an allocation, wherever its summary says it."""
-    for place in (entry.summary, entry.summary.get("settings")):
-        if isinstance(place, dict):
-            for key in ("total", "T"):
-                if isinstance(place.get(key), int):
-                    return place[key]
-    return None
-
-
-def _kinds(results: Results) -> str:
-    counts: dict[str, int] = {}
-    for tokenizer in results.tokenizers.values():
-        counts[tokenizer.kind] = counts.get(tokenizer.kind, 0) + 1
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
 
 def _time(seconds: float) -> str:

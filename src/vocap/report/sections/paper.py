@@ -1,21 +1,26 @@
-"""The paper's tables and figures that this run has something for, and one line on the others."""
+"""The paper's tables and figures with numbers of this run, and one line on the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from vocap.report.blocks import Block, Facts, Fold, Note, Section, Text, code
-from vocap.report.comparing import pairs
-from vocap.report.paper.correlation import FIGURES, correlation_blocks
-from vocap.report.paper.costs import cost_figures, cost_points, cost_table
-from vocap.report.paper.data_tables import data_tables
-from vocap.report.paper.groups import group_figures, group_scores, group_table
+from vocap.report.data.comparisons import pairs
+from vocap.report.data.results import Results
+from vocap.report.page.blocks import Block, Facts, Fold, Note, Section, Text, code
+from vocap.report.page.tables import Column, Table
+from vocap.report.paper.appendix import FIGURES, correlation_blocks, data_tables
+from vocap.report.paper.model_figures import (
+    cost_figures,
+    cost_points,
+    cost_table,
+    group_figures,
+    group_scores,
+    group_table,
+)
 from vocap.report.paper.published import SOURCE, TASK_NAMES, on_paper_languages
 from vocap.report.paper.results_tables import results_tables
 from vocap.report.paper.runs import Run, runs
-from vocap.report.results import Results
-from vocap.report.tables import Column, Table
 
 YES, NOT_RUN = "yes", "not run"
 HERE = "this part"
@@ -23,7 +28,7 @@ HERE = "this part"
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of the paper: what this run has for it, and the part of the page where that is."""
+    """A table or figure of the paper: the coverage of this run, and the part of the page that has it."""
 
     name: str
     about: str
@@ -32,7 +37,7 @@ class Item:
 
 
 def section(results: Results) -> Section:
-    """An index of what the paper shows and this run has too, then these tables and figures, folded."""
+    """An index of the paper's tables and figures in this run, then these, folded."""
     found = runs(results)
     tables = [table for table in results_tables(found) if _coverage(table) != NOT_RUN]
     scores, points = group_scores(results, found), cost_points(results)
@@ -41,7 +46,7 @@ def section(results: Results) -> Section:
     models += [*cost_figures(points), cost_table(points)] if points else []
     parts = {
         "Models and scores": models,
-        "Whether ALP tells what a model reaches": correlation_blocks(results) if results.correlation else [],
+        "Correlation of ALP with scores": correlation_blocks(results) if results.correlation else [],
         "Data and sizes": data_tables(results, found),
     }
     items = _items(results, found, bool(scores), bool(points))
@@ -51,7 +56,7 @@ def section(results: Results) -> Section:
         blocks = [
             Text(
                 Markup(
-                    "Every number of “the paper” is as printed in {}. Below it stands what this run has for the "
+                    "Every number of “the paper” is as printed in {}. Below it is this run’s number for the "
                     "same. Models differ from the paper’s in text, steps and size unless their lines say "
                     "otherwise, so compare the order of rows, not their heights."
                 ).format(SOURCE)
@@ -66,28 +71,26 @@ def section(results: Results) -> Section:
 
 
 def _absent(names: Sequence[str]) -> Note:
-    """One line on what the run has nothing for, and on what would make it."""
+    """One line on the tables and figures that the run does not have, and on the configuration that makes them."""
     return Note(
         Markup(
-            "Not in this run: {}. {} computes them all; {} says what that costs, and docs/comparison.md where "
-            "each number of the paper comes from."
+            "Not in this run: {}. {} computes them all; {} forecasts the cost, and docs/comparison.md has the "
+            "source of each number of the paper."
         ).format(", ".join(names), code("config/paper.yaml"), code("vocap plan --configfile config/paper.yaml"))
     )
 
 
 def _data(results: Results) -> list[Block]:
-    """Which text and files the run's own numbers come from, as the configuration names them."""
-    sections = {name: results.settings.get(name) for name in ("corpora", "pretraining", "finetuning")}
-    corpora, pretraining, finetuning = (one if isinstance(one, dict) else {} for one in sections.values())
-    source = corpora.get("source")
+    """The text and files of the run's own numbers, as the configuration names them."""
+    source = results.section("corpora").get("source")
     if not source:
         return []
     facts = [
         ("Text of the vocabularies, this run", source),
         ("the paper", "CommonCrawl"),
-        ("Text of the models, this run", pretraining.get("corpus") or source),
+        ("Text of the models, this run", results.section("pretraining").get("corpus") or source),
         ("the paper", "Wikipedia"),
-        ("XTREME’s files, this run", finetuning.get("xtreme") or "none"),
+        ("XTREME’s files, this run", results.section("finetuning").get("xtreme") or "none"),
     ]
     return [Facts(facts)]
 
@@ -106,7 +109,7 @@ def _items(results: Results, found: list[Run], groups: bool, costs: bool) -> lis
             Item(f"Table {number}", about, tables[f"paper-table-{number}"], HERE)
             for number, about in (
                 (1, "results on XTREME"),
-                (2, "ways to sample the softmax"),
+                (2, "sampled softmax losses"),
                 (3, "neighbours k of k-NN target sampling"),
                 (4, "β"),
             )
@@ -125,7 +128,7 @@ def _items(results: Results, found: list[Run], groups: bool, costs: bool) -> lis
         Item("Figure 5", "performance against cost of pre-training", has(costs), HERE),
         Item("Figure 6", "XNLI and NER of VOCAP and JOINT by resource group", has(groups), HERE),
         Item("Table 5", "correlations with F1", _studied(results, *FIGURES), HERE),
-        Item("Table 6", "data sets of XTREME", has(any(run.scores for run in found)), HERE),
+        Item("Table 6", "data sets of XTREME", has(any(run.tuned.scores for run in found)), HERE),
         Item("Table 7", "CommonCrawl sizes", has(results.corpora and on_paper), f"{HERE}; Corpora"),
         Item("Table 8", "Wikipedia sizes", has(results.training_bytes and on_paper), HERE),
         Item("Table 9", "allocated sizes", has(results.allocations and on_paper), f"{HERE}; Allocation"),
@@ -134,14 +137,14 @@ def _items(results: Results, found: list[Run], groups: bool, costs: bool) -> lis
 
 def _index(items: Sequence[Item]) -> Table:
     columns = [
-        Column("item", "In the paper"),
+        Column("item", "In the paper", value=lambda item: item.name),
         Column("about", "Shows"),
         Column("run", "In this run"),
         Column("where", "On this page"),
     ]
-    caption = "What of the paper this run has its own numbers for. Tables 5 to 9 are those of the appendix."
-    rows = [(item.name, item.about, item.run, item.where) for item in items]
-    return Table("paper-index", "What this run has of the paper", caption, columns, rows)
+    caption = "Tables and figures of the paper with numbers of this run. Tables 5 to 9 are those of the appendix."
+    title = "Tables and figures of the paper in this run"
+    return Table.of("paper-index", title, caption, columns, items, folded=True)
 
 
 def _studied(results: Results, *tasks: str) -> str:
@@ -149,7 +152,7 @@ def _studied(results: Results, *tasks: str) -> str:
 
 
 def _coverage(table: Table) -> str:
-    """How many of a table's lines for this run have a model, and a score."""
+    """The numbers of a table's lines of this run with a model, and with scores."""
     keys = [column.key for column in table.columns]
     lines = [dict(zip(keys, row, strict=True)) for row in table.rows]
     mine = [line for line in lines if line["origin"] == "this run"]

@@ -1,14 +1,14 @@
-"""Settings and versions: what it takes to get these numbers again."""
+"""Settings and versions of the run."""
 
-from vocap.report.blocks import Block, Facts, Listing, Note, Section, Text
-from vocap.report.results import Results
+from vocap.report.data.results import Results
+from vocap.report.page.blocks import Block, Facts, Listing, Note, Section, Text
 
 
 def section(results: Results) -> Section:
     """The merged configuration, the versions, and the time of each stage where it is known."""
     blocks: list[Block] = [Facts(list(results.versions.items()), "Versions")]
     if results.folder != "results" and not results.folder.startswith("/"):
-        blocks.append(Text(f"Where this page says results/, read {results.folder}/, the folder of this run."))
+        blocks.append(Text(f"On this page results/ stands for {results.folder}/, the folder of this run."))
     if results.seconds:
         seconds = [(stage, f"{seconds:,.0f} s") for stage, seconds in results.seconds.items()]
         blocks.append(Facts(seconds, "Time of all jobs, by stage"))

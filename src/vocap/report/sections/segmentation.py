@@ -1,12 +1,14 @@
-"""What is cut differently under two tokenizers of one size: languages, words, sentences, pieces."""
+"""Differences in segmentation between two tokenizers of one size: languages, words, sentences, pieces."""
 
-from vocap.report.blocks import Block, Fold, Note, Section, Text, code, counted
-from vocap.report.diffs import Diff
-from vocap.report.results import Results
-from vocap.report.tables import Column, Table
+from typing import Any
+
+from vocap.report.data.results import Results
+from vocap.report.data.stage_files import Diff
+from vocap.report.page.blocks import Block, Fold, Note, Section, Text, code, counted
+from vocap.report.page.tables import LONG, Column, Table, language_columns
 
 STEADY = 0.005  # percent: below it as many tokens as before
-SHOWN = 40  # rows on the page of what is long
+SHOWN = 40  # rows of long tables on the page
 
 
 def section(results: Results) -> Section:
@@ -26,7 +28,7 @@ def section(results: Results) -> Section:
             blocks += [_sentence(diff), *parts]
         else:
             blocks.append(Fold(f"{diff.b} against {diff.a}", [_sentence(diff), *parts]))
-    return Section("segmentation", "What is cut differently", "Segmentation", blocks)
+    return Section("segmentation", "Differences in segmentation", "Segmentation", blocks)
 
 
 def _sentence(diff: Diff) -> Text:
@@ -43,96 +45,67 @@ def _sentence(diff: Diff) -> Text:
 
 
 def _languages(results: Results, diff: Diff) -> Table:
+    def share(key: str, title: str, digits: int, bar: bool = True) -> Column:
+        def value(row: dict[str, Any]) -> float | None:
+            percent = row.get(f"{key}_percent")
+            return None if percent is None else percent / 100
+
+        return Column(key, title, "number", digits, share=True, bar=bar, value=value)
+
     columns = [
-        Column("language", "Code"),
-        Column("name", "Language"),
-        Column("resource", "Group"),
+        *language_columns(results),
         Column("lines", "Lines", "number"),
-        Column("lines_changed", "cut elsewhere", "number"),
+        Column("lines_changed", "Lines segmented differently", "number"),
         Column("tokens_per_sentence_a", f"Tokens per line, {diff.a}", "number", 2),
         Column("tokens_per_sentence_b", diff.b, "number", 2),
-        Column("change", "Change", "number", 2, share=True),
-        Column("words_changed", "Words cut elsewhere", "number", 1, share=True, bar=True),
-        Column("characters_changed", "Text cut elsewhere", "number", 1, share=True, bar=True),
-    ]
-    rows = [
-        (
-            row["language"],
-            results.name(row["language"]),
-            results.resource(row["language"]),
-            row.get("lines"),
-            row.get("lines_changed"),
-            row.get("tokens_per_sentence_a"),
-            row.get("tokens_per_sentence_b"),
-            *(
-                None if row.get(key) is None else row[key] / 100
-                for key in ("change_percent", "words_changed_percent", "characters_changed_percent")
-            ),
-        )
-        for row in diff.languages
+        share("change", "Change", 2, bar=False),
+        share("words_changed", "Words segmented differently", 1),
+        share("characters_changed", "Text segmented differently", 1),
     ]
     caption = (
         f"Held-out lines under {diff.a} and {diff.b}. "
-        "Words are what white space separates; text cut elsewhere is the share of characters between "
+        "Words are separated by white space; text segmented differently is the share of characters between "
         f"borders that both have, where one cuts and the other does not. From "
         f"results/tokenizers/diff/{diff.name}/languages.tsv."
     )
-    return Table(
-        f"diff-{diff.name}", f"Languages, {diff.a} to {diff.b}", caption, columns, rows, folded=len(rows) > 20
-    )
+    name, title = f"diff-{diff.name}", f"Languages, {diff.a} to {diff.b}"
+    return Table.of(name, title, caption, columns, diff.languages, folded=len(diff.languages) > LONG)
 
 
 def _words(results: Results, diff: Diff) -> Table:
     columns = [
         Column("count", "Times", "number"),
-        Column("language", "Code"),
-        Column("name", "Language"),
+        *language_columns(results, group=False),
         Column("word", "Word"),
         Column("split_a", diff.a),
         Column("split_b", diff.b),
     ]
-    rows = [
-        (row["count"], row["language"], results.name(row["language"]), row["word"], row["split_a"], row["split_b"])
-        for row in diff.words
-    ]
     caption = (
-        "The words that are cut elsewhere, the most frequent of all languages first; of a word of more than 20 "
-        "characters, as of text without spaces, the part that differs. U+2581 (▁) begins a word. From "
+        "The words that are segmented differently, the most frequent of all languages first; of a word of more "
+        "than 20 characters, as of text without spaces, the part that differs. U+2581 (▁) begins a word. From "
         f"results/tokenizers/diff/{diff.name}/words.tsv, which has more."
     )
-    title = f"Words cut elsewhere, {diff.a} and {diff.b}"
-    return Table(f"diff-words-{diff.name}", title, caption, columns, rows, limit=SHOWN)
+    title = f"Words segmented differently, {diff.a} and {diff.b}"
+    return Table.of(f"diff-words-{diff.name}", title, caption, columns, diff.words, limit=SHOWN)
 
 
 def _examples(results: Results, diff: Diff) -> Table:
     columns = [
-        Column("language", "Code"),
-        Column("name", "Language"),
+        *language_columns(results, group=False),
         Column("tokens_a", f"Tokens, {diff.a}", "number"),
         Column("tokens_b", diff.b, "number"),
         Column("split_a", f"{diff.a} cuts"),
         Column("split_b", f"{diff.b} cuts"),
     ]
-    rows = [
-        (
-            row["language"],
-            results.name(row["language"]),
-            row["tokens_a"],
-            row["tokens_b"],
-            row["split_a"],
-            row["split_b"],
-        )
-        for row in diff.examples
-        if row.get("kind") != "same"
-    ]
-    rows.sort(key=lambda row: (row[3] - row[2], row[0]))
+    rows = [row for row in diff.examples if row.get("kind") != "same"]
+    rows.sort(key=lambda row: (row["tokens_b"] - row["tokens_a"], row["language"]))
     caption = (
         f"Of every language the held-out line that loses the largest share of its tokens under {diff.b}, and one "
         "that gains it; the most saved first. Lines of at most 160 characters. From "
         f"results/tokenizers/diff/{diff.name}/examples.tsv."
     )
     title = f"Sentences side by side, {diff.a} and {diff.b}"
-    return Table(f"diff-sentences-{diff.name}", title, caption, columns, rows, limit=SHOWN)
+    return Table.of(f"diff-sentences-{diff.name}", title, caption, columns, rows, limit=SHOWN)
 
 
 def _pieces(diff: Diff) -> Table:

@@ -1,15 +1,14 @@
-"""Each tokenizer: what it is, how it segments held-out text, and how far the two exports agree."""
+"""Each tokenizer: description, measures on held-out text, parity of its two exports."""
 
 import math
 from fractions import Fraction
 
-from vocap.report.blocks import Block, Facts, Fold, Note, Section, Text, flatten, not_run
-from vocap.report.learnt import text_facts, weights
-from vocap.report.results import Results, Tokenizer
-from vocap.report.same_size import method
-from vocap.report.sections import agreement, fairness
-from vocap.report.tables import Column, Table
-from vocap.tokenizers.evaluation import by_resource
+from vocap.report.data import as_number, find
+from vocap.report.data.comparisons import method, text_facts, weights
+from vocap.report.data.results import Results, Tokenizer, by_resource
+from vocap.report.page.blocks import Block, Facts, Fold, Note, Section, Text, not_run, without_results
+from vocap.report.page.tables import Column, Table, language_columns
+from vocap.report.sections.tokenizer_checks import parallel, parallel_by_language, parity, round_trips
 
 MEASURES = [
     Column("alp", "ALP", "number", 2),
@@ -21,12 +20,18 @@ MEASURES = [
     Column("vocabulary_used", "Vocabulary used", "number", 1, share=True),
     Column("renyi", "Rényi efficiency", "number", 3),
     Column("single_char_share", "Single characters", "number", 1, share=True),
+    Column("whole_words", "Whole words", "number", 1, share=True),
+    Column("digits_per_token", "Digits per token", "number", 2),
+    Column("numbers_alike", "Numbers alike", "number", 1, share=True),
+    Column("broken_utf8", "Broken UTF-8", "number", 2, share=True),
 ]
 MEASURED = (
-    "ALP in nats per line; words are what white space separates (none in scripts without spaces); unknown is the "
+    "ALP in nats per line; words are separated by white space (none in scripts without spaces); unknown is the "
     "share of tokens that are <unk>, vocabulary used the share of the tokenizer’s ids that occur, Rényi "
     "efficiency its entropy of order 2.5 over the logarithm of the ids, single characters the share of tokens of "
-    "one character."
+    "one character, whole words the share of words that are one token, digits per token those of tokens that hold "
+    "some, numbers alike the share of numbers cut like most of as many digits, broken UTF-8 the share of tokens "
+    "whose bytes are no whole characters."
 )
 T_DERIVED = "; its T is the least common denominator of the shares of its vocabulary that were used"
 STATUS = {"ok": "in use as scored", "character": "required characters added"}  # as pieces.tsv has them
@@ -34,11 +39,10 @@ STATUS = {"ok": "in use as scored", "character": "required characters added"}  #
 
 def section(results: Results) -> Section:
     """All tokenizers by resource group, then one part each."""
-    blocks: list[Block] = []
     if not results.tokenizers:
-        blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
-        return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
-    blocks.append(_made(results))
+        absent = not_run("tokenizers", "No tokenizer has been made yet.")
+        return Section("tokenizers", "The tokenizers", "Tokenizers", [absent])
+    blocks: list[Block] = [_made(results)]
     if any(tokenizer.evaluation for tokenizer in results.tokenizers.values()):
         blocks.append(
             Text(
@@ -47,16 +51,20 @@ def section(results: Results) -> Section:
             )
         )
         blocks.append(_by_group(results))
-    blocks += agreement.parity(results)
-    blocks += fairness.parallel(results)
-    for tokenizer in results.tokenizers.values():
-        if note := _missing(tokenizer):
-            blocks.append(note)
-    for name in results.configured("tokenizers", results.tokenizers):
-        tokenizer = results.tokenizers[name]
-        blocks.append(Fold(f"{name} ({tokenizer.kind}): description, pieces, languages", _one(results, tokenizer)))
-    if absent := results.absent("tokenizers", results.tokenizers):
-        blocks.append(Note(f"In the configuration, without results here: {', '.join(absent)}.", "warning"))
+    blocks += parity(results)
+    blocks += round_trips(results)
+    blocks += parallel(results)
+    blocks += [
+        Note(
+            f"Missing in results/tokenizers/{one.name}: {', '.join(one.missing)}. Run the tokenizers stage again.",
+            "warning",
+        )
+        for one in results.tokenizers.values()
+        if one.missing
+    ]
+    folds = [Fold(f"{one.name} ({one.kind})", _one(results, one)) for one in results.configured_tokenizers()]
+    blocks.append(Fold("Each tokenizer: description, pieces, languages", folds))
+    blocks += without_results(results.absent("tokenizers", results.tokenizers), "warning")
     return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
 
 
@@ -78,47 +86,38 @@ def _made(results: Results) -> Table:
         Column("scores", "Scores"),
     ]
     rows, derived = [], False
-    for tokenizer in map(results.tokenizers.__getitem__, results.configured("tokenizers", results.tokenizers)):
+    for tokenizer in results.configured_tokenizers():
         total = tokenizer.total
         if total is None and tokenizer.kind == "file":
             total = ids_of(tokenizer)
             derived = derived or total is not None
-        facts = [tokenizer.description.get(key) for key in ("pieces", "dead", "dead_share", "raised", "dropped")]
-        numbers = [
-            value if isinstance(value, int | float) and not isinstance(value, bool) else None for value in facts
-        ]
+        keys = ("pieces", "dead", "dead_share", "raised", "dropped")
+        numbers = [as_number(tokenizer.description.get(key)) for key in keys]
         text = text_facts(tokenizer)
         remark = "a sample of the lines" if text.get("sample") else "" if text else "text not stated"
-        learnt = (
-            method(results, tokenizer),
-            text.get("lines"),
-            text.get("word_types"),
-            weights(tokenizer),
-            remark,
-        )
-        settings = tokenizer.description.get("settings")
-        rule = settings.get("scores") if isinstance(settings, dict) else None
-        scores = rule or tokenizer.description.get("scores")  # its name; description.json says what it means
-        scores = "" if scores is None else str(scores)
+        counts = (text.get("lines"), text.get("word_types"))
+        learnt = (method(results, tokenizer), *counts, weights(tokenizer), remark)
+        rule = find(tokenizer.description, "settings", "scores")  # its name; "scores" explains it
+        scores = str(rule or tokenizer.description.get("scores") or "")
         rows.append((tokenizer.name, tokenizer.kind, total, *numbers, *learnt, scores))
     caption = (
         "T counts every id. A dead piece can never be used, since another segmentation of it always scores "
-        "higher; raised pieces were dead and got the score of their best split, dropped ones made room for what "
-        "must be in the vocabulary. Tokenizers compare only as far as they have seen the same. Lines read: all "
+        "higher; raised pieces were dead and got the score of their best split, dropped ones were replaced by "
+        "required pieces. Compare tokenizers only where they have read the same text. Lines read: all "
         "different lines that the pieces were learnt from; word types: different words in them; weights: a "
         "language with n lines has the share q = n^alpha / sum of them, and its mean ALP the weight q^beta in an "
-        "allocation. A tokenizer from elsewhere (kind file) is only evaluated: how many pieces it "
-        f"has is not counted here, see its file{T_DERIVED if derived else ', as for its T'}. From "
+        "allocation. A tokenizer from elsewhere (kind file) is only evaluated: its pieces are "
+        f"not counted here, see its file{T_DERIVED if derived else ', as for its T'}. From "
         "results/tokenizers/{name}/description.json."
     )
-    return Table("tokenizers", "What each tokenizer is", caption, columns, rows)
+    return Table("tokenizers", "Kind, size and training text of each tokenizer", caption, columns, rows)
 
 
 def ids_of(tokenizer: Tokenizer) -> int | None:
     """T from `vocabulary_used`, each a count over T: the least common denominator of them.
 
-    That is T unless all counts share a factor, which with 20 languages or more is not to be expected; None with
-    fewer, and where the cells are no such shares.
+    That is T unless all counts share a factor, which is unlikely with 20 languages or more; None with fewer, and
+    where the cells are no such shares.
     """
     used = [row["vocabulary_used"] for row in tokenizer.evaluation if row["vocabulary_used"]]
     shares = [Fraction(value).limit_denominator(5_000_000) for value in used]
@@ -129,15 +128,14 @@ def ids_of(tokenizer: Tokenizer) -> int | None:
 
 def _by_group(results: Results) -> Table:
     rows = []
-    for tokenizer in map(results.tokenizers.__getitem__, results.configured("tokenizers", results.tokenizers)):
+    for tokenizer in results.configured_tokenizers():
         members = [
             {**row, "resource": results.resource(row["language"])}
             for row in tokenizer.evaluation
             if row["language"] in results.languages
         ]
-        for mean in by_resource(members):
-            measures = (mean[column.key] for column in MEASURES)
-            rows.append((tokenizer.name, tokenizer.kind, mean["resource"], mean["languages"], *measures))
+        about = {"tokenizer": tokenizer.name, "kind": tokenizer.kind}
+        rows += [about | mean for mean in by_resource(members, [column.key for column in MEASURES])]
     columns = [
         Column("tokenizer", "Tokenizer"),
         Column("kind", "Kind"),
@@ -150,63 +148,41 @@ def _by_group(results: Results) -> Table:
         "compare it only where the share of unknown tokens is near 0. From "
         "results/tokenizers/{name}/evaluation.tsv."
     )
-    return Table("tokenizers-by-group", "All tokenizers by resource group", caption, columns, rows, folded=True)
-
-
-def _missing(tokenizer: Tokenizer) -> Note | None:
-    if not tokenizer.missing:
-        return None
-    names = ", ".join(tokenizer.missing)
-    return Note(
-        f"Missing in results/tokenizers/{tokenizer.name}: {names}. Run the tokenizers stage again.", "warning"
-    )
+    title = "All tokenizers by resource group"
+    return Table.of("tokenizers-by-group", title, caption, columns, rows, folded=True)
 
 
 def _one(results: Results, tokenizer: Tokenizer) -> list[Block]:
     blocks: list[Block] = []
     if tokenizer.description:
-        facts = [
-            (name.replace("_", " ").replace(".", ": "), value) for name, value in flatten(tokenizer.description)
-        ]
-        blocks.append(Facts(facts, "All of description.json"))
+        blocks.append(Facts.of_file(tokenizer.description, "description.json"))
     if tokenizer.pieces:
         counts = tokenizer.pieces.counts
         listed = ", ".join(f"{count:,} {STATUS.get(status, status)}" for status, count in counts.items())
         total = sum(count for status, count in counts.items() if status != "dropped")
         dead = counts.get("dead", 0)
         share = f" The dead are {100 * dead / total:.3f}\u00a0% of the pieces in the model." if dead else ""
-        blocks.append(Text(f"Every piece accounted for: {listed}.{share}"))
+        blocks.append(Text(f"All pieces by status: {listed}.{share}"))
     if tokenizer.evaluation:
         blocks.append(_evaluation(results, tokenizer))
     if tokenizer.unknown:
         blocks.append(_unknown(results, tokenizer))
     if tokenizer.parallel:
-        blocks.append(fairness.by_language(results, tokenizer))
+        blocks.append(parallel_by_language(results, tokenizer))
     return blocks
 
 
 def _evaluation(results: Results, tokenizer: Tokenizer) -> Table:
     columns = [
-        Column("language", "Code"),
-        Column("name", "Language"),
-        Column("resource", "Group"),
+        *language_columns(results, group=False),
+        Column("resource", "Group", value=lambda row: row.get("resource") or results.resource(row["language"])),
         Column("lines", "Lines", "number"),
         *MEASURES,
     ]
-    rows = [
-        (
-            row["language"],
-            results.name(row["language"]),
-            row.get("resource") or results.resource(row["language"]),
-            row["lines"],
-            *(row[column.key] for column in MEASURES),
-        )
-        for row in tokenizer.evaluation
-    ]
     origin = f"results/tokenizers/{tokenizer.name}/evaluation.tsv"
     caption = f"On the held-out lines of each language. {MEASURED} From {origin}."
-    name = f"evaluation-{tokenizer.name}"
-    return Table(name, f"{tokenizer.name} by language", caption, columns, rows, folded=True)
+    name, title = f"evaluation-{tokenizer.name}", f"{tokenizer.name} by language"
+    return Table.of(name, title, caption, columns, tokenizer.evaluation, folded=True)
 
 
 def _unknown(results: Results, tokenizer: Tokenizer) -> Table:

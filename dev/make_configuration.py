@@ -1,0 +1,161 @@
+"""Write docs/configuration.md from the settings' own descriptions: python dev/make_configuration.py
+
+A test compares the page with the settings.
+"""
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from vocap.allocation.settings import Allocation
+from vocap.corpora.settings import Corpora, Download, Mix, Starter
+from vocap.corpora.source_kinds import SOURCE_KINDS, Source
+from vocap.correlation.settings import Correlation
+from vocap.finetuning.settings import Finetuning, Recipe, Recipes, Tuned
+from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.pretraining.loss_kinds import LOSSES
+from vocap.pretraining.settings import Model, Pretraining, Shape
+from vocap.report.settings import Report
+from vocap.text_section import Text
+from vocap.tokenizers.settings import File, Joint, Mono, Vocap
+from vocap.vocabularies.settings import Vocabularies
+
+VARYING = {key for task in TASKS.values() for key in task.recipe}  # of Recipe: each training has its own default
+
+
+def paper_recipes() -> str:
+    """The defaults that differ between trainings, as a table."""
+    keys = [key for key in Recipe.model_fields if key in VARYING]
+    rows = ["| training | " + " | ".join(f"`{key}`" for key in keys) + " |", "|---" * (len(keys) + 1) + "|"]
+    for training in TRAININGS:
+        recipe = getattr(Recipes(), training)
+        rows.append(
+            f"| `{training}` | "
+            + " | ".join(str(getattr(recipe, key)).replace("None", "epoch") for key in keys)
+            + " |"
+        )
+    return "\n".join(rows)
+
+
+SECTIONS = (
+    (
+        "`text`",
+        "Normalisation and cuts of all languages and stages (`docs/text.md`); without a value that of the preset.",
+        Text,
+    ),
+    ("`corpora`", "Source of the text, size of the sample, weights of the languages.", Corpora),
+    *((f"`corpora: sources: NAME`, by `{kind.key}`", kind.__doc__, kind) for kind in SOURCE_KINDS.values()),
+    (
+        "`corpora: sources: NAME`, by `url` or `path`",
+        "The settings of both; `config/sources.yaml` has examples.",
+        Source,
+    ),
+    ("`downloads: NAME`", "Files besides text that can be fetched; `config/sources.yaml` has XTREME's.", Download),
+    ("`corpora: mix`", "The text that JOINT is trained on.", Mix),
+    ("`corpora: starter`", "The starter corpus.", Starter),
+    ("`vocabularies`", "One unigram model for every language and size.", Vocabularies),
+    ("`allocation: NAME`", "Any number of them, each a merged vocabulary.", Allocation),
+    ("`tokenizers: NAME`, `kind: vocap`", "The pieces of an allocation, scored.", Vocap),
+    (
+        "`tokenizers: NAME`, `kind: joint`",
+        "A unigram model of the text of all languages, by `vocabularies.engine`; one descent gives every `total`.",
+        Joint,
+    ),
+    ("`tokenizers: NAME`, `kind: mono`", "One language's model, two ids larger.", Mono),
+    ("`tokenizers: NAME`, `kind: file`", "Any tokenizer, as a baseline.", File),
+    ("`pretraining`", "Text of the models.", Pretraining),
+    ("`pretraining: models: NAME`", "Any number of them; the defaults are the paper's recipe.", Model),
+    ("`pretraining: models: NAME: shape`", "The defaults are XLM-R base.", Shape),
+    *(
+        (f"`pretraining: models: NAME: loss`, `kind: {loss.model_fields['kind'].default}`", loss.__doc__, loss)
+        for loss in LOSSES.values()
+    ),
+    ("`finetuning`", "Models and tasks of XTREME.", Finetuning),
+    ("`finetuning: models: NAME`", "`{}` is the model of `pretraining` of that name.", Tuned),
+    (
+        "`finetuning: recipes: TRAINING`",
+        "The defaults are the paper's:\n\n" + paper_recipes(),
+        Recipe,
+    ),
+    ("`correlation`", "The study of section 2.1: a model for each of a language's vocabularies.", Correlation),
+    ("`report`", "The page.", Report),
+)
+
+OWN_TABLES = {
+    (Corpora, "sources"),
+    (Corpora, "mix"),
+    (Corpora, "starter"),
+    (Pretraining, "models"),
+    (Model, "shape"),
+    (Correlation, "model"),
+    (Finetuning, "models"),
+    (Finetuning, "recipes"),
+}
+
+HEAD = """# Every key of the configuration
+
+Made from the settings' own descriptions by `python dev/make_configuration.py`.
+
+A run has one configuration: the file given with `--configfile` or, without one, `config/config.yaml`. A missing
+key has the default below. Of several files given with `--configfile`, later ones are merged over earlier
+ones, key by key; `--config key=value` overrides them all. The sources of `config/sources.yaml` are always known.
+Errors are reported before anything runs. Above the sections are `results` (the folder that the run writes,
+`results`), `seed` (of all random choices, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
+
+## Runs side by side
+
+All outputs of a run are in its folder, the starter text included: `results: results/mine` at the top of a
+configuration separates it from the default run; neither reruns jobs of the other. Paths begin in the
+folder from which Snakemake is called. Logs and benchmark files are in `FOLDER/logs`, of the default folder in
+`logs`.
+A run records its configuration files in `FOLDER/configfiles.txt`. An edited file makes again only what differs;
+another file, such as a second one without `results`, stops with a message unless the recorded file is gone. A file
+after the recorded one (`--configfile my.yaml more.yaml`) and `--config key=value` change the same run.
+
+Results of an earlier version are all in `results`. A configuration of your own without `results` continues there.
+To continue with those of `config/paper.yaml`, whose folder is now `results/paper`, move what is in `results` to
+`results/paper`, and `logs` to `results/paper/logs`. Files keep their times, and `snakemake -n` reports nothing
+to be done.
+
+## Refused input
+
+`--configfile` takes every word up to the next option. A target is therefore written before it, as in
+`snakemake --cores all corpora --configfile my.yaml`, or after `--` at the end (`--configfile my.yaml -- corpora`).
+
+A duplicate key, an alias inside its own anchor, more than 64 levels, 100,000 values or 1 MiB are refused
+with file and line. Snakemake reads the files of `--configfile` before any code of this project runs. Where it
+fails (a number of 4,300 digits, thousands of levels, a billion laughs made of maps), it prints a traceback or
+takes more and more memory; `vocap plan --configfile FILE` names the line.
+"""
+
+
+def _shown(value: object) -> str:
+    """A default as written in a configuration; of a loss, its kind."""
+    if isinstance(value, list) and len(value) > 10:
+        value = f"{value[0]}:{value[-1]}:{value[1] - value[0]}"
+    return json.dumps(value.kind if isinstance(value, BaseModel) else value)
+
+
+def table(settings: type[BaseModel]) -> str:
+    """The keys of one section; those that are sections themselves have tables of their own."""
+    rows = ["| key | means | default |", "|---|---|---|"]
+    for name, field in settings.model_fields.items():
+        if (settings, name) in OWN_TABLES or (settings in SOURCE_KINDS.values() and name in Source.model_fields):
+            continue
+        default = "required" if field.is_required() else f"`{_shown(field.default)}`"
+        if settings is Recipe and name in VARYING:
+            default = "by training"
+        meaning = field.description or "the kind"
+        rows.append(f"| `{name}` | {meaning} | {'none' if default == '`null`' else default} |")
+    return "\n".join(rows)
+
+
+def render() -> str:
+    """The whole page."""
+    parts = [f"\n## {title}\n{text}\n\n{table(settings)}\n" for title, text, settings in SECTIONS]
+    return HEAD + "".join(parts)
+
+
+if __name__ == "__main__":
+    (Path(__file__).parents[1] / "docs" / "configuration.md").write_text(render(), "utf-8")

@@ -1,0 +1,71 @@
+"""Take the pictures of docs/report.md from the report of a finished run of the default configuration.
+
+    PYTHONPATH=. python dev/take_screenshots.py results/report/index.html docs/pictures
+
+Needs Debian's `chromium`, fonts for Devanagari, Japanese and Thai (as `fonts-lohit-deva`, `fonts-vlgothic`,
+`fonts-tlwg-garuda-ttf`), and Pillow, which the tests' tensorboard brings. Pictures are PNG of 256 colours, 1200 px
+wide, each under 200 KB.
+"""
+
+import argparse
+import io
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+from tests.report.chromium import Chromium, Tab
+
+WIDTH = 1200
+LIMIT = 200_000  # bytes of a picture
+PICTURES = {  # name: what it begins with, what it ends before (both CSS selectors)
+    "overview": ("#overview", "#overview .tiles"),
+    "curves": ("#figure-alp-curves", "#curves details"),
+    "comparison": ("#comparison figure", "#comparison details"),
+    "explorer": ("#explore", "#explore .copy"),
+    "frontier": ("#frontier figure", "#frontier details"),
+}
+TOP = "document.querySelector({!r}).getBoundingClientRect().top + scrollY"
+
+
+def prepare(tab: Tab) -> None:
+    """Every figure that is not folded drawn, and the explorer with its first answer."""
+    tab.evaluate("document.querySelector('nav').style.position = 'static'")
+    for place in range(tab.evaluate("document.querySelectorAll('figure.chart').length")):
+        figure = f"document.querySelectorAll('figure.chart')[{place}]"
+        if tab.evaluate(f"{figure}.checkVisibility()"):
+            tab.evaluate(f"{figure}.scrollIntoView({{ behavior: 'instant' }})")
+            tab.until(f"{figure}.dataset.drawn", seconds=300)
+    tab.evaluate("document.querySelector('#explore').scrollIntoView({ behavior: 'instant' })")
+    tab.until("document.querySelector('#explore').dataset.solved", seconds=300)
+    tab.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+
+
+def take(tab: Tab, first: str, then: str) -> bytes:
+    """The page from one element to another, as a PNG of few colours."""
+    top, end = (tab.evaluate(TOP.format(selector)) for selector in (first, then))
+    picture = tab.screenshot({"x": 0, "y": top - 12, "width": WIDTH, "height": end - top})
+    image = Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    out = io.BytesIO()
+    image.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("page", type=Path)
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
+        tab = browser.open(options.page.resolve().as_uri(), WIDTH, 900, prefers_color_scheme="light")
+        prepare(tab)
+        for name, (first, then) in PICTURES.items():
+            data = take(tab, first, then)
+            assert len(data) < LIMIT, f"{name}: {len(data):,} bytes"
+            (options.folder / f"{name}.png").write_bytes(data)
+            print(f"{name}.png {len(data):,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""A Hugging Face model with another embedding table: rows taken from the old one, by id."""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from vocap.errors import VocapError, system_error
+from vocap.model_folder import read_config
+from vocap.tokenizer_files.encoders import load_encoder
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
+
+
+def load_model(folder: Path):
+    """The model of a folder, in its own class and type of numbers; nothing in the folder is run.
+
+    Raises VocapError where it holds no model in safetensors, or not all its weights.
+    """
+    import transformers
+
+    architectures = read_config(folder).get("architectures")
+    if not any(folder.glob("*.safetensors")):
+        raise VocapError(f"{folder}: no .safetensors there; save the model with save_pretrained first")
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    safe = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder, **safe)
+        kind = getattr(transformers, (architectures or ["?"])[0], None)
+        base = transformers.PreTrainedModel  # not itself: an instance of it changes a default of every other class
+        if not (isinstance(kind, type) and issubclass(kind, base)) or kind is base:
+            raise ValueError(
+                f"its architecture {architectures} is none of transformers {transformers.__version__}"
+            )
+        model, loading = kind.from_pretrained(
+            folder, config=config, dtype="auto", use_safetensors=True, output_loading_info=True, **safe
+        )
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # the library raises types of its own for weights and settings
+        raise VocapError(f"{folder}: transformers cannot load it ({_said(error)}); {AGAIN}") from None
+    if loading["missing_keys"]:
+        lacking = ", ".join(sorted(loading["missing_keys"])[:3])
+        raise VocapError(f"{folder}: it lacks weights: {lacking}; {AGAIN}")
+    return model
+
+
+def _said(error: Exception) -> str:
+    if "ignore_mismatched_sizes" in str(error):  # the library's table, which is logged
+        return "the shapes of its weights are not those that config.json says"
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def check_ids(folder: Path, ids: Mapping[str, int]) -> None:
+    """Raise VocapError unless the model's own tokenizer, if it has one, gives every piece the same id."""
+    definition = folder / TOKENIZER_FILES[0]
+    if not definition.is_file():
+        return
+    own = load_encoder(definition).ids
+    for piece, number in ids.items():
+        if own.get(piece) != number:
+            raise VocapError(
+                f"{definition}: {piece!r} has id {own.get(piece)} there and {number} in the tokenizer; "
+                "name the model that was trained with this tokenizer"
+            )
+
+
+def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
+    """Give the model a table of len(origins) rows: row i is the mean of the old rows origins[i], one or several.
+
+    The input embeddings, the output layer's table and its bias, in place, tied where they were. Raises VocapError
+    where the model has no such table or a row that is asked for.
+    """
+    table = model.get_input_embeddings()
+    if not isinstance(table, nn.Embedding):
+        raise VocapError(f"{type(model).__name__} has no table of input embeddings; give a model of text")
+    size = table.num_embeddings
+    highest = max(map(max, origins))
+    if highest >= size:
+        raise VocapError(f"the model has {size} rows, and the tokenizer ids up to {highest}; give its own model")
+    output = model.get_output_embeddings()
+    wanted = {id(parameter) for parameter in (table.weight, *(output.parameters() if output else ()))}
+    made: dict[int, nn.Parameter] = {}
+    for module in model.modules():
+        holds_output = output is not None and any(child is output for child in module.children())
+        for name, parameter in module._parameters.items():
+            if parameter is None or parameter.shape[:1] != (size,):
+                continue
+            if id(parameter) in wanted or (holds_output and name == "bias"):
+                if id(parameter) not in made:  # tied ones are one parameter again
+                    rows = gather(parameter.data, origins)
+                    made[id(parameter)] = nn.Parameter(rows, requires_grad=parameter.requires_grad)
+                module._parameters[name] = made[id(parameter)]
+        for name in ("num_embeddings", "out_features"):
+            weight = module._parameters.get("weight")
+            if hasattr(module, name) and weight is not None and any(weight is row for row in made.values()):
+                setattr(module, name, len(origins))
+    model.config.vocab_size = len(origins)
+    if hasattr(model, "vocab_size"):
+        model.vocab_size = len(origins)
+
+
+def gather(table: Tensor, origins: Sequence[Sequence[int]]) -> Tensor:
+    """Rows [len(origins), ...] of `table` [V, ...]: each one row as it is, or the mean of several (in float32)."""
+    rows = table[torch.tensor([rows[0] for rows in origins])].clone()
+    for place, several in enumerate(origins):
+        if len(several) > 1:
+            rows[place] = table[torch.tensor(several)].float().mean(0).to(table.dtype)
+    return rows
+
+
+def save_model(model, tokenizer: Path, folder: Path) -> None:
+    """Write the model and its tokenizer's files to the new folder `folder`."""
+    folder.mkdir()
+    try:
+        model.save_pretrained(folder)
+    except Exception as error:
+        if system_error(error):
+            raise
+        raise VocapError(f"{model.name_or_path}: transformers cannot save it ({_said(error)}); {AGAIN}") from None
+    for name in TOKENIZER_FILES:
+        shutil.copyfile(tokenizer / name, folder / name)
+    mask = os.umask(0)
+    os.umask(mask)
+    for file in folder.iterdir():
+        file.chmod(0o666 & ~mask)  # safetensors writes files that only their owner may read
+
+
+def check_specials(model, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+    """Raise VocapError where a special token that the model's configuration knows by id has another id `after`."""
+    for key in ("bos_token_id", "pad_token_id", "eos_token_id"):
+        number = getattr(model.config, key, None)
+        for token, old in before.items():
+            if old == number and after[token] != old:
+                raise VocapError(
+                    f"the model's {key} is {number}, {token}, which becomes {after[token]}, and its positions may "
+                    "depend on it; only models with <s> 0, <pad> 1, </s> 2, <unk> 3 are adapted"
+                )

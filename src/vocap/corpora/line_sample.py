@@ -1,0 +1,183 @@
+"""One pass over a language's text: its counts, and a bounded random sample of its lines."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.text_files import MAX_LINE_BYTES
+from vocap.text_files.lines import survey
+from vocap.text_files.records import TextFile
+
+WARNED = 0.01  # of a text's lines dropped as overlong
+REFUSED = 0.5
+_LIMIT = f"longer than {MAX_LINE_BYTES:,} bytes, SentencePiece's limit"
+
+
+class Reservoir:
+    """Selection of a uniform sample of `size` items of a stream: Algorithm L (Li 1994), skipping most of them.
+
+    Draws depend on the position in the stream alone, so cutting the stream into other blocks changes nothing.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size, self.seen = size, 0
+        self._random = np.random.Generator(np.random.PCG64(seed)).random
+        self._weight = 1.0
+        self._next = size - 1  # position of the next item kept, once the reservoir is full
+        self._skip()
+
+    def _skip(self) -> None:
+        self._weight *= math.exp(math.log(1.0 - self._random()) / self.size)
+        gap = math.log(1.0 - self._random()) / math.log1p(-self._weight) if self._weight < 1 else 0
+        self._next += int(min(gap, 2.0**62)) + 1
+
+    def offer(self, count: int) -> tuple[list[int], list[int]]:
+        """Of the next `count` items: the indices of those kept, rising, and the slot that each is put into."""
+        end = self.seen + count
+        filled = min(end, self.size)
+        indices = list(range(filled - self.seen))
+        slots = list(range(self.seen, filled))
+        while self._next < end:
+            indices.append(self._next - self.seen)
+            slots.append(int(self._random() * self.size))
+            self._skip()
+        self.seen = end
+        return indices, slots
+
+
+def heldout_count(kept: int) -> int:
+    """Lines held out of `kept`: max(1 %, min(500, 10 %)), at most 10,000, and never the only line."""
+    return min(10_000, max(-(-kept // 100), min(500, kept // 10)), kept // 2)
+
+
+def limit_characters(lines: list[bytes], limit: int | None, seed: int) -> list[bytes]:
+    """As many lines, drawn at random, as hold no more than `limit` characters, in their order; None: all."""
+    if limit is None or sum(map(len, lines)) <= limit:  # a character has a byte at least
+        return lines
+    characters = np.fromiter((len(line.decode()) for line in lines), np.int64, len(lines))
+    order = np.random.Generator(np.random.PCG64([seed, 2])).permutation(len(lines))
+    fitting = np.searchsorted(np.cumsum(characters[order]), limit, side="right")
+    return [lines[index] for index in np.sort(order[:fitting]).tolist()]
+
+
+@dataclass
+class Sample:
+    r"""Lines (bytes without `\n`) in corpus order, and the counts of `stats.json`."""
+
+    train: list[bytes]
+    heldout: list[bytes]
+    counts: dict[str, int]
+
+
+def draw_sample(
+    files: Iterable[TextFile],
+    max_sentences: int,
+    seed: int,
+    max_characters: int | None = None,
+) -> Sample:
+    """A uniform sample of the valid lines of `files`, read once, cut into train and held-out lines by content.
+
+    Memory: `max_sentences` times (line length + 200 bytes): 350 MB for a million lines of 140 bytes, never more
+    than 4.5 GB for a million; the files may be of any size. Of equal lines in the sample the first stays, so no
+    line is in both parts. Where the lines hold more than `max_characters`, a uniform sample of them does not.
+    Raises VocapError for a file in which more than a tenth of the lines are not UTF-8.
+    """
+    lines, counts = _read(files, Reservoir(max_sentences, seed))
+    distinct = list(dict.fromkeys(lines))
+    kept = limit_characters(distinct, max_characters, seed)
+    generator = np.random.Generator(np.random.PCG64([seed, 1]))
+    out = np.zeros(len(kept), bool)
+    out[generator.choice(len(kept), heldout_count(len(kept)), replace=False)] = True
+    train = [line for line, held in zip(kept, out, strict=True) if not held]
+    heldout = [line for line, held in zip(kept, out, strict=True) if held]
+    counts["duplicates"] = len(lines) - len(distinct)
+    counts["left_out"] = len(distinct) - len(kept)
+    counts["kept"], counts["train"], counts["heldout"] = len(kept), len(train), len(heldout)
+    return Sample(train, heldout, counts)
+
+
+def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes], dict[str, int]]:
+    """The lines that the reservoir keeps, in corpus order, and the counts."""
+    lines: list[bytes] = []
+    order: list[int] = []
+    names = ("read", "empty", "overlong", "invalid_utf8", "no_field", "bytes")
+    counts = dict.fromkeys(names, 0)
+    for file in files:
+        read, invalid = counts["read"], counts["invalid_utf8"]
+        for block in file:
+            found = survey(block)
+            counts["bytes"] += len(block)
+            for name in ("read", "empty", "overlong", "invalid_utf8"):
+                counts[name] += getattr(found, name)
+            seen = reservoir.seen
+            indices, slots = reservoir.offer(len(found.starts))
+            if not indices:
+                continue
+            if len(indices) < len(found.starts):
+                found.starts, found.ends = found.starts[indices], found.ends[indices]
+            first, last = found.starts.tolist(), found.ends.tolist()
+            free = reservoir.size - len(lines)  # until it is full, lines come first, one after the other
+            lines += [block[start:end] for start, end in zip(first[:free], last[:free], strict=True)]
+            order += range(seen, seen + min(free, len(first)))
+            for slot, start, end, index in zip(
+                slots[free:], first[free:], last[free:], indices[free:], strict=True
+            ):
+                lines[slot] = block[start:end]
+                order[slot] = seen + index
+        counts["read"] += file.passed_over + file.undecodable
+        counts["overlong"] += file.passed_over
+        counts["bytes"] += file.passed_bytes
+        counts["invalid_utf8"] += file.undecodable
+        counts["no_field"] += file.no_field
+        read, invalid = counts["read"] - read, counts["invalid_utf8"] - invalid
+        if invalid > 0.1 * read:
+            raise VocapError(
+                f"{file.path}: not UTF-8: {invalid:,} of {read:,} lines cannot be decoded; "
+                "convert the file (iconv -f ENCODING -t UTF-8), or check that it is text"
+            )
+
+    if reservoir.seen > reservoir.size:
+        lines = [lines[slot] for slot in np.argsort(np.array(order, np.int64)).tolist()]
+    counts["valid"] = reservoir.seen
+    return lines, counts
+
+
+def check_dropped(path: str, counts: Mapping[str, int], split_sentences: bool) -> list[str]:
+    """Warnings on the counts of a sample, for a text whose first file is `path`.
+
+    Raises VocapError where most lines are too long to be learnt from and nothing cut them into sentences yet.
+    """
+    overlong, lines = counts["overlong"], counts["read"] - counts["empty"]
+    remedy = (
+        "cut them at shorter distances: they have little punctuation"
+        if split_sentences
+        else "if they are whole documents, cut them into sentences: split_sentences: true (vocap sample "
+        "--split-sentences)"
+    )
+    said = f"{overlong:,} of {lines:,} lines are {_LIMIT}"
+    if overlong > REFUSED * lines and not split_sentences:
+        raise VocapError(f"{path}: {said}, and would be dropped; {remedy}")
+    warnings = []
+    if overlong > WARNED * lines:
+        warnings.append(f"{said}, and were dropped; {remedy}")
+    if counts["no_field"] > counts["valid"]:
+        lacking, valid = counts["no_field"], counts["valid"]
+        warnings.append(f"{lacking:,} records do not have the field; the others gave {valid:,} lines")
+    return warnings
+
+
+def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
+    """One warning for all languages of which a share of lines above `WARNED` is overlong; empty for none."""
+    shares = {}
+    for entry in stats:
+        overlong, lines = entry.get("overlong", 0), entry.get("read", 0) - entry.get("empty", 0)
+        if overlong > WARNED * lines:
+            shares[entry["language"]] = overlong / lines
+    if not shares:
+        return ""
+    named = ", ".join(f"{language} {share:.0%}" for language, share in shares.items())
+    return f"lines {_LIMIT}, were dropped: {named}; cut documents into sentences with split_sentences: true"

@@ -1,0 +1,213 @@
+"""Whole files or none, one writer a folder: output is written beside its target and renamed when complete."""
+
+import errno
+import fcntl
+import glob
+import os
+import platform
+import shutil
+import stat
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from vocap.errors import UsageError, VocapError, named_file, system_error
+
+MARKS = {".snakemake_timestamp"}  # of workflows, in the folders that they make
+
+
+@contextmanager
+def naming(path: str | os.PathLike, temporary: Path | None = None) -> Iterator[None]:
+    """Give the system's errors in the block the name of a file: an error of `read` or `write` has none.
+
+    That is `path`, unless another file is named; what lies in `temporary` is named as if it lay in `path`. An
+    error that a library reports as text (`system_error`) is raised as the OSError that it was.
+    """
+    try:
+        yield
+    except Exception as error:
+        system = system_error(error)
+        if system is None:
+            raise
+        named = Path(named_file(system) or path)
+        if temporary is not None and named.is_relative_to(temporary):
+            named = Path(path) / named.relative_to(temporary)
+        raise OSError(system.errno, system.strerror, str(named)) from error
+
+
+@contextmanager
+def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
+    """Open a temporary file beside `path` that becomes `path` when the block ends without an error.
+
+    Text is UTF-8 with `\\n` line ends. On an error the temporary file is removed and an older `path` stays.
+    Raises OSError (no space, no permission) as the system gives it, VocapError where `path` is a folder.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise VocapError(f"{target}: a folder, where a file is to be written; move it away, or name another path")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(target)
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    try:
+        with naming(target, temporary):
+            with open(temporary, mode, **text) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):  # the first error is raised
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None = None) -> Iterator[Path]:
+    """Give an empty directory beside `path` that takes the place of `path` when the block ends well.
+
+    With `owned`, the names of the files that the writer makes (`name/` of folders), a `path` that holds anything
+    else stays as it is: raises UsageError, as for a `path` that is no directory.
+    """
+    target = Path(path)
+    with suppress(FileNotFoundError):  # not there yet, or just moved away by another writer of it
+        _check_owned(target, None if owned is None else MARKS.union(owned))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(target)
+    with naming(target, temporary):
+        temporary.mkdir()
+    try:
+        with naming(target, temporary):
+            yield temporary
+            _take_place(temporary, target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _take_place(folder: Path, target: Path) -> None:
+    """Rename `folder` to `target`; an older one is moved away whole, as another writer may be doing the same."""
+    older = _beside(target.with_name(f"{target.name}.older"))
+    while True:
+        try:
+            os.replace(folder, target)
+            break
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        with suppress(FileNotFoundError):
+            os.replace(target, older)
+            shutil.rmtree(older)
+
+
+@contextmanager
+def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
+    """Give an empty directory beside `path`, this process's own, that is removed when the block ends."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(target.with_name(f"{target.name}.scratch"))
+    with naming(target, temporary):
+        temporary.mkdir()
+    try:
+        with naming(target, temporary):
+            yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_owned(target: Path, names: Collection[str] | None) -> None:
+    """Refuse a file, and a folder with more than `names` in it; raises FileNotFoundError for no such path."""
+    if not stat.S_ISDIR(target.stat().st_mode):  # one call: the path may be gone at a second
+        raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
+    if names is None:
+        return
+    with os.scandir(target) as entries:  # which knows folders from files by itself
+        foreign = sorted(entry.name for entry in entries if entry.name + "/" * entry.is_dir() not in names)
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise UsageError(
+            f"{target}: would be replaced as a whole, but holds {foreign[0]!r}{more}, which this command did not "
+            "make; name another folder, or move that away"
+        )
+
+
+def _beside(target: Path) -> Path:
+    """A name of this process's own, so that two writers of one target never share a temporary file.
+
+    The temporary files of killed processes of this machine are removed.
+    """
+    stem = f".{target.name}.{platform.node()}."
+    for stale in target.parent.glob(f"{glob.escape(stem)}*.part"):
+        owner = stale.name.removeprefix(stem).removesuffix(".part")
+        if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
+            with suppress(FileNotFoundError):  # two writers clear away at once
+                shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
+    return target.with_name(f"{stem}{os.getpid()}.part")
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def check_output_folder(path: str | os.PathLike) -> None:
+    """Raise UsageError unless files can be made in the folder `path`, which need not be there yet."""
+    if os.path.isdir(path):
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise UsageError(f"{path}: no file can be written there; make it writable, or take a folder that is")
+    elif os.path.islink(path):
+        target = os.path.realpath(path)
+        raise UsageError(f"{path}: a link to {target}, which is no folder; make that folder, or remove the link")
+    elif os.path.exists(path):
+        raise UsageError(f"{path}: a file, where a folder is to be made; move it away")
+
+
+def check_temporary_folder() -> None:
+    """Raise UsageError unless the folder for temporary files takes a megabyte; Snakemake's scheduler needs it."""
+    folder = os.environ.get("TMPDIR", "")
+    try:
+        with tempfile.TemporaryFile(dir=folder if os.path.isdir(folder) else None) as file:
+            file.write(bytes(1 << 20))
+    except OSError as error:
+        raise UsageError(
+            f"{folder or '/tmp'}: no temporary file can be written there ({error.strerror}); free some space, "
+            "or set TMPDIR to another folder"
+        ) from None
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Write `text` to `path`, whole or not at all."""
+    with replacing(path) as file:
+        file.write(text)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, which names its holder, for the folder that it lies in.
+
+    The system releases it when the process ends. Raises VocapError where another process holds it; errors of the
+    system that name no file get the name of the folder.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with naming(path.parent), open(path, "a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise VocapError(
+                f"{path.parent}: another run writes here ({holder}); wait for its end, or stop it"
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.uname().nodename}, process {os.getpid()}\n")
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)

@@ -1,0 +1,284 @@
+"""Commands of fine-tuning: files of XTREME, inputs, runs, scores."""
+
+import json
+import logging
+import os
+from pathlib import Path
+
+import click
+
+from vocap import options
+from vocap.errors import UsageError, VocapError
+from vocap.finetuning.tasks import TASKS, TRAININGS
+
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+SHOWN = 20  # broken files that are named
+logger = logging.getLogger(__name__)
+TASK_NAMES = click.option("--tasks", default=",".join(TASKS), show_default=True, help="Comma-separated.")
+STAND_IN = click.option(
+    "--stand-in", "stand_ins", multiple=True, help="NAME=FILE, such as xnli/train=xnli/dev:1/2."
+)
+XTREME = click.option("--xtreme", required=True, type=PATH, help="The download/ folder of XTREME or xTune.")
+TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TRAININGS)}.")
+SETTINGS = click.option(
+    "--settings-json",
+    metavar="TEXT",
+    default="{}",
+    help="Keys of finetuning: recipes: TRAINING.",
+)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+PRESENT_XTREME = click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's.")
+
+
+def stand_ins_of(entries: tuple[str, ...]):
+    """Parsed `--stand-in` options, such as squad/train=tydiqa/train, by the file that they replace."""
+    from vocap.finetuning.reading import parse
+
+    pairs = [entry.partition("=") for entry in entries]
+    if wrong := [entry for entry, pair in zip(entries, pairs, strict=True) if not pair[1]]:
+        raise UsageError(f"--stand-in {wrong[0]}: write NAME=FILE, such as squad/train=tydiqa/train")
+    return parse({key: value for key, _, value in pairs})
+
+
+def tasks_of(names: str) -> list[str]:
+    """Comma-separated names of tasks as a list, in the order of registration."""
+    wanted = [name for name in names.split(",") if name]
+    if unknown := [name for name in wanted if name not in TASKS]:
+        raise UsageError(f"--tasks {unknown[0]}: no such task; there are {', '.join(TASKS)}")
+    if not wanted:
+        raise UsageError(f"--tasks {names!r}: no task; there are {', '.join(TASKS)}")
+    return [name for name in TASKS if name in wanted]
+
+
+@click.command
+@click.argument("collection")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--archive",
+    "archives",
+    multiple=True,
+    required=True,
+    type=FILE,
+    help="Published archive; repeated, in order.",
+)
+@click.option("-o", "--output", required=True, type=PATH, help="XTREME's folder; other files in it stay.")
+def unpack(collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], output: Path) -> None:
+    """Extract XTREME's files of COLLECTION, a folder such as xnli, from its authors' archives.
+
+    PATHs are those to write, under the folder: xnli/dev-de.tsv. Labels of test files are kept.
+    """
+    from vocap.finetuning.published import unpack as write
+
+    write(collection, archives, output, paths)
+    logger.info("%s: %d files of %s", output, len(paths), collection)
+
+
+@click.command
+@click.argument("folder", type=PATH)
+@TASK_NAMES
+@STAND_IN
+@click.option("-o", "--output", required=True, type=FILE, help="Table of the files: rows, labels, missing ones.")
+def xtreme(folder: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -> None:
+    """Check FOLDER, XTREME's download folder (or xTune's), before anything trains.
+
+    Every file is read. Missing ones are reported; a damaged one (columns, labels, offsets,
+    unequal rows of translations) ends with exit status 1 and no table.
+    """
+    from vocap.files.tsv import write_tsv
+    from vocap.finetuning.folder import COLUMNS, check, described
+
+    files = check(
+        folder, tasks_of(tasks), stand_ins_of(stand_ins), lambda task: logger.info("reading %s", task.name)
+    )
+    broken = [file.note for file in files if file.status == "broken"]
+    if broken:
+        more = [f"and {len(broken) - SHOWN} more"] if len(broken) > SHOWN else []
+        lines = "".join(f"\n  {line}" for line in [*dict.fromkeys(broken[:SHOWN]), *more])
+        raise VocapError(f"{folder}: files that cannot be used:{lines}")
+    write_tsv(output, COLUMNS, [file.row() for file in files])
+    for line in described(files):
+        logger.info("%s", line)
+
+
+@click.command
+@click.argument("folder", type=PATH)
+@click.argument("tokenizer", type=PATH)
+@TASK_NAMES
+@STAND_IN
+@click.option("-o", "--output", required=True, type=FILE, help="Table: a row a task, split and language.")
+def ceiling(folder: Path, tokenizer: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -> None:
+    """Compute the upper bound of span extraction with TOKENIZER: EM and F1 of the gold answers.
+
+    Answers are encoded and decoded. The columns pieces_ are limited by the bounds of pieces alone, the others also
+    by windows and 30 subwords: the scores of a model that is always right. TOKENIZER is a folder that
+    AutoTokenizer loads. FOLDER is XTREME's; files that are missing or withhold their answers are left out.
+    """
+    from vocap.files.tsv import write_tsv
+    from vocap.finetuning.ceiling import COLUMNS, ceilings
+    from vocap.finetuning.input_encoder import load_tokenizer
+
+    rows = list(ceilings(folder, load_tokenizer(tokenizer), tasks_of(tasks), stand_ins_of(stand_ins)))
+    if not rows:
+        logger.warning("%s: no dev or test file of %s has answers: the table has no row", folder, tasks)
+    write_tsv(output, COLUMNS, rows)
+
+
+@click.command
+@XTREME
+@TRAINING
+@click.option("--tokenizer", required=True, type=PATH, help="A Hugging Face folder with tokenizer.json.")
+@click.option("--max-length", type=click.IntRange(min=16), help="Ids of an input, instead of the settings'.")
+@SETTINGS
+@STAND_IN
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for the inputs, replaced whole.")
+def encode(xtreme, training, tokenizer, max_length, settings_json, stand_ins, out) -> None:
+    """Encode the XTREME files of one training as inputs for models with one tokenizer.
+
+    Long sentences and contexts become several inputs, without loss. A development or test file that is missing
+    is reported and left out.
+    """
+    from vocap.finetuning.inputs import encode_training
+    from vocap.finetuning.settings import read_recipe
+
+    recipe = read_recipe(training, settings_json)
+    if max_length:
+        recipe = recipe.model_copy(update={"max_length": max_length})
+    encode_training(xtreme, training, tokenizer, recipe, stand_ins_of(stand_ins), out)
+
+
+@click.command
+@click.option("--model", required=True, type=PATH, help="A Hugging Face folder of any masked language model.")
+@click.option("--random-weights", is_flag=True, help="The same shape, untrained.")
+@XTREME
+@click.option("--inputs", required=True, type=PATH, help="Output of vocap encode for the same XTREME folder.")
+@TRAINING
+@click.option(
+    "--learning-rate", required=True, type=options.Real(min=0, min_open=True), help="Peak of the schedule."
+)
+@click.option("--epochs", required=True, type=click.IntRange(min=1), help="Passes over the training file.")
+@click.option("--seed", required=True, type=options.SEED, help="Of the head's weights, the order, dropout.")
+@click.option(
+    "--selection",
+    type=click.Choice(["paper", "english-dev"]),
+    default="paper",
+    show_default=True,
+    help="Development files that select the state to keep.",
+)
+@SETTINGS
+@STAND_IN
+@click.option("--threads", type=options.THREADS, default=2, show_default=True, help="On a CPU.")
+@click.option("--checkpoint-every", type=click.IntRange(min=1), default=500, show_default=True, help="Steps.")
+@click.option("--keep-checkpoints", is_flag=True, help="Keep them after a complete run.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Gets predictions/, run.json.")
+def finetune(
+    model,
+    random_weights,
+    xtreme,
+    inputs,
+    training,
+    learning_rate,
+    epochs,
+    seed,
+    selection,
+    settings_json,
+    stand_ins,
+    threads,
+    checkpoint_every,
+    keep_checkpoints,
+    out,
+) -> None:
+    """Fine-tune one model on one training, and predict every file of its tasks.
+
+    Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C leave a
+    checkpoint and end with status 75.
+    """
+    from vocap.finetuning.settings import read_recipe
+
+    recipe = read_recipe(training, settings_json)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(threads)  # before torch starts its threads
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from vocap.finetuning.grid import Setting
+    from vocap.finetuning.run import Folders, Job
+    from vocap.finetuning.run import finetune as run
+
+    job = Job(model, training, Setting(learning_rate, epochs, seed), recipe, selection, not random_weights)
+    run(job, Folders(xtreme, inputs, out), stand_ins_of(stand_ins), threads, checkpoint_every, keep_checkpoints)
+
+
+@click.command()
+@PRESENT_XTREME
+@click.option("--task", required=True, help=f"One of {', '.join(TASKS)}.")
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
+    """Score one model's RUNS on one task, and choose among their settings.
+
+    Writes scores.tsv (every run, split and language), selection.json (the chosen setting and its development
+    files), summary.tsv (test scores of that setting: mean and standard deviation over seeds) and the chosen runs'
+    predictions/. Only kept predictions are read, no model. Files with withheld labels are never scored: they are
+    reported.
+    """
+    from vocap.finetuning.outcome import ALL, conclude, described, summarise, write_outcome
+
+    if task not in TASKS:
+        raise UsageError(f"--task {task!r}: no such task; there are {', '.join(TASKS)}")
+    outcome = conclude(xtreme, TASKS[task], runs)
+    write_outcome(outcome, out)
+    said = described(outcome)
+    for key, reason in (("absent", "no file or no predictions"), ("blank", "labels withheld, not scored")):
+        if said[key]:
+            logger.warning("%s: %s: %s", task, reason, ", ".join(said[key]))
+    chosen = (task, said["learning_rate"], said["epochs"], said["label"])
+    logger.info("%s: learning rate %r, %d epochs, %s (%s)", *chosen, ", ".join(said["development"]["languages"]))
+    for language, metric, mean, deviation, seeds in summarise(outcome.scored.scores, outcome.choice):
+        if language == ALL:
+            spread = "" if deviation is None else f", standard deviation {deviation:.2f}"
+            counts = (len(said["languages"]), seeds, spread)
+            logger.info("%s: %s %.2f over %d languages, %d seeds%s", task, metric, mean, *counts)
+
+
+@click.command()
+@click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
+@click.argument("tasks", nargs=-1, required=True, type=FOLDER)
+def average(output: Path, tasks: tuple[Path, ...]) -> None:
+    """Average one model's TASKS as the paper's Table 1 does: folders that vocap score wrote, one a task.
+
+    Tasks without scores are named; the average is then of the others, and compares with no printed number.
+    """
+    from vocap.files.atomic import write_text
+    from vocap.finetuning.outcome import average as over_tasks
+
+    content = over_tasks(tasks)
+    write_text(output, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    if content["average"] is None:
+        logger.warning("no average: no task has test files with labels")
+    else:
+        lacking = f", without {', '.join(content['missing'])}" if content["missing"] else ""
+        logger.info("average of %d tasks: %.2f%s", len(content["tasks"]), content["average"], lacking)
+
+
+@click.command()
+@PRESENT_XTREME
+@click.option("--samples", default=1000, show_default=True, type=click.IntRange(100), help="Of the examples.")
+@click.option("--seed", default=1, show_default=True, type=options.SEED, help="Of the samples.")
+@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
+@click.argument("first", type=FOLDER)
+@click.argument("second", type=FOLDER)
+def compare(xtreme: Path, samples: int, seed: int, output: Path, first: Path, second: Path) -> None:
+    """Compare two models on one task by a paired bootstrap over its test examples.
+
+    FIRST and SECOND are folders that vocap score wrote. Writes, for each language and for the mean over them, both
+    measures (means over seeds), their difference, the interval that holds 95 % of the samples' differences, and p.
+    """
+    from vocap.files.tsv import write_tsv
+    from vocap.finetuning.comparison import COLUMNS, compare_models
+    from vocap.finetuning.outcome import ALL
+
+    rows = compare_models(xtreme, first, second, samples, seed)
+    write_tsv(output, COLUMNS, rows)
+    for language, *measured in rows:
+        if language == ALL:
+            logger.info("%s: %.2f and %.2f, difference %+.2f (%.2f to %.2f), p %.3g", *measured)

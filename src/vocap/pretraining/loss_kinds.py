@@ -1,0 +1,281 @@
+"""The losses: one class each, with its settings, its candidate words, its memory and its label.
+
+A loss is an entry of `pretraining: models: NAME: loss`, distinguished by `kind`; `loss: knn` is `{kind: knn}`.
+This module imports no torch: `build` imports the computation. Configuration, training, memory, plan and report use
+the class of a loss alone, so that a new loss is written in one place:
+
+>>> @register_loss
+... class Nothing(LossSettings):
+...     kind: Literal["nothing"] = "nothing"
+...     label: ClassVar[str] = "nothing"
+...     computation: ClassVar[str] = "sampled.UniformSampling"
+...
+...     def candidates(self, vocabulary, targets):
+...         return 1
+>>> LOSSES["nothing"] is Nothing
+True
+>>> del LOSSES["nothing"]
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, TypeAdapter
+from pydantic_core import core_schema
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from vocap.pretraining.losses.interface import Loss
+
+FullSoftmaxFraction = Annotated[
+    float, Field(ge=0, le=1, description="share of the steps, the last ones, that train with the full softmax")
+]
+Negatives = Annotated[int, Field(ge=1, description="words drawn anew for every batch, shared by all its targets")]
+
+LOGITS = 2**28  # logits that a loss over V' holds at once, at most
+
+
+class LossSettings(BaseModel):
+    """The settings of one loss, with its label, candidate words, memory and computation.
+
+    Attributes
+    ----------
+    label : name of the loss in the tables of the report
+    computation : module and class below `vocap.pretraining.losses`, imported by `build`
+    weighed : whether it draws words by their frequency in the data, which is then counted before training
+    restricted : whether it normalises over the words of V' alone, so that other words are never pushed down
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: str
+    label: ClassVar[str]
+    computation: ClassVar[str]
+    weighed: ClassVar[bool] = False
+    restricted: ClassVar[bool] = False
+
+    @property
+    def full_softmax_fraction(self) -> float:
+        """Share of the steps, the last ones, that train with the full softmax (key `finish`)."""
+        return getattr(self, "finish", 0.0)
+
+    @abstractmethod
+    def candidates(self, vocabulary: int, targets: int) -> int:
+        """The largest |V'| of a call with so many targets: rows of W that take part."""
+
+    def mean_candidates(self, vocabulary: int, targets: float) -> float:
+        """The expected |V'| of such a call."""
+        return self.candidates(vocabulary, targets)
+
+    def build(
+        self, vocabulary: int, excluded: Sequence[int], *, counts: "np.ndarray | None", **common: Any
+    ) -> "Loss":
+        """The computation, without the last part by the full softmax; `common` are the arguments of `Loss`."""
+        module, _, name = self.computation.partition(".")
+        loss = getattr(import_module(f"vocap.pretraining.losses.{module}"), name)
+        return loss(
+            vocabulary, excluded, **({"counts": counts} if self.weighed else {}), **self.options(), **common
+        )
+
+    def options(self) -> dict[str, Any]:
+        """The settings as arguments of the computation."""
+        return self.model_dump(exclude={"kind", "finish"})
+
+    def check(self, words: int) -> str | None:
+        """The reason why the loss does not fit a vocabulary of so many words (special tokens left out), if any."""
+        return None
+
+    def head_bytes(self, vocabulary: int, width: int, targets: int, half: bool) -> int:
+        """Bytes of logits held at once and of copied rows of W; `half`: products run in 16 bits."""
+        candidates = self.candidates(vocabulary, targets)
+        return head_bytes(min(targets, max(1, LOGITS // candidates)), candidates, candidates * width, half)
+
+    def index_bytes(self, vocabulary: int) -> int:
+        """Bytes of an index that is kept during the training."""
+        return 0
+
+    def index_operations(self, vocabulary: int, width: int, steps: int) -> float:
+        """Floating-point operations of that index in `steps` steps."""
+        return 0.0
+
+
+def head_bytes(held: int, candidates: int, copied: int, half: bool) -> int:
+    """Bytes of `held` rows of logits, with their gradients, and of `copied` numbers of W, with theirs."""
+    size = 2 if half else 4
+    return held * candidates * (2 * size + 2 * 4) + copied * (size + 4)
+
+
+LOSSES: dict[str, type[LossSettings]] = {}
+
+
+def register_loss(loss: type[LossSettings]) -> type[LossSettings]:
+    """Make a loss known under its `kind`; a class decorator."""
+    LOSSES[loss.model_fields["kind"].default] = loss
+    return loss
+
+
+@register_loss
+class Full(LossSettings):
+    """The exact softmax over the whole vocabulary."""
+
+    kind: Literal["full"] = "full"
+    kernel: Literal["auto", "torch", "chunked", "compiled", "eager", "cce"] = Field(
+        "auto",
+        description="how it is computed: torch's own chunked linear cross-entropy, ours in chunks, ours compiled "
+        "(GPU), all logits at once, Cut Cross-Entropy (GPU, an extra package). auto: on a GPU ours compiled, "
+        "else torch's where the installed torch has it, else ours",
+    )
+    chunk: int = Field(1024, ge=1, description="masked positions whose logits are held at once")
+    label: ClassVar[str] = "full softmax"
+    computation: ClassVar[str] = "exact.FullSoftmax"
+
+    def candidates(self, vocabulary, targets):
+        return vocabulary
+
+    def head_bytes(self, vocabulary, width, targets, half):
+        held = targets if self.kernel == "eager" else min(targets, self.chunk)
+        return head_bytes(held, vocabulary, vocabulary * width if half else 0, half)
+
+
+@register_loss
+class Knn(LossSettings):
+    """k-NN target sampling (Equations 4 to 6, Algorithm 2)."""
+
+    kind: Literal["knn"] = "knn"
+    k: int = Field(50, ge=1, description="neighbours of each target")
+    every: int = Field(1000, ge=1, description="n: steps from one refresh of the index to the next")
+    refresh: Literal["auto", "burst", "lazy"] = Field(
+        "auto",
+        description="all rows every n steps (burst, as in the paper), or a row at its first use after every n-th "
+        "step (lazy). auto: burst on a GPU, lazy on a CPU",
+    )
+    group: int | None = Field(
+        None,
+        ge=1,
+        description="targets that share a V'; null: those of one micro-batch of one device. The paper's speeds "
+        "fit 2458",
+    )
+    uniform: int = Field(0, ge=0, description="uniform negatives that are mixed into every V'")
+    finish: FullSoftmaxFraction = 0.0
+    label: ClassVar[str] = "k-NN"
+    computation: ClassVar[str] = "sampled.KnnSampling"
+    restricted: ClassVar[bool] = True
+
+    def candidates(self, vocabulary, targets):
+        return min(vocabulary, (self.k + 1) * targets + self.uniform)
+
+    def mean_candidates(self, vocabulary, targets):
+        """About 2 D k^0.75 for D distinct targets, as the paper's table over k reads (10K at k = 5, 88K at 100, if
+        1,543 of 2,458 are distinct); D is taken as 0.63 of the targets.
+        """
+        return min(float(vocabulary), 2 * 0.63 * targets * self.k**0.75 + self.uniform)
+
+    def check(self, words):
+        return f"k is {self.k}, the vocabulary has {words} words; take a smaller k" if self.k > words else None
+
+    def index_bytes(self, vocabulary):
+        return 4 * vocabulary * self.k
+
+    def index_operations(self, vocabulary, width, steps):
+        """2 V^2 d a refresh."""
+        sampled_steps = steps - round(self.finish * steps)
+        return -(-sampled_steps // self.every) * 2 * vocabulary**2 * width
+
+
+@register_loss
+class Target(LossSettings):
+    """Target sampling (Jean et al. 2015): the last tau distinct targets as V'."""
+
+    kind: Literal["target"] = "target"
+    tau: int = Field(50_000, ge=1, description="distinct words in V'")
+    finish: FullSoftmaxFraction = 0.0
+    label: ClassVar[str] = "target sampling"
+    computation: ClassVar[str] = "sampled.TargetSampling"
+    restricted: ClassVar[bool] = True
+
+    def candidates(self, vocabulary, targets):
+        return min(vocabulary, max(self.tau, targets))
+
+
+class Negative(LossSettings):
+    """A loss with negatives that are drawn anew for every batch."""
+
+    negatives: Negatives = 50_000
+
+    def candidates(self, vocabulary, targets):
+        return min(vocabulary, self.negatives + targets)
+
+
+@register_loss
+class Uniform(Negative):
+    """The control: the targets and uniform negatives as V', without a correction."""
+
+    kind: Literal["uniform"] = "uniform"
+    finish: FullSoftmaxFraction = 0.0
+    label: ClassVar[str] = "uniform negatives"
+    computation: ClassVar[str] = "sampled.UniformSampling"
+    restricted: ClassVar[bool] = True
+
+
+@register_loss
+class Sampled(Negative):
+    """Sampled softmax with the logQ correction."""
+
+    kind: Literal["sampled"] = "sampled"
+    power: float = Field(1.0, ge=0, le=1, description="negatives are drawn by frequency to this power")
+    finish: FullSoftmaxFraction = 0.0
+    label: ClassVar[str] = "sampled softmax"
+    computation: ClassVar[str] = "noise.SampledSoftmax"
+    weighed: ClassVar[bool] = True
+
+
+@register_loss
+class Nce(Negative):
+    """Noise contrastive estimation."""
+
+    kind: Literal["nce"] = "nce"
+    power: float = Field(1.0, ge=0, le=1, description="noise is drawn by frequency to this power")
+    finish: FullSoftmaxFraction = 0.0
+    label: ClassVar[str] = "NCE"
+    computation: ClassVar[str] = "noise.Nce"
+    weighed: ClassVar[bool] = True
+
+
+@register_loss
+class Neg(Negative):
+    """Negative sampling, as in word2vec."""
+
+    kind: Literal["neg"] = "neg"
+    power: float = Field(0.75, ge=0, le=1, description="negatives are drawn by frequency to this power")
+    finish: FullSoftmaxFraction = 0.0
+    label: ClassVar[str] = "NEG"
+    computation: ClassVar[str] = "noise.NegativeSampling"
+    weighed: ClassVar[bool] = True
+
+
+def parse_loss(value: Any) -> LossSettings:
+    """The settings of a loss from its kind, or from keys and values with a `kind`; settings as they are.
+
+    Raises pydantic's ValidationError, located below the kind.
+    """
+    if isinstance(value, LossSettings):
+        return value
+    return _adapter().validate_python({"kind": value} if isinstance(value, str) else value)
+
+
+def _adapter() -> TypeAdapter:
+    """All losses that are registered now, distinguished by `kind`."""
+    return TypeAdapter(Annotated[Union[tuple(LOSSES.values())], Field(discriminator="kind")])  # noqa: UP007
+
+
+# a field of any registered loss: a union of pydantic holds those that are registered before its declaration
+AnyLoss = Annotated[
+    LossSettings,
+    GetPydanticSchema(
+        lambda *_: core_schema.no_info_plain_validator_function(parse_loss),
+        lambda _, handler: handler(_adapter().core_schema),
+    ),
+]

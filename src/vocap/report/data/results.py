@@ -1,0 +1,265 @@
+"""The results of the stages as plain data, without paths."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vocap.allocation.inputs import Inputs
+from vocap.allocation.rules import RULES, Rule
+from vocap.correlation.points import Measured
+from vocap.languages import RESOURCES
+from vocap.report.data import find
+from vocap.report.data.models import Finetuned, Model
+from vocap.tables.curve import Point
+
+ALL = "all"  # every language, beside the resource groups
+
+
+@dataclass(frozen=True)
+class Share:
+    """The allocation of one language: a row of `allocation.tsv`."""
+
+    language: str
+    n: float | None
+    q: float | None
+    weight: float | None
+    size: int | None
+    gain: float | None
+    own_pieces: int | None
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """One named allocation: its rows, its summary as written, and the rows of its merged vocabulary."""
+
+    name: str
+    shares: list[Share]
+    summary: dict[str, Any]
+    pieces: int | None  # rows of vocabulary.tsv, None where the file is not there
+    models: dict[str, Point] = field(default_factory=dict)  # of a rule that makes models: each language's own
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule of its settings; None for an unknown one."""
+        return RULES.get(str(self.setting("rule")))
+
+    def setting(self, name: str) -> Any:
+        """One of its settings by the summary; None where that lacks it."""
+        return find(self.summary, "settings", name)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A tokenizer's pieces: the count of each status, and the dead ones with the splits that score higher."""
+
+    counts: dict[str, int]
+    dead: list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """One named tokenizer: its description and measurements."""
+
+    name: str
+    description: dict[str, Any]
+    evaluation: list[dict[str, Any]]
+    parity: list[dict[str, Any]]
+    parallel: list[dict[str, Any]]
+    unknown: list[dict[str, str]]  # characters that became <unk>, by language, the most frequent first
+    round_trips: list[dict[str, Any]]
+    pieces: Pieces | None
+    missing: tuple[str, ...]  # names of the files that are not there though its kind has them
+    kind: str  # vocap, joint, mono, file
+    forms: tuple[str, ...] = ()  # of sentencepiece.model and huggingface, those that are there
+
+    @property
+    def total(self) -> int | None:
+        """T: the ids of the tokenizer; None where it is not known."""
+        total = self.description.get("total")
+        return total if isinstance(total, int) and not isinstance(total, bool) else None
+
+
+@dataclass(frozen=True)
+class Diff:
+    """Tokenizer A against B: `summary` as written, and the head of the tables, counts as numbers."""
+
+    name: str
+    a: str
+    b: str
+    summary: dict[str, Any]
+    languages: list[dict[str, Any]]
+    words: list[dict[str, Any]]
+    examples: list[dict[str, Any]]
+    only_a: list[dict[str, Any]]
+    only_b: list[dict[str, Any]]
+
+
+Stretch = tuple[str, bool]  # text of one token, and whether it is <unk>
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A held-out line and its cut under each of the tokenizers: stretches that make up the line, number of tokens.
+
+    A token without text of its own (all but the last of the bytes of a character, a space put before the line) has
+    no stretch.
+    """
+
+    language: str
+    text: str
+    cuts: list[tuple[list[Stretch], int]]
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language of the run, with the paper's facts where the table has them."""
+
+    code: str
+    name: str
+    script: str
+    resource: str
+    paper_thousands: float | None
+
+
+@dataclass(frozen=True)
+class Results:
+    """All data of the page."""
+
+    title: str
+    languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below
+    corpora: dict[str, dict[str, Any]]
+    packages: list[dict[str, Any]]  # of the starter corpus, with licence and source
+    weights: dict[str, dict[str, str]]
+    curves: dict[str, list[Point]]
+    allocations: dict[str, Allocation]
+    tokenizers: dict[str, Tokenizer]
+    models: dict[str, Model]
+    training_bytes: dict[str, int]  # of the text that models are trained on, by language
+    finetuned: dict[str, Finetuned]
+    ceilings: list[dict[str, Any]]  # upper bounds of span extraction
+    correlation: list[Measured]
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    unreached: dict[str, list[int]] = field(default_factory=dict)  # by language, sizes that the study lacks
+    diffs: list[Diff] = field(default_factory=list)  # pairs of tokenizers that were compared
+    seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
+    left: dict[str, list[str]] = field(default_factory=dict)  # by kind, names of other configurations' results
+    inputs: Inputs = field(default_factory=lambda: Inputs([]))  # of an allocation
+    no_inputs: str = ""  # the reason that there are none
+    folder: str = "results"  # of the stages' results, as the caller named it
+    sentences: list[Sentence] = field(default_factory=list)  # cut by the tokenizers of the front page
+
+    def section(self, *path: str) -> dict[str, Any]:
+        """A section of the configuration by its keys; empty where there is none."""
+        section = find(self.settings, *path)
+        return section if isinstance(section, dict) else {}
+
+    def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
+        """The allocation that a VOCAP tokenizer was made from; None where it is not known.
+
+        The configuration names it; without one it is the allocation of the tokenizer's own name.
+        """
+        name = self.section("tokenizers", tokenizer.name).get("allocation")
+        return self.allocations.get(name if isinstance(name, str) else tokenizer.name)
+
+    def probabilities(self, tokenizer: Tokenizer) -> dict[str, float]:
+        """q by language of the allocation that a VOCAP tokenizer was made from; empty where it is not known."""
+        allocation = self.allocation_of(tokenizer)
+        shares = allocation.shares if allocation else []
+        return {share.language: share.q for share in shares if share.q is not None}
+
+    def rule_of(self, tokenizer: Tokenizer) -> Rule | None:
+        """The rule of allocation of a VOCAP tokenizer; None for other kinds, and where it is not known."""
+        allocation = self.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
+        return allocation.rule if allocation else None
+
+    def configured(self, section: str, names: Iterable[str]) -> list[str]:
+        """The names in the order of a configuration section, then those that it does not have, as they come."""
+        rank = {str(name): place for place, name in enumerate(self.section(section))}
+        return sorted(names, key=lambda name: rank.get(name, len(rank)))
+
+    def configured_tokenizers(self) -> list[Tokenizer]:
+        """The tokenizers in the order of the configuration."""
+        return [self.tokenizers[name] for name in self.configured("tokenizers", self.tokenizers)]
+
+    def rank(self, code: str) -> int:
+        """The place of a language in the order of the page; last where the run does not have it."""
+        return next((place for place, one in enumerate(self.languages) if one == code), len(self.languages))
+
+    def name(self, code: str) -> str:
+        language = self.languages.get(code)
+        return language.name if language else code
+
+    def resource(self, code: str) -> str:
+        language = self.languages.get(code)
+        return language.resource if language else "unknown"
+
+    def lines(self, code: str) -> int | None:
+        """Lines of a language's corpus, training and held out; None where its stats.json lacks them."""
+        stats = self.corpora.get(code, {})
+        counts = [stats.get(part) for part in ("train", "heldout")]
+        return sum(counts) if all(isinstance(count, int) for count in counts) else None
+
+    def trained(self, code: str) -> list[Point]:
+        """The sizes of a language that have a model, in rising order."""
+        return [point for point in self.curves.get(code, ()) if point.ok]
+
+    def absent(self, section: str, present: Iterable[str]) -> list[str]:
+        """Names of a configuration section (of a stage of models, its `models`) that have no results."""
+        of_models = section in ("pretraining", "finetuning")
+        named = self.section(section, "models") if of_models else self.section(section)
+        return [str(name) for name in named if name not in set(present)]
+
+    def groups(self) -> list[str]:
+        """Resource groups of the run: the paper's first, then any that the user's table adds."""
+        return order_groups({language.resource for language in self.languages.values()})
+
+
+def order_groups(names: Collection[str]) -> list[str]:
+    """Resource groups in the page's order: low, mid, high, then any others by name."""
+    return [name for name in RESOURCES if name in set(names)] + sorted(set(names) - set(RESOURCES))
+
+
+def by_resource(
+    rows: Iterable[dict], measures: Sequence[str], weights: Mapping[str, float] | None = None
+) -> list[dict]:
+    """The mean of every measure over the languages of each resource group, and over all of them.
+
+    `rows` have the keys `language`, `resource` and `measures`. Each language counts once, or, with `weights` by
+    language, by its weight (none: 0); a None is left out of its mean, which is None where nothing is left. Gives
+    `resource`, `languages` (their number) and the measures, in the order low, mid, high, then any others by name,
+    and last `all`.
+    """
+    groups: dict[str, list[dict]] = {}
+    for row in rows:
+        groups.setdefault(row["resource"], []).append(row)
+    ordered = {name: groups[name] for name in order_groups(groups)}
+    if groups:
+        ordered[ALL] = [row for members in ordered.values() for row in members]
+    means = []
+    for name, members in ordered.items():
+        share = [1.0 if weights is None else weights.get(row["language"], 0.0) for row in members]
+        averages = {measure: _mean([row[measure] for row in members], share) for measure in measures}
+        means.append({"resource": name, "languages": len(members), **averages})
+    return means
+
+
+def _mean(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+    total = math.fsum(weight for _, weight in known)
+    return math.fsum(value * weight for value, weight in known) / total if total > 0 else None
+
+
+def rank_correlation(first: list[float], second: list[float]) -> float | None:
+    """Spearman's rank correlation, ties at their mean rank; None for fewer than five pairs or a constant list.
+
+    >>> round(rank_correlation([1, 2, 3, 4, 5], [10, 20, 30, 40, 50]), 9)
+    1.0
+    """
+    import pandas
+
+    if len(first) < 5:
+        return None
+    correlation = pandas.DataFrame({"first": first, "second": second}).corr("spearman").iloc[0, 1]
+    return None if pandas.isna(correlation) else float(correlation)

@@ -1,0 +1,107 @@
+"""One held-out line of each of six scripts, cut by the tokenizers that the front page compares."""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+
+from vocap.errors import VocapError
+from vocap.report.data.comparisons import APART, best_other, comparisons
+from vocap.report.data.results import Results, Sentence, Stretch
+
+SENTENCES = 6
+SCRIPTS = ("Latn", "Cyrl", "Arab", "Deva", "Jpan", "Thai")  # taken first: the most different ones
+READ = 1000  # held-out lines of a language that a line is chosen from
+SHORT, LONG = 30, 90  # characters of a line that reads as a sentence and fits the page
+MARKUP = frozenset("{}<>[]|$%&#=_*/\\@~^`+\u2581")
+Cutter = Callable[[str], tuple[list[Stretch], int]]  # a line's stretches, and the number of its tokens
+
+
+def compared(results: Results) -> list[str]:
+    """The tokenizers of the front page: of the smallest T the reference and the best of the others in percent.
+
+    Without tokenizers of one T the first of the configuration; none where none has been made by this run.
+    """
+    for one in comparisons(results):
+        return [one.reference.name, best_other(one)]
+    names = results.configured("tokenizers", results.tokenizers)
+    return [name for name in names if results.tokenizers[name].kind not in APART][:1]
+
+
+def find_sentences(folder: Path, results: Results) -> list[Sentence]:
+    """The lines under the tokenizers of `compared`; none where models or held-out lines are not there.
+
+    `folder` holds the results of the stages.
+    """
+    models = [folder / "tokenizers" / name / "sentencepiece.model" for name in compared(results)]
+    if not models or not all(model.exists() for model in models):
+        return []
+    cutters = [sentencepiece_cutter(model) for model in models]
+    found: list[Sentence] = []
+    for language in candidates(results):
+        path = folder / "corpora" / language / "heldout.txt"
+        if path.exists():
+            with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
+                lines = [line.rstrip("\n") for line in islice(file, READ)]
+            if (sentence := choose(language, results.languages[language].script, lines, cutters)) is not None:
+                found.append(sentence)
+        if len(found) == SENTENCES:
+            break
+    return found
+
+
+def candidates(results: Results) -> list[str]:
+    """Languages, the first of each script at the head: it has the most lines. Then all others, by their lines."""
+    ordered = sorted(results.languages, key=lambda code: (-(results.lines(code) or 0), results.rank(code)))
+    first: dict[str, str] = {}
+    for code in ordered:
+        if script := results.languages[code].script:
+            first.setdefault(script, code)
+    scripts = [script for script in SCRIPTS if script in first]
+    head = [first[script] for script in [*scripts, *sorted(set(first) - set(scripts))]]
+    return head + [code for code in ordered if code not in head]
+
+
+def choose(language: str, script: str, lines: Sequence[str], cutters: Sequence[Cutter]) -> Sentence | None:
+    """A typical line: of those that read as sentences the first whose ratio of tokens is nearest that of all.
+
+    Lines that all tokenizers cut alike are taken only where there is no other. None where no line has a fitting
+    length, or the text of the tokens is not the line.
+    """
+    fitting = [line for line in lines if SHORT <= len(line) <= LONG and "\ufffd" not in line]
+    plain = [line for line in fitting if reads(line, script)] or fitting
+    found = [Sentence(language, line, [cutter(line) for cutter in cutters]) for line in plain]
+    found = [one for one in found if all("".join(text for text, _ in cut) == one.text for cut, _ in one.cuts)]
+    found = [one for one in found if any(cut != one.cuts[0] for cut in one.cuts)] or found
+    if not found:
+        return None
+    counts = [[count for _, count in one.cuts] for one in found]
+    whole = sum(count[-1] for count in counts) / sum(count[0] for count in counts)
+    return min(zip(found, counts, strict=True), key=lambda pair: abs(pair[1][-1] / pair[1][0] - whole))[0]
+
+
+def reads(line: str, script: str) -> bool:
+    """Whether a line is words in its script, without markup and placeholders."""
+    if MARKUP & set(line) or "  " in line:
+        return False
+    letters = [character for character in line if unicodedata.category(character)[0] in "LM"]  # vowel signs too
+    latin = sum(unicodedata.name(character, "").startswith("LATIN") for character in letters)
+    mostly = latin > 0.9 * len(letters) if script in ("Latn", "") else latin < 0.1 * len(letters)
+    return len(letters) > len(line) / 2 and (mostly or not script)
+
+
+def sentencepiece_cutter(model: Path) -> Cutter:
+    """The cut of a SentencePiece model. Raises VocapError, naming the file, for another file."""
+    import sentencepiece
+
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    except (OSError, RuntimeError):
+        raise VocapError(f"{model}: no SentencePiece model; delete the file and run its stage again") from None
+    unknown = processor.unk_id()
+
+    def cut(line: str) -> tuple[list[Stretch], int]:
+        pieces = processor.encode(line, out_type="immutable_proto").pieces
+        return [(piece.surface, piece.id == unknown) for piece in pieces if piece.surface], len(pieces)
+
+    return cut

@@ -1,0 +1,1 @@
+"""Blocks, tables and figures of a page, and the files written from them."""

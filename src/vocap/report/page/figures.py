@@ -1,0 +1,226 @@
+"""From a Vega-Lite chart to the page, to SVG and to PDF: one set of colours, named once.
+
+A chart names its colours as tokens (`var(--low)`), so that the page's style sheet draws it light or dark;
+files take the light values. Charts that become files use no opacity and one font: with them vl-convert's
+PDF bytes differ between runs (its resource dictionaries come out in any order).
+"""
+
+import copy
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import altair as alt
+
+from vocap.languages import RESOURCES
+
+# Okabe and Ito's colours for the groups (distinct under every common colour blindness), darker for white paper
+PALETTE = {  # light, dark
+    "ink": ("#1b1f24", "#e8eaed"),
+    "muted": ("#5b6470", "#a3abb5"),
+    "line": ("#d9dde2", "#3a4048"),
+    "grid": ("#eceff2", "#2a2f36"),
+    "surface": ("#ffffff", "#181b20"),
+    "low": ("#c4510a", "#f2945a"),
+    "mid": ("#00805e", "#45c9a0"),
+    "high": ("#1f5fa8", "#6fb1f2"),
+    "unknown": ("#6b7280", "#9aa3ad"),
+    "low-faint": ("#f0d0bd", "#54382a"),
+    "mid-faint": ("#bfe0d6", "#22493f"),
+    "high-faint": ("#c9d9ec", "#2b4058"),
+    "unknown-faint": ("#dadde2", "#3a3f46"),
+    "accent": ("#1f5fa8", "#6fb1f2"),
+}
+LIGHT, DARK = ({name: pair[theme] for name, pair in PALETTE.items()} for theme in (0, 1))
+FONT = "Liberation Sans, Arial, sans-serif"  # vl-convert carries it, so files look alike everywhere
+PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
+SHAPES = {"low": "circle", "mid": "square", "high": "triangle-up"}  # groups differ without colour too
+PAIR = ("JOINT", "VOCAP")
+WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
+
+
+def token(name: str) -> str:
+    """A colour of the palette, as charts write it."""
+    return f"var(--{name})"
+
+
+def palette(groups: Sequence[str], suffix: str = "") -> alt.Scale:
+    """A colour for each resource group; "-faint" as suffix gives the pale ones."""
+    return alt.Scale(
+        domain=list(groups), range=[token((name if name in RESOURCES else "unknown") + suffix) for name in groups]
+    )
+
+
+def group_color(groups: Sequence[str], legend: bool = True) -> alt.Color:
+    """The colour of a mark by its row's `group`."""
+    shown = alt.Legend(title="resource group") if legend else None
+    return alt.Color("group:N", scale=palette(groups), legend=shown)
+
+
+def group_shape(groups: Sequence[str], legend: bool = True) -> alt.Shape:
+    """The shape of a mark by its row's `group`."""
+    scale = alt.Scale(domain=list(groups), range=[SHAPES.get(name, "diamond") for name in groups])
+    shown = alt.Legend(title="resource group") if legend else None
+    return alt.Shape("group:N", scale=scale, legend=shown)
+
+
+def line_scales(names: Sequence[str]) -> tuple[alt.Scale, alt.Scale]:
+    """Colours and dashes of lines by their names; up to 24 lines look different."""
+    colours = [token(name) for name in ("accent", "low", "mid", "unknown")]
+    dashes = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4]]
+    pairs = [(colours[k % 4], dashes[k // 4 % 6]) for k in range(len(names))]
+    return tuple(alt.Scale(domain=list(names), range=[pair[part] for pair in pairs]) for part in (0, 1))
+
+
+def chart(rows: Sequence[dict[str, Any]]) -> alt.Chart:
+    """A chart of these rows."""
+    return alt.Chart(alt.Data(values=list(rows)))
+
+
+def joined_pairs(
+    rows: list[dict[str, Any]], ends: list[dict[str, Any]], fields: Sequence[str], measure: str, **x: Any
+) -> tuple[alt.Chart, alt.Chart]:
+    """A line from JOINT's to VOCAP's value of each row, and the marks at its ends.
+
+    `fields`: the keys of the two in `rows`; `ends` hold `row`, `kind` and `measure`; `x`: options of the axis.
+    """
+    names = alt.Axis(labelFontSize=12, labelLimit=320)
+    y = alt.Y("row:N", sort=[row["row"] for row in rows], title=None, axis=names)
+    lines = chart(rows).mark_rule(strokeWidth=2, color=token("line"))
+    lines = lines.encode(x=alt.X(f"{fields[0]}:Q", **x), x2=f"{fields[1]}:Q", y=y)
+    colours = alt.Scale(domain=list(PAIR), range=[token("muted"), token("accent")])
+    shapes = alt.Scale(domain=list(PAIR), range=["circle", "diamond"])
+    marks = chart(ends).mark_point(filled=True, size=110, opacity=1)
+    marks = marks.encode(
+        x=alt.X(f"{measure}:Q", **x),
+        y=y,
+        color=alt.Color("kind:N", scale=colours, legend=alt.Legend(title=None)),
+        shape=alt.Shape("kind:N", scale=shapes, legend=alt.Legend(title=None)),
+    )
+    return lines, marks
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One chart: `still` for files and for a page without scripts, `live` for the page where it differs."""
+
+    name: str  # of its files, and its id on the page
+    title: str
+    caption: str
+    alternative: str  # text for readers who cannot see the chart
+    still: Callable[[], Any]  # gives an altair chart
+    live: Callable[[], Any] | None = None
+    controls: dict[str, Any] = field(default_factory=dict)  # data for page.js
+    table: str = ""  # name of the table with its numbers
+    kind: str = "figure"
+
+    @cached_property
+    def drawn(self) -> dict[str, Any]:
+        """The specification of `still`, made when the page is assembled: page and files share it."""
+        return specification(self.still())
+
+
+def specification(chart: Any) -> dict[str, Any]:
+    """The chart's Vega-Lite specification with the common style, the same bytes for the same data."""
+    spec = chart.to_dict(validate=False)  # the schema's check takes half the time; a test makes it
+    spec["config"] = {**_style(), **{k: v for k, v in spec.get("config", {}).items() if k != "view"}}
+    spec.pop("usermeta", None)
+    return spec
+
+
+def page_specification(figure: Figure) -> dict[str, Any]:
+    """The live chart's specification: as wide as its container, the page's own font."""
+    spec = specification(figure.live()) if figure.live else figure.drawn
+    fitted = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+    return {**spec, **fitted, "config": {**spec["config"], "font": PAGE_FONT}}
+
+
+def json_for_page(value: Any) -> str:
+    r"""JSON that is safe inside a `<script>` element, whatever its strings hold.
+
+    >>> json_for_page({"piece": "</script>"})
+    '{"piece":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def page_svg(spec: dict[str, Any], name: str) -> str:
+    """Inline SVG that scales with the page, takes its colours from it, and shares no id with another figure."""
+    import vl_convert
+
+    svg = _stable_ids(vl_convert.vegalite_to_svg(json.dumps(spec)), name)
+    return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r'<svg \1aria-hidden="true"', svg, count=1)
+
+
+def files(spec: dict[str, Any], name: str) -> dict[str, bytes]:
+    """The figure as `{name}.svg` and `{name}.pdf`, in the light colours on white."""
+    import vl_convert
+
+    printed = _resolve(copy.deepcopy(spec))
+    printed["background"] = LIGHT["surface"]
+    svg = _stable_ids(vl_convert.vegalite_to_svg(json.dumps(printed)), name)
+    return {f"{name}.svg": svg.encode() + b"\n", f"{name}.pdf": vl_convert.svg_to_pdf(svg)}
+
+
+def _resolve(value: Any) -> Any:
+    """Replace the colour tokens anywhere in a specification by the light palette's values."""
+    if isinstance(value, dict):
+        return {key: _resolve(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_resolve(entry) for entry in value]
+    if isinstance(value, str):
+        return re.sub(r"var\(--([a-z-]+)\)", lambda match: LIGHT.get(match[1], match[0]), value)
+    return value
+
+
+def _stable_ids(svg: str, name: str) -> str:
+    """vl-convert counts its ids over a whole process: count them anew, under the figure's name."""
+    numbers: dict[str, str] = {}
+
+    def renamed(match: re.Match) -> str:
+        found = numbers.setdefault(match[2], f"{name}-{len(numbers) + 1}")
+        return f"{match[1]}{found}{match[3]}"
+
+    return re.sub(r'(id="|url\(#)((?:clip|gradient_)\w+)("|\))', renamed, svg)
+
+
+def _style() -> dict[str, Any]:
+    axis = {
+        "labelColor": token("muted"),
+        "titleColor": token("ink"),
+        "titleFontWeight": "normal",
+        "titleFontSize": 12,
+        "labelFontSize": 11,
+        "titlePadding": 8,
+        "labelPadding": 5,
+        "domainColor": token("line"),
+        "tickColor": token("line"),
+        "tickSize": 4,
+        "gridColor": token("grid"),
+    }
+    legend = {
+        "labelColor": token("ink"),
+        "titleColor": token("muted"),
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "orient": "top",
+        "symbolSize": 70,
+        "offset": 10,
+    }
+    return {
+        "aria": False,  # the page describes each chart in words and gives its numbers as a table
+        "background": None,
+        "font": FONT,
+        "axis": axis,
+        "legend": legend,
+        "view": {"stroke": None},
+        "text": {"color": token("ink"), "fontSize": 11},
+        "header": {"labelColor": token("ink"), "titleColor": token("muted"), "labelFontWeight": "normal"},
+    }

@@ -1,0 +1,145 @@
+"""One self-contained HTML page from sections, and the files of the report."""
+
+import base64
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from vocap.errors import VocapError
+from vocap.files.atomic import replacing_directory, write_text
+from vocap.files.tsv import write_tsv
+from vocap.report.data.explorer import Explorer
+from vocap.report.page.blocks import Section, leaves
+from vocap.report.page.figures import (
+    DARK,
+    LIGHT,
+    Figure,
+    files,
+    json_for_page,
+    page_specification,
+    page_svg,
+)
+from vocap.report.page.tables import Table, latex, markdown
+
+EXPLORING = ("allocation.js", "overlap.js", "explorer.js")
+LIMIT = 8_000_000  # bytes of the page
+
+
+def render(title: str, sections: Sequence[Section]) -> str:
+    """The whole page. Same sections, same bytes.
+
+    Vega, Vega-Lite and vega-embed are included once. The content security policy allows these scripts by their
+    hash and nothing from outside; Vega's expressions are interpreted, so not even they need `eval`.
+    """
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_part),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["json_for_page"] = lambda value: Markup(json_for_page(value))
+    blocks = [block for section in sections for block in leaves(section.blocks)]
+    figures = [block for block in blocks if isinstance(block, Figure)]
+    drawn = {figure.name: _draw(figure) for figure in figures}
+    explores = any(isinstance(block, Explorer) for block in blocks)
+    scripts = [_vega()] if figures else []
+    scripts += [_part(name) for name in ("widgets.js", *(EXPLORING if explores else ()), "page.js")]
+    return environment.get_template("page.html").render(
+        title=title,
+        sections=sections,
+        drawn=drawn,
+        style=Markup(_palette() + _part("page.css")),
+        scripts=[Markup(script) for script in scripts],
+        hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
+        light=LIGHT["surface"],
+        dark=DARK["surface"],
+    )
+
+
+def _draw(figure: Figure) -> dict:
+    """A figure's inline SVG, its live specification and its controls, ready for the template."""
+    from markupsafe import Markup
+
+    return {
+        "svg": Markup(page_svg(figure.drawn, figure.name)),
+        "spec": Markup(json_for_page(page_specification(figure))),
+        "controls": Markup(json_for_page(figure.controls)) if figure.controls else None,
+    }
+
+
+def _palette() -> str:
+    """Both palettes as custom properties; print is always light."""
+
+    def properties(colours: dict[str, str]) -> str:
+        return "".join(f"--{name}:{value};" for name, value in colours.items())
+
+    light = f":root{{color-scheme:light dark;{properties(LIGHT)}}}\n"
+    return light + f"@media screen and (prefers-color-scheme:dark){{:root{{{properties(DARK)}}}}}\n"
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def _vega() -> str:
+    """Vega, Vega-Lite and vega-embed as vl-convert carries them; about 0.9 MB."""
+    import vl_convert
+
+    bundle = vl_convert.javascript_bundle()
+    # inside a script element these would end it, or open a comment; in JavaScript strings the escapes are equal
+    return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--").replace("\r\n", "\n")
+
+
+def _part(name: str) -> str:
+    return resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
+
+
+def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]) -> int:
+    """Write `index.html`, `figures/` and `tables/` under `out`, each whole or not at all; the page's bytes.
+
+    Raises VocapError for two blocks of one name, or a page over the limit; UsageError where `out` has no page but
+    folders of these names that hold something.
+    """
+    out = Path(out)
+    blocks = [block for section in sections for block in leaves(section.blocks)]
+    tables = _by_name([block for block in blocks if isinstance(block, Table)])
+    charts = _by_name([block for block in blocks if isinstance(block, Figure)])
+    page = render(title, sections)
+    size = len(page.encode())
+    if size > LIMIT:
+        raise VocapError(
+            f"{out / 'index.html'} would take {size:,} bytes, over {LIMIT:,}; report on fewer tokenizers"
+        )
+    owned = None if (out / "index.html").exists() else ()  # only folders of an earlier page are replaced
+    with (
+        replacing_directory(out / "figures", owned) as drawn,
+        replacing_directory(out / "tables", owned) as written,
+    ):
+        for name, chart in charts.items():
+            for file, data in files(chart.drawn, name).items():
+                (drawn / file).write_bytes(data)
+        for name, table in tables.items():
+            write_tsv(written / f"{name}.tsv", [column.key for column in table.columns], table.rows)
+            write_text(written / f"{name}.md", markdown(table))
+            write_text(written / f"{name}.tex", latex(table))
+    write_text(out / "index.html", page)
+    return size
+
+
+def _by_name(blocks: list) -> dict:
+    counts = Counter(block.name for block in blocks)
+    if repeated := sorted(name for name, count in counts.items() if count > 1):
+        raise VocapError(
+            f"two parts of the report are named {', '.join(repeated)}; rename an allocation or a tokenizer"
+        )
+    return {block.name: block for block in blocks}

@@ -1,0 +1,185 @@
+"""A table, and its four forms: page cells, TSV, Markdown, LaTeX."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vocap.files.tsv import format_cell
+from vocap.report.data.results import Results
+
+ABSENT = "–"
+LONG = 20  # rows; a longer table of languages is folded
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its key in files, its title with the unit, and the format of its cells on the page."""
+
+    key: str
+    title: str
+    kind: Literal["text", "number"] = "text"
+    digits: int | None = None  # decimals of a float; None writes whole numbers, and floats as short as they are
+    share: bool = False  # a fraction, shown in percent
+    bar: bool = False  # a faint bar under the number, as long as its share of the column's largest
+    value: Callable[[Any], Any] | None = None  # the cell of an item; without it the item's own `key`
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns; `caption` names the numbers, their unit and their source."""
+
+    name: str  # of its files
+    title: str
+    caption: str
+    columns: Sequence[Column]
+    rows: list[tuple]
+    folded: bool = False  # closed at first on the page
+    limit: int | None = None  # rows on the page, where the files hold more
+    kind: str = "table"
+
+    @classmethod
+    def of(
+        cls, name: str, title: str, caption: str, columns: Sequence[Column], items: Iterable[Any], **options: Any
+    ) -> "Table":
+        """A row for each item: a dict or an object, from which each column takes its cell. `options`: as above."""
+        rows = [
+            tuple(_own(item, column.key) if column.value is None else column.value(item) for column in columns)
+            for item in items
+        ]
+        return cls(name, title, caption, columns, rows, **options)
+
+    @property
+    def shown(self) -> list[tuple]:
+        return self.rows if self.limit is None else self.rows[: self.limit]
+
+    def cells(self, row: tuple) -> list[dict[str, Any]]:
+        """The cells of a row as the page's template needs them: text, sort key, length of the bar in percent."""
+        cells = []
+        for place, (column, value) in enumerate(zip(self.columns, row, strict=True)):
+            text = number(value, column) if column.kind == "number" else str(value or ABSENT)
+            bar = None
+            if column.bar and value:
+                bar = round(100 * max(0.0, value) / self._largest(place), 1)
+            # the key is left out where the text already sorts as it should, which is most cells
+            plain = column.kind == "text" or re.fullmatch(r"\d*", text)
+            key = "" if plain else "" if value is None else format_cell(value)
+            cells.append(
+                {"text": text, "key": key, "bar": bar, "number": column.kind == "number", "long": len(text) > 40}
+            )
+        return cells
+
+    def _largest(self, place: int) -> float:
+        return max((row[place] for row in self.rows if row[place]), default=1) or 1
+
+
+def _own(item: Any, key: str) -> Any:
+    return item.get(key) if isinstance(item, dict) else getattr(item, key)
+
+
+def language_columns(results: Results, group: bool = True) -> list[Column]:
+    """Code, name and resource group of an item's `language`; an item that is text is the code itself."""
+
+    def code(item: Any) -> str:
+        return item if isinstance(item, str) else _own(item, "language")
+
+    return [
+        Column("language", "Code", value=code),
+        Column("name", "Language", value=lambda item: results.name(code(item))),
+        *([Column("resource", "Group", value=lambda item: results.resource(code(item)))] if group else []),
+    ]
+
+
+def number(value: float | int | None, column: Column) -> str:
+    """A number for the page: thousands separated, a true minus, percent for shares.
+
+    >>> number(-1234.5, Column("x", "x", "number", 1))
+    '−1,234.5'
+    >>> number(0.5, Column("x", "x", "number", 1, share=True))
+    '50.0 %'
+    """
+    if value is None:
+        return ABSENT
+    if column.share:
+        text = f"{100 * value:.{1 if column.digits is None else column.digits}f} %"
+    elif column.digits is not None:
+        text = f"{value:,.{column.digits}f}"
+    elif float(value).is_integer():
+        text = f"{int(value):,}"
+    else:
+        text = f"{value:,.4g}"
+    if re.fullmatch(r"-[0.,]+( %)?", text):
+        text = text[1:]  # no minus before a zero
+    return text.replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """A difference with its sign.
+
+    >>> signed(-0.5), signed(0.5)
+    ('−0.50', '+0.50')
+    """
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def markdown(table: Table) -> str:
+    """The table as GitHub-flavoured Markdown, its caption above."""
+    lines = [f"**{_markdown(table.title)}.** {_markdown(table.caption)}", ""]
+    lines.append("| " + " | ".join(_markdown(column.title) for column in table.columns) + " |")
+    lines.append("|" + "|".join("---:" if column.kind == "number" else "---" for column in table.columns) + "|")
+    for row in table.rows:
+        lines.append("| " + " | ".join(_markdown(text) for text in _texts(table, row)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def latex(table: Table) -> str:
+    """The table as LaTeX (packages booktabs and longtable; XeLaTeX or LuaLaTeX for pieces in all scripts)."""
+    layout = "".join("r" if column.kind == "number" else "l" for column in table.columns)
+    head = " & ".join(_latex(column.title) for column in table.columns)
+    lines = [
+        "% needs \\usepackage{booktabs,longtable}; scripts beyond Latin need XeLaTeX or LuaLaTeX and a font that "
+        "has them",
+        f"\\begin{{longtable}}{{{layout}}}",
+        f"\\caption{{{_latex(table.title)}. {_latex(table.caption)}}}\\\\",
+        "\\toprule",
+        f"{head} \\\\",
+        "\\midrule",
+        "\\endhead",
+    ]
+    lines += [" & ".join(_latex(text) for text in _texts(table, row)) + " \\\\" for row in table.rows]
+    lines += ["\\bottomrule", "\\end{longtable}"]
+    return "\n".join(lines) + "\n"
+
+
+def _texts(table: Table, row: tuple) -> list[str]:
+    return [
+        number(value, column) if column.kind == "number" else ABSENT if value in (None, "") else str(value)
+        for column, value in zip(table.columns, row, strict=True)
+    ]
+
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|&~])")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "−": "$-$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+
+
+def _markdown(text: str) -> str:
+    return re.sub(r"\s+", " ", _MARKDOWN.sub(r"\\\1", text))
+
+
+def _latex(text: str) -> str:
+    return re.sub(r"\s+", " ", "".join(_LATEX.get(character, character) for character in text))

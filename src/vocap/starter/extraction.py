@@ -1,0 +1,113 @@
+"""The clean sentences of one package, language by language."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from vocap.errors import VocapError
+from vocap.starter.catalogues import Message, messages
+from vocap.starter.cleaning import duplicate_key, sentences_of
+from vocap.starter.packages import Package, paper_code
+
+ENGLISH = "en"
+
+
+@dataclass
+class Extraction:
+    """Counts of a package: catalogues of the known languages, their messages, and the unreadable ones."""
+
+    catalogues: int = 0
+    messages: int = 0
+    sentences: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+def wanted_code(package: Package, path: str, scripts: Mapping[str, str]) -> str | None:
+    """The language of the catalogue at `path`, a key of `scripts`; None for any other file."""
+    match = package.match(path)
+    return paper_code(match["code"], scripts) if match else None
+
+
+def extract(
+    package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str], done: Extraction
+) -> Iterator[tuple[str, str, str]]:
+    """Yield (language, duplicate key, sentence) of every clean sentence: English first, then by code.
+
+    `scripts` maps the languages to ISO 15924 codes. Within a language no key is repeated, and none is one of the
+    package's English. A catalogue that cannot be read is left out and named in `done.unreadable`.
+    """
+    catalogues = _by_language(package, members, scripts)
+    english, by_id = _english(package, catalogues, members, done)
+    english_keys: set[str] = set()
+    if ENGLISH in scripts:
+        english_keys = yield from _language(package, ENGLISH, english, scripts[ENGLISH], set(), done)
+    for code in sorted(scripts):
+        if code == ENGLISH:
+            continue
+        texts = (
+            message.text
+            for domain, path in catalogues[code]
+            for message in _read(package, path, members, done)
+            if message.text != (by_id[domain].get(message.id) if by_id else message.id)
+        )
+        yield from _language(package, code, texts, scripts[code], english_keys, done)
+
+
+def _language(package, code, texts, script, english_keys, done) -> Iterator[tuple[str, str, str]]:
+    """Clean the texts of one language; returns its keys."""
+    seen_texts, keys = set(), set()
+    for text in texts:
+        done.messages += 1
+        if not text or text in seen_texts:
+            continue
+        seen_texts.add(text)
+        for sentence in sentences_of(text, script, package.wikitext):
+            key = duplicate_key(sentence)
+            if key not in keys and key not in english_keys:
+                keys.add(key)
+                done.sentences += 1
+                yield code, key, sentence
+    return keys
+
+
+def _by_language(package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str]) -> dict:
+    """(domain, path) of every catalogue, by language; a domain is the path with its language taken out."""
+    catalogues = defaultdict(list)
+    for path in members:
+        code = wanted_code(package, path, scripts)
+        if code:
+            start, end = package.match(path).span("code")
+            catalogues[code].append((f"{path[:start]}*{path[end:]}", path))
+    return catalogues
+
+
+def _read(package: Package, path: str, members: Mapping[str, bytes], done: Extraction) -> list[Message]:
+    done.catalogues += 1
+    try:
+        return messages(package.catalogue, members[path], path)
+    except VocapError as error:
+        done.unreadable.append(str(error))
+        return []
+
+
+def _english(package, catalogues, members, done) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """The English texts; of JSON packages also by domain and id, to find untranslated messages.
+
+    A gettext package keeps its English in the message ids: those of each domain's fullest catalogue.
+    """
+    texts, by_id = [], defaultdict(dict)
+    for domain, path in catalogues[ENGLISH]:
+        for message in _read(package, path, members, done):
+            by_id[domain][message.id] = message.text
+            texts.append(message.text)
+    if package.catalogue == "json":
+        return texts, by_id
+    if package.english_ids:
+        fullest: dict[str, list[str]] = {}
+        for code in sorted(catalogues):
+            for domain, path in catalogues[code]:
+                ids = [message.id for message in _read(package, path, members, Extraction())]
+                if len(ids) > len(fullest.get(domain, [])):
+                    fullest[domain] = ids
+        texts.extend(identifier for domain in sorted(fullest) for identifier in dict.fromkeys(fullest[domain]))
+    return texts, {}

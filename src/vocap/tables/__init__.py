@@ -1,0 +1,1 @@
+"""The tables that several stages read: curves, piece indexes, characters, weights of languages."""

@@ -1,0 +1,171 @@
+"""The ALP curve of a language: its sizes, one point for each, the table that joins them, and its knee."""
+
+import itertools
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.files.tsv import number, read_tsv, write_tsv
+from vocap.unigram import MAX_SIZE
+
+COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
+OK = "ok"
+MOST_SIZES = 50_000  # far above any use; the index of pieces counts sizes in 16 bits
+_FLAT = 1e-9  # of the curve's range: below, a point lies on the chord
+
+
+@dataclass(frozen=True)
+class Point:
+    """One row: a size, and the results of its model or, in `status`, the reason for its absence.
+
+    `pieces` counts all ids of the model; ALPs are in nats a line; `alp_heldout` is None without held-out text.
+    """
+
+    size: int
+    pieces: int | None = None
+    alp: float | None = None
+    alp_heldout: float | None = None
+    tokens_per_sentence: float | None = None
+    status: str = OK
+
+    @property
+    def ok(self) -> bool:
+        return self.status == OK
+
+
+def parse_sizes(value: object) -> object:
+    """Sizes as a list, or as the text `first:last:step` (both ends included).
+
+    >>> parse_sizes("1000:3000:1000")
+    [1000, 2000, 3000]
+
+    Raises ValueError for sizes that are out of order, repeated, or too small to hold a piece.
+    """
+    if isinstance(value, str):
+        try:
+            first, last, step = (int(number) for number in value.split(":"))
+        except ValueError:
+            raise ValueError(f'write "first:last:step", as in "1000:50000:1000", not {value!r}') from None
+        if step < 1 or last < first:
+            raise ValueError(f"{value!r} names no size: last below first, or step below 1")
+        if (last - first) // step >= MOST_SIZES:
+            raise ValueError(f"{value!r} names more than {MOST_SIZES:,} sizes; take a larger step")
+        value = list(range(first, last + 1, step))
+    if not isinstance(value, list) or not value:
+        raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
+    for size in value:
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise ValueError(f"{size!r} is not a whole number")
+        if size < 5:
+            raise ValueError(f"{size} is too small: three ids are <unk>, <s> and </s>")
+        if size > MAX_SIZE:
+            raise ValueError(f"{size} is too large: no text supports more than {MAX_SIZE:,} pieces")
+    for lower, upper in itertools.pairwise(value):
+        if lower == upper:
+            raise ValueError(f"duplicate size {upper}; remove one")
+        if lower > upper:
+            raise ValueError(f"{upper} comes after {lower}; sizes must rise")
+    return value
+
+
+def write_points(path: str | os.PathLike, points: Iterable[Point]) -> None:
+    """Write rows in the order given, whole or not at all."""
+    write_tsv(path, COLUMNS, map(astuple, points))
+
+
+def read_points(path: str | os.PathLike) -> list[Point]:
+    """The rows of a point's or a curve's file.
+
+    Any text may stand in `status`; `size`, `alp` and `status` must be there, the other columns may be missing.
+    Raises VocapError, naming file, line and column, for a cell that is no number, sizes that do not rise, or a row
+    that is `ok` and has no ALP.
+    """
+    points: list[Point] = []
+    for line, row in enumerate(read_tsv(path, required=("size", "alp", "status")), start=2):
+        where = f"{path}, line {line}"
+        point = Point(
+            size=_whole(where, "size", row["size"]),
+            pieces=_whole(where, "pieces", row["pieces"]) if row.get("pieces") else None,
+            alp=_real(where, "alp", row["alp"]),
+            alp_heldout=_real(where, "alp_heldout", row.get("alp_heldout")),
+            tokens_per_sentence=_real(where, "tokens_per_sentence", row.get("tokens_per_sentence")),
+            status=row["status"],
+        )
+        if point.ok and point.alp is None:
+            raise VocapError(f"{where}: status ok, but no alp; write the ALP, or the reason in status")
+        for column in ("alp", "alp_heldout"):
+            if (getattr(point, column) or 0) > 0:
+                raise VocapError(f"{where}: {column} {row[column]} is above 0, so no mean of log probabilities")
+        if points and point.size <= points[-1].size:
+            raise VocapError(f"{where}: size {point.size} after {points[-1].size}; sort the rows, one for a size")
+        points.append(point)
+    return points
+
+
+def _whole(where: str, column: str, cell: str) -> int:
+    if not (cell.isascii() and cell.isdigit() and 0 < len(cell) < 16 and int(cell) > 0):
+        raise VocapError(f"{where}: {column} {cell!r} is not a whole number above 0; correct it")
+    return int(cell)
+
+
+def _real(where: str, column: str, cell: str | None) -> float | None:
+    if not cell:
+        return None
+    value = number(cell)
+    if not math.isfinite(value):
+        raise VocapError(f"{where}: {column} {cell!r} is not a number; correct it, or leave the cell empty")
+    return value
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The first and last point with a model, the point at the bend (None: there is none), and the reasons.
+
+    `best_heldout` is the point with the highest ALP on held-out lines, the smallest of equals; None without them.
+    """
+
+    start: Point
+    knee: Point | None
+    end: Point
+    best_heldout: Point | None
+    start_reason: str
+    end_reason: str
+
+
+def find_knee(size: np.ndarray, alp: np.ndarray) -> int | None:
+    """Index of the point that lies farthest above the straight line from a curve's first point to its last.
+
+    `size` [n] rises, `alp` [n]. Of equals the first. Up to there a piece brings more ALP than on average over the
+    curve, from there on less. As the point does not change when an axis is scaled, this is the knee of
+    Kneedle (Satopää et al. 2011) without smoothing. It depends on where the curve ends: knees of curves that end
+    at different sizes do not compare. None with fewer than three points, or where none lies above the line.
+    """
+    size, alp = np.asarray(size, float), np.asarray(alp, float)
+    if len(size) < 3:
+        return None
+    above = alp - alp[0] - (alp[-1] - alp[0]) * (size - size[0]) / (size[-1] - size[0])
+    farthest = int(np.argmax(above))
+    return farthest if above[farthest] > _FLAT * np.ptp(alp) else None
+
+
+def outline(points: Sequence[Point]) -> Outline | None:
+    """The outline of a curve of all sizes asked for, in rising order; None where no size has a model."""
+    known = [index for index, point in enumerate(points) if point.ok]
+    if not known:
+        return None
+    first, last = known[0], known[-1]
+    reached = [points[index] for index in known]
+    knee = find_knee(np.array([point.size for point in reached]), np.array([point.alp for point in reached]))
+    heldout = [point for point in reached if point.alp_heldout is not None]
+    return Outline(
+        start=points[first],
+        knee=None if knee is None else reached[knee],
+        end=points[last],
+        best_heldout=max(heldout, key=lambda point: point.alp_heldout, default=None),
+        start_reason=points[first - 1].status if first else "the smallest size asked for",
+        end_reason=points[last + 1].status if last + 1 < len(points) else "the largest size asked for",
+    )

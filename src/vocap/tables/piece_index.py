@@ -1,0 +1,213 @@
+"""The index of a language's pieces: every distinct piece of its models, and the sizes whose model holds it.
+
+Reading fifty models takes seconds, reading their index milliseconds. `pieces.npz` is an uncompressed zip of plain
+arrays, equal bytes for equal models:
+
+- `sizes` int32 [S]: the sizes that are `ok` in the curve, rising
+- `text` uint8 [B], `offsets` int64 [P + 1]: the P pieces as one UTF-8 text, in the order of their first occurrence
+- `hashes` uint64 [P]: BLAKE2b of a piece's UTF-8, by which pieces of several languages are matched
+- `piece` int32 [I], `start`, `stop` uint16 [I]: piece `piece[k]` is in the models of `sizes[start[k]:stop[k]]`;
+  consecutive models are almost nested, so most pieces have a single interval
+- `fingerprint` uint8 [32]: of the models it was made from
+"""
+
+import hashlib
+import logging
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.files.atomic import replacing
+from vocap.tokenizer_files.model_file import NORMAL, USER_DEFINED, Pieces, read_pieces
+
+NAME = "pieces.npz"
+_FORMAT = b"vocap piece index 1"
+_DTYPES = {
+    "sizes": np.int32,
+    "text": np.uint8,
+    "offsets": np.int64,
+    "hashes": np.uint64,
+    "piece": np.int32,
+    "start": np.uint16,
+    "stop": np.uint16,
+    "fingerprint": np.uint8,
+}
+_BLOCKS, _BLOCK = 4, 4096  # of each model enter the fingerprint: two trainings differ in nearly every score
+
+# raised by numpy and zipfile on bytes that are no archive of arrays
+_DAMAGE = (ValueError, TypeError, KeyError, EOFError, OverflowError, MemoryError, RuntimeError)
+_DAMAGE += (struct.error, zlib.error, zipfile.BadZipFile)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PieceIndex:
+    """P distinct pieces of S models; see the module for the arrays."""
+
+    sizes: np.ndarray
+    text: np.ndarray
+    offsets: np.ndarray
+    hashes: np.ndarray
+    piece: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    fingerprint: np.ndarray
+
+    def of(self, fingerprint: bytes) -> "PieceIndex":
+        """The same, made from the models of this fingerprint."""
+        return replace(self, fingerprint=np.frombuffer(fingerprint, np.uint8))
+
+    def strings(self, pieces: np.ndarray) -> list[str]:
+        """The text of these pieces (numbers below P)."""
+        text = self.text.tobytes()
+        starts, stops = self.offsets[pieces].tolist(), self.offsets[np.asarray(pieces) + 1].tolist()
+        return [text[start:stop].decode() for start, stop in zip(starts, stops, strict=True)]
+
+
+def hash_pieces(pieces: Iterable[str]) -> np.ndarray:
+    """A 64-bit content hash of each piece [P]; two of five million different ones agree once in a million runs."""
+    digests = b"".join(hashlib.blake2b(piece.encode(), digest_size=8).digest() for piece in pieces)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
+
+
+def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex:
+    """The index of `vocabularies`, the pieces of the models of `sizes` (which rise), held one at a time."""
+    number: dict[str, int] = {}
+    members = []
+    for pieces in vocabularies:
+        members.append(np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32))
+    present = np.zeros((len(number), len(sizes) + 2), np.int8)
+    for rank, ids in enumerate(members, start=1):
+        present[ids, rank] = 1
+    edges = np.diff(present, axis=1)
+    piece, start = np.nonzero(edges == 1)  # row by row, so the k-th start and the k-th stop belong together
+    stop = np.nonzero(edges == -1)[1]
+    encoded = [text.encode() for text in number]
+    arrays = {
+        "sizes": sizes,
+        "text": np.frombuffer(b"".join(encoded), np.uint8),
+        "offsets": np.concatenate([[0], np.cumsum([len(text) for text in encoded])]),
+        "hashes": hash_pieces(number),
+        "piece": piece,
+        "start": start,
+        "stop": stop,
+        "fingerprint": np.zeros(32),
+    }
+    return PieceIndex(**{name: np.asarray(values, _DTYPES[name]) for name, values in arrays.items()})
+
+
+def read_index(path: str | os.PathLike) -> PieceIndex:
+    """Read an index file. Raises VocapError, naming the file, for one that is missing or damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            index = PieceIndex(**{name: arrays[name] for name in _DTYPES})
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such index") from None
+    except _DAMAGE as error:
+        raise VocapError(f"{path}: not an index of pieces ({error}); delete it, it is made again") from None
+    complaint = _complaint(index)
+    if complaint:
+        raise VocapError(f"{path}: a damaged index of pieces ({complaint}); delete it, it is made again")
+    return index
+
+
+def load_or_build(target: str | os.PathLike, models: str | os.PathLike, sizes: list[int]) -> PieceIndex:
+    """The index `target` of `models/{size}.model`; made, and kept there, when missing, damaged or out of date.
+
+    In a folder that cannot be written the index is made in memory, and said so in the log.
+    Raises VocapError for a model of these sizes that is missing or damaged.
+    """
+    target = Path(target)
+    current = fingerprint(models, sizes)
+    if target.exists():
+        try:
+            index = read_index(target)
+        except VocapError as error:
+            log.warning("%s; reading the models instead", error)
+        else:
+            if index.fingerprint.tobytes() == current:
+                return index
+            log.info("%s: made from other models; reading them again", target)
+    vocabularies = (text_pieces(read_pieces(_model(models, size))) for size in sizes)
+    index = build(sizes, vocabularies).of(current)
+    try:
+        save_index(index, target)
+    except OSError as error:
+        log.warning("%s: cannot be written (%s); the models are read again next time", target, error.strerror)
+    return index
+
+
+def text_pieces(model: Pieces) -> list[str]:
+    """The pieces of a model that represent text, by id: its part of an index."""
+    kept = (model.types == NORMAL) | (model.types == USER_DEFINED)
+    return [model.pieces[number] for number in np.flatnonzero(kept)]
+
+
+def save_index(index: PieceIndex, target: str | os.PathLike) -> None:
+    """Write an index, equal bytes for equal arrays."""
+    with replacing(target, "wb") as file:  # numpy dates every member 1980-01-01
+        np.savez(file, **{name: getattr(index, name) for name in _DTYPES})
+
+
+def _model(models: str | os.PathLike, size: int) -> Path:
+    return Path(models) / f"{size}.model"
+
+
+def fingerprint(models: str | os.PathLike, sizes: list[int]) -> bytes:
+    """A digest of sizes, file lengths and a few blocks of each model: no time stamps, cheap for 4,300 models.
+
+    Raises VocapError for a missing model.
+    """
+    digest = hashlib.blake2b(_FORMAT, digest_size=32)
+    for size in sizes:
+        path = _model(models, size)
+        try:
+            with open(path, "rb", buffering=0) as file:
+                length = os.fstat(file.fileno()).st_size
+                digest.update(f"{size} {length}\n".encode())
+                for block in range(_BLOCKS):
+                    file.seek(max(0, length - _BLOCK) * block // (_BLOCKS - 1))
+                    digest.update(file.read(_BLOCK))
+        except FileNotFoundError:
+            raise VocapError(
+                f"{path}: no such model, but the curve calls size {size} ok; "
+                f"delete points/{size}.tsv beside it and run the workflow again, or remove its row from the curve"
+            ) from None
+    return digest.digest()
+
+
+def _complaint(index: PieceIndex) -> str:
+    """The defect of the arrays of an index; empty if they are valid."""
+    for name, dtype in _DTYPES.items():
+        array = getattr(index, name)
+        if array.dtype != dtype or array.ndim != 1:
+            return f"{name} is {array.dtype} with {array.ndim} dimensions"
+    number = len(index.hashes)
+    if len(index.offsets) != number + 1 or index.offsets[0] != 0 or index.offsets[-1] != len(index.text):
+        return "offsets and text do not fit"
+    if (np.diff(index.offsets) < 1).any() or len(index.fingerprint) != 32:
+        return "offsets do not rise"
+    try:
+        index.text.tobytes().decode()
+    except UnicodeDecodeError as error:
+        return f"the text is not UTF-8: {error.reason}"
+    if (index.text[index.offsets[:-1]] & 0xC0 == 0x80).any():
+        return "a piece starts within a character"
+    if not len(index.piece) == len(index.start) == len(index.stop) >= number or (np.diff(index.sizes) <= 0).any():
+        return "the sizes are out of order"
+    if len(index.piece) and (
+        index.piece.min() < 0
+        or index.piece.max() >= number
+        or (index.start >= index.stop).any()
+        or index.stop.max() > len(index.sizes)
+    ):
+        return "an interval lies outside"
+    return ""

@@ -1,0 +1,108 @@
+"""The model card of a tokenizer: README.md of its huggingface/ folder."""
+
+from collections.abc import Mapping, Sequence
+
+from vocap.tokenizer_files import META
+from vocap.tokenizer_files.model_file import CONTROL
+
+METHODS = {
+    "vocap": "VOCAP (Zheng et al., EMNLP 2021): the vocabulary is shared out among the languages by its gain in "
+    "average log probability, and the pieces get the scores of one unigram model",
+    "pieces": "PIECES: one descent over the pieces of all languages prunes those that the weighted log likelihood "
+    "of all texts needs least, and the others get the scores of one unigram model",
+    "joint": "JOINT: one unigram model trained on the text of all languages",
+    "mono": "MONO: the unigram model of one language",
+    "trim": "cut down from another tokenizer to the pieces that some languages need",
+    "extend": "another tokenizer with the pieces of one language more",
+}
+COLUMNS = ("language", "alp", "tokens_per_sentence", "unk_rate")
+
+
+def write_card(
+    name: str,
+    proto,
+    description: Mapping,
+    evaluation: Sequence[Mapping[str, str]] | None = None,
+    text: str | None = None,
+) -> str:
+    """The card of the tokenizer `name`.
+
+    `description`: of description.json, may be empty; `evaluation`: the rows of evaluation.tsv; `text`: where the
+    text comes from and its licences, in Markdown. Parts that are unknown are said to be.
+    """
+    languages = [row["language"] for row in evaluation or ()]
+    kind = description.get("kind", "")
+    settings = ", ".join(f"{key} {value}" for key, value in description.get("settings", {}).items() if value != [])
+    method = METHODS.get("pieces" if description.get("settings", {}).get("rule") == "pieces" else kind)
+    controls = [entry.piece for entry in proto.pieces if entry.type == CONTROL and entry.piece not in META]
+    others = (
+        f", {len(controls)} control symbols ({', '.join(f'`{piece}`' for piece in controls)})" if controls else ""
+    )
+    lines = [
+        "---",
+        "library_name: transformers",
+        "tags: [tokenizer, sentencepiece, vocap]",
+        *(["language:", *(f'- "{language}"' for language in languages)] if languages else []),
+        "---",
+        "",
+        f"# {name}",
+        "",
+        f"A multilingual SentencePiece unigram tokenizer of T = {len(proto.pieces):,} ids, made with VoCap: `<s>` "
+        f"0, `<pad>` 1, `</s>` 2, `<unk>` 3{others}, pieces, `<mask>`.",
+        "",
+        "```python",
+        "from transformers import AutoTokenizer",
+        "",
+        'tokenizer = AutoTokenizer.from_pretrained("FOLDER")  # of this file',
+        "```",
+        "",
+        "`vocap verify FOLDER` checks its ids under your versions of the libraries against `golden.json`.",
+        "",
+        "## Method",
+        "",
+        f"{method or 'Not recorded'}.{f' Settings: {settings}.' if settings else ''}",
+        "",
+        "## Text and its licences",
+        "",
+        text or "Not recorded. Say here where the text comes from, and under which licences.",
+        "",
+        "## Languages",
+        "",
+        *_table(evaluation),
+        "",
+        "## Limits",
+        "",
+        *_losses(proto),
+        "- A language whose text was not used is cut into short pieces.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _losses(proto) -> list[str]:
+    """The differences between a text and the text that comes back, an item of a list each."""
+    spec, bytes_known = proto.normalizer_spec, proto.trainer_spec.byte_fallback
+    if not spec.precompiled_charsmap and not spec.remove_extra_whitespaces and bytes_known:
+        return ["- Every text comes back from its ids, but U+2581 as a space."]
+    unknown = "byte pieces" if bytes_known else "`<unk>`"
+    return [
+        f"- Text is normalised ({spec.name or 'no rule'}): decoded text can differ from the encoded."
+        + (" Runs of spaces become one." if spec.remove_extra_whitespaces else ""),
+        f"- Characters that are no pieces become {unknown}.",
+    ]
+
+
+def _table(evaluation: Sequence[Mapping[str, str]] | None) -> list[str]:
+    if not evaluation:
+        return ["Not measured."]
+    cells = [[row["language"], *(_number(row[name]) for name in COLUMNS[1:])] for row in evaluation]
+    return [
+        "On held-out lines: average log probability (ALP, nats a line, nearer to 0 is better) and tokens a line.",
+        "",
+        "| language | ALP | tokens a line | unknown |",
+        "|---|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in cells),
+    ]
+
+
+def _number(cell: str) -> str:
+    return f"{float(cell):.4g}" if cell else ""

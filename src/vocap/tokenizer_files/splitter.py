@@ -1,0 +1,136 @@
+"""The split of a word by any tokenizer in one notation: the pieces' own text, U+2581 at the start of a word.
+
+Text without a piece is in brackets, `⟨text⟩`: a piece and <unk> for the same text differ.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder
+
+SPACE = "\u2581"
+BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
+
+
+class Splitter:
+    """An encoder, and its pieces in the common notation."""
+
+    def __init__(self, encoder: SentencePieceEncoder | HuggingFaceEncoder):
+        self.encoder = encoder
+        self._bytes: dict[str, int] | None = None
+        self._continued = ""
+        if isinstance(encoder, HuggingFaceEncoder):
+            definition = json.loads(encoder.tokenizer.to_str())
+            model = definition.get("model") or {}
+            if "ByteLevel" in _types(definition.get("decoder")) | _types(definition.get("pre_tokenizer")):
+                self._bytes = _byte_characters()
+            if model.get("type") == "WordPiece":
+                self._continued = model.get("continuing_subword_prefix") or ""
+        self.prefix = self._find_prefix()
+
+    @cached_property
+    def pieces(self) -> list[str | None]:
+        """Every id's piece in the common notation; None where an id has none."""
+        return [None if piece is None else self._write(piece) for piece in self.encoder.pieces]
+
+    def split(self, words: Sequence[str]) -> list[tuple[str, ...]]:
+        """The pieces of each word (no spaces inside) after a space; unknown text in brackets."""
+        unknown = self.encoder.unk_id
+        texts = [self.prefix + word for word in words]
+        if isinstance(self.encoder, SentencePieceEncoder):
+            rows = self.encoder.processor.encode(texts, out_type=int, num_threads=1)
+            return [
+                self._with_unknown(text, row) if unknown in row else tuple(map(self.pieces.__getitem__, row))
+                for text, row in zip(texts, rows, strict=True)
+            ]
+        encodings = self.encoder.tokenizer.encode_batch(texts, add_special_tokens=False)
+        return [
+            tuple(
+                self._unknown(text[slice(*place)], token) if number == unknown else self._write(token)
+                for token, number, place in zip(encoding.tokens, encoding.ids, encoding.offsets, strict=True)
+            )
+            for text, encoding in zip(texts, encodings, strict=True)
+        ]
+
+    @cached_property
+    def broken(self) -> np.ndarray:
+        """Whether the bytes of each id are no whole characters of UTF-8, bool [V]."""
+        return np.array([self._is_broken(piece) for piece in self.encoder.pieces], bool)
+
+    def _is_broken(self, piece: str | None) -> bool:
+        if piece is None:
+            return False
+        if byte := BYTE_PIECE.fullmatch(piece):
+            return int(byte[1], 16) >= 0x80
+        values = [self._bytes.get(character) for character in piece] if self._bytes else [None]
+        if None in values:
+            return False
+        try:
+            bytes(values).decode("utf-8")
+        except UnicodeDecodeError:
+            return True
+        return False
+
+    def _with_unknown(self, text: str, ids: Sequence[int]) -> tuple[str, ...]:
+        pieces = self.encoder.processor.encode(text, out_type=str)  # unknown text is itself
+        numbered = zip(pieces, ids, strict=True)
+        return tuple(bracketed(piece) if number == self.encoder.unk_id else piece for piece, number in numbered)
+
+    def _unknown(self, text: str, token: str) -> str:
+        """Text without a piece: the token itself (unigram models), or the text at its offsets."""
+        return bracketed(text if token == self.encoder.pieces[self.encoder.unk_id] else token)
+
+    def _write(self, piece: str) -> str:
+        if self._bytes is not None:
+            values = [self._bytes.get(character) for character in piece]
+            if None in values:
+                return piece  # an added token, such as <s>
+            return bytes(values).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
+        if self._continued:
+            if piece.startswith(self._continued):
+                return piece.removeprefix(self._continued)
+            return piece if piece.startswith("[") and piece.endswith("]") and len(piece) > 2 else SPACE + piece
+        return piece
+
+    def _find_prefix(self) -> str:
+        """The prefix that gives a word its segmentation inside a line: nothing, or a space."""
+        tokens = self._tokens("a b")[len(self._tokens("a")) :]
+        return " " if tokens != self._tokens("b") and tokens == self._tokens(" b") else ""
+
+    def _tokens(self, text: str) -> list[str]:
+        if isinstance(self.encoder, SentencePieceEncoder):
+            return self.encoder.processor.encode(text, out_type=str)
+        return self.encoder.tokenizer.encode(text, add_special_tokens=False).tokens
+
+
+def bracketed(text: str) -> str:
+    """Text without a piece, in the common notation."""
+    return f"⟨{text}⟩"
+
+
+def is_bracketed(piece: str) -> bool:
+    """Whether a part of a split is text that has no piece."""
+    return len(piece) > 2 and piece[0] == "⟨" and piece[-1] == "⟩"
+
+
+def _types(step) -> set[str]:
+    """The kinds of a step of tokenizer.json and of all steps inside it."""
+    if not isinstance(step, dict):
+        return set()
+    inner = [*(step.get("decoders") or ()), *(step.get("pretokenizers") or ())]
+    return {str(step.get("type"))}.union(*map(_types, inner))
+
+
+def _byte_characters() -> dict[str, int]:
+    """The byte of each character in a byte-level vocabulary: printable ones their own, the others from 256 on."""
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    characters = sorted(ByteLevel.alphabet())
+    own = [ord(character) for character in characters if ord(character) < 256]
+    others = (byte for byte in range(256) if byte not in own)
+    return dict(zip(characters, chain(own, others), strict=True))

@@ -1,0 +1,185 @@
+"""Checkpoints that survive a kill at any moment: complete folders, renamed into place; the last two are kept.
+
+`step-N/` holds the state of the run before step N (counted from 0): `model.safetensors`, `optimizer.safetensors`,
+further tensors of the training (such as k-NN's index in `loss.safetensors`) and `state.json` (counters, settings,
+sizes of the files). Nothing is pickled.
+"""
+
+import json
+import logging
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from vocap.errors import VocapError
+from vocap.files.atomic import naming, replacing
+
+log = logging.getLogger(__name__)
+
+KEPT = 2
+STATE = "state.json"
+FOLDER = re.compile(r"step-(\d+)")
+
+
+def save(folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
+    """Write the checkpoint of a step, then remove all but the last `KEPT`. `tensors`: by name of their file."""
+    temporary = folder / f".writing-{step}"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        _write(temporary, step, tensors, state)
+    except BaseException:  # on a full disk, unfinished files would take the space of others
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    target = folder / f"step-{step}"
+    if target.exists():
+        shutil.rmtree(target)  # a damaged one that was skipped
+    os.replace(temporary, target)
+    _sync(folder)
+    for older in steps(folder)[:-KEPT]:
+        shutil.rmtree(folder / f"step-{older}")
+
+
+def _write(folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
+    sizes = {}
+    for name, group in tensors.items():
+        path = folder / f"{name}.safetensors"
+        with naming(path):
+            save_file({key: tensor.contiguous() for key, tensor in group.items()}, path)
+        _sync(path)
+        sizes[path.name] = path.stat().st_size
+    with replacing(folder / STATE) as file:
+        json.dump({**state, "step": step, "sizes": sizes}, file)
+    _sync(folder)
+
+
+def remove_all(folder: Path) -> None:
+    """Remove every checkpoint, the latest last: a kill at any moment leaves it complete, or removes all."""
+    for step in steps(folder):
+        removed = folder / f".writing-{step}"
+        shutil.rmtree(removed, ignore_errors=True)
+        os.replace(folder / f"step-{step}", removed)
+        shutil.rmtree(removed)
+
+
+def _sync(path: Path) -> None:
+    """Flush a file, or the entries of a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def steps(folder: Path) -> list[int]:
+    """The steps that have a checkpoint, rising."""
+    names = (FOLDER.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
+    return sorted(int(name[1]) for name in names if name)
+
+
+def clean(folder: Path) -> None:
+    """Remove the unfinished folders of a killed run."""
+    for path in folder.glob(".writing-*"):
+        shutil.rmtree(path)
+
+
+def latest(folder: Path) -> dict[str, Any] | None:
+    """The state of the last complete checkpoint; None without any checkpoint.
+
+    Damaged ones are skipped with a warning; raises VocapError where all are damaged.
+    """
+    found = steps(folder)
+    for step in reversed(found):
+        try:
+            return _read_state(folder / f"step-{step}")
+        except VocapError as error:
+            log.warning("%s", error)
+    if found:
+        raise VocapError(f"{folder}: none of its checkpoints is whole; delete the folder to train from the start")
+    return None
+
+
+def _read_state(folder: Path) -> dict[str, Any]:
+    try:
+        state = json.loads((folder / STATE).read_bytes())
+        sizes = dict(state["sizes"])
+        if f"step-{state['step']}" != folder.name:
+            raise ValueError(f"its step is {state['step']!r:.50}")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise VocapError(f"{folder / STATE}: cannot be read ({error}); skipped") from None
+    for name, size in sizes.items():
+        path = folder / name
+        found = path.stat().st_size if path.exists() else 0
+        if found != size:
+            raise VocapError(f"{path}: {found:,} bytes of {size:,}: a truncated checkpoint; skipped")
+    return state
+
+
+def load_tensors(folder: Path, step: int, name: str) -> dict[str, Tensor]:
+    """The tensors of one file of a checkpoint, on the CPU. Raises VocapError for a file that is damaged."""
+    path = folder / f"step-{step}" / f"{name}.safetensors"
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise VocapError(
+            f"{path}: a damaged checkpoint ({error}); delete {path.parent}, the one before it is used then"
+        ) from None
+
+
+def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    """The optimizer's state, by number of the parameter and name of the tensor, as "3/exp_avg"."""
+    state = optimizer.state_dict()["state"]
+    return {f"{number}/{name}": value for number, entry in state.items() for name, value in entry.items()}
+
+
+def restore_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Restore the state from `optimizer_tensors`; the groups' settings stay those of the optimizer."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        number, _, name = key.partition("/")
+        state.setdefault(int(number), {})[name] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def module_tensors(module: nn.Module) -> dict[str, Tensor]:
+    """Every parameter once (tied ones under one name), detached, for a file of tensors."""
+    return {name: parameter.detach() for name, parameter in module.named_parameters()}
+
+
+@torch.no_grad()
+def restore_module(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Copy the tensors of `module_tensors` in. Raises ValueError for other names or shapes."""
+    parameters = dict(module.named_parameters())
+    if parameters.keys() != tensors.keys():
+        wrong = sorted(parameters.keys() ^ tensors.keys())
+        raise ValueError(f"weights of another model: {wrong[0]!r} is in one of the two only")
+    for name, parameter in parameters.items():
+        if parameter.shape != tensors[name].shape:
+            shapes = f"{tuple(tensors[name].shape)}, not {tuple(parameter.shape)}"
+            raise ValueError(f"weights of another model: {name!r} has the shape {shapes}")
+        parameter.copy_(tensors[name])
+
+
+def check_settings(folder: Path, saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Raise VocapError, naming the keys, for settings that differ from those of the checkpoint."""
+    if different := [key for key in {**saved, **own} if saved.get(key) != own.get(key)]:
+        key = different[0]
+        raise VocapError(
+            f"{folder}: its checkpoints are of another configuration: {', '.join(different)} "
+            f"({key} was {_short(saved.get(key))}, is {_short(own.get(key))}); put the settings back, give the "
+            "model another name, or delete the folder to train from the start"
+        )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

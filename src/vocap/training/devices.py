@@ -1,0 +1,162 @@
+"""The device of a process: choice among GPUs, supported kernels, 16-bit types and products in them."""
+
+import fcntl
+import functools
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from vocap.errors import UsageError, VocapError
+
+PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+ASSIGNED = ("LOCAL_RANK", "SLURM_JOB_ID")  # by torchrun, or by the cluster
+POLL_S = 1.0
+
+log = logging.getLogger(__name__)
+
+
+def half_type(device: torch.device) -> torch.dtype | None:
+    """The fast 16-bit type of a GPU: bfloat16, or float16 (Volta, Turing); None without one."""
+    if device.type != "cuda":
+        return None
+    if torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float16 if torch.cuda.get_device_capability(device) >= (7, 0) else None
+
+
+def check_kernels(device: torch.device) -> None:
+    """Raise VocapError where this build of torch has no kernels for a GPU: newer builds leave out older GPUs.
+
+    Names in a build's list: `sm_80`, kernels of capability 8.0, for any 8.x from there on; `compute_80`, code that
+    a driver compiles for any GPU from 8.0 on. Others (AMD's) are skipped.
+    """
+    if device.type != "cuda":
+        return
+    major, minor = torch.cuda.get_device_capability(device)
+    own = 10 * major + minor
+    built = [name for name in torch.cuda.get_arch_list() if name.startswith(("sm_", "compute_"))]
+    for name in built:
+        version = int("".join(filter(str.isdigit, name)))
+        if version <= own and (name.startswith("compute") or version // 10 == major):
+            return
+    if built:
+        raise VocapError(
+            f"{torch.cuda.get_device_name(device)} has compute capability {major}.{minor}, for which torch "
+            f"{torch.__version__} has no kernels ({', '.join(built)}); install a build of torch for an older CUDA "
+            "(a V100 needs one for CUDA 12.6)"
+        )
+
+
+def working_precision(wanted: str, device: torch.device) -> torch.dtype:
+    """The type of the layers' products.
+
+    Raises VocapError for bf16 on a GPU without it, and where torch has no kernels for the GPU.
+    """
+    check_kernels(device)
+    able = half_type(device)
+    if wanted == "bf16" and device.type == "cuda" and able != torch.bfloat16:
+        raise VocapError(
+            "precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best it has"
+        )
+    return (able or torch.float32) if wanted == "auto" else PRECISIONS[wanted]
+
+
+def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:
+    """a [n, d] @ b [d, m] in the dtype `wide`; rounded to that of the factors before where the device must."""
+    if a.is_cuda and a.dtype != wide and multiplies_wide():
+        return torch.mm(a, b, out_dtype=wide)
+    return (a @ b).to(wide)
+
+
+def add_product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -> Tensor:
+    """total + a @ b in the dtype `wide`, in the memory of `total`; None counts as 0."""
+    if total is None:
+        return multiply(a, b, wide)
+    if a.dtype == wide:
+        return total.addmm_(a, b)
+    if sums_wide(a.device, a.dtype, wide):
+        return torch.addmm(total, a, b, out_dtype=wide, out=total)
+    return total.add_(multiply(a, b, wide))
+
+
+@functools.cache
+def multiplies_wide() -> bool:
+    """Whether this torch has products in another dtype than their factors'."""
+    return hasattr(torch.ops.aten.mm, "dtype")
+
+
+@functools.cache
+def sums_wide(device: torch.device, dtype: torch.dtype, wide: torch.dtype) -> bool:
+    """Whether this torch adds products in place to a sum that is wider than their factors, found by a trial.
+
+    Earlier releases have the function and refuse such a sum; on a CPU there is none.
+    """
+    factor = torch.ones(16, 16, dtype=dtype, device=device)
+    total = torch.ones(16, 16, dtype=wide, device=device)
+    try:
+        torch.addmm(total, factor, factor, out_dtype=wide, out=total)
+    except (RuntimeError, TypeError):
+        return False
+    return bool((total == 17).all())
+
+
+def choose_device() -> torch.device:
+    """The GPU of this process (LOCAL_RANK's), or the CPU where there is none."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    local = int(os.environ.get("LOCAL_RANK", 0))
+    if local >= torch.cuda.device_count():
+        raise UsageError(
+            f"LOCAL_RANK is {local}, but this process sees {torch.cuda.device_count()} GPUs; start as many "
+            "processes as a node has GPUs"
+        )
+    return torch.device("cuda", local)
+
+
+@contextmanager
+def own_device() -> Iterator[torch.device]:
+    """The CPU without a GPU, the GPU assigned to this process, or else the first free GPU.
+
+    One lock file per user and GPU marks the GPUs in use by vocap; other programs are not seen.
+    """
+    if not torch.cuda.is_available() or any(name in os.environ for name in ASSIGNED):
+        yield choose_device()
+        return
+    names = [torch.cuda.get_device_properties(index).uuid for index in range(torch.cuda.device_count())]
+    folder = Path(tempfile.gettempdir())
+    with first_free([folder / f"vocap-gpu-{os.getuid()}-{name}.lock" for name in names]) as index:
+        torch.cuda.set_device(index)  # libraries that take no device start their kernels there
+        yield torch.device("cuda", index)
+
+
+@contextmanager
+def first_free(locks: Sequence[Path]) -> Iterator[int]:
+    """Hold the first of these lock files that is free, waiting for one; its index.
+
+    The system releases it with the process.
+    """
+    waited = False
+    while True:
+        for index, path in enumerate(locks):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(handle)
+                continue
+            try:
+                yield index
+                return
+            finally:
+                os.close(handle)
+        if not waited:
+            log.info("waiting for a GPU: other trainings of this machine hold all %d", len(locks))
+            waited = True
+        time.sleep(POLL_S)

@@ -1,0 +1,230 @@
+"""The training loop of both stages: steps, checkpoints, stop requests; a step depends on the checkpoint alone."""
+
+import logging
+import math
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from tqdm import tqdm
+
+from vocap.errors import VocapError
+from vocap.training import checkpoints
+from vocap.training.devices import working_precision
+from vocap.training.distributed import rank, world_size
+from vocap.training.stopping import Stopped, StopRequest
+
+log = logging.getLogger(__name__)
+
+BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
+SCALE, SCALE_STEPS = 128.0, 128  # of fp16's gradients at first, and good steps until it doubles: InfoXLM's
+
+
+@dataclass
+class Progress:
+    """Counters of a run."""
+
+    step: int = 0
+    seconds: float = 0.0  # of training: without measurements, checkpoints and exports
+    recent_seconds: float = 0.0  # the same, since the last line of metrics
+    skipped: int = 0
+    skipped_in_row: int = 0
+
+
+class Steps(Protocol):
+    """Training data: the batch of a step as a function of its number."""
+
+    def step(self, step: int) -> Any: ...
+
+
+def prefetch(batches: Steps, first: int, last: int, threads: int = 1, ahead: int = 2) -> Iterator[Any]:
+    """Batches of the steps from `first` to `last`, the next ones made in threads that do not change them."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="batches")
+    try:
+        made = (pool.submit(batches.step, step) for step in range(first, last))
+        waiting = deque(islice(made, ahead))
+        while waiting:
+            ready = waiting.popleft().result()
+            waiting.extend(islice(made, 1))
+            yield ready
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Loop(ABC):
+    """A training of `steps` updates, from a checkpoint of `folder` or from the start.
+
+    Subclasses define data and steps, and set the five attributes and the precision. In fp16 they multiply each
+    loss by the scaler's factor and divide the gradients by it before clipping.
+    """
+
+    model: nn.Module
+    optimizer: Optimizer
+    batches: Steps
+    progress: Progress
+    device: torch.device
+
+    def __init__(self, folder: Path, steps: int, checkpoint_every: int) -> None:
+        self.folder, self.steps, self.checkpoint_every = folder, steps, checkpoint_every
+
+    def set_precision(self, wanted: str, device: torch.device) -> None:
+        """Set `device`, `dtype` of the layers' products, and `scaler`, which has an effect in fp16 only."""
+        self.device, self.dtype = device, working_precision(wanted, device)
+        half = self.dtype == torch.float16
+        self.scaler = torch.amp.GradScaler(
+            device.type, init_scale=SCALE, growth_interval=SCALE_STEPS, enabled=half
+        )
+        if half and wanted == "auto" and rank() == 0:
+            log.info("this GPU has no bf16: precision auto takes fp16, with a scale for the gradients")
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, Any]:
+        """Settings and data that a checkpoint must match to resume."""
+
+    @abstractmethod
+    def take_step(self, batch: Any, stop: bool) -> tuple[float, bool]:
+        """One update; its mean loss, and whether any rank received a stop request."""
+
+    @abstractmethod
+    def batch_named(self, step: int) -> str:
+        """The examples of a step, for a message."""
+
+    @abstractmethod
+    def further_tensors(self) -> dict[str, dict[str, Tensor]]:
+        """Tensors of a checkpoint besides weights and moments, by file."""
+
+    @abstractmethod
+    def load_further(self, load: Callable[[str], dict[str, Tensor]]) -> None:
+        """Restore `further_tensors`; `load` gives those of a file."""
+
+    def restore(self) -> None:
+        """Resume from the last complete checkpoint, if any."""
+        state = checkpoints.latest(self.folder)
+        if state is None:
+            return
+        try:
+            self._load(state)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise VocapError(
+                f"{self.folder}/step-{state['step']}: a damaged checkpoint ({error!r:.300}); delete that folder, "
+                "and the one before it is used"
+            ) from None
+        if rank() == 0:
+            log.info("resuming from step %d of %s", state["step"], self.folder)
+
+    def _load(self, state: Mapping[str, Any]) -> None:
+        checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
+        if state["ranks"] != world_size():
+            log.warning("the checkpoint is of %d processes, this run has %d", state["ranks"], world_size())
+
+        def load(name: str) -> dict[str, Tensor]:
+            return checkpoints.load_tensors(self.folder, state["step"], name)
+
+        checkpoints.restore_module(self.model, load("model"))
+        checkpoints.restore_optimizer(self.optimizer, load("optimizer"))
+        self.load_further(load)
+        self.scaler.load_state_dict(state.get("scaler", {}))
+        self.progress = type(self.progress)(**state["progress"])
+
+    def save(self) -> None:
+        """Write a checkpoint of the present state, which is equal on all ranks; the first rank writes."""
+        if rank() == 0:
+            tensors = {
+                "model": checkpoints.module_tensors(self.model),
+                "optimizer": checkpoints.optimizer_tensors(self.optimizer),
+                **self.further_tensors(),
+            }
+            state = {"identity": self.fingerprint(), "ranks": world_size(), "progress": asdict(self.progress)}
+            state["scaler"] = self.scaler.state_dict()
+            checkpoints.save(self.folder, self.progress.step, tensors, state)
+
+    def train(self, stop: StopRequest, after_step: Callable[[bool], None]) -> None:
+        """Train to the end. `after_step` is called after each step, before its checkpoint; True: the last step.
+
+        Raises Stopped after a stop request, when the checkpoint is written, and VocapError for a loss without a
+        finite value in `BAD_STEPS` steps in a row, or in more than one at the end. Such steps leave no checkpoint.
+        """
+        progress = self.progress
+        self.model.train()
+        batches = prefetch(self.batches, progress.step, self.steps)
+        bar = tqdm(
+            total=self.steps,
+            initial=progress.step,
+            unit="step",
+            mininterval=0.5 if sys.stderr.isatty() else 30,
+            disable=rank() > 0,
+        )
+        saved = progress.step
+        try:
+            for batch in batches:
+                began = time.perf_counter()
+                loss, stopping = self.take_step(batch, bool(stop.name))
+                took = time.perf_counter() - began
+                progress.seconds += took
+                progress.recent_seconds += took
+                progress.step += 1
+                bar.update()
+                bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+                last = progress.step == self.steps
+                after_step(last)
+                due = stopping or last or progress.step % self.checkpoint_every == 0
+                if due and not progress.skipped_in_row:  # else the weights may be no numbers any more
+                    self.save()
+                    saved = progress.step
+                if stopping and not last:
+                    there = f"a checkpoint of step {saved}" if saved else "no checkpoint"
+                    raise Stopped(
+                        f"stopped on request ({stop.name or 'of another process'}); {there} is in {self.folder}: "
+                        "the same command resumes from it"
+                    )
+            if progress.skipped_in_row > 1:
+                raise self._without_numbers(progress.step - 1)
+        finally:
+            bar.close()
+            batches.close()
+
+    def update(self, loss: float, norm: Tensor) -> bool:
+        """Update the weights and clear the gradients; returns whether the weights changed.
+
+        A step whose loss or norm of the gradient is not finite is skipped. Raises VocapError after `BAD_STEPS` of
+        them in a row; steps whose gradients were scaled above fp16's range do not count.
+        """
+        progress, norm_value = self.progress, norm.item()
+        finite = math.isfinite(loss) and math.isfinite(norm_value)
+        overflowed = math.isfinite(loss) and self.scaler.is_enabled() and self.scaler.get_scale() > 1
+        self.scaler.update()
+        if finite:
+            self.optimizer.step()
+            progress.skipped_in_row = 0
+        elif overflowed:
+            progress.skipped += 1
+            log.debug("step %d skipped: gradients above fp16's range", progress.step)
+        else:
+            progress.skipped += 1
+            progress.skipped_in_row += 1
+            if rank() == 0:
+                log.warning("step %d skipped: loss %s, norm of the gradient %s", progress.step, loss, norm_value)
+        self.optimizer.zero_grad(set_to_none=True)
+        if progress.skipped_in_row >= BAD_STEPS:
+            raise self._without_numbers(progress.step)
+        return finite
+
+    def _without_numbers(self, step: int) -> VocapError:
+        """The error of a run after steps, up to `step`, without a finite loss or gradient."""
+        found = checkpoints.steps(self.folder)
+        there = f"a checkpoint of step {found[-1]}" if found else "no checkpoint"
+        return VocapError(
+            f"step {step}: loss or gradient no finite number for {self.progress.skipped_in_row} steps in a row; "
+            f"its batch: {self.batch_named(step)}; lower the learning rate, or look at its data. "
+            f"{self.folder} has {there}"
+        )

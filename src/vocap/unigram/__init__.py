@@ -1,0 +1,15 @@
+"""All vocabulary sizes of a corpus from one descent, bit for bit as SentencePiece 0.2.1 trains them one by one.
+
+The algorithm is that of SentencePiece's unigram_model_trainer.cc (Copyright 2016 Google Inc., Apache License 2.0).
+
+In the order of `Trainer::Train`: `training_text` (lines as the trainer reads them), `word_types` (weighted word
+types, counted in a `word_table`), `suffixes` and `seeds` (suffix array to seed pieces), `lattice`, `em` (E and M
+step; exact arithmetic in `log_domain`), `segmentation` (Viterbi), `pruning`, `descent` (the rungs of all sizes),
+`ladder` (models and ALPs of all sizes). Beside them: `alp` (Equation 1), `given_pieces` (lattices and segmentation
+of given pieces), `sentencepiece_trainer` (the reference), `text_end` (for seeds of 0.2.2), `thread_pool`,
+`kernels`.
+"""
+
+COVERAGE = 0.9995  # share of a text's characters that must be pieces: the reference code's character_coverage
+MAX_SIZE = 100_000_000  # far above any text; from 1,952,257,863 SentencePiece overflows and never returns
+SEEDS = ("classic", "words")  # initial pieces: as SentencePiece 0.1.99 to 0.2.1 finds them, or as 0.2.2

@@ -1,0 +1,295 @@
+"""The descent: one series of EM and pruning from the seeds, which passes every vocabulary size.
+
+Nothing that `Trainer::Train` does before its last pruning depends on the size asked for: it repeats (EM twice,
+prune to three quarters) until 1.1 times that size is near. So all sizes share one descent of some twenty rungs.
+A size leaves it either at the first rung that is no larger than 1.1 times the size, as it is; or
+from the rung whose next pruning would go below that, by a pruning of its own and two more rounds of EM (a
+branch).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.progress import Steps
+from vocap.unigram.em import expected_counts, maximise, with_unknown
+from vocap.unigram.lattice import Lattice, build_lattice, empty_like, select
+from vocap.unigram.pruning import desired_size, piece_losses, pruned_size, rank_pieces
+from vocap.unigram.seeds import find_seeds, find_word_seeds, word_seed_text
+from vocap.unigram.segmentation import trainer_counts
+from vocap.unigram.suffixes import (
+    code_point_counts,
+    common_prefixes,
+    independent_ranges,
+    seed_text,
+    suffix_array,
+)
+from vocap.unigram.thread_pool import ONE_THREAD, Workers
+from vocap.unigram.word_types import WordTypes
+
+SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The constant part of a descent: the types in the text, and the place of each of all N pieces in it.
+
+    `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of the first of them.
+    `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece numbers begin with the `required` characters.
+    `by_token`: pruning divides losses by the number of tokens, not of words; `empty` words are counted with these.
+    """
+
+    text: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    frequency: np.ndarray
+    piece_place: np.ndarray
+    piece_length: np.ndarray
+    alphabetical: np.ndarray
+    required: int
+    by_token: bool = False
+    empty: int = 0
+
+
+@dataclass(frozen=True)
+class State:
+    """A list of n pieces in the trainer's order, and lattices that hold them.
+
+    `ids` int32 [n]: their numbers in `Corpus`; `scores` float32 [n]; `nodes` int32: the piece of each number in
+    `lattice`: the n pieces, then required characters that are no piece now. One more number means U+2585. In the
+    last state of a size, `lattice` and `nodes` may hold other pieces too.
+    """
+
+    ids: np.ndarray
+    scores: np.ndarray
+    nodes: np.ndarray
+    lattice: Lattice
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A vocabulary size leaves the descent: from `state`, after a pruning to `chosen` if it is a branch."""
+
+    size: int
+    state: State
+    chosen: np.ndarray | None
+
+
+def seed(
+    words: WordTypes,
+    ending: Mapping[str, int] | None = None,
+    workers: Workers = ONE_THREAD,
+) -> tuple[Corpus, State]:
+    """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`).
+
+    With frequencies at the `ending` of the text (`text_end`), pieces are seeded and pruned as 0.2.2 does it.
+    """
+    with Steps("seeding", 4) as steps:  # on 40 MB of text 4.2, 1.4, 2.4 and 3.6 s
+        return _seed(words, ending, workers, steps.advance)
+
+
+def _seed(
+    words: WordTypes, ending: Mapping[str, int] | None, workers: Workers, advance: Callable[[], None]
+) -> tuple[Corpus, State]:
+    source = seed_text(words) if ending is None else word_seed_text(words)
+    order = suffix_array(source.text)
+    advance()
+    shared = common_prefixes(source.text, order, words.settings.max_sentencepiece_length + 1, workers)
+    advance()
+    if ending is None:
+        seeds = find_seeds(source, order, shared, workers=workers, settings=words.settings)
+    else:
+        seeds = find_word_seeds(source, order, shared, ending)
+    advance()
+    bounds = independent_ranges(shared)
+    del shared
+    characters = np.array([ord(character) for character in words.required], np.int32)
+    first_suffix = np.concatenate([[0], np.cumsum(code_point_counts(source.text))])[characters]
+    del source  # free inputs before the lattices are allocated
+    lattice, place = build_lattice(words, order, bounds, seeds, characters, workers)
+    del order
+    advance()
+    length = np.concatenate([np.ones(len(characters), np.int32), seeds.depth])
+    by_text = np.lexsort((length, np.concatenate([first_suffix, seeds.left])))
+    alphabetical = np.empty(len(by_text), np.int32)
+    alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
+    weights = np.concatenate([np.array(list(words.required.values()), np.int64), seeds.score])
+    corpus = Corpus(
+        words.text,
+        words.start,
+        words.length,
+        words.frequencies,
+        place,
+        length,
+        alphabetical,
+        len(characters),
+        by_token=ending is not None,
+        empty=words.empty,
+    )
+    ids = np.arange(len(weights), dtype=np.int32)
+    state = State(ids, np.zeros(len(ids), np.float32), ids, lattice)
+    # A required character that does not occur is no seed.
+    occurring = np.flatnonzero(weights)
+    return corpus, reduce(corpus, state, occurring, log_probabilities(weights[occurring]), lattice)
+
+
+def log_probabilities(weights: np.ndarray) -> np.ndarray:
+    """log (weight / sum), float32, the sum added up in float32 (`ToLogProb`)."""
+    values = weights.astype(np.float32)
+    total = np.add.accumulate(values, dtype=np.float32)[-1]
+    return (np.log(values.astype(np.float64)) - np.float32(np.log(np.float64(total)))).astype(np.float32)
+
+
+def expectations(seeds: int, sizes: Sequence[int]) -> int:
+    """The approximate number of E steps of `descend` and `depart` from so many seeds."""
+    rungs, size = 1, seeds
+    while size > desired_size(min(sizes)):
+        rungs, size = rungs + 1, pruned_size(size)
+    return SUB_ITERATIONS * (rungs + len(sizes))
+
+
+def descend(
+    corpus: Corpus,
+    state: State,
+    sizes: Sequence[int],
+    expect: Callable = expected_counts,
+    workers: Workers = ONE_THREAD,
+    buffer_for: Callable[[Lattice], Lattice] = empty_like,
+) -> Iterator[Departure]:
+    """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first.
+
+    `state` is used up. `expect`: `expected_counts` with its options. `buffer_for` gives arrays as large as a
+    lattice's.
+    """
+    waiting = sorted(sizes)
+
+    def selecting() -> Workers:
+        """Selecting edges in parts takes more processor time, so only while no size that has left is at work."""
+        return workers if len(waiting) == len(sizes) else ONE_THREAD
+
+    while waiting:
+        for _ in range(SUB_ITERATIONS):
+            state = expectation_maximisation(corpus, state, expect, workers=selecting())
+        before = len(waiting)
+        while waiting and len(state.ids) <= desired_size(waiting[-1]):
+            yield Departure(waiting.pop(), state, None)
+        if not waiting:
+            return
+        ranking = prune_order(corpus, state, workers)
+        shrunk = pruned_size(len(state.ids))
+        while waiting and desired_size(waiting[-1]) > shrunk:
+            size = waiting.pop()
+            yield Departure(size, state, ranking[: desired_size(size)])
+        unused = len(waiting) == before  # no size that has left needs this state
+        buffer = state.lattice if unused else buffer_for(state.lattice)
+        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], buffer, selecting())
+
+
+def depart(
+    corpus: Corpus, departure: Departure, expect: Callable = expected_counts, buffer: Lattice | None = None
+) -> State:
+    """The last state of a size: a branch is pruned to its own size, in `buffer`, and gets its own EM."""
+    state, chosen = departure.state, departure.chosen
+    if chosen is None:
+        return state
+    state = reduce(corpus, state, chosen, state.scores[chosen], buffer)
+    for _ in range(SUB_ITERATIONS - 1):
+        state = expectation_maximisation(corpus, state, expect)
+    return expectation_maximisation(corpus, state, expect, last=True)
+
+
+def expectation_maximisation(
+    corpus: Corpus,
+    state: State,
+    expect: Callable = expected_counts,
+    last: bool = False,
+    workers: Workers = ONE_THREAD,
+) -> State:
+    """E and M step; pieces hardly expected are dropped, from the lattices too unless it is the `last` time.
+
+    The lattices of `state` become those of the result. The `workers` reduces them.
+    """
+    kept, scores = maximise(expected(corpus, state, expect))
+    if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
+        raise VocapError("every piece is expected less than 0.5 times; train on more lines")
+    if last:
+        return State(state.ids[kept], scores, state.nodes, state.lattice)
+    return reduce(corpus, state, kept, scores, state.lattice, workers)
+
+
+def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
+    """The E step: expected counts of the n pieces of `state`, float32 [n]."""
+    return expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
+
+
+def _lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
+    """The arrays that `kernels.LATTICES` lists."""
+    lattice = state.lattice
+    return lattice.first, lattice.piece, lattice.length, corpus.start, corpus.length
+
+
+def _node_scores(state: State) -> np.ndarray:
+    """Scores of the lattices' numbers: pieces, then unknown nodes."""
+    return with_unknown(state.scores, len(state.nodes) - len(state.ids) + 1)
+
+
+def prune_order(corpus: Corpus, state: State, workers: Workers = ONE_THREAD) -> np.ndarray:
+    """The order in which pruning keeps the pieces of `state`."""
+    verdict, loss, _ = losses(corpus, state, workers)
+    return rank_pieces(verdict, loss)
+
+
+def losses(
+    corpus: Corpus, state: State, workers: Workers = ONE_THREAD
+) -> tuple[np.ndarray, np.ndarray, np.float32]:
+    """`piece_losses` of the n pieces of `state`: verdict int8 [n], loss float32 [n], and the total of the
+    losses.
+    """
+    scores = _node_scores(state)
+    counts = trainer_counts(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers)
+    if corpus.by_token:
+        total = counts.sum(dtype=np.float64)
+    else:
+        total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
+    place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
+    return *piece_losses(state.lattice, place, length, scores, counts, total, workers), total
+
+
+def compact(corpus: Corpus, state: State) -> tuple[Corpus, State]:
+    """The same without the pieces that `state` no longer holds: `ids` are numbered anew; required ones stay."""
+    kept = np.union1d(np.arange(corpus.required, dtype=np.int32), state.nodes)
+    smaller = replace(
+        corpus,
+        piece_place=corpus.piece_place[kept],
+        piece_length=corpus.piece_length[kept],
+        alphabetical=corpus.alphabetical[kept],
+    )
+    ids, nodes = (np.searchsorted(kept, numbers).astype(np.int32) for numbers in (state.ids, state.nodes))
+    return smaller, replace(state, ids=ids, nodes=nodes)
+
+
+def reduce(
+    corpus: Corpus,
+    state: State,
+    chosen: np.ndarray,
+    scores: np.ndarray,
+    buffer: Lattice | None = None,
+    workers: Workers = ONE_THREAD,
+) -> State:
+    """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left.
+
+    The lattices are made in `buffer`: new memory, or that of the state's own lattices, if it is no longer needed.
+    """
+    alive, before = len(chosen), len(state.ids)
+    if buffer is state.lattice and alive == before and (chosen == np.arange(alive)).all():
+        return State(state.ids, scores, state.nodes, state.lattice)
+    renumber = np.full(len(state.nodes) + 1, -1, np.int32)
+    renumber[chosen] = np.arange(alive)
+    dying = np.flatnonzero((renumber[:before] < 0) & (state.ids < corpus.required))
+    renumber[dying] = np.arange(alive, alive + len(dying))
+    renumber[before:] = np.arange(alive + len(dying), alive + len(dying) + len(state.nodes) - before + 1)
+    ids = state.ids[chosen]
+    nodes = np.concatenate([ids, state.ids[dying], state.nodes[before:]])
+    return State(ids, scores, nodes, select(state.lattice, renumber, alive, buffer, workers))

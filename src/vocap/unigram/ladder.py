@@ -1,0 +1,393 @@
+"""The ladder: the model and the ALP of every size of a corpus, from one descent.
+
+Of each size that leaves the descent, `finalise` makes the pieces (`Trainer::FinalizeSentencePieces`) and
+`model_bytes` the file, byte for byte as SentencePiece writes it, without a protobuf object for every piece.
+"""
+
+import functools
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from vocap.progress import Steps
+from vocap.tables.curve import Point
+from vocap.unigram import COVERAGE, descent
+from vocap.unigram.alp import average_log_probability
+from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
+from vocap.unigram.kernels import kernel
+from vocap.unigram.lattice import BufferPool
+from vocap.unigram.segmentation import encoder_counts
+from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
+from vocap.unigram.thread_pool import Workers
+from vocap.unigram.word_types import WordTypes
+
+META_COUNT = len(META_PIECES)
+PENALTY = np.float32(0.0001)  # kMinScorePenaltyDelta
+
+
+@dataclass(frozen=True)
+class FinalPieces:
+    """The pieces of a model after the meta pieces: `ids` int32 [V - 3] in the ladder's numbering, by rank of
+    score, and `scores` float32 [V - 3], falling."""
+
+    ids: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Ids of the model, the meta pieces included."""
+        return len(self.ids) + META_COUNT
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One size: the curve's row and the bytes of the model, None where the size cannot be reached.
+
+    `least` or `most`: the smallest or largest size that the text reaches, where this one is below or above it.
+    """
+
+    point: Point
+    model: bytes | None
+    least: int | None = None
+    most: int | None = None
+
+
+def train_sizes(
+    words: WordTypes,
+    sizes: Sequence[int],
+    coverage: float = COVERAGE,
+    threads: int = 1,
+    arithmetic: str = "exact",
+    reserved: int = 0,
+    ending: Mapping[str, int] | None = None,
+    required_chars: str = "",
+) -> Iterator[Rung]:
+    """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
+
+    Parameters
+    ----------
+    words : WordTypes
+        The corpus, and the settings of its text; ALP is counted on its texts `train` and `heldout`.
+    sizes : sequence of int
+        Ids of the models, in any order.
+    coverage, required_chars : float, str
+        Written into the models; `words` are counted with them.
+    threads : int
+        Threads that share the descent and the sizes that leave it.
+    arithmetic : {"exact", "fast"}
+        `exact`: each model equals that of `vocap train` for its size, also the reason of a size out of reach;
+        `fast` is near it.
+    reserved : int
+        Ids of each size that are left free, for meta pieces other than those of the settings.
+    ending : mapping of str to int, optional
+        `text_end.frequencies_at_the_end`: with it, pieces and scores are those of SentencePiece 0.2.2.
+
+    Yields
+    ------
+    Rung
+        One for each size, in the order of completion.
+    """
+    if not any(words.required.values()):
+        reason = "no text: symbols only" if words.trained else "no text"
+        yield from (Rung(Point(size, status=reason), None) for size in sizes)
+        return
+    smallest = len(words.required) + len(words.settings.metas) + reserved
+    for size in sizes:
+        if size < smallest:
+            reason = f"too small: {len(words.required)} required characters need at least {smallest} pieces"
+            yield Rung(Point(size, status=reason), None, least=smallest)
+    reachable = [size for size in sizes if size >= smallest]
+    if not reachable:
+        return
+    with ThreadPoolExecutor(threads) as pool, ExitStack() as stack:
+        workers = Workers(threads, pool)
+        corpus, state = descent.seed(words, ending, workers)
+        count = partial(expected_counts, workers=workers, arithmetic=arithmetic)
+        steps = stack.enter_context(Steps("training", descent.expectations(len(state.ids), reachable)))
+
+        def expect(*arguments, **options):
+            expected = count(*arguments, **options)
+            steps.advance()
+            return expected
+
+        buffers = BufferPool()
+        departures = descent.descend(corpus, state, reachable, expect, workers, buffers.take)
+        del state
+
+        def finish(departure: descent.Departure) -> Rung:
+            with buffers.lend(departure.state.lattice) as buffer:
+                state = descent.depart(corpus, departure, expect, buffer)
+                return _rung(words, corpus, state, departure.size, coverage, reserved, required_chars)
+
+        yield from map(finish, departures) if threads == 1 else _in_threads(finish, departures, pool, threads)
+
+
+def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads: int) -> Iterator[Rung]:
+    """The descent in one thread, the sizes that have left it in the others; idle threads join the E steps.
+
+    The descent has precedence over waiting sizes, so that all threads have work to its end. It pauses while as
+    many sizes wait as there are threads, since each holds the lattices of its rung.
+    """
+    step, descending, waiting, running, finished = None, True, deque(), set(), []
+    while True:
+        while len(running) < threads:
+            if step is None and descending and len(waiting) < threads:
+                step = pool.submit(next, departures, None)
+                running.add(step)
+            elif waiting:
+                running.add(pool.submit(finish, waiting.popleft()))
+            else:
+                break
+        yield from finished
+        if not running:
+            return
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        finished = [future.result() for future in done - {step}]
+        if step in done:
+            departure, step = step.result(), None
+            descending = departure is not None
+            if descending:
+                waiting.append(departure)
+
+
+def _rung(
+    words: WordTypes,
+    corpus: descent.Corpus,
+    state: descent.State,
+    size: int,
+    coverage: float,
+    reserved: int,
+    required_chars: str,
+) -> Rung:
+    """The model and the ALP of a size's last state."""
+    settings = words.settings
+    others = reserved + len(settings.metas) - META_COUNT
+    pieces = finalise(size - others, state.ids, state.scores, corpus.required, corpus.alphabetical)
+    if pieces.size < size - others:
+        most = pieces.size + others
+        return Rung(Point(size, status=f"too little text: at most {most} pieces"), None, most=most)
+    place, length = corpus.piece_place[pieces.ids], corpus.piece_length[pieces.ids]
+    model = model_bytes(corpus.text, place, length, pieces.scores, coverage, required_chars, settings)
+    names = [name for name in ("train", "heldout") if words.sentences.get(name)]
+    counts = token_counts(corpus, state, pieces, np.stack([words.counts[name] for name in names]))
+    if settings.byte_fallback:  # in place of <unk>
+        counts = np.hstack([counts[:, :-1], np.stack([words.byte_counts[name] for name in names])])
+    if settings.user_defined_symbols:
+        counts = _with_whole_lines(words, names, state, pieces, counts, model)
+    alps = {name: average_log_probability(counts[row], words.sentences[name]) for row, name in enumerate(names)}
+    point = Point(
+        size,
+        pieces.size + others - reserved,
+        alps.get("train"),
+        alps.get("heldout"),
+        int(counts[0].sum()) / words.sentences["train"],
+    )
+    return Rung(point, model)
+
+
+def _with_whole_lines(
+    words: WordTypes,
+    names: Sequence[str],
+    state: descent.State,
+    pieces: FinalPieces,
+    counts: np.ndarray,
+    model: bytes,
+) -> np.ndarray:
+    """Counts by the model's ids, int64 [texts, ids], the lines with user-defined symbols among them.
+
+    `counts` int64: those of each node of `state`, and of <unk> or of all bytes.
+    """
+    import sentencepiece
+
+    metas, nodes = len(words.settings.metas), len(state.nodes)
+    by_id = np.zeros((len(names), metas + len(pieces.ids)), np.int64)
+    place = np.zeros(max(state.nodes.max(), pieces.ids.max()) + 1, np.int64)
+    place[pieces.ids] = metas + np.arange(len(pieces.ids))
+    unknown = slice(metas - 256, metas) if words.settings.byte_fallback else slice(0, 1)
+    by_id[:, unknown] = counts[:, nodes:]
+    by_id[:, place[state.nodes]] += counts[:, :nodes]  # a node that is no piece counts 0
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    for row, name in enumerate(names):
+        lines = words.whole[name]
+        for tokens, times in zip(processor.encode(list(lines)), lines.values(), strict=True):
+            np.add.at(by_id[row], tokens, times)
+    return by_id
+
+
+def token_counts(
+    corpus: descent.Corpus, state: descent.State, pieces: FinalPieces, frequency: np.ndarray
+) -> np.ndarray:
+    """Counts of each node of `state` and, last, <unk> in the segmentations of `encode`, int64 [texts, nodes + 1].
+
+    `frequency` int64 [texts, types].
+    """
+    by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
+    by_id[pieces.ids] = pieces.scores
+    scores = np.append(by_id[state.nodes], pieces.scores.min() - UNKNOWN_PENALTY)
+    counts = np.zeros((len(frequency), len(scores)), np.int64)
+    lattice = state.lattice
+    encoder_counts(
+        lattice.first,
+        lattice.piece,
+        lattice.length,
+        corpus.start,
+        corpus.length,
+        frequency,
+        scores,
+        len(scores) - 1,
+        counts,
+    )
+    return counts
+
+
+def finalise(
+    size: int, ids: np.ndarray, scores: np.ndarray, required: int, alphabetical: np.ndarray
+) -> FinalPieces:
+    """All required characters, then the best other pieces, until there are `size` ids or no more pieces.
+
+    `ids` int32 [n] and `scores` float32 [n] are the state; ids below `required` are the required characters, most
+    frequent first; `alphabetical` int32 ranks all pieces by their text, for equal scores. A required character
+    without a score gets the lowest one and, for each before it, a penalty that adds to it.
+    """
+    missing = np.setdiff1d(np.arange(required, dtype=np.int32), ids[ids < required])
+    penalties = _running(len(missing))  # SentencePiece's word; they are added to the score
+    all_ids = np.concatenate([ids, missing])
+    all_scores = np.concatenate([scores, scores.min() + penalties])
+    ranked = np.argsort(_falling(all_scores) << np.uint64(32) | alphabetical[all_ids].astype(np.uint64))
+    is_other = all_ids[ranked] >= required
+    chosen = ranked[~is_other | (np.cumsum(is_other) <= size - META_COUNT - required)]
+    return FinalPieces(all_ids[chosen], all_scores[chosen])
+
+
+def _falling(scores: np.ndarray) -> np.ndarray:
+    """Whole numbers, uint64, in the opposite order of float32 scores, so that one sort does for score and text."""
+    bits = (scores + np.float32(0)).view(np.uint32).astype(np.uint64)  # adding 0 leaves no -0
+    return np.where(bits >> np.uint64(31), bits, np.uint64(0x7FFFFFFF) - bits)
+
+
+def _running(count: int) -> np.ndarray:
+    """0, 0.0001, 0.0002 ... as float32 sums, each rounded."""
+    steps = np.full(count, PENALTY, np.float32)
+    steps[:1] = 0
+    return np.add.accumulate(steps, dtype=np.float32)
+
+
+@functools.cache
+def template(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, bytes]:
+    """The parts of every model besides its pieces: the meta pieces before them, the specifications after them.
+
+    Specifications are those of a model that the installed SentencePiece trains on one letter with the rules of
+    normalisation, and the other keys that differ from their defaults.
+    """
+    from sentencepiece import sentencepiece_model_pb2
+
+    from vocap.unigram.sentencepiece_trainer import train
+    from vocap.unigram.training_text import trainer_normalizer
+
+    rules = TextSettings(normalization=settings.normalization)
+    normalize = trainer_normalizer(rules).normalize
+    letter = next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
+    model = sentencepiece_model_pb2.ModelProto.FromString(train([letter], 5, coverage, settings=rules))
+    head = sentencepiece_model_pb2.ModelProto()
+    for name, kind in settings.metas:
+        head.pieces.add(piece=name, score=0, type=kind)
+    specs = sentencepiece_model_pb2.ModelProto(
+        trainer_spec=model.trainer_spec, normalizer_spec=model.normalizer_spec
+    )
+    for name, value in settings.changed().items():
+        if name != "normalization":
+            of_text = name in specs.normalizer_spec.DESCRIPTOR.fields_by_name
+            spec = specs.normalizer_spec if of_text else specs.trainer_spec
+            if isinstance(value, tuple):
+                getattr(spec, name).extend(value)
+            else:
+                setattr(spec, name, value)
+    return head.SerializeToString(), specs.SerializeToString()
+
+
+def specifications(coverage: float, size: int, required_chars: str = "", settings: TextSettings = XLM_R) -> bytes:
+    """`trainer_spec` with this vocabulary size and these required characters, and `normalizer_spec`."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    specs = sentencepiece_model_pb2.ModelProto.FromString(template(coverage, settings)[1])
+    specs.trainer_spec.vocab_size = size
+    if required_chars:
+        specs.trainer_spec.required_chars = required_chars
+    return specs.SerializeToString()
+
+
+def model_bytes(
+    text: np.ndarray,
+    place: np.ndarray,
+    length: np.ndarray,
+    scores: np.ndarray,
+    coverage: float,
+    required_chars: str = "",
+    settings: TextSettings = XLM_R,
+) -> bytes:
+    """The file of a model whose piece i is `text[place[i]:place[i] + length[i]]` with `scores[i]` (float32)."""
+    pieces = encode_pieces(text, place, length, scores.view(np.uint32))
+    head, size = template(coverage, settings)[0], len(scores) + len(settings.metas)
+    return head + pieces.tobytes() + specifications(coverage, size, required_chars, settings)
+
+
+@kernel("int64(uint8[::1], int64, int64)")
+def encode_size(out, at, size):
+    """Write a size below 2^14 as protobuf does; returns where it ends."""
+    if size < 0x80:
+        out[at] = size
+        return at + 1
+    out[at] = 0x80 | size & 0x7F
+    out[at + 1] = size >> 7
+    return at + 2
+
+
+@kernel("uint8[::1](int32[::1], int32[::1], int32[::1], uint32[::1])")
+def encode_pieces(text, place, length, score):
+    """Protobuf fields `pieces { piece: UTF-8, score: float32 }`; sizes up to 120 take one byte, others two."""
+    characters = 0
+    for piece in range(length.size):
+        characters += length[piece]
+    out = np.empty(4 * characters + 11 * length.size, np.uint8)
+    at = 0
+    for piece in range(length.size):
+        size = 0
+        for position in range(place[piece], place[piece] + length[piece]):
+            point = text[position]
+            size += 1 + (point >= 0x80) + (point >= 0x800) + (point >= 0x10000)
+        out[at] = 0x0A  # ModelProto.pieces
+        at = encode_size(out, at + 1, size + 7 + (size >= 0x80))
+        out[at] = 0x0A  # SentencePiece.piece
+        at = encode_size(out, at + 1, size)
+        for position in range(place[piece], place[piece] + length[piece]):
+            point = text[position]
+            if point < 0x80:
+                out[at] = point
+                at += 1
+            elif point < 0x800:
+                out[at] = 0xC0 | point >> 6
+                out[at + 1] = 0x80 | point & 0x3F
+                at += 2
+            elif point < 0x10000:
+                out[at] = 0xE0 | point >> 12
+                out[at + 1] = 0x80 | point >> 6 & 0x3F
+                out[at + 2] = 0x80 | point & 0x3F
+                at += 3
+            else:
+                out[at] = 0xF0 | point >> 18
+                out[at + 1] = 0x80 | point >> 12 & 0x3F
+                out[at + 2] = 0x80 | point >> 6 & 0x3F
+                out[at + 3] = 0x80 | point & 0x3F
+                at += 4
+        out[at] = 0x15  # SentencePiece.score
+        out[at + 1] = score[piece] & 0xFF
+        out[at + 2] = score[piece] >> 8 & 0xFF
+        out[at + 3] = score[piece] >> 16 & 0xFF
+        out[at + 4] = score[piece] >> 24
+        at += 5
+    return out[:at].copy()

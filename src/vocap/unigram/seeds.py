@@ -1,0 +1,350 @@
+"""Seed pieces, classic ones and those of SentencePiece 0.2.2 (`Trainer::MakeSeedSentencePieces`).
+
+Classic seeds are the substrings with two different continuations, so a word that is always followed by a space
+is none. SentencePiece 0.2.2 takes every substring of the whole text with two continuations, cuts it at spaces and
+line ends, and gives each part the highest frequency of the substrings that contain it. Over word types this means:
+a space and a line end are the same separator, 0; a seed either has two continuations or ends at separators, twice
+or more often. The end of the text makes an exception, see `text_end`.
+
+By default no piece mixes two scripts (`unicode_script.cc`, Unicode 9).
+"""
+
+import bisect
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.unigram.kernels import kernel
+from vocap.unigram.suffixes import SeedText, code_point_counts, independent_ranges
+from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
+from vocap.unigram.thread_pool import ONE_THREAD, Workers
+from vocap.unigram.training_text import SEPARATOR
+from vocap.unigram.word_types import WordTypes
+
+NO_SCRIPT, INHERITED, ALONE = -1, -2, -3
+RUNS, ACROSS, SUFFIX = 1, 2, 4  # pieces with spaces other than those that begin with one
+
+# Code points, hexadecimal, that have a script in the table of the pinned fontTools and none in Scripts.txt of
+# Unicode 9; gaps of unassigned ones are bridged. With another fontTools, compare the two again.
+YOUNGER = """
+558 560 588-589 58B-58C 5C8-5C9 5EF 61C-61D 7FD-7FF 860-89F 8B5 8BE-8D3 9FC-9FE A76 AFA-AFF B53-B55 C04 C3C
+C5C-C5D C77 C84 CDC-CDD CF3-D00 D04 D3B-D3C D81 E86 E89 E8C E8E-E93 E98 EA0 EA8-EA9 EAC EBA ECE 170D
+1715-171F 180F 1878 1ABF-1AF0 1B4C-1B4F 1B7D-1B7F 1C89-1CBF 1DF6-1DFA 209D-209F 2C2F 2C5F 312E-312F
+31BB-31BF 4DB6-4DBF 9FD6-9FFF A7AF A7B8-A7F6 A82C A8FE-A8FF AB66-AB6D FBC2-FBD2 FD40-FD4F FD90-FD91
+FDC8-FDCF FDFE-FDFF 1032D-1032F 10570-105F3 10780-107BF 10940-10959 10A34-10A35 10A48 10D00-10D8F
+10E80-10FF6 11070-11075 110C2-110CD 11144-11147 111CE-111CF 1123F-11241 1133B 11380-113E2 1145A 1145E-11461
+116B8-116B9 116D0-116E3 1171A 11740-11746 11800-1183B 11900-11959 119A0-11ABF 11B00-11B0A 11B60-11B67
+11BC0-11BF9 11D00-11DF1 11EE0-11F5A 11FB0-11FFF 1246F 12475-1247F 12550-12686 12F90-12FF2 1342F-143FA
+16100-16139 16A70-16AC9 16D40-16D79 16E40-16ED3 16F45-16F4F 16F7F-16F87 16FE1-16FF6 187ED-187FF 18AF3-18D20
+18D80-191D2 1AFF0-1AFFE 1B002-1B2FB 1CF00-1CF46 1D127-1D128 1D25B-1D25C 1DF00-1DFFF 1E030-1E08F 1E100-1E14F
+1E290-1E2FF 1E4D0-1E4F9 1E5D0-1E5FF 1E6C0-1E6FF 1E7E0-1E7FE 1E94B 2A6D7-2A6DF 2B735-2B73F 2B81E 2CEA2-2EE5D
+30000-33479 3D000-3FC3F
+"""
+OLDER = {0x953: "Deva", 0x954: "Deva"}  # Inherited since Unicode 11
+
+
+def scripts(text: np.ndarray, settings: TextSettings = XLM_R) -> np.ndarray:
+    """A number for the Unicode script of each code point of `text`, indexed by code point, int16.
+
+    As `IsValidSentencePiece` groups them: Hiragana, Katakana and U+30FC count as Han; U+2581 has none; Inherited
+    takes the script before it; characters without a script are Common. ALONE: no part of a longer piece.
+    """
+    alphabet = np.flatnonzero(code_point_counts(text))
+    table = np.full(int(alphabet[-1]) + 1 if len(alphabet) else 1, NO_SCRIPT, np.int16)
+    if settings.split_by_unicode_script:
+        _number_scripts(table, alphabet)
+    for zero in _ZEROS:
+        if settings.split_digits:
+            table[zero : zero + 10] = ALONE
+        elif not settings.split_by_number:
+            table[zero : zero + 10] = NO_SCRIPT
+    return table
+
+
+def _number_scripts(table: np.ndarray, alphabet: np.ndarray) -> None:
+    """Fill the places of `alphabet` with numbers of scripts."""
+    from fontTools import unicodedata
+
+    numbers: dict[str, int] = {}
+    for point, younger in zip(alphabet.tolist(), is_younger(alphabet).tolist(), strict=True):
+        name = "Zyyy" if younger else OLDER.get(point) or unicodedata.script(chr(point))
+        if name in ("Hira", "Kana") or point == 0x30FC:
+            name = "Hani"
+        elif name == "Zzzz":
+            name = "Zyyy"
+        table[point] = INHERITED if name == "Zinh" else numbers.setdefault(name, len(numbers))
+
+
+def is_younger(points: np.ndarray) -> np.ndarray:
+    """Whether each code point got its script after Unicode 9, bool of the shape of `points`."""
+    ranges = [entry.split("-") for entry in YOUNGER.split()]
+    first, last = (np.array([int(one[end], 16) for one in ranges]) for end in (0, -1))
+    place = np.searchsorted(first, points, side="right") - 1
+    return (place >= 0) & (points <= last[place])
+
+
+MAX_PIECE_LENGTH = XLM_R.max_sentencepiece_length
+MAX_SEEDS = 1_000_000  # seed_sentencepiece_size
+
+_ZEROS = (0x30, 0xFF10)  # the digits that `is_unicode_decimal_number` knows
+
+_SPACE, _RESERVED, _SEPARATOR = ord(SPACE), ord(RESERVED), ord(SEPARATOR)
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """S substrings of the text, best first: the suffixes `order[left[s]:right[s]]` begin with seed s, which has
+    `depth[s]` characters and scores `score[s]` = frequency x depth (int32 [S], the last int64)."""
+
+    left: np.ndarray
+    right: np.ndarray
+    depth: np.ndarray
+    score: np.ndarray
+
+
+def find_seeds(
+    source: SeedText,
+    order: np.ndarray,
+    lcp: np.ndarray,
+    limit: int = MAX_SEEDS,
+    workers: Workers = ONE_THREAD,
+    settings: TextSettings = XLM_R,
+) -> Seeds:
+    """Valid substrings with at least two different continuations; the `limit` best by (score, suffix order).
+
+    `lcp` uint8: of `common_prefixes`, counted to more than the longest piece.
+    """
+    bounds = independent_ranges(lcp)
+    script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
+    spaces = RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace)
+    spaces += SUFFIX * settings.treat_whitespace_as_suffix
+    arguments = source.text, source.weight, order, lcp, script, longest, np.int64(spaces)
+    parts = workers.map(len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2]))
+    left, right, depth, frequency = map(np.concatenate, zip(*parts, strict=True))
+    score = frequency * depth
+    best = _first_best(score, limit)
+    return Seeds(left[best], right[best], depth[best].astype(np.int32), score[best])
+
+
+def _first_best(score: np.ndarray, limit: int) -> np.ndarray:
+    """Indices of the `limit` highest scores, by (score descending, index)."""
+    chosen = np.arange(len(score), dtype=np.int32)
+    if len(score) > limit:
+        least = np.partition(score, len(score) - limit)[len(score) - limit]
+        chosen = np.flatnonzero(score >= least)
+        ties = np.flatnonzero(score[chosen] == least)
+        chosen = np.delete(chosen, ties[len(ties) - (len(chosen) - limit) :])
+    return chosen[np.argsort(-score[chosen], kind="stable")]
+
+
+@kernel("boolean(int32[::1], int64, int64, int16[::1], int64)")
+def is_valid(text, start, length, script, spaces):
+    """`TrainerInterface::IsValidSentencePiece` for a substring of 2 characters to the longest length.
+
+    `spaces`: RUNS, if several U+2581 and nothing else are valid; ACROSS, if U+2581 may stand inside; SUFFIX,
+    if it ends pieces.
+    """
+    if spaces & RUNS:
+        run = 0
+        while run < length and text[start + run] == _SPACE:
+            run += 1
+        if run == length:
+            return True
+    previous = NO_SCRIPT
+    for position in range(start, start + length):
+        character = text[position]
+        if character in (0, _RESERVED, _SEPARATOR):
+            return False
+        if character == _SPACE:
+            inner = position < start + length - 1 if spaces & SUFFIX else position > start
+            wrong_end = start if spaces & SUFFIX else start + length - 1
+            if inner and (not spaces & ACROSS or position == wrong_end):
+                return False
+            continue
+        current = script[character]
+        if current == ALONE:
+            return False
+        if current == INHERITED:
+            current = previous
+        if current != NO_SCRIPT and previous != NO_SCRIPT and current != previous:
+            return False
+        previous = current
+    return True
+
+
+@kernel(
+    "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, int64, int64, int64)"
+)
+def interval_tree(text, weight, order, lcp, script, longest, spaces, first, stop):
+    """Walk the internal nodes of the suffix tree in the order of `esaxx_private::suffixtree`; keep the valid ones.
+
+    A node is an interval of the suffix array whose suffixes share `depth` characters; here, those between `first`
+    and `stop`. Suffixes of weight 0 (text that is not trained on) are passed over: a node counts if two of its
+    children hold trained suffixes. Returns left, right int32, depth uint8 and frequency int64 of the nodes of 2 to
+    `longest` characters.
+    """
+    size = stop - first
+    # One node a position at most; memory is used as they are filled.
+    left = np.empty(size + 1, np.int32)
+    right = np.empty(size + 1, np.int32)
+    depths = np.empty(size + 1, np.uint8)
+    frequency = np.empty(size + 1, np.int64)
+    found = 0
+    # The stack of open intervals: where each begins, what its suffixes share, and its trained children so far.
+    leaf = 256  # deeper than any node
+    begin = np.empty(leaf + 2, np.int32)
+    depth = np.empty(leaf + 2, np.int32)
+    mass = np.empty(leaf + 2, np.int64)  # weight of all its suffixes
+    children = np.empty(leaf + 2, np.int32)
+    begin[0], depth[0], mass[0], children[0] = first, -1, 0, 0
+    top = 0
+    for rank in range(first, stop + 1):
+        shared = np.int32(lcp[rank]) if first < rank < stop else np.int32(-1)
+        start = rank
+        carried = np.int64(0)  # weight of the interval closed last, which becomes a child
+        while depth[top] > shared:
+            mass[top] += carried
+            children[top] += carried > 0
+            start = begin[top]
+            carried = mass[top]
+            if (
+                1 < depth[top] <= longest
+                and children[top] >= 2
+                and is_valid(text, order[start], depth[top], script, spaces)
+            ):
+                left[found], right[found], depths[found] = start, rank, depth[top]
+                frequency[found] = carried
+                found += 1
+            top -= 1
+        if depth[top] < shared:
+            top += 1
+            begin[top], depth[top], mass[top], children[top] = start, shared, 0, 0
+        mass[top] += carried
+        children[top] += carried > 0
+        if rank < stop:  # the suffix itself, as a leaf
+            top += 1
+            begin[top], depth[top], mass[top], children[top] = rank, leaf, weight[order[rank]], 0
+    return left[:found].copy(), right[:found].copy(), depths[:found].copy(), frequency[:found].copy()
+
+
+_MIN_FREQUENCY = 2
+
+
+def word_seed_text(words: WordTypes) -> SeedText:
+    """All word types, each followed by 0; a position weighs its type's occurrences in the training text."""
+    occurrences = words.inside + words.last
+    if occurrences.max(initial=0) > np.iinfo(np.int32).max:
+        raise VocapError("a word occurs 2^31 times or more often; train on fewer lines")
+    text, weight = words.text.copy(), np.repeat(occurrences.astype(np.int32), words.length + 1)
+    separators = words.start + words.length
+    text[separators] = 0
+    weight[separators] = 0
+    return SeedText(text, weight, words.start, words.length, len(text))
+
+
+def find_word_seeds(
+    source: SeedText, order: np.ndarray, lcp: np.ndarray, ending: Mapping[str, int], limit: int = MAX_SEEDS
+) -> Seeds:
+    """The `limit` best valid seeds by (score, length in UTF-8, text), highest and longest first.
+
+    `lcp` uint8: of `common_prefixes`, counted to more than MAX_PIECE_LENGTH. `ending`: frequencies of seeds that
+    depend on the end of the text (`text_end.frequencies_at_the_end`).
+    """
+    distance = _distance_to_separator(source)
+    left, right, depth, frequency = word_tree(
+        source.text, source.weight, order, lcp, distance, scripts(source.text), np.int32(MAX_PIECE_LENGTH)
+    )
+    depth = depth.astype(np.int32)
+    _set_frequencies(source, order, left, depth, frequency, ending)
+    size = _utf8_sizes(source.text, order[left], depth)
+    score = np.where(frequency >= _MIN_FREQUENCY, frequency * depth, 0)
+    best = np.lexsort((left, -size, -score))[: min(limit, np.count_nonzero(score))]
+    return Seeds(left[best], right[best], depth[best], score[best])
+
+
+def _distance_to_separator(source: SeedText) -> np.ndarray:
+    """Characters from each position to the next separator, counted as in `lcp`, uint8 [N]."""
+    sizes = source.length + 1
+    distance = np.repeat(source.start + source.length, sizes) - np.arange(len(source.text), dtype=np.int32)
+    return np.minimum(distance, MAX_PIECE_LENGTH + 1).astype(np.uint8)
+
+
+def _utf8_sizes(text: np.ndarray, place: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Bytes of the substrings of `length` characters at `place`, int32."""
+    size = 1 + (text >= 0x80) + (text >= 0x800) + (text >= 0x10000)
+    until = np.concatenate([[0], np.cumsum(size)])
+    return (until[place + length] - until[place]).astype(np.int32)
+
+
+def _set_frequencies(source: SeedText, order, left, depth, frequency, ending: Mapping[str, int]) -> None:
+    """Set the `frequency` of the seeds named in `ending`, which are always followed by a separator."""
+    for seed, occurrences in ending.items():
+        codes = [*map(ord, seed), 0]
+        first = bisect.bisect_left(
+            order, codes, key=lambda place: source.text[place : place + MAX_PIECE_LENGTH + 1].tolist()
+        )
+        frequency[(left == first) & (depth == len(seed))] = occurrences
+
+
+@kernel(
+    "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], uint8[::1], int16[::1], int32)"
+)
+def word_tree(text, weight, order, lcp, distance, script, longest):
+    """Walk the suffix tree of words as `seeds.interval_tree` does that of the text; keep the valid seeds.
+
+    `distance` is that to the next separator: common prefixes end there, and so does a suffix, as a leaf of that
+    depth or inside the node of that depth. Suffixes of weight 0 are passed over. A node is a seed if trained words
+    continue in two ways or end there. Returns left, right int32, depth uint8 and frequency int64 of the nodes of
+    2 to `longest` characters.
+    """
+    size = order.size
+    # Two nodes a position at most; memory is used as they are filled.
+    left = np.empty(2 * size + 1, np.int32)
+    right = np.empty(2 * size + 1, np.int32)
+    depths = np.empty(2 * size + 1, np.uint8)
+    frequency = np.empty(2 * size + 1, np.int64)
+    found = 0
+    # The stack of open intervals: where each begins, what its suffixes share, and its trained ones so far.
+    begin = np.empty(256 + 2, np.int32)
+    depth = np.empty(256 + 2, np.int32)
+    mass = np.empty(256 + 2, np.int64)  # weight of all its suffixes
+    children = np.empty(256 + 2, np.int32)
+    ending = np.empty(256 + 2, np.int64)  # weight of those that end here
+    begin[0], depth[0], mass[0], children[0], ending[0] = 0, -1, 0, 0, 0
+    top = 0
+    for rank in range(size + 1):
+        shared = np.int32(min(lcp[rank], distance[order[rank]])) if 0 < rank < size else np.int32(-1)
+        start = rank
+        carried = np.int64(0)  # weight of the interval closed last, which becomes a child
+        while depth[top] > shared:
+            mass[top] += carried
+            children[top] += carried > 0
+            start = begin[top]
+            carried = mass[top]
+            if (
+                1 < depth[top] <= longest
+                and carried > 1
+                and (children[top] >= 2 or ending[top] > 0)
+                and is_valid(text, order[start], depth[top], script, 0)
+            ):
+                left[found], right[found], depths[found] = start, rank, depth[top]
+                frequency[found] = carried
+                found += 1
+            top -= 1
+        if depth[top] < shared:
+            top += 1
+            begin[top], depth[top], mass[top], children[top], ending[top] = start, shared, 0, 0, 0
+        mass[top] += carried
+        children[top] += carried > 0
+        if rank < size:  # the suffix itself
+            place = order[rank]
+            if depth[top] < distance[place]:
+                top += 1
+                begin[top], depth[top], mass[top], children[top], ending[top] = rank, distance[place], 0, 0, 0
+            mass[top] += weight[place]
+            ending[top] += weight[place]
+    return left[:found].copy(), right[:found].copy(), depths[:found].copy(), frequency[:found].copy()

@@ -1,0 +1,243 @@
+"""One SentencePiece unigram model, with the settings of the reference code.
+
+`sentencepiece` 0.2.1 is the reference: other versions are other algorithms. It reads lines from an iterator and
+gives the model as bytes, so no path of the machine enters a model, and a model is the same wherever it is made.
+"""
+
+import io
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from vocap.errors import UsageError, VocapError
+from vocap.interruption import at_once
+from vocap.text_files import MAX_LINE_BYTES
+from vocap.tokenizer_files.model_file import MAX_NESTED_SYMBOLS, nested
+from vocap.unigram import COVERAGE, MAX_SIZE
+from vocap.unigram.text_settings import META_PIECES, RESERVED, XLM_R, TextSettings
+from vocap.unigram.training_text import (
+    as_read,
+    character_counts,
+    is_trainable,
+    required_characters,
+    trainer_normalizer,
+)
+
+logger = logging.getLogger(__name__)
+
+REFERENCE = "0.2.1"  # of sentencepiece
+INPUT_SENTENCES = 1_000_000  # the reference code's input_sentence_size
+
+_TOO_HIGH = re.compile(r"Vocabulary size too high \(\d+\)\. Please set it to a value <= (\d+)")
+_TOO_SMALL = re.compile(r"Vocabulary size is smaller than required_chars\. \d+ vs (\d+)")
+
+
+class Unreachable(VocapError):
+    """A size that this text cannot give; `reason` is for a table.
+
+    `most` or `least` is the size to which the text leads from above or below, where the trainer names one.
+    """
+
+    def __init__(self, reason: str, most: int | None = None, least: int | None = None):
+        super().__init__(reason)
+        self.reason, self.most, self.least = reason, most, least
+
+
+def require_reference() -> None:
+    """Raise UsageError unless the installed SentencePiece is the version that results are compared with."""
+    import sentencepiece
+
+    if sentencepiece.__version__ != REFERENCE:
+        raise UsageError(
+            f"engine sentencepiece: SentencePiece {sentencepiece.__version__} is installed, which trains "
+            f"other models than {REFERENCE}; pip install sentencepiece=={REFERENCE}, or take engine ladder"
+        )
+
+
+def train(
+    source: str | os.PathLike | Iterable[str],
+    size: int,
+    coverage: float = COVERAGE,
+    threads: int = 1,
+    *,
+    unk_id: int = 0,
+    bos_id: int = 1,
+    eos_id: int = 2,
+    pad_id: int = -1,
+    byte_fallback: bool = False,
+    user_defined_symbols: Sequence[str] = (),
+    control_symbols: Sequence[str] = (),
+    input_sentences: int = INPUT_SENTENCES,
+    required_chars: str = "",
+    settings: TextSettings = XLM_R,
+) -> bytes:
+    """Train a unigram model of exactly `size` ids and return its file's bytes.
+
+    `source` is a text file (UTF-8, a sentence a line) or lines. Of more than
+    `input_sentences` lines SentencePiece samples that many, always the same ones; 0 takes all. `threads` is
+    written into the model and, as it changes the order of sums, can change pieces: keep it fixed. An id of -1
+    leaves that meta piece out. `required_chars` become pieces before all others (`coverage.required_characters`).
+    The model holds the rules of a file, not its path.
+
+    Raises Unreachable where the text has too little variety, too many characters or none at all for the size;
+    UsageError for settings that SentencePiece would refuse; VocapError for text that is not UTF-8.
+    """
+    import sentencepiece
+
+    if isinstance(source, str | os.PathLike):
+        from vocap.text_files.lines import read_lines
+
+        lines = read_lines(source)
+    else:
+        lines = source
+    symbols = [*user_defined_symbols, *control_symbols]
+    ids = [unk_id, bos_id, eos_id, pad_id]
+    _check(size, coverage, threads, ids, symbols)
+    if forbidden := set(required_chars) & {" ", RESERVED}:
+        raise UsageError(
+            f"required character {min(forbidden)!r}: SentencePiece cannot make it a piece; leave it out"
+        )
+    required_chars = required_chars or settings.required_chars
+    normalizer = trainer_normalizer(settings)
+    reader = _Lines(_with_a_character(lines, coverage, symbols, required_chars, settings), normalizer)
+    model = io.BytesIO()
+    others = len(settings.metas) - len(META_PIECES)
+    meta_count = sum(number >= 0 for number in ids) + len(symbols) + 256 * byte_fallback + others
+    try:
+        with at_once():
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(reader),
+                model_writer=model,
+                model_type="unigram",
+                vocab_size=size,
+                character_coverage=coverage,
+                input_sentence_size=input_sentences,
+                shuffle_input_sentence=True,
+                hard_vocab_limit=True,
+                num_threads=threads,
+                unk_id=unk_id,
+                bos_id=bos_id,
+                eos_id=eos_id,
+                pad_id=pad_id,
+                byte_fallback=byte_fallback or settings.byte_fallback,
+                user_defined_symbols=[*settings.user_defined_symbols, *user_defined_symbols],
+                control_symbols=[*settings.control_symbols, *control_symbols],
+                **({"required_chars": required_chars} if required_chars else {}),
+                **_options(settings),
+                minloglevel=2,
+            )
+    except (RuntimeError, OSError) as error:
+        if reader.error is not None:
+            raise reader.error from None
+        raise _explain(str(error), meta_count) from None
+    if reader.skipped:
+        logger.warning(
+            "%d lines were not trained on: longer than %d bytes, or with U+2585, which SentencePiece reserves",
+            reader.skipped,
+            MAX_LINE_BYTES,
+        )
+    return _without_path(model.getvalue()) if settings.rule_file else model.getvalue()
+
+
+def _options(settings: TextSettings) -> dict:
+    """The keys of the settings that differ, as options of SentencePiece, but for those with a parameter."""
+    options = settings.changed()
+    for name in ("byte_fallback", "control_symbols", "user_defined_symbols", "required_chars"):
+        options.pop(name, None)
+    if name := options.pop("normalization", None):
+        options["normalization_rule_tsv" if settings.rule_file else "normalization_rule_name"] = name
+    return options
+
+
+def _without_path(model: bytes) -> bytes:
+    """A model without the path of the file of rules, which it holds compiled."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model)
+    proto.normalizer_spec.ClearField("normalization_rule_tsv")
+    return proto.SerializeToString()
+
+
+def _with_a_character(
+    lines: Iterable[str], coverage: float, symbols: Sequence[str], required_chars: str, settings: TextSettings
+) -> Iterable[str]:
+    """The lines, where any character is required; raises Unreachable where none is: the process would end.
+
+    Symbols can be all that the coverage asks for, if they are short.
+    """
+    metas = [*settings.meta_pieces, *symbols]
+    shortest = min(len(meta.encode("utf-8")) for meta in metas)
+    if shortest * coverage > MAX_LINE_BYTES * (1 - coverage):
+        return lines
+    lines = list(lines)
+    counts = character_counts([lines], metas, settings)
+    if not any(counts[one] for one in required_characters(counts, coverage, required_chars)):
+        raise Unreachable("no text: symbols only" if counts else "no text")
+    return lines
+
+
+class _Lines:
+    """The lines, but for those before the first visible one, and a count of what the trainer will skip.
+
+    Text without a visible character ends the whole process inside SentencePiece (a failed CHECK of
+    `MakeSeedSentencePieces`), so one is looked for before it is called. What goes wrong while lines are read is
+    kept in `error`, as SentencePiece passes on the words only.
+    """
+
+    def __init__(self, lines: Iterable[str], normalizer):
+        self.error: Exception | None = None
+        self.skipped = 0
+        self._lines = map(as_read, lines)
+        for line in self._lines:
+            if is_trainable(line) and normalizer.normalize(line):
+                self._first = line
+                return
+            self.skipped += bool(line.strip()) and not is_trainable(line)
+        raise Unreachable("no text")
+
+    def __iter__(self) -> Iterator[str]:
+        yield self._first
+        try:
+            for line in self._lines:
+                self.skipped += bool(line.strip()) and not is_trainable(line)
+                yield line
+        except Exception as error:
+            self.error = error
+            raise
+
+
+def _check(size: int, coverage: float, threads: int, ids: Sequence[int], symbols: Sequence[str]) -> None:
+    """Raise UsageError for settings that SentencePiece refuses, or with which it would hang or end the process."""
+    if not 1 <= size <= MAX_SIZE:
+        raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
+    if not 0.98 <= coverage <= 1:
+        raise UsageError(f"coverage {coverage}: SentencePiece takes 0.98 to 1")
+    if not 1 <= threads <= 1024:
+        raise UsageError(f"threads {threads}: SentencePiece takes 1 to 1024")
+    used = [number for number in ids if number >= 0]
+    if ids[0] < 0 or len(set(used)) < len(used):
+        raise UsageError(f"ids {ids} of <unk>, <s>, </s>, <pad>: <unk> needs one, and no two may be equal")
+    if max(used) >= size:
+        raise UsageError(f"ids {ids} of <unk>, <s>, </s>, <pad>: one is not below the size, {size}")
+    for symbol in symbols:
+        if not symbol or any(ord(character) < 32 for character in symbol):
+            raise UsageError(f"symbol {symbol!r}: write one or more characters, none of them a control character")
+        if symbol in (*META_PIECES, "<pad>") or symbols.count(symbol) > 1:
+            raise UsageError(f"symbol {symbol!r} is already defined; leave it out")
+    if nested(symbols) > MAX_NESTED_SYMBOLS:
+        raise UsageError(f"more than {MAX_NESTED_SYMBOLS} of the symbols begin each other; leave some out")
+
+
+def _explain(message: str, meta_pieces: int) -> VocapError:
+    """The reason for a table, from the message of SentencePiece 0.2.1."""
+    if match := _TOO_HIGH.search(message):
+        return Unreachable(f"too little text: at most {match[1]} pieces", most=int(match[1]))
+    if match := _TOO_SMALL.search(message):
+        return Unreachable(
+            f"too small: {int(match[1]) - meta_pieces} required characters need at least {match[1]} pieces",
+            least=int(match[1]),
+        )
+    if "!sentences_.empty()" in message:
+        return Unreachable("no text")
+    return VocapError(f"SentencePiece could not train: {message.strip()}")

@@ -1,0 +1,135 @@
+"""Settings of the text and of the shape of pieces, under SentencePiece's own names.
+
+`TextSettings` holds all of them. Defaults are those of SentencePiece and of the paper; a model records only the
+keys that differ, as SentencePiece does for options that it is given.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+
+from vocap.errors import UsageError
+from vocap.tokenizer_files.layout import BYTES
+from vocap.tokenizer_files.model_file import BYTE, CONTROL, MAX_NESTED_SYMBOLS, UNKNOWN, USER_DEFINED, nested
+
+RULES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")  # that SentencePiece holds
+MAX_PIECE_LENGTH = 127  # SentencePiece takes 512; lattices hold lengths in seven bits
+META_PIECES = ("<unk>", "<s>", "</s>")
+SPACE = "\u2581"
+RESERVED = "\u2585"  # replaces characters without a piece inside the trainer; lines that contain it are skipped
+
+
+def _key(default, help: str):
+    """A field with the help text of its option."""
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """How text is normalised and cut, and which rows a model has besides its pieces.
+
+    Raises UsageError, naming the key, for values that SentencePiece 0.2.1 refuses and for keys that contradict
+    each other. Instances are hashable, and can be sent to another process.
+    """
+
+    normalization: str = _key("nmt_nfkc", f"Rules of normalisation: {', '.join(RULES)}, or a file *.tsv.")
+    remove_extra_whitespaces: bool = _key(True, "Leading, trailing and repeated spaces are removed.")
+    add_dummy_prefix: bool = _key(True, "A line begins with a space.")
+    split_by_unicode_script: bool = _key(True, "No piece mixes two scripts.")
+    split_by_number: bool = _key(True, "Digits are a script of their own.")
+    split_digits: bool = _key(False, "Each digit is a piece of its own.")
+    split_by_whitespace: bool = _key(True, "No piece crosses a space.")
+    allow_whitespace_only_pieces: bool = _key(False, "Runs of spaces are pieces too.")
+    treat_whitespace_as_suffix: bool = _key(False, "A space ends a piece and the line, instead of beginning it.")
+    max_sentencepiece_length: int = _key(16, "Characters of a piece, at most.")
+    byte_fallback: bool = _key(False, "256 ids for bytes, as which characters without a piece are encoded.")
+
+    required_chars: str = _key("", "Characters that are pieces, before all others.")
+    user_defined_symbols: tuple[str, ...] = _key((), "A text that is one token wherever it occurs.")
+    control_symbols: tuple[str, ...] = _key((), "An id that no text is encoded as.")
+
+    def __post_init__(self) -> None:
+        if self.normalization not in RULES and not self.normalization.endswith(".tsv"):
+            raise UsageError(
+                f"normalization {self.normalization!r}: take {', '.join(RULES)}, or a file *.tsv with rules"
+            )
+
+        if not 1 <= self.max_sentencepiece_length <= MAX_PIECE_LENGTH:
+            raise UsageError(
+                f"max_sentencepiece_length {self.max_sentencepiece_length}: take 1 to {MAX_PIECE_LENGTH}"
+            )
+        if forbidden := set(self.required_chars) & {" ", RESERVED}:
+            raise UsageError(f"required_chars: SentencePiece cannot make {min(forbidden)!r} a piece; leave it out")
+        self._check_symbols()
+
+    def _check_symbols(self) -> None:
+        """Raise UsageError for symbols that are refused, or whose rows a piece would repeat."""
+        symbols = (*self.control_symbols, *self.user_defined_symbols)
+        for symbol in symbols:
+            key = "control_symbols" if symbol in self.control_symbols else "user_defined_symbols"
+            if not symbol or "\0" in symbol:
+                raise UsageError(f"{key}: {symbol!r} is empty or holds NUL; write one or more characters")
+            if symbol == META_PIECES[0] or symbols.count(symbol) > 1 or (self.byte_fallback and symbol in BYTES):
+                raise UsageError(f"{key}: {symbol!r} is already defined; leave it out")
+            if symbol in self.required_chars:
+                raise UsageError(
+                    f"{key}: {symbol!r} is one of the required_chars too; leave it out of one of both"
+                )
+        if nested(symbols) > MAX_NESTED_SYMBOLS:
+            raise UsageError(
+                f"more than {MAX_NESTED_SYMBOLS} of control_symbols and user_defined_symbols begin each other; "
+                "leave some out"
+            )
+
+    @cached_property
+    def metas(self) -> tuple[tuple[str, int], ...]:
+        """The rows before the pieces, by id: name, and type of `model_file` (`InitMetaPieces`)."""
+        unknown, *control = META_PIECES
+        rows = {unknown: UNKNOWN, **dict.fromkeys((*control, *self.control_symbols), CONTROL)}
+        rows |= dict.fromkeys(self.user_defined_symbols, USER_DEFINED)
+        if self.byte_fallback:
+            rows |= dict.fromkeys(BYTES, BYTE)
+        return tuple(rows.items())
+
+    @cached_property
+    def meta_pieces(self) -> tuple[str, ...]:
+        """The names of `metas`."""
+        return tuple(name for name, _ in self.metas)
+
+    @property
+    def other_rows(self) -> int:
+        """Rows of byte fallback, user-defined and control symbols."""
+        return len(self.metas) - len(META_PIECES)
+
+    @property
+    def rule_file(self) -> str | None:
+        """The path of a file with rules of normalisation, None for rules that SentencePiece holds."""
+        return None if self.normalization in RULES else self.normalization
+
+    def rows_alone(self) -> "TextSettings":
+        """The default settings with the rows of these: byte fallback, user-defined and control symbols."""
+        names = ("byte_fallback", "user_defined_symbols", "control_symbols")
+        return TextSettings(**{name: getattr(self, name) for name in names})
+
+    def changed(self) -> dict:
+        """The keys that differ from their defaults, with their values."""
+        return {
+            one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default
+        }
+
+
+XLM_R = TextSettings()
+# Text as it is. Digits and bytes as in the models of Llama, spaces too but for the one that those put first.
+LOSSLESS = TextSettings(
+    normalization="identity",
+    remove_extra_whitespaces=False,
+    add_dummy_prefix=False,
+    split_digits=True,
+    allow_whitespace_only_pieces=True,
+    byte_fallback=True,
+)
+PRESETS = {"xlm-r": XLM_R, "lossless": LOSSLESS}
+
+
+def text_settings(preset: str = "xlm-r", **keys) -> TextSettings:
+    """The settings of a preset with other values for some keys. Raises UsageError as `TextSettings`."""
+    return replace(PRESETS[preset], **keys)

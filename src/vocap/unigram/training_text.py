@@ -1,0 +1,321 @@
+"""Training text as the trainer sees it (`TrainerInterface::LoadSentences`), and the characters it must cover.
+
+Blocks of normalised lines for `word_types`; counts of characters; the characters that must be pieces, of one text
+and of several languages.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
+from pathlib import Path
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.tables.character_table import read_characters, read_counts
+from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.text_files import MAX_LINE_BYTES
+from vocap.text_files.lines import read_blocks
+from vocap.unigram import COVERAGE
+from vocap.unigram.rule_files import check_rules
+from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
+
+SEPARATOR = "\t"  # replaces a meta piece found in the text
+LINE_END = " "  # between lines of code points: no normalised line holds a space
+
+
+def trainer_normalizer(settings: TextSettings = XLM_R):
+    """The normaliser that training applies, with U+2581 for spaces. Raises UsageError for a bad file of rules."""
+    import sentencepiece
+
+    if rules := settings.rule_file:
+        check_rules(rules)
+    suffix = settings.treat_whitespace_as_suffix and settings.add_dummy_prefix
+    normalizer = sentencepiece.SentencePieceNormalizer(
+        **({"rule_tsv": rules} if rules else {"rule_name": settings.normalization}),
+        add_dummy_prefix=settings.add_dummy_prefix and not suffix,
+        escape_whitespaces=True,
+        remove_extra_whitespaces=settings.remove_extra_whitespaces,
+    )
+    return _SpaceAtTheEnd(normalizer, settings) if suffix else normalizer
+
+
+class _SpaceAtTheEnd:
+    """A normaliser that puts U+2581 after each line, but for those of spaces only, where these are removed."""
+
+    def __init__(self, normalizer, settings: TextSettings):
+        self.normalizer = normalizer
+        as_it_is = replace(settings, remove_extra_whitespaces=False, add_dummy_prefix=False)
+        self.spaces = trainer_normalizer(as_it_is).normalize if settings.remove_extra_whitespaces else None
+
+    def normalize(self, lines: list[str] | str) -> list[str] | str:
+        """As SentencePieceNormalizer.normalize."""
+        if isinstance(lines, str):
+            return self._end(lines, self.normalizer.normalize(lines))
+        return list(map(self._end, lines, self.normalizer.normalize(lines)))
+
+    def _end(self, line: str, text: str) -> str:
+        if text or (line and not (self.spaces and all(self.spaces(one) == SPACE for one in line))):
+            return text + SPACE
+        return text
+
+
+def as_read(line: str) -> str:
+    """A line as SentencePiece's Python module passes it to the trainer: without carriage returns at its end."""
+    return line.rstrip("\r\n")
+
+
+def is_trainable(line: str) -> bool:
+    """Whether the trainer reads this line: it skips others silently (`TrainerInterface::LoadSentences`).
+
+    `line` as `as_read` gives it.
+    """
+    if not line or RESERVED in line:
+        return False
+    return len(line) * 4 <= MAX_LINE_BYTES or len(line.encode("utf-8")) <= MAX_LINE_BYTES
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """A block of normalised lines, as `code_points` gives them: those that are both trained on and encoded, those
+    that are only encoded, and those that are only trained on. `lines`: how many there were in the text; each
+    counts `weight` times. `whole`: lines, as they are, with user-defined symbols, which are encoded as a whole."""
+
+    lines: int
+    usual: bytearray
+    encoded: bytearray
+    trained: bytearray
+    weight: int = 1
+    whole: tuple[str, ...] = ()
+
+
+def code_points(lines: Iterable[str]) -> bytearray:
+    """The code points of lines, int32, each line with LINE_END after it; writable, as kernels ask for it."""
+    return bytearray("".join(f"{line}{LINE_END}" for line in lines).encode("utf-32-le"))
+
+
+class Borders:
+    """The rows of a model that are no pieces of text; in a training line they are borders between words."""
+
+    def __init__(self, metas: Sequence[str]):
+        longest_first = sorted(metas, key=len, reverse=True)  # as in PrefixMatcher
+        self.pattern = re.compile("|".join(map(re.escape, longest_first)))
+        self.hint = "<" if all("<" in meta for meta in metas) else ""  # most lines are passed over by it
+
+    def in_line(self, line: str) -> bool:
+        return self.hint in line and self.pattern.search(line) is not None
+
+    def replace(self, line: str) -> str:
+        """The line with a separator for each (`PrefixMatcher::GlobalReplace`)."""
+        return self.pattern.sub(SEPARATOR, line)
+
+
+def held_out(blocks: Iterable[list[str]], settings: TextSettings = XLM_R) -> Iterator[Sentences]:
+    """Blocks of lines that are only encoded."""
+    normalize, symbols = trainer_normalizer(settings).normalize, _symbols(settings)
+    for lines in blocks:
+        texts, whole = normalize(lines), ()
+        if symbols:
+            found = [
+                symbols.in_line(line) or symbols.in_line(text) for line, text in zip(lines, texts, strict=True)
+            ]
+            whole = tuple(compress(lines, found))
+            texts = [text for text, apart in zip(texts, found, strict=True) if not apart]
+        yield Sentences(len(lines), bytearray(), code_points(texts), bytearray(), whole=whole)
+
+
+def _symbols(settings: TextSettings) -> Borders | None:
+    """The user-defined symbols, which `encode` finds in a line before it is normalised and after."""
+    return Borders(settings.user_defined_symbols) if settings.user_defined_symbols else None
+
+
+def trained_on(
+    blocks: Iterable[list[str]],
+    metas: Sequence[str] | None = None,
+    weight: int = 1,
+    settings: TextSettings = XLM_R,
+) -> Iterator[Sentences]:
+    """Blocks of lines that are trained on and encoded; some are only encoded, some are not trained on as they are.
+
+    `metas`: the rows of the model that are no pieces of text, each a border in the lines trained on; those of the
+    `settings`, if not given. `weight`: the number of times that each line counts.
+    """
+    normalize, symbols = trainer_normalizer(settings).normalize, _symbols(settings)
+    borders = Borders(settings.meta_pieces if metas is None else metas)
+    for lines in blocks:
+        usual, encoded, trained, whole = [], [], [], []
+        for line, text in zip(lines, normalize(lines), strict=True):
+            read = as_read(line)
+            apart = symbols and (symbols.in_line(line) or symbols.in_line(text))
+            if apart:
+                whole.append(line)
+            if not is_trainable(read):
+                if not apart:
+                    encoded.append(text)
+                continue
+            seen = text if len(read) == len(line) else normalize(read)
+            if borders.in_line(seen):
+                seen = borders.replace(seen)
+            if seen == text and not apart and settings.split_by_whitespace:
+                usual.append(text)
+                continue
+            trained.append(seen)
+            if not apart:
+                encoded.append(text)
+        parts = map(code_points, (usual, encoded, trained))
+        yield Sentences(len(lines), *parts, weight, tuple(whole))
+
+
+def texts_of(
+    files: Mapping[str, Path], settings: TextSettings = XLM_R
+) -> dict[str, Callable[[], Iterator[Sentences]]]:
+    """Text files as the argument of `count_word_types`; the one named train is trained on."""
+    return {name: partial(_sentences, name, path, settings) for name, path in files.items()}
+
+
+def _sentences(name: str, path: Path, settings: TextSettings) -> Iterator[Sentences]:
+    blocks = read_blocks(path)
+    return trained_on(blocks, settings=settings) if name == "train" else held_out(blocks, settings)
+
+
+def character_counts(
+    blocks: Iterable[list[str]], meta_pieces: Iterable[str] | None = None, settings: TextSettings = XLM_R
+) -> Counter[str]:
+    """Counts of each character in the lines as the trainer sees them; one block is held at a time.
+
+    Lines that the trainer skips are left out, spaces are U+2581, meta pieces (those of the `settings`, if not
+    given) are a tab each (`TrainerInterface::LoadSentences`).
+    """
+    normalizer = trainer_normalizer(settings)
+    borders = Borders(sorted(set(settings.meta_pieces if meta_pieces is None else meta_pieces)))
+    counts = np.zeros(0x110000, np.int64)
+    for lines in blocks:
+        kept = [line for line in map(as_read, lines) if is_trainable(line)]
+        # The separator of join is taken off again; joined text is one conversion instead of thousands.
+        text = LINE_END.join(normalizer.normalize(kept)) if kept else ""
+        if borders.in_line(text):
+            text = borders.replace(text)
+        points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        counts += np.bincount(points, minlength=counts.size)
+    counts[[0, ord(LINE_END)]] = 0  # the trainer passes over NUL; line ends are those put in above
+    return Counter({chr(point): int(counts[point]) for point in np.flatnonzero(counts)})
+
+
+def count_characters(path: str | os.PathLike, settings: TextSettings = XLM_R) -> tuple[Counter[str], int]:
+    """`character_counts` of a file, and the number of its lines."""
+    lines = 0
+
+    def blocks() -> Iterator[list[str]]:
+        nonlocal lines
+        for block in read_blocks(path):
+            lines += len(block)
+            yield block
+
+    return character_counts(blocks(), settings=settings), lines
+
+
+def required_characters(
+    counts: Mapping[str, float], coverage: float | None = COVERAGE, required_chars: Iterable[str] = ()
+) -> list[str]:
+    """The characters that SentencePiece makes pieces independently of their use, most frequent first.
+
+    Taken by (count descending, code point ascending), the `required_chars` before all others, also those that do
+    not occur, until the share covered, in float32 as there, reaches `coverage`: then required ones are left out
+    too. The tab, in place of meta pieces, is counted but not taken (`TrainerInterface::LoadSentences`).
+    A `coverage` of None takes the required ones, all of them and no others.
+    """
+    named = set(required_chars) - {"\0"}  # which the trainer passes over
+    counted = {**dict.fromkeys(named, 0), **counts}
+    if coverage is None:
+        taken = list(named)
+    else:
+        total, covered, taken = sum(counts.values()), 0.0, []
+        for character in sorted(counted, key=lambda one: (one not in named, -counted[one], one)):
+            if not total or np.float32(covered / total) >= np.float32(coverage):
+                break
+            covered += counted[character]
+            taken.append(character)
+    return sorted((one for one in taken if one != SEPARATOR), key=lambda one: (-counted[one], one))
+
+
+def required_in_sample(
+    per_line: Sequence[Mapping[str, float]], q: Sequence[float], coverage: float = COVERAGE
+) -> list[str]:
+    """The most frequent characters of the expected multilingual sample that make up `coverage` of it, sorted.
+
+    `per_line[k]` gives the mean count of each character in a line of the normalised text of language k, `q[k]` the
+    probability of a line of it (Equation 3). A line of the sample then holds sum_k q_k per_line_k of a character,
+    and of these SentencePiece's rule takes the most frequent ones.
+    """
+    expected: dict[str, float] = {}
+    for frequencies, probability in zip(per_line, q, strict=True):
+        for character, frequency in frequencies.items():
+            expected[character] = expected.get(character, 0.0) + probability * frequency
+    return sorted(required_characters(expected, coverage))
+
+
+def shared_characters(
+    counts: Sequence[Mapping[str, int]],
+    per_line: Sequence[Mapping[str, float]],
+    q: Sequence[float],
+    coverage: float = COVERAGE,
+) -> list[str]:
+    """The characters that a tokenizer of these languages must hold, sorted: those that each language's own models
+    hold, and those of the expected multilingual sample.
+
+    `counts[k]` gives the count of each character in the text of language k; `per_line` and `q` as of
+    `required_in_sample`.
+    """
+    own = (character for counted in counts for character in required_characters(counted, coverage))
+    return sorted({*own, *required_in_sample(per_line, q, coverage)})
+
+
+def read_shared_characters(
+    vocabularies: str | os.PathLike, n: Mapping[str, float], alpha: float, coverage: float = COVERAGE
+) -> list[str]:
+    """`shared_characters` of the languages with n above 0, from `vocabularies/{language}/characters.tsv`.
+
+    Raises VocapError for a missing or damaged file, and where no n is above 0.
+    """
+    tables = _files(vocabularies, n, "characters.tsv", "vocap curve")
+    return shared_characters([*map(read_counts, tables)], [*map(read_characters, tables)], _q(n, alpha), coverage)
+
+
+def count_shared_characters(
+    corpora: str | os.PathLike,
+    n: Mapping[str, float],
+    alpha: float,
+    coverage: float = COVERAGE,
+    settings: TextSettings = XLM_R,
+) -> list[str]:
+    """The same from the text that the tables are made of, `corpora/{language}/train.txt`: 4 s for 65 MB.
+
+    Raises VocapError for a missing file, one that is not UTF-8, and where no n is above 0.
+    """
+    counts, per_line = [], []
+    for path in _files(corpora, n, "train.txt", "vocap sample"):
+        counted, lines = count_characters(path, settings)
+        counts.append(counted)
+        per_line.append({character: count / lines for character, count in counted.items()})
+    return shared_characters(counts, per_line, _q(n, alpha), coverage)
+
+
+def _files(folder: str | os.PathLike, n: Mapping[str, float], name: str, command: str) -> list[Path]:
+    """A file of each language with n above 0."""
+    paths = [Path(folder) / language / name for language in n if n[language]]
+    for path in paths:
+        if not path.is_file():
+            raise VocapError(
+                f"{path}: no such file, but the weights give {path.parent.name} a weight; make it ({command})"
+            )
+    if not paths:
+        raise VocapError(f"{folder}: no language with text; every n of the weights is 0")
+    return paths
+
+
+def _q(n: Mapping[str, float], alpha: float) -> list[float]:
+    return sampling_probabilities([number for number in n.values() if number], alpha).tolist()

@@ -1,0 +1,348 @@
+"""A corpus as weighted word types, the input of EM and of ALP.
+
+A word type is a stretch of normalised text that begins with U+2581, or with a line, and holds no other; with
+allow_whitespace_only_pieces, one that begins with a run of them. The trainer's lattices never cross its borders
+(`TrainerInterface::SplitSentencesByWhitespace`), and no piece does, so a corpus is its types and how often each
+occurs. Without split_by_whitespace the trainer takes the lines themselves, one by one in their order: then each
+line that it reads is a type.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from vocap.errors import VocapError
+from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
+from vocap.unigram.training_text import LINE_END, Sentences, held_out, required_characters, trained_on
+from vocap.unigram.word_table import INSIDE, LAST, RUNS, TEXTS, WHOLE, WORDS, WordTable, lay_out, sort_words
+
+_MAX_CHARACTERS = 2**31 - 1  # 32-bit positions
+
+
+@dataclass(frozen=True)
+class WordTypes:
+    """T word types, the `trained` ones first by (count descending, text ascending), as EM adds them up.
+
+    `text` int32 [N]: code points of all types, each with the character after it in the corpus: U+2581 (the next
+    word), or 0 where it only ends lines; and a 0, unless no piece can begin with that character and go on in the
+    next type. Type t is `text[start[t]:start[t] + length[t]]` (int32 [T] both).
+    `inside` and `last` int64 [T]: occurrences in the training lines before another word, and at a line's end; 0
+    for types from `trained` on, which stand only in lines that the trainer skips or in held-out text. `counts`
+    maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of lines; a
+    line of weight w is w lines. `required`: the characters that must be pieces, with counts, most frequent first;
+    one that no line trained on holds is a type of its own that does not occur, so that it has a place in `text`.
+    `characters`: the count of every character in the training lines, required or not. `settings`: those with which
+    the text was read, and models are trained. `byte_counts`: with byte_fallback, occurrences of each byte, int64
+    [256], of characters that are not required, in each text as `encode` sees it. `whole`: with user-defined
+    symbols, the lines of each text that hold one and their occurrences; they have no share in the other counts of
+    encoded text. `empty`: without split_by_whitespace, lines that normalise to nothing and count in pruning.
+    `second` int32 [T]: with treat_whitespace_as_suffix, the character after other occurrences than those `inside`,
+    which are those before the character in `text`.
+    """
+
+    text: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    trained: int
+    inside: np.ndarray
+    last: np.ndarray
+    counts: dict[str, np.ndarray]
+    sentences: dict[str, int]
+    required: dict[str, int]
+    characters: dict[str, int]
+    settings: TextSettings = XLM_R
+    byte_counts: Mapping[str, np.ndarray] = field(default_factory=dict)
+    whole: Mapping[str, Counter[str]] = field(default_factory=dict)
+    empty: int = 0
+    second: np.ndarray | None = None
+
+    @property
+    def types(self) -> list[str]:
+        """The types as strings: for looking at a few of them, as each takes many times the memory of its text."""
+        text = self.text.tobytes().decode("utf-32-le")
+        bounds = zip(self.start.tolist(), (self.start + self.length).tolist(), strict=True)
+        return [text[begin:end] for begin, end in bounds]
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Occurrences of the trained types in the training lines, int64 [trained]."""
+        return (self.inside + self.last)[: self.trained]
+
+
+def load_word_types(
+    texts: Mapping[str, Callable[[], Iterable[list[str]]]],
+    train: str = "train",
+    coverage: float | None = COVERAGE,
+    metas: Sequence[str] | None = None,
+    required_chars: str = "",
+    settings: TextSettings = XLM_R,
+) -> WordTypes:
+    """`count_word_types` of texts that are functions for blocks of lines; `train` names the trained one.
+
+    `metas` are borders between words, as in `trained_on`.
+    """
+
+    def sentences(name: str) -> Iterator[Sentences]:
+        blocks = texts[name]()
+        return trained_on(blocks, metas, settings=settings) if name == train else held_out(blocks, settings)
+
+    sources = {name: partial(sentences, name) for name in texts}
+    return count_word_types(sources, coverage, required_chars, settings)
+
+
+def count_word_types(
+    texts: Mapping[str, Callable[[], Iterable[Sentences]]],
+    coverage: float | None = COVERAGE,
+    required_chars: str = "",
+    settings: TextSettings = XLM_R,
+) -> WordTypes:
+    """Count the word types of texts, each a function that gives its sentences (once more, if need be).
+
+    `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`; `coverage` and `required_chars` as of
+    `coverage.required_characters`. A character that is not required is replaced by U+2585 in every text, as it has
+    no piece. Memory: about 12 bytes a character of the distinct words and a few blocks of sentences. Raises
+    VocapError for more distinct words than 32 bits can number the characters of.
+    """
+    required_chars = required_chars or settings.required_chars
+    if not settings.split_by_whitespace:
+        return _count_lines(texts, coverage, required_chars, settings)
+    if settings.treat_whitespace_as_suffix:
+        from vocap.unigram import suffix_words
+
+        table, sentences, whole = suffix_words.count_with_followers(texts, settings.allow_whitespace_only_pieces)
+        count_characters = suffix_words.character_counts
+    else:
+        cut = RUNS if settings.allow_whitespace_only_pieces else WORDS
+        table, sentences, whole = _count_texts(texts, cut)
+        count_characters = WordTable.character_counts
+    totals = count_characters(table)
+    characters, required = _choose(totals, coverage, required_chars)
+    if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
+        table, sentences, whole = _count_texts(texts, WHOLE)
+        count_characters = WordTable.character_counts
+    kept = _kept(required)
+    byte_counts = _count_bytes(table, texts, kept, count_characters) if settings.byte_fallback else {}
+    after = None
+    if settings.treat_whitespace_as_suffix and SPACE in required:
+        table.replace(kept | (np.arange(len(kept)) == ord(LINE_END)), ord(RESERVED))
+        table, after = suffix_words.join(table)
+    else:
+        table.replace(kept, ord(RESERVED))
+    absent = [character for character, count in required.items() if not count]
+    runs = settings.allow_whitespace_only_pieces
+    words = _arrange(table, list(texts), sentences, required, absent, characters, runs, after)
+    return replace(words, settings=settings, byte_counts=byte_counts, whole=whole)
+
+
+def _choose(totals: np.ndarray, coverage: float | None, required_chars: str) -> tuple[dict[str, int], ...]:
+    """The counts of all characters in the training lines, and those of the required ones."""
+    totals[0] = 0  # the trainer passes over NUL
+    characters = {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
+    chosen = required_characters(characters, coverage, required_chars)
+    return characters, {character: characters.get(character, 0) for character in chosen}
+
+
+def _kept(required: Iterable[str]) -> np.ndarray:
+    """Whether each code point is a required character, bool [0x110000]."""
+    kept = np.zeros(0x110000, bool)
+    kept[[ord(character) for character in required]] = True
+    return kept
+
+
+def _count_bytes(
+    table: WordTable, names: Iterable[str], kept: np.ndarray, count_characters: Callable
+) -> dict[str, np.ndarray]:
+    """`WordTypes.byte_counts`; `count_characters` as `WordTable.character_counts`."""
+    columns = enumerate(names, TEXTS)
+    return {name: _bytes_of(np.where(kept, 0, count_characters(table, column))) for column, name in columns}
+
+
+def _count_lines(
+    texts: Mapping[str, Callable[[], Iterable[Sentences]]],
+    coverage: float | None,
+    required_chars: str,
+    settings: TextSettings,
+) -> WordTypes:
+    """`count_word_types` without split_by_whitespace: the trained types are the lines, in the trainer's order."""
+    table, lines, whole = WordTable(len(texts)), dict.fromkeys(texts, 0), {name: Counter() for name in texts}
+    read = []
+    for column, (name, sentences) in enumerate(texts.items()):
+        for block in sentences():
+            lines[name] += block.weight * block.lines
+            table.count(block.encoded, WHOLE, False, column, block.weight)
+            read.append(np.repeat(table.number_lines(block.trained), block.weight))
+            for line in block.whole:
+                whole[name][line] += block.weight
+    rows, empty = _without_empty(np.concatenate([np.empty(0, np.int32), *read]))
+    np.add.at(table.counts[:, LAST], rows, 1)
+    characters, required = _choose(table.character_counts(), coverage, required_chars)
+    kept = _kept(required)
+    byte_counts = _count_bytes(table, texts, kept, WordTable.character_counts) if settings.byte_fallback else {}
+    absent = [character for character, count in required.items() if not count]
+    extra = table.number(absent)[0] if absent else np.empty(0, np.int32)
+    others = table.counts[: table.known, TEXTS:].any(axis=1)
+    others[extra] = True
+    others &= table.counts[: table.known, LAST] == 0
+    words = np.concatenate([rows, np.flatnonzero(others).astype(np.int32)])
+    distinct, first = np.unique(words, return_index=True)
+    counts = np.zeros((len(words), len(texts)), np.int64)
+    counts[first] = table.counts[distinct, TEXTS:]
+    length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
+    if (size := int(length.sum(dtype=np.int64)) + len(words)) > _MAX_CHARACTERS:
+        raise VocapError(f"{size} characters in lines are too many; train on fewer lines")
+    start = np.zeros(len(words), np.int32)
+    np.cumsum(length[:-1] + 1, out=start[1:])
+    text = lay_out(table.store, table.bounds, words, np.zeros(len(words), np.int32), 1)
+    text[~kept[text]] = ord(RESERVED)
+    text[start + length] = 0
+    return WordTypes(
+        text=text,
+        start=start,
+        length=length,
+        trained=len(rows),
+        inside=np.zeros(len(words), np.int64),
+        last=(np.arange(len(words)) < len(rows)).astype(np.int64),
+        counts={name: counts[:, column].copy() for column, name in enumerate(texts)},
+        sentences=lines,
+        required=required,
+        characters=characters,
+        settings=settings,
+        byte_counts=byte_counts,
+        whole=whole,
+        empty=empty,
+    )
+
+
+def _without_empty(lines: np.ndarray) -> tuple[np.ndarray, int]:
+    """The lines (-1: an empty one) as the trainer orders them, and how many empty ones it keeps.
+
+    It moves the last line into the place of each empty one, and does not look whether that one is empty too
+    (`TrainerInterface::LoadSentences`).
+    """
+    order, size = lines.copy(), len(lines)
+    for place in np.flatnonzero(lines < 0).tolist():
+        if place >= size:
+            break
+        size -= 1
+        order[place] = order[size]
+    order = order[:size]
+    return order[order >= 0], int(np.count_nonzero(order < 0))
+
+
+def _bytes_of(characters: np.ndarray) -> np.ndarray:
+    """Occurrences of each byte of UTF-8, int64 [256], from those of each code point, int64 [0x110000]."""
+    counts = np.zeros(256, np.int64)
+    for point in np.flatnonzero(characters).tolist():
+        np.add.at(counts, list(chr(point).encode("utf-8")), characters[point])
+    return counts
+
+
+def _count_texts(
+    texts: Mapping[str, Callable[[], Iterable[Sentences]]], cut: int
+) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]]]:
+    """The words of every text, as encoded and as trained on, the number of lines, and those encoded as a whole."""
+    table = WordTable(len(texts))
+    whole: dict[str, Counter[str]] = {name: Counter() for name in texts}
+    lines = dict.fromkeys(texts, 0)
+    for column, (name, sentences) in enumerate(texts.items()):
+        for block in sentences():
+            lines[name] += block.weight * block.lines
+            table.count(block.usual, cut, True, column, block.weight)
+            table.count(block.encoded, cut, False, column, block.weight)
+            table.count(block.trained, cut, True, None, block.weight)
+            for line in block.whole:
+                whole[name][line] += block.weight
+    return table, lines, whole
+
+
+def most_frequent_types(words: WordTypes, most: int) -> WordTypes:
+    """The most frequent trained types, with `most` characters at most; without counts of encoded text."""
+    types = int(np.searchsorted(np.cumsum(words.length[: words.trained], dtype=np.int64), most, "right"))
+    whole = types == len(words.start)
+    end = int(words.start[types - 1] + words.length[types - 1]) + 1 if types else 0
+    cut = (lambda array, size: array) if whole else (lambda array, size: array[:size].copy())
+    return replace(
+        words,
+        text=cut(words.text, end),
+        start=cut(words.start, types),
+        length=cut(words.length, types),
+        trained=types,
+        inside=cut(words.inside, types),
+        last=cut(words.last, types),
+        counts={},
+    )
+
+
+def join_word_types(parts: Iterable[tuple[WordTypes, int]]) -> WordTypes:
+    """The trained types of several texts as those of one; each text counts `weight` times, an int. All texts have
+    the same settings, with split_by_whitespace.
+
+    Every character is required but U+2585, which stands for those that their text does not require. No counts of
+    encoded text are kept.
+    """
+    table, settings = WordTable(0), XLM_R
+    for words, weight in parts:
+        settings = words.settings
+        types = slice(words.trained)
+        counts = np.stack([words.inside[types], words.last[types]], axis=1) * weight
+        table.add_counted(words.text, words.start[types].copy(), words.length[types].copy(), counts)
+    totals = table.character_counts()
+    totals[[0, ord(RESERVED)]] = 0
+    points = np.flatnonzero(totals)
+    points = points[np.argsort(-totals[points], kind="stable")]
+    required = {chr(point): int(totals[point]) for point in points.tolist()}
+    joined = _arrange(table, [], {}, required, [], required, settings.allow_whitespace_only_pieces)
+    return replace(joined, settings=settings)
+
+
+def _arrange(
+    table: WordTable,
+    names: list[str],
+    sentences: dict[str, int],
+    required: dict[str, int],
+    absent: list[str],
+    characters: dict[str, int],
+    runs: bool = False,
+    after: np.ndarray | None = None,
+) -> WordTypes:
+    """The words that occur, and each of the characters that are `absent`, in the trainer's order.
+
+    `runs`: a piece can be a run of U+2581. `after` of `suffix_words.join`.
+    """
+    extra = table.number(absent)[0] if absent else np.empty(0, np.int32)
+    stored = table.counts[: table.known].any(axis=1)
+    stored[extra] = True
+    occurring = np.flatnonzero(stored).astype(np.int32)
+    frequency = table.counts[occurring, INSIDE] + table.counts[occurring, LAST]
+    words = sort_words(table, occurring, frequency)
+    counts = table.counts[words]
+    length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
+    begins = table.store[table.bounds[words]]
+    gap = 1 + bool(runs or after is not None or ((begins != ord(SPACE)) & (begins != ord(RESERVED))).any())
+    size = int(length.sum(dtype=np.int64)) + gap * len(words)
+    if size > _MAX_CHARACTERS:
+        raise VocapError(f"{size} characters in distinct words are too many; train on fewer lines")
+    start = np.zeros(len(words), np.int32)
+    np.cumsum(length[:-1] + gap, out=start[1:])
+    if after is None:
+        separator, second = np.where(counts[:, INSIDE] > 0, ord(SPACE), 0).astype(np.int32), None
+    else:
+        after = np.vstack([after, np.zeros((table.known - len(after), 2), np.int32)])[words]  # 0: absent ones
+        separator, second = after[:, 0].copy(), after[:, 1].copy()
+    return WordTypes(
+        text=lay_out(table.store, table.bounds, words, separator, gap),
+        start=start,
+        length=length,
+        trained=int(np.count_nonzero(frequency)),
+        inside=counts[:, INSIDE].copy(),
+        last=counts[:, LAST].copy(),
+        counts={name: counts[:, TEXTS + column].copy() for column, name in enumerate(names)},
+        sentences=sentences,
+        required=required,
+        characters=characters,
+        second=second,
+    )

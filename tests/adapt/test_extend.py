@@ -1,0 +1,264 @@
+"""`vocap extend`: old ids stay, the new pieces are those of SentencePiece's own training, the model follows."""
+
+import logging
+import shutil
+
+import pytest
+from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
+
+from tests.commands import run
+from tests.made_text import write_lines
+from tests.tokenizers.factories import make_lines
+from vocap.adapt.extend_command import extend
+from vocap.adapt.trim_command import trim
+from vocap.errors import UsageError, VocapError
+from vocap.files.tsv import read_tsv
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.layout import relayout, serialize
+from vocap.tokenizer_files.model_file import read_model
+from vocap.unigram.sentencepiece_trainer import train
+
+from .test_trim import make_model, processor
+
+NEW = "fr"  # another lexicon over the letters of en
+
+
+def new_lines(count, seed=3):
+    """Words of `en` turned around: its letters, other pieces."""
+    return [line[::-1] for line in make_lines("en", count, seed=seed)]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A tokenizer of two languages, and corpora of three."""
+    root = tmp_path_factory.mktemp("extend")
+    texts = {language: make_lines(language, 700, seed=3) for language in ("en", "ka")} | {NEW: new_lines(700)}
+    for language, lines in texts.items():
+        folder = root / "corpora" / language
+        write_lines(folder / "train.txt", lines[:600])
+        write_lines(folder / "heldout.txt", lines[600:])
+    stock = root / "stock.model"
+    stock.write_bytes(train(texts["en"] + texts["ka"], 400, threads=1, user_defined_symbols=["<date>"]))
+    folder = root / "tokenizers" / "old"
+    folder.mkdir(parents=True)
+    (folder / "sentencepiece.model").write_bytes(serialize(relayout(read_model(stock), "stock")))
+    export(folder / "sentencepiece.model", folder / "huggingface")
+    return root
+
+
+@pytest.fixture(scope="module")
+def extended(root):
+    run(extend, root / "tokenizers/old", f"--language={NEW}", "--pieces=80", "-o", root / "extended")
+    return root / "extended"
+
+
+def lines_of(root, language, part):
+    return (root / "corpora" / language / f"{part}.txt").read_text("utf-8").splitlines()
+
+
+def rows(path):
+    return list(read_tsv(path))
+
+
+def test_old_ids_and_scores_stay(root, extended):
+    before, after = (read_model(path / "sentencepiece.model") for path in (root / "tokenizers/old", extended))
+    assert len(after.pieces) == len(before.pieces) + 80
+    for old, new in zip(before.pieces, after.pieces, strict=False):
+        assert (old.piece, old.score, old.type) == (new.piece, new.score, new.type)
+    ids = rows(extended / "ids.tsv")
+    assert [row["old"] for row in ids] == [*map(str, range(len(before.pieces))), *[""] * 80]
+    assert [row["piece"] for row in ids] == [entry.piece for entry in after.pieces]
+
+
+def test_the_new_pieces_are_of_sentencepieces_own_training(root, extended):
+    """The smallest size, within 6 %, that brings as many; what is clipped has the lowest scores."""
+    import json
+
+    size = json.loads((extended / "description.json").read_text())["size"]
+    known = {entry.piece for entry in read_model(root / "tokenizers/old/sentencepiece.model").pieces}
+
+    def brings(size):
+        model = sentencepiece_model_pb2.ModelProto.FromString(train(lines_of(root, NEW, "train"), size, threads=1))
+        return {entry.piece: entry.score for entry in model.pieces[3:] if entry.piece not in known}
+
+    available = brings(size)
+    added = {row["piece"]: float(row["own_score"]) for row in rows(extended / "additions.tsv")}
+    assert len(added) == 80 <= len(available)
+    assert all(available[piece] == score for piece, score in added.items())
+    lowest = min(score for piece, score in added.items() if len(piece) > 1)
+    assert all(score <= lowest for piece, score in available.items() if piece not in added)
+    assert len(brings(int(size / 1.06) - 1)) < 80
+
+
+def test_every_new_piece_can_be_used(extended):
+    bare = sentencepiece_model_pb2.ModelProto.FromString((extended / "sentencepiece.model").read_bytes())
+    bare.normalizer_spec.Clear()
+    bare.normalizer_spec.name = "identity"
+    for name in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"):
+        setattr(bare.normalizer_spec, name, False)
+    alone = SentencePieceProcessor(model_proto=bare.SerializeToString())
+    for row in rows(extended / "additions.tsv"):
+        assert alone.encode(row["piece"]) == [int(row["id"])]
+
+
+def test_comparison_counts_changes(root, extended):
+    before, after = (processor(path / "sentencepiece.model") for path in (root / "tokenizers/old", extended))
+    found = {(row["language"], row["part"]): row for row in rows(extended / "comparison.tsv")}
+    assert set(found) == {("en", "heldout"), ("ka", "heldout"), (NEW, "train"), (NEW, "heldout")}
+    for (language, part), row in found.items():
+        pairs = [[side.encode(line) for side in (before, after)] for line in lines_of(root, language, part)]
+        assert int(row["lines"]) == len(pairs)
+        assert int(row["identical"]) == sum(one == other for one, other in pairs)
+        assert int(row["tokens_before"]) == sum(len(one) for one, _ in pairs)
+        assert int(row["tokens_after"]) == sum(len(other) for _, other in pairs)
+    assert found["ka", "heldout"]["share"] == "1.0"  # no letter in common
+    assert int(found[NEW, "heldout"]["tokens_after"]) < 0.8 * int(found[NEW, "heldout"]["tokens_before"])
+
+
+def test_both_forms_have_the_same_ids(root, extended):
+    from transformers import AutoTokenizer
+
+    own, other = (
+        processor(extended / "sentencepiece.model"),
+        AutoTokenizer.from_pretrained(extended / "huggingface"),
+    )
+    mask = processor(root / "tokenizers/old/sentencepiece.model").get_piece_size() - 1
+    assert (other.mask_token_id, own.piece_to_id("<mask>"), len(other)) == (mask, mask, own.get_piece_size())
+    for language in ("en", "ka", NEW):
+        for line in lines_of(root, language, "heldout"):
+            assert other(line, add_special_tokens=False).input_ids == own.encode(line)
+    assert mask in other("a <mask> b").input_ids
+
+
+@pytest.mark.parametrize("kind", ["tied", "half", "untied", "float16"])
+def test_new_rows_are_means_of_the_old_segmentation(root, tmp_path, kind):
+    import torch
+    import transformers
+
+    folder = root / "tokenizers/old"
+    before = processor(folder / "sentencepiece.model")
+    make_model(kind, before.get_piece_size()).save_pretrained(tmp_path / "model")
+    out = tmp_path / "out"
+    words = (f"--language={NEW}", "--pieces=30", "--languages=ka", "--model", tmp_path / "model")
+    run(extend, folder, *words, "-o", out)
+    old, new = (
+        transformers.AutoModelForMaskedLM.from_pretrained(path, dtype="auto").eval()
+        for path in (tmp_path / "model", out / "model")
+    )
+    size = before.get_piece_size()
+    assert new.config.vocab_size == size + 30
+    tables = [
+        (
+            side.get_input_embeddings().weight,
+            side.get_output_embeddings().weight,
+            side.get_output_embeddings().bias,
+        )
+        for side in (old, new)
+    ]
+    for one, other in zip(*tables, strict=True):
+        assert torch.equal(one, other[:size])
+    checked = 0
+    for row in rows(out / "additions.tsv"):
+        if row["piece"].startswith("▁") and len(row["piece"]) > 1:  # then SentencePiece cuts it as a word
+            origin = before.encode(row["piece"][1:])
+            assert row["origin"].split(" ") == [before.id_to_piece(number) for number in origin]
+            for one, other in zip(*tables, strict=True):
+                wanted = one[origin].double().mean(0)
+                torch.testing.assert_close(other[int(row["id"])].double(), wanted, rtol=1e-3, atol=1e-3)
+            checked += 1
+    assert checked > 5
+    ids = torch.tensor([[0, *before.encode(lines_of(root, "ka", "heldout")[0]), 2]])
+    with torch.no_grad():
+        torch.testing.assert_close(old(ids).logits, new(ids).logits[..., :size])
+
+
+def test_total_in_place_of_added_pieces_and_equal_bytes(root, tmp_path, extended):
+    total = processor(extended / "sentencepiece.model").get_piece_size()
+    run(extend, root / "tokenizers/old", f"--language={NEW}", f"--total={total}", "-o", tmp_path / "out")
+    for name in ("sentencepiece.model", "huggingface/tokenizer.json", "ids.tsv", "comparison.tsv"):
+        assert (tmp_path / "out" / name).read_bytes() == (extended / name).read_bytes()
+
+
+def test_too_little_text_gives_fewer_pieces(root, tmp_path, caplog):
+    text = tmp_path / "short.txt"
+    write_lines(text, new_lines(20, seed=8))
+    caplog.set_level(logging.WARNING)
+    shown = run(
+        extend, root / "tokenizers/old/sentencepiece.model", "--language=xx", f"--train={text}", "--pieces=5000",
+        "--languages=en", "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert "too little text for 5000 new pieces" in caplog.text
+    assert 0 < len(rows(tmp_path / "out/additions.tsv")) < 5000
+    assert "xx train" in shown and "other languages" in shown
+
+
+def test_new_characters_come_first(root, tmp_path):
+    text = tmp_path / "zh.txt"
+    write_lines(text, make_lines("zh", 200))
+    lone = tmp_path / "lone.model"
+    shutil.copy(root / "tokenizers/old/sentencepiece.model", lone)
+    shown = run(extend, lone, "--language=zh", f"--text={text}", "--pieces=30", "-o", tmp_path / "out")
+    assert "not measured" in shown  # no corpora beside the model
+    assert set("".join(make_lines("zh", 200))) <= {row["piece"] for row in rows(tmp_path / "out/additions.tsv")}
+    after = processor(tmp_path / "out/sentencepiece.model")
+    assert not any(after.unk_id() in after.encode(line) for line in make_lines("zh", 200))
+
+
+def test_it_can_be_extended_again_and_trimmed_to_the_usual_layout(root, extended, tmp_path):
+    text = tmp_path / "zh.txt"
+    write_lines(text, make_lines("zh", 200))
+    run(extend, extended, "--language=zh", f"--text={text}", "--pieces=40", "--corpora", root / "corpora", "-o",
+        tmp_path / "twice")  # fmt: skip
+    one, two = (processor(path / "sentencepiece.model") for path in (extended, tmp_path / "twice"))
+    pieces = [two.id_to_piece(number) for number in range(two.get_piece_size())]
+    assert pieces[: one.get_piece_size()] == [one.id_to_piece(number) for number in range(one.get_piece_size())]
+    corpora = ["--corpora", root / "corpora"]
+    run(trim, tmp_path / "twice", *corpora, f"--languages={NEW}", "-o", tmp_path / "trimmed")
+    cut = processor(tmp_path / "trimmed/sentencepiece.model")
+    assert cut.id_to_piece(cut.get_piece_size() - 1) == "<mask>"
+    for line in lines_of(root, NEW, "heldout"):
+        assert cut.encode(line, out_type=str) == two.encode(line, out_type=str)
+
+
+def test_a_bad_call_leaves_nothing(root, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "known.txt").write_text("a\n")
+    old, language = root / "tokenizers/old", f"--language={NEW}"
+    calls = [
+        ([old, language], UsageError, "give --pieces or --total"),
+        ([old, language, "--pieces=5", "--total=900"], UsageError, "give --pieces or --total"),
+        ([old, language, "--total=300"], UsageError, "has .* ids already"),
+        ([old, language, "--pieces=5", "--share=0"], UsageError, "--share"),
+        ([old, language, "--pieces=5", "--share=nan"], UsageError, "--share"),
+        ([old, "--language=xx", "--pieces=5"], UsageError, "no text of xx"),
+        ([old, "--language=xx", "--pieces=5", "--text=none.txt"], VocapError, "none.txt: no such file"),
+        ([old, "--language=xx", "--pieces=5", f"--text={tmp_path}/empty.txt"], VocapError, "no text in it"),
+        ([old, "--language=xx", "--pieces=5", f"--text={tmp_path}/known.txt"], VocapError, "nothing to add"),
+        ([old, language, "--pieces=5", "--languages=yy"], VocapError, "yy.*no such file"),
+        ([old, language, "--pieces=5", "--model=none"], VocapError, "config.json: no such file"),
+        ([root / "none", language, "--pieces=5"], VocapError, "no such tokenizer"),
+        ([root / "stock.model", language, "--pieces=5"], VocapError, "lay it out with vocap mono first"),
+    ]
+    for arguments, kind, message in calls:
+        with pytest.raises(kind, match=message):
+            run(extend, *arguments, "-o", tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_tokenizer_whose_model_has_other_rows_keeps_the_ids_of_tokenizer_json(root, tmp_path):
+    """As XLM-R: the SentencePiece model lacks <pad> and <mask>, and its pieces are shifted by one."""
+    from tokenizers import Tokenizer, models
+
+    text = tmp_path / "xx.txt"
+    write_lines(text, new_lines(300))
+    stock = tmp_path / "shifted" / "sentencepiece.bpe.model"
+    stock.parent.mkdir()
+    stock.write_bytes(train(lines_of(root, "en", "train"), 200, threads=1))
+    names = [entry.piece for entry in read_model(stock).pieces[3:]]
+    ids = ["<s>", "<pad>", "</s>", "<unk>", *names, "<mask>"]
+    scored = [(piece, -1.0) for piece in ids]
+    Tokenizer(models.Unigram(scored, unk_id=3)).save(str(stock.parent / "tokenizer.json"))
+    run(extend, stock.parent, "--language=xx", f"--text={text}", "--pieces=20", "-o", tmp_path / "out")
+    after = processor(tmp_path / "out/sentencepiece.model")
+    assert [after.id_to_piece(number) for number in range(len(ids))] == ids
+    assert after.get_piece_size() == len(ids) + 20

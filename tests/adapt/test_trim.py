@@ -1,0 +1,438 @@
+"""`vocap trim`: SentencePiece itself segments every line before and after; transformers runs both models."""
+
+import json
+import random
+import re
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
+from tokenizers import Tokenizer
+
+from tests.commands import run
+from tests.made_text import write_lines
+from tests.tokenizers.factories import make_lines, trained_normalizer
+from vocap.adapt.trim_command import choose, trim
+from vocap.adapt.trim_command import with_pieces as trim_contents
+from vocap.errors import UsageError, VocapError
+from vocap.files.tsv import read_tsv, write_tsv
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.layout import Contents, lay_out, relayout, serialize
+from vocap.tokenizer_files.model_file import read_model
+from vocap.unigram.sentencepiece_trainer import train
+
+LANGUAGES = ("en", "ka", "zh")
+
+
+def processor(path):
+    return SentencePieceProcessor(model_file=str(path))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Corpora of three languages, and one tokenizer of all of them as the workflow leaves it."""
+    root = tmp_path_factory.mktemp("trim")
+    both = []
+    for language in LANGUAGES:
+        lines = make_lines(language, 700, seed=3)
+        both += lines
+        folder = root / "corpora" / language
+        write_lines(folder / "train.txt", lines[:600])
+        write_lines(folder / "heldout.txt", lines[600:])
+    (root / "stock.model").write_bytes(train(both, 700, threads=1, user_defined_symbols=["<date>"]))
+    folder = root / "tokenizers" / "all"
+    folder.mkdir(parents=True)
+    (folder / "sentencepiece.model").write_bytes(serialize(relayout(read_model(root / "stock.model"), "stock")))
+    export(folder / "sentencepiece.model", folder / "huggingface")
+    return root
+
+
+def lines_of(root, language, part):
+    return (root / "corpora" / language / f"{part}.txt").read_text("utf-8").splitlines()
+
+
+def id_map(out):
+    return {int(row["old"]): int(row["new"]) for row in read_tsv(out / "ids.tsv") if row["old"]}
+
+
+def test_every_line_is_segmented_as_before(root, tmp_path):
+    # finds the run's corpora
+    shown = run(trim, root / "tokenizers/all", "--languages=en,ka", "-o", tmp_path / "out")
+    assert "1,400 lines compared, all the same" in shown
+    before, after = (
+        processor(root / "tokenizers/all/sentencepiece.model"),
+        processor(tmp_path / "out/sentencepiece.model"),
+    )
+    renamed = id_map(tmp_path / "out")
+    assert after.get_piece_size() < before.get_piece_size()
+    for language in ("en", "ka"):
+        for line in lines_of(root, language, "train") + lines_of(root, language, "heldout"):
+            assert [renamed[number] for number in before.encode(line)] == after.encode(line)
+    for old, new in renamed.items():
+        assert before.id_to_piece(old) == after.id_to_piece(new)
+        assert before.get_score(old) == after.get_score(new)
+    # the layout that all tokenizers share, and no piece of the language that was left out
+    assert [after.id_to_piece(n) for n in range(4)] == ["<s>", "<pad>", "</s>", "<unk>"]
+    assert after.id_to_piece(after.get_piece_size() - 1) == "<mask>"
+    assert not any(after.id_to_piece(n) in "的一是不了" for n in range(after.get_piece_size()))
+    assert after.encode("a<date>b", out_type=str).count("<date>") == 1
+
+
+def test_comparison_counts_lines_that_need_held_out_text(root, tmp_path):
+    run(trim, root / "tokenizers/all", "--languages=en", "--only-used", "-o", tmp_path / "out")
+    before = processor(root / "tokenizers/all/sentencepiece.model")
+    known = {piece for line in lines_of(root, "en", "train") for piece in before.encode(line, out_type=str)}
+    known |= set("".join(known))
+    surprised = [
+        line for line in lines_of(root, "en", "heldout") if not known.issuperset(before.encode(line, out_type=str))
+    ]
+    rows = {row["part"]: row for row in read_tsv(tmp_path / "out/comparison.tsv")}
+    assert int(rows["heldout"]["unforeseen"]) == len(surprised)
+    assert rows["train"]["unforeseen"] == ""
+    assert [row["share"] for row in rows.values()] == ["1.0", "1.0"]
+
+
+def test_hugging_face_gives_the_same_ids(root, tmp_path):
+    run(trim, root / "tokenizers/all", "--languages=zh", "-o", tmp_path / "out")
+    own = processor(tmp_path / "out/sentencepiece.model")
+    other = Tokenizer.from_file(str(tmp_path / "out/huggingface/tokenizer.json"))
+    for line in lines_of(root, "zh", "heldout"):
+        assert own.encode(line) == other.encode(line, add_special_tokens=False).ids
+
+
+def test_rare_pieces_dropped_are_named(root, tmp_path):
+    shown = run(trim, root / "tokenizers/all", "--languages=en", "--min-count=40", "-o", tmp_path / "out")
+    before, after = (
+        processor(root / "tokenizers/all/sentencepiece.model"),
+        processor(tmp_path / "out/sentencepiece.model"),
+    )
+    rows = {row["part"]: row for row in read_tsv(tmp_path / "out/comparison.tsv")}
+    for part, row in rows.items():
+        pairs = [
+            [side.encode(line, out_type=str) for side in (before, after)] for line in lines_of(root, "en", part)
+        ]
+        assert int(row["identical"]) == sum(one == other for one, other in pairs) < len(pairs)
+        assert int(row["tokens_after"]) == sum(len(other) for _, other in pairs)
+        assert row["example"].startswith("“") and "→" in row["example"] and row["example"][:20] in shown
+    assert "differ" in shown
+
+
+def test_pieces_of_the_languages_stay(root, tmp_path):
+    """By pieces.tsv beside the model, by a table that is named, or not at all."""
+    folder = tmp_path / "tokenizer"
+    shutil.copytree(root / "tokenizers/all", folder)
+    names = [entry.piece for entry in read_model(folder / "sentencepiece.model").pieces if entry.type == 1]
+    unused = next(piece for piece in names if piece[0] in "的一是不了在" and len(piece) > 1)
+    write_tsv(folder / "pieces.tsv", ("piece", "languages"), [(unused, "en,zh"), (names[0], "")])
+    write_tsv(tmp_path / "vocabulary.tsv", ("piece", "languages"), [(unused, "zh"), ("nowhere", "en")])
+    options = ["--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "out"]
+
+    def reasons(*more):
+        run(trim, folder, *options, *more)
+        return {row["piece"]: row["reason"] for row in read_tsv(tmp_path / "out/ids.tsv")}
+
+    found = reasons()
+    assert found[unused] == "language" and all(found[character] == "character" for character in unused)
+    assert unused not in reasons("--only-used")
+    assert unused not in reasons("--vocabulary", tmp_path / "vocabulary.tsv")
+    with pytest.raises(VocapError, match="no piece of ka"):
+        run(trim, folder, "--corpora", root / "corpora", "--languages=ka", "-o", tmp_path / "no", "--vocabulary",
+            tmp_path / "vocabulary.tsv")  # fmt: skip
+
+
+def test_all_characters_stay_if_asked_for(root, tmp_path):
+    run(trim, root / "tokenizers/all", "--languages=en", "--all-characters", "-o", tmp_path / "out")
+    before = read_model(root / "tokenizers/all/sentencepiece.model")
+    after = {entry.piece for entry in read_model(tmp_path / "out/sentencepiece.model").pieces}
+    assert {entry.piece for entry in before.pieces if len(entry.piece) == 1} <= after
+
+
+SCORES = st.integers(-12, -1).map(lambda step: step / 2)  # halves: many ties
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.dictionaries(st.text("abc▁", min_size=1, max_size=4), SCORES, min_size=3, max_size=25), st.data())
+def test_a_line_changes_if_and_only_if_it_used_a_removed_piece(vocabulary, data):
+    """SentencePiece on made vocabularies full of ties, unknown characters among the text."""
+    contents = Contents(list(vocabulary), np.array(list(vocabulary.values())))
+    lines = [data.draw(st.text("abcx ", min_size=1, max_size=12)) for _ in range(8)]
+    before = SentencePieceProcessor(model_proto=serialize(lay_out(contents, trained_normalizer())))
+    uses: dict[str, int] = {}
+    for line in lines[:4]:
+        for piece in before.encode(line, out_type=str):
+            uses[piece] = uses.get(piece, 0) + 1
+    kept = choose(contents, uses, {})
+    after = SentencePieceProcessor(
+        model_proto=serialize(lay_out(trim_contents(contents, kept), trained_normalizer()))
+    )
+    removed = set(vocabulary) - set(kept)
+    for place, line in enumerate(lines):
+        ids = before.encode(line)
+        pieces = [before.id_to_piece(number) for number in ids]
+        same = pieces == [after.id_to_piece(number) for number in after.encode(line)]
+        assert same == removed.isdisjoint(pieces)
+        assert same or place >= 4
+
+
+def make_model(kind, rows):
+    import torch
+    import transformers
+
+    torch.manual_seed(1)
+    small = {
+        "vocab_size": rows,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 24,
+        "max_position_embeddings": 40,
+        "bos_token_id": 0,
+        "pad_token_id": 1,
+        "eos_token_id": 2,
+    }
+    if kind == "half":
+        model = transformers.ElectraForMaskedLM(transformers.ElectraConfig(**small, embedding_size=8))
+    elif kind == "untied":
+        model = transformers.BertForMaskedLM(transformers.BertConfig(**small, tie_word_embeddings=False))
+    elif kind == "bare":
+        model = transformers.XLMRobertaModel(transformers.XLMRobertaConfig(**small))
+    else:
+        model = transformers.XLMRobertaForMaskedLM(transformers.XLMRobertaConfig(**small))
+    for parameter in model.parameters():  # biases too
+        torch.nn.init.normal_(parameter, std=0.5)
+    return model.half() if kind == "float16" else model
+
+
+@pytest.mark.parametrize("kind", ["tied", "half", "untied", "float16", "bare"])
+def test_the_model_gives_the_same_logits(root, tmp_path, kind):
+    import torch
+    import transformers
+
+    folder = root / "tokenizers/all"
+    before = processor(folder / "sentencepiece.model")
+    make_model(kind, before.get_piece_size()).save_pretrained(tmp_path / "model")
+    shutil.copy(folder / "huggingface/tokenizer.json", tmp_path / "model")
+    out = tmp_path / "out"
+    run(trim, folder, "--languages=ka", "--model", tmp_path / "model", "-o", out)
+    auto = transformers.AutoModel if kind == "bare" else transformers.AutoModelForMaskedLM
+    old, new = (auto.from_pretrained(path, dtype="auto").eval() for path in (tmp_path / "model", out / "model"))
+    renamed = id_map(out)
+    kept = sorted(renamed, key=renamed.get)
+    assert new.config.vocab_size == len(kept) == new.get_input_embeddings().num_embeddings
+    assert new.dtype == old.dtype
+    tokenizer = transformers.AutoTokenizer.from_pretrained(out / "model")
+    for line in lines_of(root, "ka", "heldout")[:5]:
+        ids = [0, *before.encode(line), 2]
+        inputs = tokenizer(line, return_tensors="pt").input_ids
+        assert inputs[0].tolist() == [renamed[number] for number in ids]
+        with torch.no_grad():
+            one, other = old(torch.tensor([ids])), new(inputs)
+        if kind == "bare":
+            assert torch.equal(one.last_hidden_state, other.last_hidden_state)
+        else:
+            torch.testing.assert_close(one.logits[..., kept], other.logits)
+
+
+def test_ids_of_tokenizer_json_count_where_they_are_shifted(root, tmp_path):
+    """As XLM-R: a stock SentencePiece model, whose pieces have other ids for transformers."""
+    from tokenizers import models
+
+    proto = read_model(root / "stock.model")
+    names = [entry.piece for entry in proto.pieces if entry.type in (1, 4)]
+    ids = ["<s>", "<pad>", "</s>", "<unk>", *names, "<mask>"]
+    folder = tmp_path / "shifted"
+    folder.mkdir()
+    shutil.copy(root / "stock.model", folder / "sentencepiece.bpe.model")
+    Tokenizer(models.Unigram([(piece, -1.0) for piece in ids], unk_id=3)).save(str(folder / "tokenizer.json"))
+    make_model("tied", len(ids)).save_pretrained(tmp_path / "model")
+    out = tmp_path / "out"
+    run(trim, folder, "--corpora", root / "corpora", "--languages=en", "--model", tmp_path / "model", "-o", out)
+    for row in read_tsv(out / "ids.tsv"):
+        assert ids[int(row["old"])] == row["piece"]
+    before, after = processor(root / "stock.model"), processor(out / "sentencepiece.model")
+    for line in lines_of(root, "en", "heldout"):
+        assert before.encode(line, out_type=str) == after.encode(line, out_type=str)
+
+
+def test_byte_pieces_stay(root, tmp_path):
+    lines = [line for language in LANGUAGES for line in lines_of(root, language, "train")]
+    random.Random(1).shuffle(lines)
+    (tmp_path / "bytes.model").write_bytes(train(lines, 800, threads=1, byte_fallback=True, coverage=0.98))
+    text = tmp_path / "en.txt"
+    text.write_text("\n".join(lines_of(root, "en", "train")[:50]) + "\nꙮ\n", "utf-8")
+    run(trim, tmp_path / "bytes.model", f"--text=en={text}", "-o", tmp_path / "out")
+    before, after = processor(tmp_path / "bytes.model"), processor(tmp_path / "out/sentencepiece.model")
+    for line in text.read_text("utf-8").splitlines():
+        assert before.encode(line, out_type=str) == after.encode(line, out_type=str)
+    assert after.encode("ꙮ", out_type=str)[-3:] == [f"<0x{byte:02X}>" for byte in "ꙮ".encode()]
+
+
+def test_it_can_be_run_again_and_leaves_others_files_alone(root, tmp_path):
+    for _ in range(2):
+        run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
+    first = (tmp_path / "out/sentencepiece.model").read_bytes()
+    run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
+    assert (tmp_path / "out/sentencepiece.model").read_bytes() == first
+    (tmp_path / "out/mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match="did not make"):
+        run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
+
+
+def bad_calls(root, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "nested.model").write_text("[" * 200_000)
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
+    shutil.copytree(root / "tokenizers/all/huggingface", tmp_path / "model")
+    folder, corpora = root / "tokenizers/all", ["--corpora", root / "corpora"]
+    stock = root / "stock.model"
+    return [
+        ([tmp_path / "none"], VocapError, "no such tokenizer"),
+        ([folder / "huggingface"], VocapError, "not one SentencePiece .model in it"),
+        ([folder / "huggingface/tokenizer.json"], VocapError, "not a SentencePiece model"),
+        ([tmp_path / "nested.model", f"--text=en={tmp_path}/latin.txt"], VocapError, "no such protobuf"),
+        ([stock], UsageError, "no text: give --text"),
+        ([folder, "--languages=xx"], VocapError, "xx.*no such file"),
+        ([folder, "--languages=,"], UsageError, "no code"),
+        ([folder, f"--text=en={tmp_path}/empty.txt"], VocapError, "no line in any text"),
+        ([folder, f"--text=en={tmp_path}/latin.txt"], VocapError, "latin.txt, line 1: not UTF-8"),
+        ([folder, "--languages=en", "--heldout=ka=x"], VocapError, "x: no such file"),
+        ([folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"], UsageError, "ka is not among"),
+        ([folder, "--languages=en", "--vocabulary=x", "--only-used"], UsageError, "give one of them"),
+        ([folder, "--languages=en", "--vocabulary", tmp_path / "x"], VocapError, "x: no such file"),
+        ([folder, "--languages=en", "--model", tmp_path / "x"], VocapError, "config.json: no such file"),
+        ([folder, "--languages=en", "--model", tmp_path / "model"], VocapError, "config.json: no such file"),
+        (
+            [stock, *corpora, "--languages=en", "--model", tmp_path / "model"],
+            VocapError,
+            "no id for <pad>, <mask>",
+        ),
+    ]
+
+
+def test_a_bad_call_leaves_nothing(root, tmp_path):
+    for arguments, kind, message in bad_calls(root, tmp_path):
+        with pytest.raises(kind, match=message):
+            run(trim, *arguments, "-o", tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_would_test_itself_is_read_as_any(root, tmp_path):
+    proto = read_model(root / "stock.model")
+    proto.self_test_data.samples.add(input="a b", expected="other pieces")
+    (tmp_path / "tested.model").write_bytes(proto.SerializeToString())
+    with pytest.raises(RuntimeError, match="Self-test"):
+        processor(tmp_path / "tested.model")
+    text = f"--text=en={root}/corpora/en/train.txt"
+    run(trim, tmp_path / "tested.model", text, "-o", tmp_path / "out")
+    run(trim, root / "stock.model", text, "-o", tmp_path / "expected")
+    for name in ("sentencepiece.model", "huggingface/tokenizer.json"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [("trainer_spec", "treat_whitespace_as_suffix", True), ("normalizer_spec", "escape_whitespaces", False)],
+)
+def test_a_setting_that_the_layout_cannot_hold_is_refused_at_once(root, tmp_path, part, field, value):
+    from vocap.tokenizers.commands import mono
+
+    proto = read_model(root / "stock.model")
+    setattr(getattr(proto, part), field, value)
+    (tmp_path / "other.model").write_bytes(proto.SerializeToString())
+    says = rf"^{tmp_path}/other\.model: its spaces are not the beginnings of words"
+    with pytest.raises(VocapError, match=says):
+        run(trim, tmp_path / "other.model", f"--text=en={root}/corpora/en/train.txt", "-o", tmp_path / "out")
+    arguments = [f"--model={tmp_path}/other.model", "--language=en", f"--output={tmp_path}/out"]
+    assert re.match(says, str(CliRunner().invoke(mono, arguments).exception))
+    assert not (tmp_path / "out").exists()
+
+
+def test_warnings_name_no_temporary_path(root, tmp_path, caplog):
+    """A piece of characters that are none themselves: the export warns, of the folder that was asked for."""
+    proto = read_model(root / "stock.model")
+    proto.pieces.add(piece="ꙮꙮ", score=-5.0)
+    (tmp_path / "rare.model").write_bytes(proto.SerializeToString())
+    (tmp_path / "rare.txt").write_text("ꙮꙮ\n", "utf-8")
+    run(trim, tmp_path / "rare.model", f"--text=en={tmp_path}/rare.txt", "-o", tmp_path / "out")
+    assert "where they stand alone" in caplog.text
+    assert ".part" not in caplog.text and f"{tmp_path}/out: " in caplog.text
+
+
+def damaged_models(folder):
+    """Each change of a model's folder, and the words of its refusal."""
+    weights, config = folder / "model.safetensors", folder / "config.json"
+    data, settings = weights.read_bytes(), json.loads(config.read_text("utf-8"))
+    size = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:size])
+    name = next(name for name in header if name.endswith("word_embeddings.weight"))
+    moved = {**header, name: {**header[name], "shape": header[name]["shape"][::-1]}}
+
+    def with_header(entries):
+        text = json.dumps(entries).encode()
+        return len(text).to_bytes(8, "little") + text + data[size:]
+
+    for broken in (
+        data[: len(data) // 2],
+        data[:7],
+        b"",
+        (1 << 62).to_bytes(8, "little") + data[8:],
+        data[:8] + b"[" * (size - 8) + data[size:],
+        with_header({name: 5}),
+        with_header({**header, name: {**header[name], "dtype": "PICKLE"}}),
+        with_header(moved),
+        with_header({**header, "x": moved[name]}),
+    ):
+        yield weights, broken, "transformers cannot load it"
+    for values, says in (
+        ({"architectures": [5]}, "architectures is .5., not a list of names"),
+        ({"architectures": ["PreTrainedModel"]}, "none of transformers"),
+        ({"architectures": ["os"]}, "none of transformers"),
+        ({"hidden_size": "x"}, "cannot load it"),
+        ({"hidden_size": 1 << 40}, "hidden_size is .*, beyond"),
+        ({"hidden_size": 8}, "the shapes of its weights are not those"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, beyond 10000"),
+        ({"num_hidden_layers": "x"}, "cannot load it"),
+        ({"num_hidden_layers": 3}, "it lacks weights"),
+        ({"num_attention_heads": 0}, "cannot load it"),
+        ({"hidden_act": ["x"]}, "cannot load it"),
+        ({"layer_norm_eps": {}}, "cannot load it"),
+        ({"dtype": "x"}, "cannot load it"),
+        ({"model_type": 7}, "model_type is 7, not of type str"),
+        ({"model_type": "none"}, "cannot load it"),
+    ):
+        yield config, json.dumps(settings | values).encode(), says
+    for broken in (b"[]", b"{", b"[" * 100_000, b"\xff", b'{"a": 1, "a": 2}'):
+        yield config, broken, "config.json.*name the folder of a Hugging Face model"
+
+
+def test_a_damaged_model_is_one_message(root, tmp_path):
+    folder, model = root / "tokenizers/all", tmp_path / "model"
+    size = processor(folder / "sentencepiece.model").get_piece_size()
+    make_model("tied", size).save_pretrained(model)
+    for path, broken, says in list(damaged_models(model)):
+        whole = path.read_bytes()
+        path.write_bytes(broken)
+        with pytest.raises(VocapError, match=says) as error:
+            run(trim, folder, "--languages=en", "--model", model, "-o", tmp_path / "out")
+        assert str(error.value).startswith(str(model)) and len(str(error.value)) < 700
+        assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+        path.write_bytes(whole)
+
+
+def test_a_model_of_another_tokenizer_is_refused(root, tmp_path):
+    folder = root / "tokenizers/all"
+    model = tmp_path / "model"
+    make_model("tied", 50).save_pretrained(model)
+    with pytest.raises(VocapError, match="the model has 50 rows"):
+        run(trim, folder, "--languages=en", "--model", model, "-o", tmp_path / "out")
+    definition = json.loads((folder / "huggingface/tokenizer.json").read_text("utf-8"))
+    vocabulary = definition["model"]["vocab"]
+    vocabulary[10], vocabulary[11] = vocabulary[11], vocabulary[10]
+    (model / "tokenizer.json").write_text(json.dumps(definition), "utf-8")
+    with pytest.raises(VocapError, match="has id 11 there and 10"):
+        run(trim, folder, "--languages=en", "--model", model, "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

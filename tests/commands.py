@@ -1,0 +1,31 @@
+"""Commands of `vocap`, in this process and in one of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+VOCAP = (sys.executable, "-c", "from vocap.cli import main; main()")
+
+
+def run(command: click.Command, *words: object, status: int = 0) -> str:
+    """What the command prints. Its errors are raised; another exit status fails."""
+    result = CliRunner().invoke(command, list(map(str, words)), catch_exceptions=False)
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+def vocap(*words: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess:
+    """`vocap WORDS`, with these environment variables besides the present ones."""
+    return subprocess.run(
+        [*VOCAP, *map(str, words)],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )

@@ -1,0 +1,342 @@
+"""`vocap diff` against SentencePiece and tokenizers themselves, asked line by line and word by word."""
+
+import itertools
+import json
+from collections import Counter
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from tests.tokenizers.factories import make_lines
+from vocap.diff import counting
+from vocap.diff.changes import changed_parts, compare_text
+from vocap.diff.commands import diff
+from vocap.diff.counting import ComparedPair
+from vocap.errors import UsageError
+from vocap.files.tsv import read_tsv
+from vocap.tokenizer_files.charsmap import built_in_maps, read_charsmap
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder, load_encoder
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.splitter import Splitter
+from vocap.unigram.sentencepiece_trainer import train
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two SentencePiece models of the same text, and text of two languages, one without spaces."""
+    root = tmp_path_factory.mktemp("diff")
+    lines = {language: make_lines(language, 400, seed=5) for language in ("en", "zh")}
+    both = [line for language in lines.values() for line in language]
+    for name, size in (("a", 300), ("b", 260)):
+        (root / f"{name}.model").write_bytes(train(both, size, threads=1))
+    for language, text in lines.items():
+        (root / f"{language}.txt").write_text("".join(f"{line}\n" for line in [*text[:150], "", "ꙮ"]), "utf-8")
+        path = root / "corpora" / language / "heldout.txt"
+        path.parent.mkdir(parents=True)
+        path.write_text("".join(f"{line}\n" for line in text[:150]), "utf-8")
+    return root
+
+
+def run(folder, *arguments, status=0, a="a.model", b="b.model"):
+    result = CliRunner().invoke(diff, [str(folder / a), str(folder / b), *map(str, arguments)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    return result.stdout
+
+
+def texts(folder):
+    return [f"--text={language}={folder / language}.txt" for language in ("en", "zh")]
+
+
+@pytest.mark.parametrize("small", [0, counting.SMALL])
+def test_counts_are_those_of_sentencepiece(folder, tmp_path, monkeypatch, small):
+    monkeypatch.setattr(counting, "SMALL", small)
+    run(folder, *texts(folder), "-o", tmp_path / "out")
+    pair = [SentencePieceProcessor(model_file=str(folder / f"{name}.model")) for name in "ab"]
+    for row in read_tsv(tmp_path / "out" / "languages.tsv"):
+        lines = [line for line in (folder / f"{row['language']}.txt").read_text("utf-8").split("\n") if line]
+        cut = [[processor.encode(line, out_type=str) for line in lines] for processor in pair]
+        assert int(row["lines"]) == len(lines)
+        assert [int(row["tokens_a"]), int(row["tokens_b"])] == [sum(map(len, side)) for side in cut]
+        assert int(row["lines_changed"]) == sum(one != other for one, other in zip(*cut, strict=True))
+        words = Counter(word for line in lines for word in line.split())
+        splits = {word: [tuple(processor.encode(word, out_type=str)) for processor in pair] for word in words}
+        changed = {word: count for word, count in words.items() if splits[word][0] != splits[word][1]}
+        assert changed and int(row["words_changed"]) == sum(changed.values())
+        assert int(row["distinct_changed"]) == len(changed)
+        if row["language"] == "en":
+            listed = [r for r in read_tsv(tmp_path / "out" / "words.tsv") if r["language"] == "en"]
+            assert {r["word"]: int(r["count"]) for r in listed} == changed
+            assert all(r["split_a"] == " ".join(splits[r["word"]][0]) for r in listed)
+            assert [int(r["count"]) for r in listed] == sorted(changed.values(), reverse=True)
+    assert float(row["unk_rate_a"]) > 0  # of the letter that no model has
+
+
+def test_pieces_are_those_that_only_one_has_or_that_moved(folder, tmp_path):
+    run(folder, *texts(folder), "-o", tmp_path / "out")
+    ids = []
+    for name in "ab":
+        processor = SentencePieceProcessor(model_file=str(folder / f"{name}.model"))
+        ids.append({processor.id_to_piece(n): n for n in range(processor.get_piece_size())})
+    wanted = {
+        (piece, ids[0].get(piece), ids[1].get(piece))
+        for piece in {**ids[0], **ids[1]}
+        if ids[0].get(piece) != ids[1].get(piece)
+    }
+    rows = list(read_tsv(tmp_path / "out" / "pieces.tsv"))
+    found = {(r["piece"], *(int(r[k]) if r[k] else None for k in ("id_a", "id_b"))) for r in rows}
+    assert found == wanted
+    assert {r["status"] for r in rows} == {"only_a", "moved"} or {r["status"] for r in rows} == {
+        "only_a",
+        "only_b",
+        "moved",
+    }
+
+
+def test_a_tokenizer_and_its_export_do_not_differ(tmp_path, folder):
+    from vocap.tokenizer_files.layout import build_model, read_contents, serialize
+    from vocap.tokenizer_files.model_file import read_model
+
+    proto = read_model(folder / "a.model")
+    (tmp_path / "sentencepiece.model").write_bytes(
+        serialize(build_model(read_contents(proto, "a"), proto.normalizer_spec))
+    )
+    export(tmp_path / "sentencepiece.model", tmp_path / "huggingface")
+    limits = ["--max-change=0", "--max-words=0", "--max-characters=0"]
+    shown = run(tmp_path, *texts(folder), *limits, "--json", a="sentencepiece.model", b="huggingface")
+    summary = json.loads(shown)
+    assert summary["beyond"] == [] and all(row["lines_changed"] == 0 for row in summary["languages"])
+    assert summary["pieces"] == {"same": summary["ids_a"], "only_a": 0, "only_b": 0, "moved": 0}
+
+
+def test_exit_status_says_which_limit_is_passed(folder):
+    shown = run(folder, *texts(folder), "--max-change=0.01", "--json", status=1)
+    assert all("tokens a line changed by" in reason for reason in json.loads(shown)["beyond"])
+    run(folder, *texts(folder), "--max-change=1000", "--max-words=100", "--max-characters=100")
+    assert "BEYOND THE LIMIT: en" in run(folder, *texts(folder), "--max-words=0", status=1)
+    assert run(folder, "--corpora", folder / "corpora", "--languages=en")  # no limit, no difference too great
+
+
+def without(folder, path, characters):
+    """A model without the pieces of these characters."""
+    from vocap.tokenizer_files.model_file import read_model
+
+    proto = read_model(folder / "a.model")
+    kept = [piece for piece in proto.pieces if piece.piece not in characters]
+    assert len(kept) == len(proto.pieces) - len(characters)
+    del proto.pieces[:]
+    proto.pieces.extend(kept)
+    path.write_bytes(proto.SerializeToString())
+
+
+@pytest.mark.parametrize("exported", [False, True])
+def test_text_that_becomes_unknown_has_changed(tmp_path, folder, exported):
+    """Though SentencePiece writes <unk> as the text that it stands for."""
+    lost = next(piece for piece in load_encoder(folder / "a.model").pieces if len(piece) == 1 and piece.isalpha())
+    without(folder, tmp_path / "lost.model", {lost})
+    (tmp_path / "text.txt").write_text(f"a {lost} b\n{lost}{lost}\n", "utf-8")
+    b = "lost.model"
+    if exported:
+        tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        b = "tokenizer.json"
+        tokenizer.save(str(tmp_path / b))
+    arguments = [str(folder / "a.model"), str(tmp_path / b), f"--text=en={tmp_path / 'text.txt'}", "--max-words=0"]
+    result = CliRunner().invoke(diff, arguments)
+    assert result.exit_code == 1 and "BEYOND THE LIMIT: en" in result.stdout
+    assert f"⟨{lost}" in result.stdout
+
+
+def test_a_language_without_a_line_holds_no_limit(tmp_path, folder):
+    (tmp_path / "empty.txt").write_text("", "utf-8")
+    shown = run(folder, *texts(folder), f"--text=de={tmp_path / 'empty.txt'}", "--max-change=1000", status=1)
+    assert "BEYOND THE LIMIT: de: no line" in shown
+    run(folder, *texts(folder), f"--text=de={tmp_path / 'empty.txt'}")
+
+
+def byte_level():
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator(make_lines("en", 100), trainer)
+    return tokenizer
+
+
+def word_piece():
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.train_from_iterator(make_lines("en", 100), trainers.WordPieceTrainer(special_tokens=["[UNK]"]))
+    return tokenizer
+
+
+@pytest.mark.parametrize("make", [byte_level, word_piece])
+def test_other_kinds_of_tokenizers_have_one_notation(make):
+    """Pieces of a word join to U+2581 and the word; and are those that the tokenizer cuts inside a line."""
+    splitter = Splitter(HuggingFaceEncoder(make(), None))
+    words = ["tiso", *make_lines("en", 1, seed=9)[0].split()]
+    for word, split in zip(words, splitter.split(words), strict=True):
+        assert "".join(split) == f"▁{word}"
+        inside = splitter.encoder.tokenizer.encode(f"a {word}").tokens[-len(split) :]
+        assert [splitter.encoder.ids[token] for token in inside] == [splitter.pieces.index(part) for part in split]
+
+
+def test_kinds_can_be_compared(folder, tmp_path):
+    byte_level().save(str(tmp_path / "tokenizer.json"))
+    summary = json.loads(run(folder, *texts(folder), "--json", b=tmp_path))
+    assert summary["languages"][0]["tokens_b"] > 0 and summary["pieces"]["only_b"] > 0
+
+
+@given(st.data())
+def test_changed_parts_lie_between_common_borders(data):
+    text = data.draw(st.text("abc", min_size=1, max_size=12))
+    borders = [data.draw(st.sets(st.integers(1, len(text) - 1))) if len(text) > 1 else set() for _ in "ab"]
+    splits = []
+    for side in borders:
+        ends = [0, *sorted(side), len(text)]
+        splits.append([text[start:end] for start, end in itertools.pairwise(ends)])
+    common = sorted({0, len(text), *(borders[0] & borders[1])})
+    wanted = []
+    for start, end in itertools.pairwise(common):
+        inner = [sorted(place for place in side if start < place < end) for side in borders]
+        if inner[0] != inner[1]:
+            wanted.append(text[start:end])
+    found = changed_parts(*splits)
+    assert ["".join(part) for part, _ in found] == wanted == ["".join(part) for _, part in found]
+
+
+ODD = [
+    "",
+    " ",
+    "a\u2581b \u2581 c\u2581\u2581d\u2581 \u2581e",
+    "tab\tand\u3000wide\u00a8 \u00a8spaces  here \u3000 ",
+    "a\0b\0 \0",
+    "\u00a0 \u0301 e\u0301 \ufdfa\u00a0",
+    "<unk> <s>x</s> ꙮꙮ ꙮa ꙮ",
+    "\u200b \ufeff\u200f x\u0085y \x1c",
+]
+
+
+def by_lines_and_by_words(pair, blocks, monkeypatch):
+    monkeypatch.setattr(counting, "SMALL", 1 << 60)
+    by_lines = compare_text(pair, blocks)
+    monkeypatch.setattr(counting, "SMALL", 0)
+    by_words = compare_text(pair, blocks)
+    for change in (by_lines, by_words):
+        for side in (change.a, change.b):
+            side.counts = side.counts.tolist()
+    return by_lines, by_words
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_words_give_the_result_of_lines(folder, monkeypatch, block):
+    pair = ComparedPair(*(Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"))
+    mixed = make_lines("en", 100, seed=5) + make_lines("zh", 50, seed=5)
+    lines = [
+        *mixed,
+        *ODD,
+        *(f"{line} {odd}{other}" for line, odd, other in zip(mixed, ODD * 20, mixed[9:], strict=False)),
+    ]
+    encoded = []
+    monkeypatch.setattr(
+        counting.WordCounts,
+        "_encode",
+        lambda self, rest: encoded.extend(rest) or counting.Counts._encode(self, rest),
+    )
+    blocks = [lines[start : start + block] for start in range(0, len(lines), block)]
+    by_lines, by_words = by_lines_and_by_words(pair, blocks, monkeypatch)
+    assert by_words == by_lines and by_words.lines_changed > 100
+    assert 0 < len(encoded) < len(lines) / 2  # those with U+2581, NUL and near ties
+    monkeypatch.setattr(counting, "DISTINCT", 50)
+    _, in_parts = by_lines_and_by_words(pair, blocks, monkeypatch)
+    assert (in_parts.a, in_parts.b, in_parts.words_changed) == (by_lines.a, by_lines.b, by_lines.words_changed)
+
+
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab etaoin\t\u2581\u00a0\u3000\u0301½\0ꙮ大"), max_size=30), min_size=1, max_size=5
+    )
+)
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_words_give_the_result_of_lines_on_any_text(folder, monkeypatch, lines):
+    pair = ComparedPair(*(Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"))
+    by_lines, by_words = by_lines_and_by_words(pair, [lines], monkeypatch)
+    assert by_words == by_lines
+
+
+def test_no_rule_of_the_library_reaches_across_a_space():
+    for blob in built_in_maps():
+        assert not [key for key in read_charsmap(blob) if " " in key]
+
+
+def test_other_rules_and_layouts_are_encoded_line_by_line(folder):
+    from vocap.tokenizer_files.model_file import read_model
+
+    def scores(change):
+        proto = read_model(folder / "a.model")
+        change(proto)
+        changed = SentencePieceEncoder(SentencePieceProcessor(model_proto=proto.SerializeToString()))
+        return counting._word_scores(ComparedPair(Splitter(changed), Splitter(load_encoder(folder / "a.model"))))
+
+    assert scores(lambda proto: None)
+    for spec, name in itertools.product(["normalizer_spec"], ["add_dummy_prefix", "remove_extra_whitespaces"]):
+        assert not scores(lambda proto, spec=spec, name=name: setattr(getattr(proto, spec), name, False))
+    assert not scores(lambda proto: proto.normalizer_spec.ClearField("precompiled_charsmap"))
+    assert not scores(lambda proto: setattr(proto.pieces[9], "type", 4))  # USER_DEFINED
+
+
+def test_memory_is_bounded_by_comparing_in_parts(folder, monkeypatch):
+    pair = ComparedPair(*(Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"))
+    lines = make_lines("en", 300, seed=5)
+    whole = compare_text(pair, [lines])
+    monkeypatch.setattr(counting, "DISTINCT", 20)
+    parts = compare_text(pair, [lines[:100], lines[100:200], lines[200:]])
+    assert parts.changed == whole.changed != []
+    assert (parts.words, parts.words_changed, parts.characters_changed) == (
+        whole.words,
+        whole.words_changed,
+        whole.characters_changed,
+    )
+    assert parts.distinct_changed >= whole.distinct_changed == len(whole.changed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no text: give --text"),
+        (["--text=en"], "write LANG=FILE"),
+        (["--text=en=missing.txt"], "missing.txt: no such file"),
+        (["--corpora=missing"], "missing: no such folder"),
+        (["--text=en={en}", "--text=en={en}"], "has"),
+        (["--text=en={en}", "--languages=de"], "language de has no text"),
+        (["--text=en={en}", "--languages=en,en"], "twice en"),
+        (["--text=en={a}"], "not"),
+        (["--text=en={empty}"], "no line"),
+    ],
+)
+def test_a_wrong_call_is_2_and_never_a_difference(folder, tmp_path, arguments, message):
+    (tmp_path / "empty").write_text("")
+    names = {"en": folder / "en.txt", "a": folder / "a.model", "empty": tmp_path / "empty"}
+    with pytest.raises(UsageError, match=message):
+        run(folder, *(argument.format(**names) for argument in arguments), "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_tokenizer_that_is_none(folder, tmp_path):
+    with pytest.raises(UsageError, match="no such tokenizer"):
+        run(folder, *texts(folder), b="c.model")
+    (tmp_path / "b.model").write_bytes(b"no model")
+    with pytest.raises(UsageError, match="not a usable SentencePiece model"):
+        run(folder, *texts(folder), b=tmp_path / "b.model")
+
+
+def test_a_folder_with_other_files_stays(folder, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match="did not make"):
+        run(folder, *texts(folder), "-o", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -1,0 +1,271 @@
+"""Whole files or none, and tables that read back as they were written."""
+
+import concurrent.futures
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vocap.errors import UsageError, VocapError, explain
+from vocap.files.atomic import naming, replacing, replacing_directory, scratch_directory
+from vocap.files.tsv import escape, read_tsv, unescape, write_tsv
+from vocap.languages import default_table, read_languages, select
+
+
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path):
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    with pytest.raises(RuntimeError), replacing(target) as file:
+        file.write("half")
+        raise RuntimeError
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+@pytest.mark.parametrize("mode", ["w", "wb"])
+def test_a_write_that_the_system_refuses_names_the_file(tmp_path, mode):
+    """As on a full disk, which tells of no file."""
+    program = (
+        "import resource\n"
+        "from vocap.files.atomic import replacing\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        f"with replacing('out.txt', {mode!r}) as file:\n"
+        f"    file.write({'x' if mode == 'w' else b'x'!r} * 100_000)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.stderr.endswith("File too large: 'out.txt'\n"), run.stderr
+    assert not os.listdir(tmp_path)
+
+
+def test_a_full_folder_for_temporary_files_is_named(tmp_path):
+    """Snakemake's scheduler writes there, and ends in a traceback that names no file."""
+    program = (
+        "import resource\n"
+        "from vocap.files.atomic import check_temporary_folder\n"
+        "check_temporary_folder()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "check_temporary_folder()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    last = run.stderr.splitlines()[-1]
+    assert f"UsageError: {tmp_path}: no temporary file can be written there (File too large)" in last
+    assert last.endswith("set TMPDIR to another folder") and "line 5, in" in run.stderr
+
+
+def test_a_checkpoint_on_a_full_disk_names_its_file_and_leaves_nothing(tmp_path):
+    program = (
+        "import resource, torch\n"
+        "from pathlib import Path\n"
+        "from vocap.training.checkpoints import save\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "save(Path(), 7, {'model': {'weight': torch.zeros(10_000)}}, {})\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    last = run.stderr.splitlines()[-1]
+    assert "File too large: " in last, run.stderr
+    assert last.endswith("model.safetensors'") and not os.listdir(tmp_path)
+
+
+def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(VocapError, match="folder: a folder"), replacing(tmp_path / "folder"):
+        raise AssertionError("nothing may be computed for it")
+    with pytest.raises(UsageError, match="file: not a folder"), replacing_directory(tmp_path / "file"):
+        raise AssertionError("nothing may be computed for it")
+    with pytest.raises(VocapError, match="folder: a folder, not a table"):
+        list(read_tsv(tmp_path / "folder"))
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder"] and (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_directory_takes_the_place_of_an_older_one(tmp_path):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "stale").write_text("old")
+    with replacing_directory(target) as folder:
+        (folder / "fresh").write_text("new")
+        assert (target / "stale").exists()
+    assert os.listdir(target) == ["fresh"]
+    with pytest.raises(RuntimeError), replacing_directory(target) as folder:
+        (folder / "half").write_text("")
+        raise RuntimeError
+    assert os.listdir(target) == ["fresh"]
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def write_folders(target, owned, times):
+    for _ in range(times):
+        with replacing_directory(target, owned) as folder:
+            (folder / "model").mkdir()
+            for name in ("model/a", "model/b", "c"):
+                (folder / name).write_text("whole")
+
+
+@pytest.mark.parametrize("owned", [None, ["model/", "c"]])
+def test_writers_of_one_directory_all_end_well(tmp_path, owned):
+    """A job that a cluster started twice: another's folder can be there at one look, and away at the next."""
+    with concurrent.futures.ProcessPoolExecutor(4) as pool:
+        for writer in [pool.submit(write_folders, tmp_path / "out", owned, 400) for _ in range(4)]:
+            writer.result()
+    assert sorted(os.listdir(tmp_path / "out")) == ["c", "model"]
+    assert sorted(os.listdir(tmp_path / "out" / "model")) == ["a", "b"]
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_directory_of_someone_else_is_left_alone(tmp_path):
+    target = tmp_path / "out"
+    owned = ["a.json", "b.json"]
+    for content in ([], ["a.json"], ["b.json", ".snakemake_timestamp"]):
+        target.mkdir(exist_ok=True)
+        for name in content:
+            (target / name).write_text("old")
+        with replacing_directory(target, owned) as folder:
+            (folder / "a.json").write_text("new")
+        assert os.listdir(target) == ["a.json"]
+    (target / "thesis.txt").write_text("mine")
+    (target / "notes").mkdir()
+    says = r"out: .*'notes' and 1 more.*name another folder"
+    with pytest.raises(UsageError, match=says), replacing_directory(target, owned):
+        raise AssertionError("nothing is begun")
+    assert sorted(os.listdir(target)) == ["a.json", "notes", "thesis.txt"]
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError, match="file: not a folder"), replacing_directory(tmp_path / "file", owned):
+        raise AssertionError("nothing is begun")
+    (tmp_path / "named").mkdir()
+    (tmp_path / "named" / "a.json").mkdir()  # a folder of that name is no file of the writer's
+    with pytest.raises(UsageError, match=r"'a\.json'"), replacing_directory(tmp_path / "named", owned):
+        raise AssertionError("nothing is begun")
+    assert sorted(os.listdir(tmp_path)) == ["file", "named", "out"]
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path):
+    target = tmp_path / "out.txt"
+    script = (
+        "import os, signal, sys\n"
+        "from vocap.files.atomic import replacing\n"
+        "with replacing(sys.argv[1]) as file:\n"
+        "    file.write('half')\n"
+        "    file.flush()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, target], check=False)
+    assert len(os.listdir(tmp_path)) == 1
+    assert not target.exists()
+    with replacing(target) as file:
+        file.write("whole")
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def errors_of_a_full_device():
+    """A library's error as it comes, and the system's, which names no file."""
+    from tokenizers import Tokenizer, models
+
+    with open("/dev/full", "w") as file, pytest.raises(OSError) as system:
+        file.write("x" * 100_000)
+    with pytest.raises(Exception, match="os error 28") as library:
+        Tokenizer(models.BPE()).save("/dev/full")
+    assert system.value.filename is None and not isinstance(library.value, OSError)
+    return system.value, library.value
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+def test_a_full_device_is_told_with_the_file_that_was_to_be_written(tmp_path):
+    for error in errors_of_a_full_device():
+        with pytest.raises(OSError) as found, replacing(tmp_path / "a.txt"):
+            raise error
+        assert (found.value.errno, found.value.filename) == (errno.ENOSPC, str(tmp_path / "a.txt"))
+        folder = replacing_directory(tmp_path / "folder")
+        with pytest.raises(OSError) as found, folder as inside, replacing(inside / "b.txt"):
+            raise error
+        assert (found.value.errno, found.value.filename) == (errno.ENOSPC, str(tmp_path / "folder" / "b.txt"))
+    says = explain(found.value)
+    assert says.startswith(f"{tmp_path}/folder/b.txt: No space left on device; free some space")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named_without_its_temporary_name(tmp_path):
+    name = tmp_path / ("x" * 250)  # the temporary one is too long
+    for context in (replacing, replacing_directory, scratch_directory):
+        with pytest.raises(OSError) as found, context(name):
+            raise AssertionError("nothing is begun")
+        assert (found.value.errno, found.value.filename) == (errno.ENAMETOOLONG, str(name))
+
+
+def test_of_two_files_the_one_is_named_that_the_error_is_about(tmp_path):
+    for number, name in ((errno.ENOSPC, "copy"), (errno.ENOENT, "source")):
+        with pytest.raises(OSError) as found, naming(tmp_path / "other"):
+            raise OSError(number, os.strerror(number), "source", None, "copy")  # as shutil.copyfile has it
+        assert (found.value.errno, found.value.filename) == (number, name)
+
+
+def test_the_first_error_of_a_copied_folder_is_told(tmp_path):
+    (tmp_path / "source").mkdir()
+    os.symlink("/none", tmp_path / "source" / "a")
+    with pytest.raises(OSError) as found, replacing_directory(tmp_path / "out") as folder:
+        shutil.copytree(tmp_path / "source", folder / "copy")
+    assert explain(found.value) == f"{tmp_path}/out: No such file or directory; check the path"
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
+def test_any_text_reads_back(rows):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.tsv"
+        # surrogates cannot be written as UTF-8 at all
+        rows = [tuple(cell.encode("utf-8", "ignore").decode() for cell in row) for row in rows]
+        write_tsv(path, ("a", "b"), rows)
+        assert [(row["a"], row["b"]) for row in read_tsv(path)] == rows
+
+
+@pytest.mark.parametrize("cell", ["\t", "\n", "\\", "\\t", "\\\\n", "a\rb", ""])
+def test_escapes_are_undone(cell):
+    assert "\t" not in escape(cell)
+    assert "\n" not in escape(cell)
+    assert unescape(escape(cell)) == cell
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"a\tb\n1\n", "line 2: 1 cells, the header has 2"),
+        (b"a\tc\n1\t2\n", "line 1: no column b; it has: a, c"),
+        (b"a\tb\n\xff\t2\n", "not UTF-8"),
+        (None, "no such file"),
+    ],
+)
+def test_a_bad_table_is_named_with_its_line(tmp_path, content, says):
+    path = tmp_path / "table.tsv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(VocapError) as caught:
+        list(read_tsv(path, ("a", "b")))
+    assert str(path) in str(caught.value)
+    assert says in str(caught.value)
+
+
+def test_the_table_holds_the_papers_languages():
+    table = read_languages(default_table())
+    groups = [language.resource for language in table.values()]
+    assert len(table) == 86
+    assert [groups.count(group) for group in ("low", "mid", "high")] == [37, 25, 24]
+    assert sum(float(language.facts["paper_allocated_thousands"]) for language in table.values()) == 711
+    assert sum(float(row.facts["paper_cc_gb"]) for row in table.values()) == pytest.approx(2077.5)
+    assert sum(float(row.facts["paper_wikipedia_gb"]) for row in table.values()) == pytest.approx(67.36, abs=0.01)
+    with pytest.raises(UsageError, match="'xx'"):
+        select(table, ["en", "xx"])

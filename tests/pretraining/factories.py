@@ -1,0 +1,92 @@
+"""Factories of small inputs of pre-training: text of three languages, a tokenizer, token blocks, arguments."""
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+
+from sentencepiece import SentencePieceProcessor
+
+from tests.made_text import draw_sentences, write_lines
+from vocap.pretraining.tokenizing import tokenize_language
+from vocap.text_files.records import Layout
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.layout import serialize
+from vocap.tokenizers.joint import train_joint
+from vocap.tokenizers.multilingual_text import sampled_text
+
+LETTERS = {
+    "de": "abcdefghiklmnoprstuwz",
+    "ja": "日本語文字列計算機学習言葉前後左右上下中",
+    "ru": "абвгдежзиклмнопрстуя",
+}
+TOTAL = 400
+LENGTH = 64
+
+# one layer, a few steps
+RECIPE = {
+    "loss": {"kind": "knn", "k": 5, "every": 4},
+    "shape": {"layers": 1, "hidden": 16, "heads": 2, "intermediate": 32, "positions": LENGTH},
+    "steps": 12, "batch": 8, "micro_batch": 4, "warmup": 3, "learning_rate": 1e-2, "log_every": 4,
+    "checkpoint_every": 1, "heldout_blocks": 2,
+}  # fmt: skip
+
+
+def make_lines(language: str, count: int, seed: int = 0) -> list[str]:
+    """Distinct made sentences; Japanese has no spaces."""
+    space = "" if language == "ja" else " "
+    sentences = draw_sentences(
+        f"{language} {seed}", LETTERS[language], space, words=400, longest=6, length=(3, 12)
+    )
+    lines: dict[str, None] = {}
+    while len(lines) < count:
+        lines[next(sentences)] = None
+    return list(lines)
+
+
+@cache
+def model_bytes() -> bytes:
+    """A joint tokenizer of three languages."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        lines = [line for language in LETTERS for line in make_lines(language, 500)]
+        random.Random(0).shuffle(lines)
+        mix = write_lines(Path(folder, "mix.txt"), lines)
+        return serialize(train_joint(sampled_text(mix), TOTAL, threads=1))
+
+
+def make_tokenizer(folder: Path) -> Path:
+    """A tokenizer's folder: sentencepiece.model and huggingface/."""
+    folder.mkdir(parents=True)
+    (folder / "sentencepiece.model").write_bytes(model_bytes())
+    export(folder / "sentencepiece.model", folder / "huggingface")
+    return folder
+
+
+def processor() -> SentencePieceProcessor:
+    return SentencePieceProcessor(model_proto=model_bytes())
+
+
+def make_blocks(folder: Path, tokenizer: Path, counts: dict[str, int], length: int = LENGTH) -> Path:
+    """Tokenized text of so many lines of each language, 20 more held out (none where there are none)."""
+    for language, count in counts.items():
+        lines = make_lines(language, count + 20, seed=1) if count else []
+        text = folder / "text" / language
+        train = write_lines(text / "train.txt", lines[:count])
+        heldout = write_lines(text / "heldout.txt", lines[count:])
+        model = tokenizer / "sentencepiece.model"
+        tokenize_language(language, [str(train)], Layout(), heldout, model, folder / "tokens" / language, length)
+    return folder / "tokens"
+
+
+def pretrain_arguments(folder: Path, **changes) -> list[str]:
+    """The arguments of `vocap pretrain` for a run in `folder`, without the output; makes its inputs."""
+    tokenizer = make_tokenizer(folder / "tokenizer")
+    tokens = make_blocks(folder, tokenizer, {"de": 300, "ja": 150, "ru": 200})
+    return arguments(tokenizer, tokens, **changes)
+
+
+def arguments(tokenizer: Path, tokens: Path, **changes) -> list[str]:
+    settings = json.dumps(RECIPE | changes)
+    return ["--tokenizer", str(tokenizer), "--tokens", str(tokens), "--settings-json", settings, "--threads", "1"]

@@ -1,0 +1,229 @@
+"""Fetching with the real pip and apt-get, from folders and a loopback server; nothing leaves this machine."""
+
+import dataclasses
+import gzip
+import hashlib
+import http.server
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+import zipfile
+
+import pytest
+
+from tests.commands import vocap
+from vocap.errors import VocapError
+from vocap.starter.fetching import fetch_package
+from vocap.starter.packages import PACKAGES
+
+NOWHERE = "http://127.0.0.1:9"  # the discard port: nobody listens
+
+
+def description(output):
+    return json.loads(output.with_name(output.name + ".json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def django(tmp_path):
+    """A wheel that calls itself Django 6.1.3, in a folder of its own."""
+    folder = tmp_path / "links"
+    folder.mkdir()
+    path = folder / "django-6.1.3-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        info = "django-6.1.3.dist-info"
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: django\nVersion: 6.1.3\nRequires-Python: >=99\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def test_a_wheel_with_the_right_hash_is_fetched_once(django, tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(django.parent))
+    content = django.read_bytes()
+    package = dataclasses.replace(PACKAGES["django"], sha256=hashlib.sha256(content).hexdigest())
+    output = tmp_path / "archives" / "django"
+    fetch_package(package, output)
+    assert output.read_bytes() == content
+    facts = description(output)
+    assert (facts["version"], facts["origin"], facts["missing"]) == ("6.1.3", "pip", None)
+    assert (facts["sha256"], facts["bytes"]) == (package.sha256, len(content))
+    django.unlink()
+    fetch_package(package, output)  # offline now
+    assert output.read_bytes() == content
+    assert sorted(path.name for path in output.parent.iterdir()) == ["django", "django.json"]
+
+
+def test_a_wheel_with_a_wrong_hash_is_an_error(django, tmp_path):
+    output = tmp_path / "archives" / "django"
+    done = vocap("starter-fetch", "django", "-o", output, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(django.parent))
+    assert done.returncode == 1
+    assert "django 6.1.3: pip found another sha256" in done.stderr
+    assert "PIP_INDEX_URL" in done.stderr
+    assert not list(output.parent.iterdir())
+
+
+def test_an_index_that_does_not_answer_costs_the_text_not_the_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a relative output, as rules have
+    done = vocap(
+        "starter-fetch", "weblate", "-o", "archives/weblate", PIP_INDEX_URL=NOWHERE, PIP_CONFIG_FILE=os.devnull
+    )
+    assert done.returncode == 0, done.stderr
+    output = tmp_path / "archives" / "weblate"
+    assert output.read_bytes() == b""
+    assert "No matching distribution found for weblate==" in description(output)["missing"]
+    assert "is this machine online?" in done.stderr
+    assert "snakemake --cores all --forcerun archives/weblate" in done.stderr
+    assert sorted(path.name for path in output.parent.iterdir()) == ["weblate", "weblate.json"]
+
+
+def test_an_unknown_package(tmp_path):
+    done = vocap("starter-fetch", "emacs", "-o", tmp_path / "emacs")
+    assert done.returncode == 2
+    assert "unknown starter package 'emacs'; the known ones are: mediawiki, homeassistant" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    """A Debian mirror in a folder, the only one that apt-get knows in the test; gives the package's file."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        pytest.skip("there is no apt-get here")
+    root, mirror = tmp_path / "root", tmp_path / "mirror"
+    (root / "DEBIAN").mkdir(parents=True)
+    mirror.mkdir()
+    control = (
+        "Package: mediawiki\nVersion: 1:9.9-1\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: x\n"
+    )
+    (root / "DEBIAN" / "control").write_text(control)
+    package = mirror / "mediawiki.deb"
+    subprocess.run(["dpkg-deb", "--build", root, package], check=True, capture_output=True)
+    content = package.read_bytes()
+    sha256 = hashlib.sha256(content).hexdigest()
+    (mirror / "Packages").write_text(
+        f"{control}Filename: ./mediawiki.deb\nSize: {len(content)}\nSHA256: {sha256}\n\n"
+    )
+    sources, config = tmp_path / "sources.list", tmp_path / "apt.conf"
+    sources.write_text(f"deb [trusted=yes] file:{mirror} ./\n")
+    config.write_text(f'Dir::Etc::SourceList "{sources}";\nDir::Etc::SourceParts "/dev/null";\n')
+    monkeypatch.setenv("APT_CONFIG", str(config))
+    return package
+
+
+def test_debian_package_is_taken_and_recorded(mirror, tmp_path):
+    output = tmp_path / "archives" / "mediawiki"
+    done = vocap("starter-fetch", "mediawiki", "-o", output)
+    assert done.returncode == 0, done.stderr
+    assert output.read_bytes() == mirror.read_bytes()
+    facts = description(output)
+    assert (facts["version"], facts["origin"]) == ("1:9.9-1", "apt")
+    assert facts["sha256"] == hashlib.sha256(mirror.read_bytes()).hexdigest()
+    assert "is not the version known here, 1:1.39" in done.stderr
+    assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = self.server.files.get(self.path)
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Length", str(len(body or b"")))
+        self.end_headers()
+        self.wfile.write(body or b"")
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def site():
+    """A loopback server; gives its address and the dict of its files."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.files = {}
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", server.files
+    server.shutdown()
+    server.server_close()
+
+
+def test_without_apt_the_archive_of_the_project_is_taken(site, tmp_path, monkeypatch):
+    address, files = site
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        content = b'{"a": "Guten Morgen"}'
+        entry = tarfile.TarInfo("mediawiki-1.39.17/languages/i18n/de.json")
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+    files["/mediawiki-1.39.17.tar.gz"] = gzip.compress(buffer.getvalue())
+    monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get there
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    output = tmp_path / "archives" / "mediawiki"
+    fetch_package(PACKAGES["mediawiki"], output, f"{address}/mediawiki-1.39.17.tar.gz")
+    facts = description(output)
+    assert (facts["version"], facts["origin"]) == ("1.39.17", f"{address}/mediawiki-1.39.17.tar.gz")
+    assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
+    done = vocap("starter-extract", "mediawiki", output, "-o", tmp_path / "mediawiki.tsv")
+    assert done.returncode == 0, done.stderr
+    assert "\tGuten Morgen\n" in (tmp_path / "mediawiki.tsv").read_text()
+
+
+@pytest.mark.parametrize("apt", ["absent", "empty"])
+@pytest.mark.parametrize("archive", ["absent", "unreachable"])
+def test_with_neither_the_run_continues(apt, archive, site, tmp_path, monkeypatch, caplog, request):
+    if apt == "absent":
+        monkeypatch.setenv("PATH", str(tmp_path))
+        reason = "there is no apt-get here"
+    else:
+        packages = request.getfixturevalue("mirror").with_name("Packages")
+        packages.write_text(packages.read_text().replace("mediawiki", "othername"))
+        reason = "Unable to locate package mediawiki"
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    address = f"{site[0]}/x.tar.gz" if archive == "absent" else f"{NOWHERE}/x.tar.gz"
+    output = tmp_path / "archives" / "mediawiki"
+    waits = []
+    fetch_package(PACKAGES["mediawiki"], output, address, pause=waits.append)
+    assert output.read_bytes() == b""
+    missing = description(output)["missing"]
+    assert reason in missing
+    assert f"; and {address}: " in missing
+    assert bool(waits) == (archive == "unreachable")
+    assert "The run continues without its text" in caplog.text
+    assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
+
+
+def test_a_python_without_pip_has_a_remedy(tmp_path, monkeypatch):
+    python = tmp_path / "bare" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", python.parents[1]], check=True)
+    monkeypatch.setattr(sys, "executable", str(python))
+    fetch_package(PACKAGES["django"], tmp_path / "django")
+    assert "has no pip; install it: python -m ensurepip" in description(tmp_path / "django")["missing"]
+
+
+def test_an_unwritable_folder_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = vocap("starter-fetch", "django", "-o", tmp_path / "file" / "django")
+    assert done.returncode == 1
+    assert str(tmp_path / "file") in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_served_file_that_pip_would_accept_is_checked_again(django, tmp_path, monkeypatch):
+    """A pip that ignores hashes (an old one, a wrapper) must not get another file past us."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(django.parent))
+    wrapper = tmp_path / "python"
+    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip download --no-deps -d "$(pwd)/wheels" '
+                       f"--ignore-requires-python django==6.1.3\n")  # fmt: skip
+    wrapper.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(wrapper))
+    with pytest.raises(VocapError, match="instead of a0530e3fdac5"):
+        fetch_package(PACKAGES["django"], tmp_path / "archives" / "django")
+    assert not list((tmp_path / "archives").iterdir())

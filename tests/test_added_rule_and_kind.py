@@ -1,0 +1,160 @@
+"""A rule of allocation and a kind of tokenizer from outside the package, each one entry, run by the commands."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.tokenizers.factories import make_lines
+from vocap.files.json_object import read_object
+from vocap.files.tsv import read_tsv, write_tsv
+
+# Runs commands, each a line of JSON, after a user's module has added its entries.
+PROGRAM = '''
+import json, sys
+from typing import Literal
+
+from pydantic import Field
+
+from vocap.allocation.algorithm_1 import allocate_by_shares
+from vocap.allocation.rules import RULES, Rule
+from vocap.tokenizers.settings import KINDS, Kind
+
+RULES["uniform"] = Rule(
+    "uniform",
+    "uniform",
+    "the same size for every language",
+    choose=lambda problem, settings: allocate_by_shares(problem, [1.0] * len(problem.curves)),
+)
+
+
+class Characters(Kind):
+    """The characters of a text, each as likely as its share."""
+
+    label = "characters"
+    merged = False
+    kind: Literal["characters"]
+    total: int = Field(ge=6, description="T, special tokens included")
+
+    def rows(self, allocations):
+        return self.total
+
+    def mistakes(self, settings, languages):
+        if not languages:
+            yield ".total: there is no text"
+
+    def build(self, text, out):
+        import numpy as np
+
+        from vocap.tokenizer_files.folder import write_as_trained
+        from vocap.tokenizer_files.layout import Contents, build_model, round_scores
+        from vocap.unigram.sentencepiece_trainer import train
+        from vocap.unigram.training_text import count_characters
+        from sentencepiece import sentencepiece_model_pb2
+
+        counts, _ = count_characters(text)
+        best = [character for character, _ in counts.most_common(self.total - 5)]
+        scores = round_scores(np.log([counts[character] / counts.total() for character in best]))
+        normalizer = sentencepiece_model_pb2.ModelProto.FromString(train(["a"], 5)).normalizer_spec
+        write_as_trained(out, self.kind, build_model(Contents(best, scores), normalizer), {})
+
+
+KINDS["characters"] = Characters
+
+from vocap.cli import run
+
+for line in sys.stdin:
+    sys.argv = json.loads(line)
+    if sys.argv[0] == "build":
+        Characters(kind="characters", total=20).build(*sys.argv[1:])
+    elif sys.argv[0] == "load":
+        from vocap.config import load
+        from vocap.report.paper.results_tables import KIND_NAMES
+
+        settings = load(json.loads(sys.argv[1]))
+        entry = settings.tokenizers["c"]
+        print(json.dumps([entry.rows(settings.allocation), KIND_NAMES[entry.kind], settings.allocation["u"].rule]))
+    elif run():
+        sys.exit(1)
+'''
+
+
+def run_extended(*commands: list) -> str:
+    """Standard output of the commands, in a Python that has the entries."""
+    lines = "".join(json.dumps(list(map(str, command))) + "\n" for command in commands)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], input=lines, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def corpora(tmp_path):
+    for language, seed in (("en", 1), ("ka", 2)):
+        folder = tmp_path / "corpora" / language
+        folder.mkdir(parents=True)
+        for name, lines in (("train", 300), ("heldout", 40)):
+            text = "".join(f"{line}\n" for line in make_lines(language, lines, seed))
+            (folder / f"{name}.txt").write_text(text, "utf-8")
+    write_tsv(tmp_path / "weights.tsv", ("language", "n"), [("en", 3), ("ka", 1)])
+    return tmp_path / "corpora"
+
+
+def test_a_rule_from_outside_is_run_by_the_commands(corpora, tmp_path):
+    shared = [f"--vocabularies={tmp_path}/v", f"--weights={tmp_path}/weights.tsv"]
+    ladders = [
+        ["vocap", "ladder", f"{corpora}/{code}/train.txt", "-o", f"{tmp_path}/v/{code}", "--sizes=60,100,140"]
+        for code in ("en", "ka")
+    ]
+    printed = run_extended(
+        *ladders,
+        ["vocap", "allocate", "--rule=uniform", *shared, "--total=210", "-o", f"{tmp_path}/uniform"],
+        ["vocap", "allocate", "--rule=paper", *shared, "--total=210", "-o", f"{tmp_path}/paper"],
+        [
+            "vocap",
+            "fit",
+            f"--allocation={tmp_path}/uniform",
+            *shared,
+            f"--corpora={corpora}",
+            "-o",
+            f"{tmp_path}/t",
+        ],
+    )
+    assert {row["size"] for row in read_tsv(tmp_path / "uniform" / "allocation.tsv", ("language", "size"))} == {
+        "100"
+    }
+    assert "uniform: optimality gap" in printed and "rule uniform instead: optimality gap" in printed
+    summary = read_object(tmp_path / "paper" / "summary.json", "run again")
+    assert [other["rule"] for other in summary["other_rules"]] == ["cost-aware", "uniform"]
+    assert read_object(tmp_path / "t" / "description.json", "run again")["total"] <= 210
+
+
+def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
+    model = tmp_path / "c" / "sentencepiece.model"
+    config = {
+        "languages": ["en", "ka"],
+        "corpora": {"source": "own", "sources": {"own": {"path": str(corpora / "{lang}" / "train.txt")}}},
+        "allocation": {"u": {"total": 300, "rule": "uniform"}},
+        "tokenizers": {"c": {"kind": "characters", "total": 20}},
+    }
+    printed = run_extended(
+        ["load", json.dumps(config)],
+        ["build", corpora / "en" / "train.txt", model.parent],
+        ["vocap", "export", model, "-o", model.parent / "huggingface"],
+        [
+            "vocap",
+            "evaluate",
+            "--tokenizer",
+            model.parent,
+            "--corpora",
+            corpora,
+            "-o",
+            tmp_path / "evaluation.tsv",
+        ],
+    )
+    assert json.loads(printed.splitlines()[0]) == [20, "characters", "uniform"]
+    rows = list(read_tsv(tmp_path / "evaluation.tsv", ("language", "chars_per_token", "unk_rate")))
+    assert [row["language"] for row in rows] == ["en", "ka"]
+    assert float(rows[0]["unk_rate"]) < 0.1 < float(rows[1]["unk_rate"])

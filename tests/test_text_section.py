@@ -1,0 +1,100 @@
+"""The text settings of a run: section `text`, options of commands, contradictions with other sections."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from vocap.config import Settings, load
+from vocap.errors import UsageError
+from vocap.languages import default_table
+from vocap.text_options import text_options, text_words
+from vocap.text_section import Text
+from vocap.unigram.text_settings import LOSSLESS, XLM_R, TextSettings, text_settings
+
+
+def read_options(*words: str) -> TextSettings:
+    """The settings that a command with these options gets."""
+    seen = []
+    command = click.command()(text_options(lambda settings: seen.append(settings)))
+    CliRunner().invoke(command, words, catch_exceptions=False, standalone_mode=False)
+    return seen[0]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        XLM_R,
+        LOSSLESS,
+        TextSettings(normalization="nfkc", byte_fallback=True),
+        TextSettings(split_by_number=False, max_sentencepiece_length=40, required_chars="Ω,ж"),
+        text_settings("lossless", split_digits=False, control_symbols=("<|a|>", 'b"c,d', "e f")),
+        text_settings("lossless", add_dummy_prefix=True, user_defined_symbols=("    ", "def", ",")),
+    ],
+)
+def test_options_give_the_settings_back(settings):
+    assert read_options(*text_words(settings)) == settings
+
+
+def test_symbols_are_read_as_by_the_trainer_of_sentencepiece():
+    given = read_options("--user-defined-symbols", 'a,b,"c,d"', "--user-defined-symbols", "e")
+    assert given.user_defined_symbols == ("a", "b", "c,d", "e")
+    assert text_words(XLM_R) == [] and text_words(LOSSLESS) == ["--preset=lossless"]
+
+
+def test_the_section_changes_single_keys_of_a_preset():
+    section = Text.model_validate({"preset": "lossless", "split_digits": False, "control_symbols": ["<|end|>"]})
+    assert section.settings == text_settings("lossless", split_digits=False, control_symbols=("<|end|>",))
+    assert Text().settings == XLM_R
+
+
+def configuration(**sections) -> dict:
+    corpora = {"sources": {"starter": {"starter": True}}, "table": str(default_table())}
+    return {"languages": ["de"], "corpora": corpora, **sections}
+
+
+JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
+
+
+@pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        ({"text": {"preset": "exact"}}, ["text.preset", "lossless"]),
+        ({"text": {"split_digit": True}}, ["text.split_digit: no such key", "did you mean split_digits"]),
+        ({"text": {"split_digits": "yes"}}, ["text.split_digits", "boolean"]),
+        ({"text": {"normalization": "nfd"}}, ["text: normalization 'nfd'", "nmt_nfkc"]),
+        ({"text": {"normalization": "rules.tsv"}}, ["text.normalization", "rules.tsv: no such file"]),
+        ({"text": {"normalization": "nfkc"}, **JOINT}, ["text.normalization", "nfkc", "identity"]),
+        ({"text": {"max_sentencepiece_length": 200}}, ["text: max_sentencepiece_length 200", "1 to 127"]),
+        ({"text": {"control_symbols": ["<s>"]}, **JOINT}, ["tokenizers.j", "<s>", "special token"]),
+        ({"text": {"user_defined_symbols": ["a"], "required_chars": "a"}}, ["text: ", "required_chars"]),
+        ({"text": {"treat_whitespace_as_suffix": True}, **JOINT}, ["text.treat_whitespace_as_suffix"]),
+        (
+            {"text": {"split_by_whitespace": False}, "allocation": {"p": {"total": 900, "rule": "pieces"}}},
+            ["text.split_by_whitespace", "rule pieces"],
+        ),
+        ({"text": {"preset": "lossless"}, "vocabularies": {"seeds": "words"}}, ["seeds", "text.normalization"]),
+        (
+            {"text": {"byte_fallback": True}, "tokenizers": {"j": {"kind": "joint", "total": 260}}},
+            ["tokenizers.j", "256 ids"],
+        ),
+    ],
+)
+def test_contradictions_are_named(sections, words):
+    with pytest.raises(UsageError) as error:
+        load(configuration(**sections))
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_a_tokenizer_changes_byte_fallback_and_symbols_alone():
+    settings = Settings.model_validate(
+        configuration(
+            text={"preset": "lossless", "user_defined_symbols": ["<url>"]},
+            tokenizers={
+                "plain": {"kind": "joint", "total": 1000},
+                "own": {"kind": "joint", "total": 1000, "byte_fallback": False, "user_defined_symbols": []},
+            },
+        )
+    )
+    run = settings.text.settings
+    assert settings.tokenizers["plain"].text(run) == run
+    assert settings.tokenizers["own"].text(run) == text_settings("lossless", byte_fallback=False)

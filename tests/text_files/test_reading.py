@@ -1,0 +1,295 @@
+"""Decompression and record formats, against the standard library's own whole-file readers."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+import zstandard
+
+from vocap.errors import UsageError, VocapError
+from vocap.text_files.lines import split_sentences
+from vocap.text_files.reading import Blocks
+from vocap.text_files.records import LONGEST_LINE, Layout, TextFile
+
+random.seed(5)
+WORDS = ["soup", "дом", "ქალაქი", "私", "a", "of", "über", "🙂"]
+TEXT = "".join(" ".join(random.choices(WORDS, k=9)) + "\n" for _ in range(60_000)).encode()  # more than one block
+PACKERS = {
+    "plain": lambda data: data,
+    "gz": gzip.compress,
+    "xz": lambda data: lzma.compress(data, preset=1),
+    "bz2": bz2.compress,
+    "zst": zstandard.ZstdCompressor(1).compress,
+}
+PACKED = {name: pack(TEXT) for name, pack in PACKERS.items()}
+COMPRESSED = [name for name in PACKERS if name != "plain"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="text.txt"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def lines_of(path, layout="text", **options):
+    return b"".join(TextFile(path, Layout.parse(layout, **options)))
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_told_apart_by_content_not_by_name(file, kind):
+    path = file(PACKED[kind], "text.misleading.gz")
+    blocks = Blocks(path)
+    assert b"".join(blocks) == TEXT
+    assert blocks.ended and blocks.consumed == blocks.size == len(PACKED[kind])
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_several_members_with_padding_between(file, kind):
+    third = len(TEXT) // 3
+    pieces = [PACKERS[kind](TEXT[start : start + third + 1]) for start in range(0, len(TEXT), third + 1)]
+    padding = bytes(8) if kind in ("gz", "xz") else b""
+    assert b"".join(Blocks(file(padding.join([*pieces, PACKERS[kind](b""), b""])))) == TEXT
+
+
+def test_many_small_members(file):
+    """As bgzip writes them: member ends fall anywhere in a block that was read."""
+    pieces = [gzip.compress(TEXT[start : start + 50_000], 1) for start in range(0, len(TEXT), 50_000)]
+    assert b"".join(Blocks(file(b"".join(pieces)))) == TEXT
+
+
+def test_skippable_frame_first(file):
+    assert b"".join(Blocks(file(b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + PACKED["zst"]))) == TEXT
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+@pytest.mark.parametrize("cut", [1, 9, 1000])
+def test_truncated(file, kind, cut):
+    path = file(PACKED[kind][:-cut])
+    with pytest.raises(
+        VocapError, match=r"text\.txt: the \w+ data stop in the middle, .*copy or download it again"
+    ):
+        list(Blocks(path))
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_cut_on_purpose(file, kind):
+    packed = PACKED[kind]
+    blocks = Blocks(file(packed), limit_bytes=len(packed) // 2)
+    got = b"".join(blocks)
+    assert TEXT.startswith(got) and 0.2 < len(got) / len(TEXT) < 0.8
+    assert not blocks.ended and blocks.consumed == len(packed) // 2 and blocks.size == len(packed)
+    prefix = Blocks(file(packed[: len(packed) // 2], "prefix"), cut=True)
+    assert b"".join(prefix) == got and not prefix.ended
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_corrupt(file, kind):
+    packed = bytearray(PACKED[kind])
+    middle = len(packed) // 2
+    packed[middle : middle + 200] = random.Random(1).randbytes(200)
+    with pytest.raises(VocapError, match=r"text\.txt: \w+ data .*(again|by hand)"):
+        b"".join(Blocks(file(bytes(packed))))
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_something_else_behind_the_end(file, kind):
+    with pytest.raises(VocapError, match="something else follows"):
+        b"".join(Blocks(file(PACKED[kind] + b"and then some")))
+
+
+def test_limit_beyond_the_end_reads_all(file):
+    blocks = Blocks(file(PACKED["gz"]), limit_bytes=10**9)
+    assert b"".join(blocks) == TEXT and blocks.ended
+
+
+@pytest.mark.parametrize("kind", ["gz", "xz", "zst", "bz2"])
+def test_memory_is_bounded_for_any_size_of_unpacked_text(tmp_path, kind):
+    """Hundreds of MiB of one letter, no line end: read in a process of its own, which tells its peak."""
+    megabytes = 60 if kind == "bz2" else 200
+    data = b"a" * (megabytes << 20)
+    level_one = {"gz": lambda data: gzip.compress(data, 1), "xz": lambda data: lzma.compress(data, preset=0)}
+    (tmp_path / "bomb").write_bytes(level_one.get(kind, PACKERS[kind])(data))
+    program = (
+        "import resource, sys\n"
+        "from vocap.text_files.records import Layout, TextFile\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "file = TextFile(sys.argv[1], Layout())\n"
+        "assert list(file) == [] and file.passed_over == 1, file.passed_over\n"
+        "print(file.passed_bytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program, tmp_path / "bomb"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    read, peak_kib = map(int, result.stdout.split())
+    assert read == len(data) + 1
+    assert peak_kib < (110_000 if kind == "zst" else 30_000)
+
+
+def test_pipe(tmp_path):
+    """A named pipe (or <(...) of a shell) has no size, and is read to its end all the same."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'wb').write(b'x\\n' * 500_000)"]):
+        blocks = Blocks(pipe)
+        assert b"".join(blocks) == b"x\n" * 500_000
+    assert blocks.ended
+
+
+# Formats
+
+
+def test_last_line_without_its_end(file):
+    assert lines_of(file(b"a\nb")) == b"a\nb\n"
+    assert lines_of(file(b"\xef\xbb\xbfa\nb\n")) == b"a\nb\n"  # a byte order mark is no text
+    assert lines_of(file(b"")) == b""
+
+
+def test_partial_last_line_is_dropped_where_the_scan_stops(file):
+    stopped = TextFile(file(b"one\ntwo\nthree\n"), Layout(), limit_bytes=10)
+    assert b"".join(stopped) == b"one\ntwo\n" and not stopped.ended
+
+
+def test_line_longer_than_a_block_is_passed_over(file):
+    long = TextFile(file(b"a\n" + b"x" * (3 * LONGEST_LINE) + b"\nb\n" + b"y" * (3 * LONGEST_LINE)), Layout())
+    assert b"".join(long) == b"a\nb\n" and long.passed_over == 2
+    assert long.passed_bytes == 2 * (3 * LONGEST_LINE + 1)
+
+
+@pytest.mark.parametrize("before", [0, 1, LONGEST_LINE // 2, LONGEST_LINE - 1, LONGEST_LINE, LONGEST_LINE + 1])
+def test_the_longest_line_does_not_depend_on_the_place_of_blocks(file, before):
+    start = b"x" * (before - 1) + b"\n" if before else b""
+    for longer in (0, 1):
+        long = b"y" * (LONGEST_LINE + longer) + b"\n"
+        found = TextFile(file(start + long + b"z\n"), Layout())
+        assert b"".join(found) == start + (b"" if longer else long) + b"z\n"
+        assert (found.passed_over, found.passed_bytes) == (longer, longer * len(long))
+
+
+def test_blocks_are_small_though_a_decoder_gives_much_at_once(file):
+    data = b"\n" * (40 << 20)
+    blocks = list(Blocks(file(zstandard.compress(data))))
+    assert b"".join(blocks) == data and max(map(len, blocks)) <= 1 << 20
+
+
+def test_jsonl_as_the_standard_library_reads_it(file):
+    records = [
+        {"index": {"_id": "1"}},
+        {"title": "x", "text": "erste\nzweite"},
+        {"text": "A\u2028one \"line\" \\ \u00e9 \U0001f642"},
+        {"text": None},
+        {"score": float("nan"), "text": "with NaN"},
+        {"text": "ends with a line end\n"},
+        {"text": ""},
+    ]  # fmt: skip
+    for ensure_ascii in (True, False):
+        path = file("".join(json.dumps(record, ensure_ascii=ensure_ascii) + "\n" for record in records).encode())
+        found = TextFile(path, Layout("jsonl", "text"))
+        lines = b"".join(found).decode().split("\n")
+        odd = 'A\u2028one "line" \\ é 🙂'
+        assert lines == ["erste", "zweite", odd, "with NaN", "ends with a line end", "", ""]
+        assert found.no_field == 2 and found.undecodable == 0
+
+
+def test_jsonl_records_that_are_no_unicode_are_counted(file):
+    found = TextFile(file(b'{"text": "\\ud800"}\n{"text": "\xff"}\n\n{"text": "good"}\n'), Layout("jsonl", "text"))
+    assert b"".join(found) == b"good\n" and found.undecodable == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "a"', "not a JSON object"),
+        ("plain text", "not a JSON object"),
+        ('["text"]', "not a JSON object with fields"),
+        ('{"text": ["a"]}', "field 'text' is not text but"),
+        ("[" * 100_000, "not a JSON object"),
+    ],
+)
+def test_malformed_record(file, line, message):
+    content = '{"text": "ok"}\n' * 70_000 + line + '\n{"text": "ok"}\n'
+    with pytest.raises(VocapError, match=rf"text\.txt, line 70001: {message}"):
+        lines_of(file(content.encode()), "jsonl:text")
+
+
+def test_tsv_by_number_and_by_name(file):
+    path = file("id\tlang\ttext\r\n1\tka\tა ბ\r\n2\tka\t\n".encode())
+    assert lines_of(path, "tsv:text") == "ა ბ\r\n\n".encode()
+    assert lines_of(path, "tsv:lang") == b"ka\nka\n"
+    assert lines_of(file(b"1\ta\tx\n2\tb\ty"), "tsv:2") == b"a\nb\n"
+    assert lines_of(file(b"1\ta\n\n2\tb\n"), "tsv:2") == b"a\n\nb\n"
+
+
+def test_tsv_without_the_column(file):
+    with pytest.raises(VocapError, match=r"text\.txt, line 1: no column 'sentence'; it has: id, text .*number"):
+        lines_of(file(b"id\ttext\n1\ta\n"), "tsv:sentence")
+    content = b"1\ta\n" * 300_000 + b"2\n" + b"3\tb\n"
+    with pytest.raises(VocapError, match=r"text\.txt, line 300001: 1 columns, column 2 .*single tabs"):
+        lines_of(file(content), "tsv:2")
+    with pytest.raises(VocapError, match=r"text\.txt, line 300002: 1 columns, column 2"):
+        lines_of(file(b"n\tt\n" + content), "tsv:t")
+
+
+@pytest.mark.parametrize("text", ["csv", "jsonl", "jsonl:", "tsv:", "tsv:0", "text:x", ""])
+def test_unknown_format(text):
+    with pytest.raises(UsageError, match=r"format .*(write text, jsonl:FIELD|counted from 1)"):
+        Layout.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("text".encode("utf-16"), "UTF-16; convert it: iconv"),
+        (b"PAR1" + bytes(50), "Parquet"),
+        (b"PK\x03\x04" + bytes(50), "zip archive; unpack"),
+        (bytes(257) + b"ustar\0" + bytes(300), "tar archive"),
+        (gzip.compress(bytes(257) + b"ustar\0" + bytes(300), mtime=0), "tar archive"),
+    ],
+    ids=["utf-16", "parquet", "zip", "tar", "tar.gz"],
+)
+def test_files_that_are_no_text(file, content, what):
+    with pytest.raises(VocapError, match=rf"text\.txt: .*{what}"):
+        lines_of(file(content))
+
+
+def test_split_sentences_of_a_file(file):
+    path = file("Es regnet. Es schneit!\r\nÄh … Ja.\n".encode() + b"\xff bad. Line.\n")
+    assert (
+        lines_of(path, split_sentences=True)
+        == "Es regnet.\nEs schneit!\nÄh …\nJa.\n".encode() + b"\xff bad. Line.\n"
+    )
+    path = file(b"one\rtwo half.\n\xff bad\n")
+    assert lines_of(path, split_sentences=True) == lines_of(file(b"one\rtwo half.\n"), split_sentences=True) + (
+        b"\xff bad\n"
+    )
+    path = file(json.dumps({"text": "One\\ntwo. Three"}).encode() + b"\n")
+    assert lines_of(path, "jsonl:text", split_sentences=True, escaped_newlines=True) == b"One\ntwo.\nThree\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Was? «Ja.» Nein!", ["Was?", "«Ja.»", "Nein!"]),
+        ("He said \"No.\" Then left. 3.5 is e.g. fine", ['He said "No."', "Then left. 3.5 is e.g. fine"]),
+        ("雨だ。「降る。」はい！そう", ["雨だ。", "「降る。」", "はい！", "そう"]),
+        ("यह है। वह है॥ और", ["यह है।", "वह है॥", "और"]),
+        ("ሰላም። ነው።", ["ሰላም።", "ነው።"]),
+        ("ပထမ၊ ဒုတိယ။ တတိယ", ["ပထမ၊", "ဒုတိယ။", "တတိယ"]),
+        ("ខ្មែរ។ ទីពីរ៕", ["ខ្មែរ។", "ទីពីរ៕"]),
+        ("یہ ہے۔ وہ ہے؟ ہاں", ["یہ ہے۔", "وہ ہے؟", "ہاں"]),
+        ("თბილისი ქალაქია. ქუთაისიც.", ["თბილისი ქალაქია.", "ქუთაისიც."]),
+        ("ఇది ఒకటి. ఇది రెండు.", ["ఇది ఒకటి.", "ఇది రెండు."]),
+        ("  \n one \n\n", ["one"]),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_sentences(text, sentences):
+    assert split_sentences(text) == sentences

@@ -1,0 +1,110 @@
+"""The shared layout: ids, T, rounding, and what SentencePiece makes of it."""
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter, ValidationError
+from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
+
+from tests.tokenizers.factories import trained_normalizer
+from vocap.errors import VocapError
+from vocap.tokenizer_files.layout import (
+    Contents,
+    build_model,
+    read_contents,
+    round_scores,
+    serialize,
+)
+from vocap.tokenizers.settings import tokenizer_type
+
+PIECES = ["\u2581", "a", "b", "\u2581ab", "ab", "ba"]
+SCORES = np.array([-2.0001, -3.3, -3.3, -4.0, -5.123456, -5.123457])
+
+
+def load(contents: Contents) -> SentencePieceProcessor:
+    return SentencePieceProcessor(model_proto=serialize(build_model(contents, trained_normalizer())))
+
+
+def test_ids_are_xlm_r_s_and_the_mask_is_last():
+    processor = load(Contents(PIECES, SCORES))
+    assert processor.get_piece_size() == 5 + len(PIECES) == Contents(PIECES, SCORES).rows
+    # scores descending, then strings; "ab" and "ba" are equal once rounded, so are "a" and "b"
+    expected = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", "a", "b", "\u2581ab", "ab", "ba", "<mask>"]
+    assert processor.id_to_piece(list(range(11))) == expected
+    assert [processor.is_control(index) for index in (0, 1, 2, 10)] == [True] * 4
+    assert processor.is_unknown(3)
+    assert processor.encode("abba", out_type=str) == ["\u2581ab", "ba"]
+
+
+def test_byte_pieces_and_symbols_stand_after_the_special_tokens_and_work():
+    contents = Contents(PIECES, SCORES, ["<url>", "@@"], True)
+    processor = load(contents)
+    assert processor.get_piece_size() == contents.rows == 5 + 256 + 2 + 6
+    assert processor.id_to_piece([4, 259, 260, 261]) == ["<0x00>", "<0xFF>", "<url>", "@@"]
+    assert processor.is_byte(4) and processor.is_byte(259) and not processor.is_byte(260)
+    assert processor.encode("ab<url>é", out_type=str) == ["\u2581ab", "<url>", "<0xC3>", "<0xA9>"]
+    assert processor.decode(processor.encode("ab<url>é")) == "ab<url>é"
+
+
+def test_scores_are_multiples_of_two_to_the_minus_ten():
+    rounded = round_scores(np.array([-1.0004882, -1.0004883, -17.3, 0.0]))
+    assert rounded.tolist() == [-1.0, -1.0009765625, -17.2998046875, 0.0]
+    for entry in build_model(Contents(PIECES, SCORES), trained_normalizer()).pieces:
+        assert (entry.score * 1024).is_integer()
+
+
+def test_text_is_normalised_by_nmt_nfkc():
+    processor = load(Contents(PIECES, SCORES))
+    assert processor.encode("\uff41b \u200b ba", out_type=str) == ["\u2581ab", "\u2581", "ba"]  # a full-width a
+
+
+def test_equal_contents_in_another_order_are_equal_bytes():
+    backwards = Contents(PIECES[::-1], SCORES[::-1])
+    spec = trained_normalizer()
+    assert serialize(build_model(backwards, spec)) == serialize(build_model(Contents(PIECES, SCORES), spec))
+
+
+@pytest.mark.parametrize(
+    ("contents", "words"),
+    [
+        (Contents(["a", "a"], np.zeros(2)), "duplicate piece 'a'"),
+        (Contents(["a", "<mask>"], np.zeros(2)), "duplicate piece '<mask>'"),
+        (Contents(["a", "<0x41>"], np.zeros(2), [], True), "duplicate piece '<0x41>'"),
+        (Contents(["a", "b"], np.zeros(2), ["b"]), "duplicate piece 'b'"),
+        (Contents(["a", ""], np.zeros(2)), "empty piece"),
+        (Contents(["a", "b"], np.array([0.0, -np.inf])), "score of piece 'b'"),
+    ],
+)
+def test_rows_that_no_model_could_hold_are_named(contents, words):
+    with pytest.raises(VocapError, match=words):
+        build_model(contents, trained_normalizer())
+
+
+def test_a_model_of_another_type_is_refused():
+    proto = build_model(Contents(PIECES, SCORES), trained_normalizer())
+    proto.trainer_spec.model_type = sentencepiece_model_pb2.TrainerSpec.BPE
+    with pytest.raises(VocapError, match=r"some\.model: a model of type BPE; train it with --model_type=unigram"):
+        read_contents(proto, "some.model")
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"kind": "vocap"}, "allocation"),
+        ({"kind": "vocap", "allocation": "a", "total": 3}, "total"),
+        ({"kind": "vocap", "allocation": "a", "scores": "best"}, "scores"),
+        ({"kind": "joint", "total": "100K"}, "total"),
+        ({"kind": "joint", "total": 5}, "greater than or equal to 6"),
+        ({"kind": "joint", "total": 100, "user_defined_symbols": [" "]}, "only spaces"),
+        ({"kind": "joint", "total": 100, "user_defined_symbols": ["x y"]}, "holds a space"),
+        ({"kind": "joint", "total": 100, "user_defined_symbols": ["x", "x"]}, "is given 2 times"),
+        ({"kind": "joint", "total": 100, "user_defined_symbols": ["<s>"]}, "special token"),
+        ({"kind": "joint", "total": 100, "user_defined_symbols": ["x" * n for n in range(1, 66)]}, "begin each"),
+        ({"kind": "joint", "total": 100, "byte_fallback": "yes"}, "byte_fallback"),
+        ({"kind": "mono", "language": "ka"}, "size"),
+        ({"kind": "file"}, "path"),
+        ({"kind": "other"}, "kind"),
+    ],
+)
+def test_a_wrong_entry_of_the_configuration_is_named(entry, words):
+    with pytest.raises(ValidationError, match=words):
+        TypeAdapter(tokenizer_type()).validate_python(entry)

@@ -1,0 +1,227 @@
+"""The exported normaliser against SentencePiece's own, of which it must be an exact copy."""
+
+import itertools
+import random
+import time
+import unicodedata
+
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tokenizers.scripts import ODD, WORDS, make_lines, model
+from vocap.errors import VocapError
+from vocap.tokenizer_files.charsmap import read_charsmap
+from vocap.tokenizer_files.normalizer import build_normalizer, single_keys
+from vocap.tokenizer_files.placeholders import character_class
+
+REFERENCE = sentencepiece.SentencePieceNormalizer(
+    rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+)
+
+
+@pytest.fixture(scope="module")
+def charsmap():
+    return model().normalizer_spec.precompiled_charsmap
+
+
+@pytest.fixture(scope="module")
+def rules(charsmap):
+    return read_charsmap(charsmap)
+
+
+@pytest.fixture(scope="module")
+def exported(rules, charsmap):
+    return build_normalizer(rules, charsmap)
+
+
+def differing(exported, lines):
+    wanted = REFERENCE.normalize(lines)
+    return [(line, want) for line, want in zip(lines, wanted, strict=True) if exported.normalize_str(line) != want]
+
+
+def test_the_table_equals_sentencepiece(rules):
+    plain = sentencepiece.SentencePieceNormalizer(rule_name="nmt_nfkc")
+    keys = [key for key in rules if key.strip() == key][::7]  # SentencePiece strips only at the ends
+    assert plain.normalize([f"x{key}y" for key in keys]) == [f"x{rules[key]}y" for key in keys]
+    assert len(rules) == 225_262 and max(map(len, rules)) == 4
+
+
+def test_every_beginning_of_a_key_is_a_key(rules):
+    """The properties of keys on which the fences rely: two neighbours, and the code points before."""
+    assert not [key for key in rules if len(key) > 2 and key[:-1] not in rules]
+
+
+def test_keys_of_several_code_points(exported, rules):
+    keys = sorted(key for key in rules if len(key) > 1)
+    chosen = keys[::17] + single_keys(rules)
+    assert not differing(exported, [f"x{key}y {key}" for key in chosen])
+    assert not differing(exported, [f"{key}\u0301{key}\u0323" for key in chosen[::5]])
+
+
+def test_every_code_point(exported):
+    points = [chr(code) for code in range(1, 0x30000) if not 0xD800 <= code < 0xE000]
+    chosen = points[:0x3400] + points[0x3400::11]
+    assert not differing(exported, [f"a{point}\u0301\u0323b" for point in chosen])
+    assert not differing(exported, [f"{point}{point}x" for point in chosen[::3]])
+
+
+def test_words_of_many_scripts(exported):
+    assert not differing(exported, make_lines(2000))
+
+
+def test_hostile_strings(exported, rules):
+    rng = random.Random(5)
+    keys = rng.sample(sorted(rules), 3000)
+    marks = sorted({key[-1] for key in rules if len(key) > 1})
+    parts = [*ODD, *ODD, *marks, *keys]
+    assert not differing(exported, ["".join(rng.choices(parts, k=rng.randint(1, 9))) for _ in range(20_000)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=["Cs"]))))
+def test_any_text(exported, text):
+    assert exported.normalize_str(text) == REFERENCE.normalize(text)
+
+
+# marks of Unicode 16 to 18, younger than the tables behind \p{M} of tokenizers 0.23 and than those of Python
+YOUNG_MARKS = [
+    chr(code) for first, last in ((0x1ACF, 0x1AF0), (0x10EFA, 0x10EFB)) for code in range(first, last + 1)
+]
+
+
+def test_marks_of_any_version_of_unicode(exported, rules):
+    """`Precompiled` would drop them after a short key. benchmarks/fuzzing/code_points.py compares all pairs."""
+    short = sorted({key[0] for key in rules if ord(key[0]) < 0x800})
+    assert {"\u00a0", "½", "\u037e", "\u0387", "ſ"} < set(short)
+    assert not differing(exported, ["_".join(first + mark for mark in YOUNG_MARKS) for first in short])
+    firsts = random.Random(3).sample(sorted({key[0] for key in rules}), 300)
+    marks = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "M"]
+    chosen = YOUNG_MARKS + random.Random(4).sample(marks, 200)
+    assert not differing(exported, ["_".join(first + mark for mark in chosen) for first in firsts])
+
+
+def test_code_points_of_all_planes_after_a_key(exported, rules):
+    rng = random.Random(6)
+    points = [chr(code) for code in rng.sample(range(0x110000), 30_000) if not 0xD800 <= code < 0xE000]
+    firsts = sorted({key[0] for key in rules})
+    assert not differing(exported, [rng.choice(firsts) + point for point in points])
+
+
+# what may stand for something inside the normaliser
+INSIDE = [*map(chr, (*range(0xFDD0, 0xFDF0), 0xE000, 0xE001, 0xE002, 0xF8FF, 0xF0000, 0x100000, 0x10FFFF))]
+
+
+def test_text_cannot_forge_a_placeholder(charsmap, rules):
+    symbols = ("①", "ที่", "™", "\ufdd0x")
+    own = sentencepiece.SentencePieceProcessor(model_proto=model(size=500, symbols=symbols).SerializeToString())
+    with_symbols = build_normalizer(rules, charsmap, symbols)
+    rng = random.Random(7)
+    parts = [*INSIDE, *symbols, "x", "e", "\u0301", " "]
+    lines = [*INSIDE, *(one + two for one in INSIDE for two in INSIDE)]
+    lines += ["".join(rng.choices(parts, k=rng.randint(1, 8))) for _ in range(4000)]
+    for line in lines:
+        assert with_symbols.normalize_str(line) == own.normalize(line), ascii(line)
+
+
+def test_text_that_starts_with_deleted_or_fenced_characters(exported):
+    """`NormalizedString` panics, or loses its offsets, where something is put before the first character."""
+    starts = ["\x01", "\x01\x02", "\u0301", "\u3099", "\u11a8", "\ufeff", "\u200b\u0301", ""]
+    assert not differing(exported, [start + end for start in starts for end in ("", "a", "\u0301", " ")])
+
+
+@pytest.mark.parametrize("part", [" ", "a ", "\u0301", "\x01", "e\u0323\u0301", "\u1100\u1161"])
+def test_long_lines_take_no_longer_a_character(exported, part):
+    """A tenth of a second for 300,000; a quadratic step would take minutes."""
+    line = "x" + part * (300_000 // len(part)) + "x"
+    start = time.process_time()
+    assert exported.normalize_str(line) == REFERENCE.normalize(line)
+    assert time.process_time() - start < 10
+
+
+def test_symbols_are_kept_as_they_are_written(rules, charsmap):
+    """SentencePiece matches user-defined symbols before it normalises (`PrefixMatcher`)."""
+    symbols = ("①", "<date>", "e\u0301x", "ที่", "\u0301\u0301", "™")
+    proto = model(size=500, symbols=symbols)
+    own = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
+    with_symbols = build_normalizer(rules, charsmap, symbols)
+    rng = random.Random(2)
+    parts = [
+        *symbols,
+        *symbols,
+        "<date>\u0338",
+        "a",
+        "e",
+        "x",
+        "\u0301",
+        "\u0323",
+        "②",
+        " ",
+        "ท",
+        "ี",
+        *WORDS["th"],
+    ]
+    for _ in range(3000):
+        line = "".join(rng.choices(parts, k=rng.randint(1, 7)))
+        assert with_symbols.normalize_str(line) == own.normalize(line), ascii(line)
+
+
+@pytest.mark.parametrize(
+    ("symbols", "parts"),
+    [
+        (("①②", "②③④", "④"), "①②③④x"),  # they overlap: the first one from the left counts
+        (("e", "\u0301", "x\u0301y"), "ex\u0301y\u0323"),  # a key would begin in one and end in the other
+        (("\u0301a",), "e\u0301a\u0308"),  # a key takes its start away, or the start of such a key
+        (("\u16d67", "\U00016d63"), "\U00016d63\U00016d67\u1e63"),
+        (("ab", "b①"), "ab①"),
+        (("a▁", "▁"), "a▁ "),
+    ],
+)
+def test_symbols_that_meet_others_and_keys(rules, charsmap, symbols, parts):
+    own = sentencepiece.SentencePieceProcessor(model_proto=model(size=500, symbols=symbols).SerializeToString())
+    with_symbols = build_normalizer(rules, charsmap, symbols)
+    for length in range(1, 6):
+        for line in map("".join, itertools.product(parts, repeat=length)):
+            assert with_symbols.normalize_str(line) == own.normalize(line), ascii(line)
+
+
+def test_symbols_with_spaces(rules, charsmap):
+    with pytest.raises(VocapError, match=r"symbol 'a b' holds a space.*leave the symbol out"):
+        build_normalizer(rules, charsmap, ["x", "a b"])
+    assert build_normalizer(rules, charsmap, ["x", "a b"], remove_extra_spaces=False)
+
+
+@pytest.mark.parametrize(("prefix", "squeeze"), [(False, True), (True, False), (False, False)])
+def test_other_treatments_of_spaces(rules, charsmap, prefix, squeeze):
+    own = sentencepiece.SentencePieceNormalizer(
+        rule_name="nmt_nfkc", add_dummy_prefix=prefix, escape_whitespaces=True, remove_extra_whitespaces=squeeze
+    )
+    other = build_normalizer(rules, charsmap, (), prefix, squeeze)
+    for text in ("a  b ", " a", "\u3000a\tb\u200b", "", "  ", "½ ²", "\x01", "\x01 \x02", "a\r\nb", "\u0301"):
+        assert other.normalize_str(text) == own.normalize(text), ascii(text)
+
+
+def test_no_rules_at_all():
+    own = sentencepiece.SentencePieceNormalizer(
+        rule_name="identity", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+    )
+    other = build_normalizer({}, b"")
+    for text in ("a\u0301  ﬁ ", "\x01a", "ｶﾞ", "▁", "a▁", "a ▁ ", "▁▁a▁ ▁", "\ufdd1"):
+        assert other.normalize_str(text) == own.normalize(text)
+
+
+def test_a_normaliser_that_cannot_be_expressed():
+    with pytest.raises(VocapError, match=r"deletes no control character.*train the model with nmt_nfkc"):
+        build_normalizer({"a": "b"}, b"")
+    with pytest.raises(VocapError, match=r"U\+FDD1"):
+        build_normalizer({"\x01": "", "x": "\ufdd1"}, b"")
+    with pytest.raises(VocapError, match=r"NFC changes \d+ code points.*such as U\+0340.*train"):
+        build_normalizer({"\x01": "", "x": "y"}, b"")
+    odd = {"\x01": ""} | {f"x{chr(0x4E00 + number)}": "y" for number in range(300)}
+    with pytest.raises(VocapError, match=r"300 rules.*differ from Unicode's NFC"):
+        build_normalizer(odd, b"")
+
+
+def test_classes_are_ranges():
+    assert character_class("edcba\u0301") == r"[\x{61}-\x{65}\x{301}]"

@@ -1,0 +1,174 @@
+import bz2
+import gzip
+import io
+import lzma
+import math
+import os
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencepiece
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.made_text import write_lines
+from tests.vocabularies.factories import ALPHABETS, make_text
+from vocap.errors import VocapError
+from vocap.text_files.lines import read_blocks, read_lines
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.unigram.alp import average_log_probability, corpus_alp, count_tokens
+
+
+def trained(lines, size=250):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=size, num_threads=1, minloglevel=2
+    )
+    return sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def naive_alp(processor, lines):
+    """Equation 1 as it stands: p_uni from the tokens of all lines, the mean over lines of their logs' sum."""
+    tokens = [[processor.id_to_piece(number) for number in processor.encode(line)] for line in lines]
+    counts = Counter(token for line in tokens for token in line)
+    total = sum(counts.values())
+    return sum(sum(math.log(counts[token] / total) for token in line) for line in tokens) / len(lines)
+
+
+@pytest.mark.parametrize("script", sorted(ALPHABETS))
+def test_equals_the_definition(script, tmp_path):
+    lines = make_text(script, 400)
+    processor = trained(lines)
+    # other lines than the model's, an empty one and unknown characters among them; no newline at the end
+    others = [*make_text(script, 150, seed=2), "", "ωψ ϟ ωψ", " ", "a\u2028b\rc\u0085d"]
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(others), encoding="utf-8", newline="")
+
+    result = corpus_alp(SentencePieceEncoder(processor), read_blocks(path))
+
+    assert result.sentences == len(others)
+    assert result.alp == pytest.approx(naive_alp(processor, others), rel=1e-12)
+    assert result.counts[processor.unk_id()] > 0
+    assert result.tokens == sum(len(processor.encode(line)) for line in others)
+    assert result.tokens_per_sentence == result.tokens / len(others)
+
+
+def test_the_same_bits_for_any_blocks(tmp_path):
+    lines = make_text("cyrillic", 300)
+    path = write_lines(tmp_path / "text.txt", lines)
+    encoder = SentencePieceEncoder(trained(lines))
+    whole = corpus_alp(encoder, [lines])
+    for size in (1, 100, 5000, 1 << 20):
+        part = corpus_alp(encoder, read_blocks(path, size))
+        assert (part.alp, part.sentences) == (whole.alp, whole.sentences)
+        assert np.array_equal(part.counts, whole.counts)
+    assert len(list(read_blocks(path, 100))) > 100
+
+
+def test_by_hand():
+    # 6 of one token, 2 of another, in 4 lines
+    expected = (6 * math.log(6 / 8) + 2 * math.log(2 / 8)) / 4
+    assert average_log_probability(np.array([0, 6, 2]), 4) == pytest.approx(expected, rel=1e-15)
+    assert average_log_probability(np.array([5]), 5) == 0
+    with pytest.raises(ValueError, match="there are 0"):
+        average_log_probability(np.array([1]), 0)
+    with pytest.raises(ValueError, match="negative"):
+        average_log_probability(np.array([1, -1]), 1)
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=30), st.integers(1, 10**6), st.randoms())
+def test_order_of_the_ids_changes_nothing(counts, sentences, random):
+    shuffled = list(counts)
+    random.shuffle(shuffled)
+    assert average_log_probability(counts, sentences) == average_log_probability(shuffled, sentences)
+
+
+def test_counts_of_no_line():
+    counts, sentences = count_tokens(lambda lines: [[1, 1] for _ in lines], 3, [])
+    assert (counts.tolist(), sentences) == ([0, 0, 0], 0)
+    counts, sentences = count_tokens(lambda lines: [[1, 1] for _ in lines], 3, [["a"], ["b", "c"]])
+    assert (counts.tolist(), sentences) == ([0, 6, 0], 3)
+
+
+def test_an_empty_text_has_no_alp(tmp_path):
+    (tmp_path / "empty.txt").write_bytes(b"")
+    encoder = SentencePieceEncoder(trained(make_text("latin", 100), 60))
+    assert corpus_alp(encoder, read_blocks(tmp_path / "empty.txt")) is None
+
+
+def test_only_newlines_end_lines(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes("a\r\nb\u2028c\u0085\x0c\x1e\n\n\nd".encode())
+    for size in (1, 3, 1000):
+        assert [line for block in read_blocks(path, size) for line in block] == [
+            "a\r",
+            "b\u2028c\u0085\x0c\x1e",
+            "",
+            "",
+            "d",
+        ]
+    assert list(read_lines(path))[-1] == "d"
+
+
+def test_a_line_that_is_not_utf8_is_named(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"good\n" * 70 + b"caf\xe9\n" + b"good\n")
+    for size in (1, 40, 1 << 20):
+        with pytest.raises(VocapError, match=r"text\.txt, line 71: not UTF-8 .*byte 3.*convert the file"):
+            list(read_blocks(path, size))
+    with pytest.raises(VocapError, match="a folder"):
+        list(read_blocks(tmp_path))
+
+
+@pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs real text: set VOCAP_DATA to the data folder")
+@pytest.mark.parametrize("language", ["ru", "ja", "km"])
+def test_equals_the_definition_on_real_text(language):
+    with lzma.open(Path(os.environ["VOCAP_DATA"]) / "text" / "ntrex" / f"{language}.txt.xz", "rt") as file:
+        lines = file.read().removesuffix("\n").split("\n")
+    processor = trained(lines[:1000], 4000)
+    result = corpus_alp(SentencePieceEncoder(processor), [lines[1000:1500], lines[1500:]])
+    assert result.alp == pytest.approx(naive_alp(processor, lines[1000:]), rel=1e-12)
+
+
+COMPRESS = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstandard.compress}
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_a_compressed_text_is_read_like_its_plain_form(tmp_path, kind):
+    lines = [f"Satz {number}" for number in range(150_000)]
+    path = tmp_path / f"text.txt.{kind}"
+    data = "\n".join(lines).encode()
+    # two members, an empty one between them
+    path.write_bytes(b"".join(COMPRESS[kind](part) for part in (data[:999_999], b"", data[999_999:])))
+    assert list(read_lines(path)) == lines
+    path.write_bytes(COMPRESS[kind](data)[:-20])
+    with pytest.raises(VocapError, match=r"text\.txt\..*stop in the middle"):
+        list(read_blocks(path))
+
+
+@pytest.mark.parametrize(
+    ("kind", "byte", "mebibytes", "most"),
+    [
+        ("txt", b"\0", 24, 8),
+        ("gz", b"a", 24, 8),
+        ("xz", b"a", 24, 16),
+        ("bz2", b"a", 24, 8),
+        ("zst", b"a", 128, 100),  # its decoder gives 32 MiB at a time
+    ],
+)
+def test_a_huge_line_is_passed_over_in_bounded_memory(tmp_path, caplog, kind, byte, mebibytes, most):
+    path = tmp_path / f"text.{kind}"
+    path.write_bytes(COMPRESS.get(kind, bytes)(b"one\n" + byte * (mebibytes << 20) + b"\ntwo\n"))
+    tracemalloc.start()
+    try:
+        lines = list(read_lines(path))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert lines == ["one", "two"]
+    assert peak < most << 20
+    assert f"1 line longer than 1 MiB, {(mebibytes << 20) + 1:,} bytes in all" in caplog.text

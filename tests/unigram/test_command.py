@@ -1,0 +1,121 @@
+"""`vocap ladder`, as a person calls it."""
+
+import random
+
+import pytest
+
+from tests.commands import vocap
+from vocap.tables.curve import read_points
+from vocap.unigram import sentencepiece_trainer
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    chooser = random.Random(4)
+    lexicon = ["".join(chooser.choices("abcdefgh", k=chooser.randint(1, 6))) for _ in range(200)]
+    path = tmp_path_factory.mktemp("text") / "train.txt"
+    path.write_text("".join(" ".join(chooser.choices(lexicon, k=9)) + "\n" for _ in range(200)), "utf-8")
+    return path
+
+
+def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
+    result = vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "10,50,100,4000", "--heldout", text)
+    assert result.returncode == 0, result.stderr
+    points = read_points(tmp_path / "out" / "curve.tsv")
+    assert [point.size for point in points] == [10, 50, 100, 4000]
+    assert points[0].status.startswith("too small: 9 required characters need at least 12")
+    assert points[3].status.startswith("too little text: at most ")
+    for size, point in ((50, points[1]), (100, points[2])):
+        model = tmp_path / "out" / "models" / f"{size}.model"
+        assert model.read_bytes() == sentencepiece_trainer.train(text, size)
+        assert point.ok and point.alp == point.alp_heldout
+        alp = vocap("alp", model, text)
+        assert float(alp.stdout) == point.alp
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == [
+        "100.model",
+        "50.model",
+        "characters.tsv",
+        "curve.tsv",
+        "models",
+    ]
+    characters = (
+        *("curve", "--train", text, "--models", tmp_path / "out" / "models", tmp_path / "out" / "curve.tsv"),
+        *("-o", tmp_path / "again.tsv", "--characters", tmp_path / "c.tsv", "--index", tmp_path / "pieces.npz"),
+    )
+    assert vocap(*characters).returncode == 0
+    assert (tmp_path / "out" / "characters.tsv").read_bytes() == (tmp_path / "c.tsv").read_bytes()
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["size", "ALP", "held-out", "tokens/line", "status"]
+    assert "too little text" in lines[4]
+    assert lines[5] == "" and len(lines) == 9  # two sizes have no knee
+    start, end = (line.split() for line in lines[7:])
+    assert (start[:2], end[:2]) == (["start", "50"], ["end", "100"])
+    assert float(start[2]) == round(points[1].alp, 3) and "too small" in lines[7]
+    assert float(end[3]) == round(points[2].alp_heldout, 3) and "too little text" in lines[8]
+
+
+def test_of_many_sizes_some_are_printed(text, tmp_path):
+    result = vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "10:800:5")
+    points = read_points(tmp_path / "out" / "curve.tsv")
+    table, _, outline = result.stdout.partition("\n\n")
+    *rows, last = table.splitlines()[1:]
+    assert [row.split()[0] for row in rows][:2] == ["10", "15"]  # the first below and the first within reach
+    ok = [int(row.split()[0]) for row in rows if row.endswith("ok")]
+    assert len(ok) == 12 and 13 <= len(rows) < 20
+    assert ok[-1] == max(point.size for point in points if point.ok)
+    assert last == f"{len(rows)} of {len(points)} sizes; all: {tmp_path / 'out' / 'curve.tsv'}"
+    assert "knee" in outline and result.stderr.count("\n") < 5
+
+
+def test_points_are_those_of_single_trainings(text, tmp_path):
+    many, single = tmp_path / "many", tmp_path / "single"
+    sizes = (50, 100, 100_000)
+    ladder = ["-o", many, "--points", many / "points", "--sizes", ",".join(map(str, sizes)), "--heldout", text]
+    result = vocap("ladder", text, *ladder)
+    assert result.returncode == 0, result.stderr
+    assert not (many / "curve.tsv").exists()
+    for size in sizes:
+        files = ["--models", single / "models", "--point", single / f"{size}.tsv"]
+        assert vocap("train", "--size", size, "--train", text, "--heldout", text, *files).returncode == 0
+        assert (many / "points" / f"{size}.tsv").read_bytes() == (single / f"{size}.tsv").read_bytes()
+
+
+def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "4000.model").write_bytes(b"old")
+    assert vocap("ladder", text, "-o", tmp_path, "--sizes", "4000").returncode == 0
+    assert not (tmp_path / "models" / "4000.model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--sizes", "5:1:1"], 2, ["--sizes 5:1:1"]),
+        (["--sizes", "ten"], 2, ["--sizes ten", "1000:50000:1000"]),
+        (["--sizes", "100,50"], 2, ["50"]),
+        (["--threads", "0"], 2, ["--threads", "0 is not in the range 1<=x<=1024"]),
+        (["--coverage", "0.5"], 2, ["--coverage", "0.5 is not in the range 0.98<=x<=1"]),
+        (["--heldout", "nowhere.txt"], 1, ["nowhere.txt", "check the path"]),
+    ],
+)
+def test_a_wrong_call_names_the_error_and_writes_nothing(text, tmp_path, arguments, code, words):
+    result = vocap("ladder", text, "-o", tmp_path / "out", *arguments)
+    assert result.returncode == code
+    assert all(word in result.stderr for word in words), result.stderr
+    assert "Traceback" not in result.stderr and not (tmp_path / "out").exists()
+
+
+def test_invalid_utf8_is_named_with_its_line(tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"good\n\xff\xfe bad\n")
+    result = vocap("ladder", tmp_path / "bad.txt", "-o", tmp_path / "out", "--sizes", "10")
+    assert result.returncode == 1
+    assert "bad.txt, line 2: not UTF-8" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_cannot_be_written_ends_it(text, tmp_path):
+    (tmp_path / "models" / "100.model" / "in the way").mkdir(parents=True)
+    result = vocap("ladder", text, "-o", tmp_path, "--sizes", "50:100:10", "--threads", "2")
+    assert result.returncode == 1
+    assert "vocap: error: " in result.stderr and "100.model" in result.stderr
+    assert not (tmp_path / "curve.tsv").exists()

@@ -1,0 +1,151 @@
+"""Each key of the text settings: models have the bytes of those that SentencePiece trains with it."""
+
+import random
+
+import pytest
+
+from benchmarks.fuzzing.text_settings import DIFFERENT, EQUAL, reference, run
+from tests.unigram.text_comparison import assert_same
+from vocap.errors import UsageError, VocapError
+from vocap.unigram.text_settings import PRESETS, TextSettings
+from vocap.unigram.training_text import trainer_normalizer
+
+
+def code_and_prose() -> list[str]:
+    """Lines of made source code and prose: indents, digits, mixed scripts, rare characters, odd ends of lines."""
+    chooser = random.Random(25)
+    names = ["".join(chooser.choices("abcdeфгд日本語é\u0301", k=chooser.randint(1, 5))) for _ in range(500)]
+    lines = []
+    for _ in range(400):
+        words = chooser.choices(names, [1 / rank**0.7 for rank in range(1, 501)], k=chooser.randint(1, 9))
+        words += [chooser.choice(["1999", "x1", "3.14", "２０", "def", "return", "==", "B2b", "ﬁ", "ẞ"])]
+        chooser.shuffle(words)
+        gap = chooser.choice([" ", " ", "  ", "\u3000", "\u2581"])
+        line = (
+            " " * chooser.choice([0, 0, 4, 8]) + gap.join(words) + chooser.choice(["", "", " ", "  ", "\r", "\t"])
+        )
+        lines.append(line)
+    lines[3] += "<unk> <s>x</s> <0x41> \u2603"
+    lines[9] += "\0 \ufffd \u2028 \x1f \x85"
+    lines[11] = "x \u2585"
+    lines[12:14] = ["", "   "]
+    return lines
+
+
+LINES = code_and_prose()
+HELDOUT = [line.replace("a", "ж") + "Ω  <s> \U0001f469\u200d\U0001f467 " for line in LINES[::9]]
+
+ALONE = [
+    {"remove_extra_whitespaces": False},
+    {"add_dummy_prefix": False},
+    *({"normalization": name} for name in ("nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")),
+    {"split_by_unicode_script": False},
+    {"split_by_number": False},
+    {"split_digits": True},
+    {"byte_fallback": True},
+    {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
+    {"split_by_whitespace": False},
+    {"split_by_whitespace": False, "allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
+    {"treat_whitespace_as_suffix": True},
+    {"treat_whitespace_as_suffix": True, "split_by_whitespace": False},
+    {"treat_whitespace_as_suffix": True, "allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
+    {"treat_whitespace_as_suffix": True, "add_dummy_prefix": False, "byte_fallback": True},
+    *({"max_sentencepiece_length": length} for length in (1, 2, 7, 40, 127)),
+    {"required_chars": "☃ΩQe\u0302\t"},
+    {"control_symbols": ("<a>", "def", "</s>", "<pad>", "日", ".", 'say "x", y', "a\nb")},
+    {
+        "user_defined_symbols": (
+            "<a>",
+            "def",
+            "<s>",
+            "日本",
+            ".",
+            'say "x", y',
+            "a b",
+            "\t",
+            "\u2581x",
+            "ﬁ",
+            "<pad>",
+        )
+    },
+    {"user_defined_symbols": ("\u2581", "1"), "byte_fallback": True, "control_symbols": ("<s>", "語")},
+]
+
+
+def name_of(keys: dict) -> str:
+    return " ".join(f"{name}={value}" for name, value in keys.items())
+
+
+@pytest.mark.parametrize("keys", ALONE, ids=name_of)
+@pytest.mark.parametrize("coverage", [0.9995, 0.98])
+def test_each_key_alone(keys, coverage):
+    models = assert_same(LINES, keys, heldout=HELDOUT, coverage=coverage)
+    assert models >= (1 if keys.get("max_sentencepiece_length") == 1 else 4)
+
+
+@pytest.mark.parametrize("coverage", [0.9995, 0.98])
+def test_the_preset_lossless(coverage):
+    keys = PRESETS["lossless"].changed()
+    assert assert_same(LINES, keys, heldout=HELDOUT, coverage=coverage) >= 4
+
+
+def test_a_file_of_rules(tmp_path):
+    path = tmp_path / "rules.tsv"
+    rules = ["61\t62 62\t# a", "d 435\t", "U+63", "20 20\t20", "65E5 672C\tD55C 20 58", "9\t20", "1F469\t2603"]
+    path.write_text("\n".join(rules), "utf-8")
+    for others in ({}, {"remove_extra_whitespaces": False, "add_dummy_prefix": False}):
+        assert assert_same(LINES, {"normalization": str(path), **others}, heldout=HELDOUT) >= 4
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("61\t62\nxyz\t61\n", "line 2: 'xyz' is no code point"),
+        ("110000\t61\n", "line 1: '110000' is no code point"),
+        ("61\td800\n", "line 1: 'd800' is no code point"),
+        ("0\t61\n", "line 1: '0' is no code point"),
+        ("61\t62\n\n", "line 2: no code point before the tab"),
+        ("", "no rules"),
+        ("61\t62\n62\t63\n63\t61\n", "line 1: the rules lead from U\\+0061 in a circle"),
+        ("61\t61 61\n", "line 1: the rules lead from U\\+0061 .*without end"),
+        ("\n".join(f"{'61 ' * length}\t62" for length in range(1, 40)), "shared prefix"),
+    ],
+)
+def test_a_bad_file_of_rules_is_refused(text, reason, tmp_path):
+    path = tmp_path / "rules.tsv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(UsageError, match=reason) as error:
+        trainer_normalizer(TextSettings(normalization=str(path)))
+    assert str(path) in str(error.value)
+
+
+def test_settings_that_are_refused():
+    with pytest.raises(UsageError, match="normalization 'nfc2': take nmt_nfkc"):
+        TextSettings(normalization="nfc2")
+    for keys, reason in (
+        ({"max_sentencepiece_length": 0}, "max_sentencepiece_length 0: take 1 to"),
+        ({"max_sentencepiece_length": 513}, "max_sentencepiece_length 513: take 1 to"),
+        ({"required_chars": "a "}, "required_chars: SentencePiece cannot make ' ' a piece"),
+        ({"required_chars": "\u2585"}, "required_chars: SentencePiece cannot make"),
+        ({"control_symbols": ("a", "b", "a")}, "control_symbols: 'a' is already defined"),
+        ({"control_symbols": ("<unk>",)}, "control_symbols: '<unk>' is already defined"),
+        ({"control_symbols": ("<0x41>",), "byte_fallback": True}, "control_symbols: '<0x41>' is already defined"),
+        ({"control_symbols": ("",)}, "control_symbols: '' is empty"),
+        ({"control_symbols": ("a",), "required_chars": "ba"}, "control_symbols: 'a' is one of the required_chars"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            TextSettings(**keys)
+        assert isinstance(reference(["a b c", "ab"], 300, keys), str)  # SentencePiece refuses it too
+    with pytest.raises(VocapError, match=r"nowhere\.tsv: No such file"):
+        trainer_normalizer(TextSettings(normalization="nowhere.tsv"))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_combinations(part):
+    """Of the keys, each on a text of its own; `benchmarks/fuzzing/text_settings.py` tries many more."""
+    outcomes = []
+    for number in range(3 * part, 3 * part + 3):
+        keys, found = run(25, number)
+        assert not [one for one in found if one[1] == DIFFERENT], (number, keys)
+        outcomes += [one[1] for one in found]
+    assert EQUAL in outcomes

@@ -1,0 +1,82 @@
+"""Blocks are added in their order, whatever thread computes them and however long it takes."""
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from vocap.unigram.thread_pool import BUFFERS, WorkBuffer, Workers
+
+
+class Recorder:
+    """Work buffers that record their use. Blocks take a random time of up to a millisecond."""
+
+    def __init__(self, seed: int, fails_at: int | None = None):
+        self.random = random.Random(seed)
+        self.fails_at = fails_at
+        self.buffers = 0
+        self.added = []
+        self.adding = threading.Lock()
+        self.threads = set()
+
+    def new_buffer(self) -> WorkBuffer:
+        self.buffers += 1
+        held = []
+
+        def compute(block: int) -> None:
+            assert not held, "a block was computed in a buffer that still holds another"
+            self.threads.add(threading.get_ident())
+            time.sleep(self.random.random() / 1000)
+            if block == self.fails_at:
+                raise ArithmeticError(f"block {block}")
+            held.append(block)
+
+        def add(block: int) -> None:
+            assert self.adding.acquire(blocking=False), "two threads add at once"
+            time.sleep(self.random.random() / 3000)
+            assert held.pop() == block
+            self.added.append(block)
+            self.adding.release()
+
+        return WorkBuffer(compute, add)
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2, 3, 7, 200])
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_blocks_are_added_in_order_and_buffers_are_few(threads, blocks):
+    for seed in range(3):
+        recorder = Recorder(seed)
+        with ThreadPoolExecutor(threads) as pool:
+            workers = Workers(threads, pool)
+            pool.submit(workers.in_order, blocks, recorder.new_buffer).result(timeout=60)
+        assert recorder.added == list(range(blocks))
+        assert recorder.buffers <= max(threads * BUFFERS, 1)
+        assert len(recorder.threads) <= threads
+
+
+def test_the_caller_computes_alone_while_other_threads_are_busy():
+    recorder, done = Recorder(1), threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        busy = pool.submit(done.wait, 60)
+        pool.submit(Workers(2, pool).in_order, 50, recorder.new_buffer).result(timeout=60)
+        assert not busy.done()
+        done.set()
+    assert recorder.added == list(range(50)) and recorder.buffers == 1
+
+
+@pytest.mark.parametrize("fails_at", [0, 1, 60, 99])
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_an_error_in_one_block_ends_the_work_of_all(threads, fails_at):
+    recorder = Recorder(fails_at, fails_at)
+    with ThreadPoolExecutor(threads) as pool:
+        workers = Workers(threads, pool)
+        with pytest.raises(ArithmeticError, match=f"block {fails_at}"):
+            pool.submit(workers.in_order, 100, recorder.new_buffer).result(timeout=60)
+    assert recorder.added == list(range(len(recorder.added))) and len(recorder.added) <= fails_at
+
+
+def test_results_come_in_the_order_of_their_blocks():
+    with ThreadPoolExecutor(4) as pool:
+        assert Workers(4, pool).map(300, lambda block: block * block) == [block * block for block in range(300)]

@@ -1,0 +1,113 @@
+"""Lines that count several times and required characters: models with the bytes of SentencePiece's."""
+
+import random
+
+import pytest
+
+from tests.unigram.test_against_sentencepiece import ALPHABETS, make_text
+from vocap.unigram import sentencepiece_trainer
+from vocap.unigram.ladder import train_sizes
+from vocap.unigram.text_settings import META_PIECES
+from vocap.unigram.training_text import character_counts, required_characters, trained_on
+from vocap.unigram.word_types import count_word_types, load_word_types
+
+SIZES = [60, 100, 150, 400]
+WEIGHTS = {"latin": 3, "thai": 7, "devanagari": 1}
+TEXTS = {script: make_text(*ALPHABETS[script], 150) for script in WEIGHTS}
+TEXTS["latin"][3] += " <s>abc<unk> d"  # a line with the names of rows in it
+TEXTS["thai"][4] += "\u2585"  # a line that is not trained on
+
+
+def weighted_words(weights: dict[str, int], coverage: float | None = 0.9995, required_chars: str = ""):
+    def sentences():
+        for script, weight in weights.items():
+            yield from trained_on([TEXTS[script][:70], TEXTS[script][70:]], META_PIECES, weight)
+
+    return count_word_types({"train": sentences}, coverage, required_chars)
+
+
+def models(words, sizes, coverage=0.9995, required_chars="", threads=1) -> dict[int, bytes | str]:
+    rungs = train_sizes(words, sizes, coverage, threads, required_chars=required_chars)
+    return {rung.point.size: rung.model or rung.point.status for rung in rungs}
+
+
+def references(lines, sizes, coverage=0.9995, required_chars="") -> dict[int, bytes | str]:
+    found = {}
+    for size in sizes:
+        try:
+            found[size] = sentencepiece_trainer.train(lines, size, coverage, required_chars=required_chars)
+        except sentencepiece_trainer.Unreachable as unreachable:
+            found[size] = unreachable.reason
+    return found
+
+
+def test_a_weight_gives_the_model_of_the_text_with_each_line_so_often():
+    repeated = [line for script, weight in WEIGHTS.items() for line in TEXTS[script] * weight]
+    random.Random(1).shuffle(repeated)  # neither has an order of lines or languages any say
+    words = weighted_words(WEIGHTS)
+    found = models(words, SIZES)
+    assert found == references(repeated, SIZES)
+    assert sum(isinstance(model, bytes) for model in found.values()) >= 3
+    whole = load_word_types({"train": lambda: [repeated]})
+    assert (words.types, words.sentences, words.required) == (whole.types, whole.sentences, whole.required)
+    for one, other in (
+        (words.inside, whole.inside),
+        (words.last, whole.last),
+        (words.counts["train"], whole.counts["train"]),
+    ):
+        assert one.tolist() == other.tolist()
+
+
+def test_order_of_languages_and_number_of_threads_change_no_byte():
+    backwards = dict(reversed(WEIGHTS.items()))
+    assert models(weighted_words(WEIGHTS), SIZES) == models(weighted_words(backwards), SIZES, threads=2)
+
+
+ABSENT = "\u10d0\u4e00\U0001f600"
+REQUIRED = {
+    "rare ones": "\u2603191",
+    "all that there are": "".join(character_counts([TEXTS["latin"]])),
+    "absent ones": ABSENT,
+    "absent and rare ones": f"\u2603{ABSENT}b",
+    "coverage is passed among them": "abdegiklmnoprstu\u2581\u26039" + ABSENT,
+    "a tab, NUL, one twice": "\t\0\u2603\u2603",
+}
+
+
+@pytest.mark.parametrize("coverage", [0.98, 0.9995, 1.0])
+@pytest.mark.parametrize("name", REQUIRED)
+def test_required_characters_are_those_of_sentencepiece(name, coverage):
+    lines, required_chars = TEXTS["latin"], REQUIRED[name]
+    words = load_word_types({"train": lambda: [lines]}, coverage=coverage, required_chars=required_chars)
+    sizes = [len(words.required) + 2, len(words.required) + 3, 80, 300]
+    found = models(words, sizes, coverage, required_chars)
+    assert found == references(lines, sizes, coverage, required_chars)
+    assert sum(isinstance(model, bytes) for model in found.values()) >= 2
+
+
+def test_required_characters_of_weighted_text():
+    """Absent characters that held-out text holds are pieces there; coverage is that of the weighted text."""
+    required_chars = "\u2603" + ABSENT + "".join(ALPHABETS["thai"][0])
+    repeated = [line for script, weight in WEIGHTS.items() for line in TEXTS[script] * weight]
+    words = weighted_words(WEIGHTS, 0.99, required_chars)
+    assert models(words, SIZES, 0.99, required_chars) == references(repeated, SIZES, 0.99, required_chars)
+
+
+def test_without_a_coverage_the_required_characters_are_all():
+    lines = TEXTS["latin"]
+    required_chars = "abdeg\u2603\u2581" + ABSENT
+    words = load_word_types({"train": lambda: [lines]}, coverage=None, required_chars=required_chars)
+    assert set(words.required) == set(required_chars)
+    assert [words.required[one] for one in ABSENT] == [0, 0, 0]
+    assert list(words.required) == required_characters(character_counts([lines]), None, required_chars)
+    # SentencePiece takes the same ones of a text in which all others are too rare for its coverage.
+    present = "abdeg\u2581"
+    chooser = random.Random(2)
+    rest = ["".join(chooser.choices("abdeg ", k=60)) for _ in range(300)] + ["z"]
+    words = load_word_types({"train": lambda: [rest]}, coverage=None, required_chars=present)
+    assert models(words, [40, 60], 0.9995, present) == references(rest, [40, 60], 0.9995, present)
+
+
+def test_text_without_any_required_character_is_no_text():
+    words = load_word_types({"train": lambda: [["abc"]]}, coverage=None, required_chars=ABSENT)
+    assert models(words, [10]) == {10: "no text: symbols only"}
