@@ -79,7 +79,8 @@ def test_pretraining_ends_with_one_line_until_it_trains(tmp_path, number):
         if status == 75:
             assert "stopped on request" in said
         else:
-            assert (status, said.splitlines()) == (128 + number, [LINE]), moment
+            assert status == 128 + number and said.splitlines()[-1] == LINE, (moment, status, said)
+            assert said.count(LINE) == 1, (moment, said)
         assert not list(tmp_path.rglob("*.part"))
 
 
@@ -136,6 +137,9 @@ def careful(*arguments, **options):
         time.sleep(1.2)  # cleaning up is not interrupted
         open(sys.argv[2], "w").close()
 
+def importing(*arguments, **options):
+    import slowly  # the module of the test, on sys.path
+
 def late(*arguments, **options):
     import atexit
     atexit.register(time.sleep, 20)
@@ -157,6 +161,18 @@ def test_an_interrupt_arrives_though_it_is_swallowed(kind, number, tmp_path):
     assert (status, said) == (128 + number, f"{LINE}\n")
     assert time.monotonic() - began < 10
     assert kind != "careful" or (tmp_path / "cleaned").exists()
+
+
+@BOTH
+def test_an_import_is_not_cut_short(tmp_path, number, monkeypatch):
+    """C++ code that runs while torch is imported aborts the process at an exception of Python's."""
+    code = "import sys, time\nprint('begun', flush=True)\ntime.sleep(1.2)\nopen(sys.argv[2], 'w').close()\n"
+    (tmp_path / "slowly.py").write_text(code)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    process = start("importing", tmp_path / "imported", program=SWALLOWED)
+    assert process.stdout.readline() == "begun\n"
+    assert interrupt(process, number, 0.2) == (128 + number, f"{LINE}\n")
+    assert (tmp_path / "imported").exists()
 
 
 def test_a_second_ctrl_c_does_not_wait_for_what_hangs(tmp_path):

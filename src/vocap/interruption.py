@@ -2,7 +2,8 @@
 
 A signal raises KeyboardInterrupt in whatever code runs. In a callback, below a bare `except` or in a destructor
 (thousands run while transformers imports regex) that exception is lost, and the command would run to its end.
-So it is raised again until it arrives.
+So it is raised again until it arrives. While a module is imported it waits: the C++ code of torch that runs then
+ends the process with an abort at any exception of Python's.
 """
 
 import os
@@ -11,9 +12,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN_S = 0.5  # between two attempts
+AFTER_IMPORT_S = 0.02  # as long as a module is being imported
+IMPORT = "<frozen importlib._bootstrap>"  # the file of the frames of an import
 PATIENCE_S = 2.0  # after which another signal does not wait for the cleaning up any more
 LINE = "vocap: interrupted; nothing half-written was left"
 
@@ -88,17 +92,17 @@ def _end() -> None:
             signal.signal(number, _leave)
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     global _received
     if _received is None:
         _received = (number, time.monotonic())
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S, AGAIN_S)
     elif time.monotonic() - _received[1] > PATIENCE_S:
         _leave(number, frame)
-    _raise()
+    _raise(frame)
 
 
-def _leave(number: int, frame: object) -> None:
+def _leave(number: int, frame: FrameType | None) -> None:
     """End at once, with the line unless it has been printed."""
     if not _said:
         line = LINE.split(";")[0] if signal.getsignal(number) is _interrupt else LINE
@@ -106,9 +110,9 @@ def _leave(number: int, frame: object) -> None:
     os._exit(128 + (_received[0] if _received else number))
 
 
-def _again(number: int, frame: object) -> None:
+def _again(number: int, frame: FrameType | None) -> None:
     if received():
-        _raise()
+        _raise(frame)
 
 
 def _unraisable(lost) -> None:
@@ -117,8 +121,13 @@ def _unraisable(lost) -> None:
         sys.__unraisablehook__(lost)
 
 
-def _raise() -> None:
-    """Raise KeyboardInterrupt, but not into the code that cleans up after it."""
+def _raise(frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, but neither into an import nor into the code that cleans up after it."""
+    while frame is not None:
+        if frame.f_code.co_filename == IMPORT:
+            signal.setitimer(signal.ITIMER_REAL, AFTER_IMPORT_S, AGAIN_S)
+            return
+        frame = frame.f_back
     error = sys.exception()
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
