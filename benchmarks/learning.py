@@ -27,7 +27,7 @@ from learning_results import draw, print_table, run_path, summary
 from probe import Tagging, load_tagging, probe
 
 from vocap.corpora.commands import sample
-from vocap.pretraining.batches import heldout_batch, heldout_blocks, special_ids
+from vocap.pretraining.batches import Vocabulary, heldout_batch, heldout_blocks
 from vocap.pretraining.commands import tokenize
 from vocap.pretraining.data import Data, load_data, unigram_counts
 from vocap.pretraining.settings import Recipe
@@ -163,8 +163,10 @@ def probes(training: Training, tasks: dict[str, Tagging]) -> dict[str, float]:
 def frequencies(data: Data, blocks: int) -> dict[str, float]:
     """What the words' frequencies alone reach on the masked held-out tokens: the least to be learnt."""
     counts = unigram_counts(data) + 1.0
-    counts[special_ids(data.vocabulary)] = 0
-    targets = heldout_batch(heldout_blocks(data.heldout, blocks), data.vocabulary).targets
+    counts[data.special.all] = 0
+    targets = heldout_batch(
+        heldout_blocks(data.heldout, blocks), Vocabulary(data.vocabulary, data.special)
+    ).targets
     values, places = np.unique(counts[targets], return_inverse=True)
     ranks = (counts >= values[:, None]).sum(1)[places]
     nats = -np.log(counts[targets] / counts.sum())

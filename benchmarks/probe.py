@@ -19,7 +19,6 @@ from vocap.finetuning.formats import Sentence
 from vocap.finetuning.metrics import chunk_f1
 from vocap.finetuning.reading import read
 from vocap.finetuning.tasks import TASKS
-from vocap.pretraining.blocks import PAD
 from vocap.pretraining.model import MaskedLanguageModel
 
 BATCH = 128  # inputs at a time
@@ -77,10 +76,11 @@ def states(model: MaskedLanguageModel, features: TagFeatures) -> torch.Tensor:
     for start in range(0, len(order), BATCH):
         rows = order[start : start + BATCH].tolist()
         width = max(len(features.ids[row]) for row in rows)
-        ids = torch.full((len(rows), width), PAD)
+        pad = model.transformer.config.pad_token_id
+        ids = torch.full((len(rows), width), pad)
         for place, row in enumerate(rows):
             ids[place, : len(features.ids[row])] = torch.from_numpy(features.ids[row].astype(np.int64))
-        hidden = model.transformer.base_model(input_ids=ids, attention_mask=ids != PAD).last_hidden_state
+        hidden = model.transformer.base_model(input_ids=ids, attention_mask=ids != pad).last_hidden_state
         sums = F.pad(hidden.cumsum(1), (0, 0, 1, 0))
         for place, row in enumerate(rows):
             first, last = (

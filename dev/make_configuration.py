@@ -18,6 +18,7 @@ from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import Model, Pretraining, Shape
 from vocap.report.settings import Report
 from vocap.text_section import Text
+from vocap.tokenizer_files.id_layout import IdLayout, Special
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 from vocap.vocabularies.settings import Vocabularies
 
@@ -43,6 +44,11 @@ SECTIONS = (
         "`text`",
         "Normalisation and cuts of all languages and stages (`docs/text.md`); without a value that of the preset.",
         Text,
+    ),
+    (
+        "`layout`",
+        "The ids that are no pieces of text (`docs/text.md`); `layout: xlm-r` is the default.",
+        IdLayout,
     ),
     ("`corpora`", "Source of the text, size of the sample, weights of the languages.", Corpora),
     *((f"`corpora: sources: NAME`, by `{kind.key}`", kind.__doc__, kind) for kind in SOURCE_KINDS.values()),
@@ -134,6 +140,8 @@ def _shown(value: object) -> str:
     """A default as written in a configuration; of a loss, its kind."""
     if isinstance(value, list) and len(value) > 10:
         value = f"{value[0]}:{value[-1]}:{value[1] - value[0]}"
+    if isinstance(value, list) and value and isinstance(value[0], Special):
+        return f"[{', '.join(entry.token for entry in value)}]"
     return json.dumps(value.kind if isinstance(value, BaseModel) else value)
 
 

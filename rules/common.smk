@@ -82,6 +82,9 @@ TEXT = SETTINGS.text.settings
 TEXT_OPTIONS = shlex.join(text_words(TEXT))
 TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
 
+# Special tokens and reserved ids, as words of the commands that lay tokenizers out.
+LAYOUT = [f"--layout={SETTINGS.layout.ids().text()}"] if SETTINGS.layout.ids().text() else []
+
 SIZES = SETTINGS.vocabularies.sizes
 SAMPLED_ALPHAS = sampled_alphas(SETTINGS.corpora.mix, SETTINGS.tokenizers, SETTINGS.allocation)
 STARTER_TEXT = f"{RESULTS}/corpora/starter/text"

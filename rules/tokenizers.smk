@@ -24,10 +24,10 @@ else:
     TEXT_FILES = {alpha: [f"{RESULTS}/corpora/{lang}/train.txt" for lang in LANGUAGES] for alpha in ALPHAS}
     READ_OPTIONS = {alpha: {"alpha": alpha, "corpora": f"{RESULTS}/corpora"} for alpha in ALPHAS}
 
-# The text settings of each tokenizer, as options; a fitted one takes the rows besides its pieces alone.
+# The text settings of each tokenizer, and its layout, as options; a fitted one takes the rows besides its pieces alone.
 OWN_TEXT = {name: SETTINGS.tokenizers[name].text(TEXT) for name in (*FITTED, *JOINT)}
-JOINT_TEXT = {name: shlex.join(text_words(OWN_TEXT[name])) for name in JOINT}
-FITTED_ROWS = {name: shlex.join(text_words(OWN_TEXT[name].rows_alone())) for name in FITTED}
+JOINT_TEXT = {name: shlex.join([*text_words(OWN_TEXT[name]), *LAYOUT]) for name in JOINT}
+FITTED_ROWS = {name: shlex.join([*text_words(OWN_TEXT[name].rows_alone()), *LAYOUT]) for name in FITTED}
 
 # Where the text comes from, with its licences, for the model cards: a list in Markdown.
 STARTER_PACKAGES = ", ".join(f"{name} ({PACKAGES[name].licence})" for name in SETTINGS.corpora.starter.packages)
@@ -119,6 +119,7 @@ if SETTINGS.vocabularies.engine == "ladder":
             SETTINGS.corpora.mix.sentences,
             REVISION["tokenizers"],
             *text_words(TEXT),
+            *LAYOUT,
         )
         for name, entry in JOINT.items()
     }
@@ -264,6 +265,7 @@ rule mono:
         arguments=lambda wildcards: options(
             model=f"{RESULTS}/vocabularies/{MONO[wildcards.name].language}/models/{MONO[wildcards.name].size}.model",
             language=MONO[wildcards.name].language,
+            layout=SETTINGS.layout.ids().text(),
         ),
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
@@ -289,12 +291,13 @@ rule export:
         mem_mb=memory(1600),
         runtime=minutes(30),
     params:
+        arguments=verbatim(options(layout=SETTINGS.layout.text())),
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
     message:
         "Exporting {wildcards.name} for Hugging Face"
     shell:
-        "vocap export {input.model:q} -o {params.folder:q} 2> {log:q}"
+        "vocap export {input.model:q} {params.arguments} -o {params.folder:q} 2> {log:q}"
 
 
 # After export, which replaces the folder.

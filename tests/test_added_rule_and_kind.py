@@ -37,7 +37,7 @@ class Characters(Kind):
     kind: Literal["characters"]
     total: int = Field(ge=6, description="T, special tokens included")
 
-    def rows(self, allocations):
+    def rows(self, settings):
         return self.total
 
     def mistakes(self, settings, languages):
@@ -74,7 +74,7 @@ for line in sys.stdin:
 
         settings = load(json.loads(sys.argv[1]))
         entry = settings.tokenizers["c"]
-        print(json.dumps([entry.rows(settings.allocation), KIND_NAMES[entry.kind], settings.allocation["u"].rule]))
+        print(json.dumps([entry.rows(settings), KIND_NAMES[entry.kind], settings.allocation["u"].rule]))
     elif run():
         sys.exit(1)
 '''

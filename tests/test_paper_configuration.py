@@ -104,6 +104,7 @@ EQUATION_2 = {
     "search": ("greedy", "Algorithm 1"),
     "curve": ("hull", "the authors' script repairs the curve until gains fall"),
     "without": ([], "section 2.2.2: all 86"),
+    "special_tokens": (5, "XLM-R's"),
     "other_rows": (0, "section 2.2.2: no byte fallback, no symbols"),
 }
 # training: rates, epochs, length, warm-up, steps between looks, pooling

@@ -75,7 +75,20 @@ JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
         ({"text": {"preset": "lossless"}, "vocabularies": {"seeds": "words"}}, ["seeds", "text.normalization"]),
         (
             {"text": {"byte_fallback": True}, "tokenizers": {"j": {"kind": "joint", "total": 260}}},
-            ["tokenizers.j", "256 ids"],
+            ["tokenizers.j", "261 ids"],
+        ),
+        ({"layout": "llama"}, ["layout: write xlm-r, or a map"]),
+        ({"layout": {"masks": False}}, ["layout.masks: no such key", "did you mean mask"]),
+        ({"layout": {"special": ["<pad>"]}}, ["layout: special: no token has the role unk"]),
+        ({"layout": {"multiple_of": 128}, **JOINT}, ["tokenizers.j", "no multiple of 128", "take 896 or 1024"]),
+        ({"layout": {"reserved": 1000}, **JOINT}, ["tokenizers.j", "1005 ids", "raise total"]),
+        (
+            {"layout": {"special": ["<unk>", "<|a|>"]}, "text": {"control_symbols": ["<|a|>"]}, **JOINT},
+            ["tokenizers.j", "'<|a|>' is a special token"],
+        ),
+        (
+            {"layout": {"mask": False}, "pretraining": {"models": {"m": {"tokenizer": "j"}}}, **JOINT},
+            ["pretraining.models.m", "of role mask"],
         ),
     ],
 )

@@ -29,10 +29,10 @@ from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import VocapError
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files import META
 from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import build_tokenizer
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, read_contents
 from vocap.tokenizers.parity import TokenizerForms
 
@@ -48,7 +48,7 @@ NONCHARACTERS = [
     *(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF)),
     *map(chr, (0xE000, 0xF8FF, 0xF0000, 0x100000, 0x100001, 0x10FFFD)),
 ]
-NAMES = [*META, "<0x41>", "<0xE0>", "<0x", "<s", "s>", "</", "<", ">", "▁<s>"]
+NAMES = [*XLM_R_LAYOUT.names, "<0x41>", "<0xE0>", "<0x", "<s", "s>", "</", "<", ">", "▁<s>"]
 LIMITS = ("tie after a symbol", "unknown character of a symbol")
 SHOWN = 20  # strings that differ, a round
 LETTERS = "aàbceikt<s>x0é①ﬁاლกเहิ的はガ가ᄀ"
@@ -100,7 +100,7 @@ def draw_symbols(rng: random.Random, keys: list[str], letters: list[str]) -> lis
             symbol = rng.choice(("<date>", "ที่", "①", "  ", "\n", "a b", "▁a", "<s", "™", "e\u0301"))
         else:
             symbol = "".join(code_point(rng) for _ in range(rng.randint(1, 3)))
-        if symbol and "\0" not in symbol and symbol not in META:
+        if symbol and "\0" not in symbol and symbol not in XLM_R_LAYOUT.names:
             drawn.append(symbol)
     return sorted(set(drawn))
 
@@ -117,7 +117,7 @@ def draw_model(rng: random.Random, keys: list[str]):
         piece = "".join(rng.choices(single, k=rng.randint(2, 5)))
         if across or "▁" not in piece[1:]:
             pieces[piece] = None
-    names = [piece for piece in pieces if piece not in symbols and piece not in META]
+    names = [piece for piece in pieces if piece not in symbols and piece not in XLM_R_LAYOUT.names]
     scale = rng.choice((0.25, 0.25, 3.0, 30.0))  # the first: many ties
     scores = [-scale * rng.randint(1, 40) / 10 - (len(piece) == 1) for piece in names]
     if rng.random() < 0.1:
@@ -223,7 +223,7 @@ def run_round(seed: int, number: int, count: int, text: list[str], totals: Count
         print(f"round {number}: refused: {error} ({settings(proto)})")
         return
     own = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
-    pair = TokenizerForms(own, HuggingFaceEncoder(tokenizer, META.index("<unk>")))
+    pair = TokenizerForms(own, HuggingFaceEncoder(tokenizer, XLM_R_LAYOUT.names.index("<unk>")))
     totals["models"] += 1
     totals["strings"] += len(strings)
     symbols = {

@@ -23,12 +23,13 @@ from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
-from vocap.languages import Language, read_languages, select
+from vocap.languages import Language, natural, read_languages, select
 from vocap.options import CODE
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
 from vocap.text_section import Text
-from vocap.tokenizer_files import SPECIALS, XLMR_ROWS
+from vocap.tokenizer_files import XLMR_ROWS
+from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_groups import compared_pairs
 from vocap.tokenizers.settings import tokenizer_type
 from vocap.unigram.text_settings import RULES, XLM_R
@@ -54,9 +55,13 @@ class Settings(BaseModel):
     seed: int = Field(
         1, ge=0, le=2**63 - 1, description="of every random choice: samples, held-out lines, shuffles"
     )
-    languages: Literal["all"] | list[str] = Field("all", description="codes of corpora.table, or all of them")
+    languages: Literal["all"] | list[str] = Field(
+        "all",
+        description="codes of corpora.table, or all of them but those of the groups code, math and chat",
+    )
     downloads: dict[str, Download] = Field({}, description="files besides text that can be fetched, by name")
     text: Text = Text()
+    layout: IdLayout = XLM_R_LAYOUT
     corpora: Corpora = Field(default_factory=Corpora)
     vocabularies: Vocabularies = Vocabularies()
     allocation: dict[str, Allocation] = {}
@@ -74,13 +79,23 @@ class Settings(BaseModel):
             raise ValueError("a run has a folder of its own; name one, as results/mine")
         return normal
 
+    @field_validator("layout", mode="before")
+    @classmethod
+    def _by_name(cls, layout: Any) -> Any:
+        if isinstance(layout, str) and layout != SHORTHAND:
+            raise ValueError(f"write {SHORTHAND}, or a map such as {{mask: false, reserved: 8}}")
+        return XLM_R_LAYOUT if layout == SHORTHAND else layout
+
     @model_validator(mode="after")
-    def _rows_of_the_text(self) -> "Settings":
-        """Allocations leave the rows free that byte fallback and symbols of the text take."""
+    def _rows_beside_pieces(self) -> "Settings":
+        """Allocations leave the rows free that special tokens, and byte fallback and symbols of the text, take."""
         for name, entry in self.allocation.items():
-            if "other_rows" not in entry.model_fields_set:
-                rows = rows_beside_pieces(self.text.settings, entry.rule)
-                self.allocation[name] = entry.model_copy(update={"other_rows": rows})
+            rows = {
+                "special_tokens": self.layout.rows,
+                "other_rows": rows_beside_pieces(self.text.settings, entry.rule),
+            }
+            new = {key: value for key, value in rows.items() if key not in entry.model_fields_set}
+            self.allocation[name] = entry.model_copy(update=new)
         return self
 
     @property
@@ -91,11 +106,11 @@ class Settings(BaseModel):
     def selected(self) -> list[Language]:
         """The languages of this run, in the order in which the configuration names them."""
         table = read_languages(self.corpora.table)
-        return select(table, table if self.languages == "all" else self.languages)
+        return select(table, natural(table) if self.languages == "all" else self.languages)
 
     def rows(self, tokenizer: str) -> int:
         """T of a tokenizer, the rows of its embedding table; XLM-R's where only its file knows."""
-        return self.tokenizers[tokenizer].rows(self.allocation) or XLMR_ROWS
+        return self.tokenizers[tokenizer].rows(self) or XLMR_ROWS
 
     def pretraining_sources(self) -> dict[str, Resolved]:
         """Where each language's pre-training text comes from; empty where it is the vocabularies' own text.
@@ -169,7 +184,7 @@ def _loose_ends(settings: Settings) -> list[str]:
         table = read_languages(settings.corpora.table)
     except VocapError as error:
         return [f"corpora.table: {error}"]
-    chosen = list(table) if settings.languages == "all" else settings.languages
+    chosen = list(natural(table)) if settings.languages == "all" else settings.languages
     mistakes = [
         *_languages(settings, table, chosen),
         *_weights(settings, table, chosen),
@@ -289,9 +304,14 @@ def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:
         if entry.tokenizer not in settings.tokenizers:
             yield f"{key}.tokenizer: no tokenizer is named {entry.tokenizer!r}"
         else:
-            rows = settings.tokenizers[entry.tokenizer].rows(settings.allocation)  # None: only its file knows
-            if reason := entry.loss.check(math.inf if rows is None else rows - SPECIALS):
+            rows = settings.tokenizers[entry.tokenizer].rows(settings)  # None: only its file knows
+            if reason := entry.loss.check(math.inf if rows is None else rows - settings.layout.rows):
                 yield f"{key}.loss.{reason}"
+            if settings.tokenizers[entry.tokenizer].kind != "file" and (lacking := _lacking(settings.layout)):
+                yield (
+                    f"{key}: a masked language model needs special tokens of every role, and the layout has none "
+                    f"of role {lacking}; add them under layout.special (layout.mask: true for the mask)"
+                )
     for code, source in [("", own.corpus), *own.languages.items()]:
         key = f"pretraining.languages.{code}" if code else "pretraining.corpus"
         if code and code not in table:
@@ -299,6 +319,11 @@ def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:
         if source is not None and source not in settings.corpora.sources:
             known = ", ".join(settings.corpora.sources)
             yield f"{key}: no source {source!r} under corpora.sources ({known})"
+
+
+def _lacking(layout: IdLayout) -> str:
+    """The roles without a special token, comma-separated; the mask among them."""
+    return ", ".join([role for role in ROLES if layout.token(role) is None] + ["mask"] * (not layout.mask))
 
 
 def _tuned(settings: Settings) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The table of languages: names, scripts, families, and facts of the paper."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -11,6 +11,7 @@ from vocap.files.tsv import read_tsv
 
 COLUMNS = ("language", "name", "script", "resource")
 RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
+DOMAINS = ("code", "math", "chat")  # groups of text that is no natural language; `languages: all` is without them
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Language:
     code: str
     name: str
     script: str  # ISO 15924, "Hans", "Jpan" and "Kore" included
-    resource: str  # low, mid, high: the paper's groups by CommonCrawl size
+    resource: str  # of RESOURCES, or of DOMAINS
     facts: dict[str, str]
 
 
@@ -40,12 +41,17 @@ def read_languages(path: str | os.PathLike | None = None) -> dict[str, Language]
         code = row["language"]
         if code in table:
             raise UsageError(f"{path}: duplicate language {code!r}; keep one of the rows")
-        if row["resource"] not in RESOURCES:
+        if row["resource"] not in (known := (*RESOURCES, *DOMAINS)):
             raise UsageError(
-                f"{path}: language {code!r} has resource {row['resource']!r}; write one of {', '.join(RESOURCES)}"
+                f"{path}: language {code!r} has resource {row['resource']!r}; write one of {', '.join(known)}"
             )
         table[code] = Language(code, row["name"], row["script"], row["resource"], row)
     return table
+
+
+def natural(table: Mapping[str, Language]) -> dict[str, Language]:
+    """The rows of a table that are natural languages: all groups but `DOMAINS`."""
+    return {code: language for code, language in table.items() if language.resource not in DOMAINS}
 
 
 def select(table: dict[str, Language], codes: Iterable[str]) -> list[Language]:

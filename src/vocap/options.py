@@ -41,6 +41,24 @@ def coverage(default: float, help: str) -> Callable:
     return click.option("--coverage", type=Real(0.98, 1), default=default, show_default=True, help=help)
 
 
+def id_layout(command: Callable) -> Callable:
+    """The option --layout of tokenizers; the command gets `layout`, an `IdLayout`."""
+
+    def parse(context: click.Context, option: click.Parameter, value: str):
+        from vocap.tokenizer_files.id_layout import parse_layout
+
+        return parse_layout(value)
+
+    return click.option(
+        "--layout",
+        default="xlm-r",
+        show_default=True,
+        metavar="YAML",
+        callback=parse,
+        help="Special tokens, reserved ids, mask: the section layout of a configuration, as a map in YAML.",
+    )(command)
+
+
 def layout(command: Callable) -> Callable:
     """The options --format, --split-sentences and --escaped-newlines: how text lies in its files."""
     decorators = (

@@ -42,7 +42,7 @@ def summarize(settings: Settings) -> list[str]:
 def _warnings(settings: Settings, results: Path, made: dict[str, Path]) -> list[str]:
     short, differing = [], []
     for name, folder in made.items():
-        asked = settings.tokenizers[name].rows(settings.allocation)
+        asked = settings.tokenizers[name].rows(settings)
         total = _read(folder / "description.json").get("total")
         if asked and isinstance(total, int) and total < asked:
             short.append(f"{name} has {total:,} of the {asked:,} ids asked for")

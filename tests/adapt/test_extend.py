@@ -17,6 +17,7 @@ from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
+from vocap.unigram.text_settings import settings_of, text_settings
 
 from .test_trim import make_model, processor
 
@@ -58,6 +59,22 @@ def lines_of(root, language, part):
 
 def rows(path):
     return list(read_tsv(path))
+
+
+def test_the_new_language_is_trained_with_the_tokenizers_own_settings(root, tmp_path):
+    """Digits apart and runs of spaces, as a lossless tokenizer has them; XLM-R's settings would add `▁10`."""
+    numbers = [f"{line} {number}  10{number % 7}" for number, line in enumerate(lines_of(root, NEW, "train"))]
+    texts = {"old": lines_of(root, "en", "train"), "new": numbers}
+    files = {name: write_lines(tmp_path / f"{name}.txt", lines) for name, lines in texts.items()}
+    stock = train(texts["old"], 400, threads=1, settings=text_settings("lossless"))
+    (tmp_path / "stock.model").write_bytes(stock)
+    model = tmp_path / "old.model"
+    model.write_bytes(serialize(relayout(read_model(tmp_path / "stock.model"), "stock")))
+    assert settings_of(read_model(model)) == text_settings("lossless", byte_fallback=False)
+    run(extend, model, f"--language={NEW}", f"--text={files['new']}", "--pieces=60", "-o", tmp_path / "out")
+    pieces = [entry.piece for entry in read_model(tmp_path / "out" / "sentencepiece.model").pieces[-60:]]
+    assert not [piece for piece in pieces if len(piece) > 1 and any(character.isdigit() for character in piece)]
+    assert settings_of(read_model(tmp_path / "out" / "sentencepiece.model")) == settings_of(read_model(model))
 
 
 def test_old_ids_and_scores_stay(root, extended):

@@ -11,6 +11,7 @@ from tests.made_text import draw_sentences, write_lines
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files.records import Layout
 from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import serialize
 from vocap.tokenizers.joint import train_joint
 from vocap.tokenizers.multilingual_text import sampled_text
@@ -45,7 +46,7 @@ def make_lines(language: str, count: int, seed: int = 0) -> list[str]:
 
 
 @cache
-def model_bytes() -> bytes:
+def model_bytes(layout: str = "xlm-r") -> bytes:
     """A joint tokenizer of three languages."""
     import tempfile
 
@@ -53,13 +54,13 @@ def model_bytes() -> bytes:
         lines = [line for language in LETTERS for line in make_lines(language, 500)]
         random.Random(0).shuffle(lines)
         mix = write_lines(Path(folder, "mix.txt"), lines)
-        return serialize(train_joint(sampled_text(mix), TOTAL, threads=1))
+        return serialize(train_joint(sampled_text(mix), TOTAL, threads=1, layout=parse_layout(layout)))
 
 
-def make_tokenizer(folder: Path) -> Path:
+def make_tokenizer(folder: Path, layout: str = "xlm-r") -> Path:
     """A tokenizer's folder: sentencepiece.model and huggingface/."""
     folder.mkdir(parents=True)
-    (folder / "sentencepiece.model").write_bytes(model_bytes())
+    (folder / "sentencepiece.model").write_bytes(model_bytes(layout))
     export(folder / "sentencepiece.model", folder / "huggingface")
     return folder
 
@@ -80,9 +81,9 @@ def make_blocks(folder: Path, tokenizer: Path, counts: dict[str, int], length: i
     return folder / "tokens"
 
 
-def pretrain_arguments(folder: Path, **changes) -> list[str]:
+def pretrain_arguments(folder: Path, layout: str = "xlm-r", **changes) -> list[str]:
     """The arguments of `vocap pretrain` for a run in `folder`, without the output; makes its inputs."""
-    tokenizer = make_tokenizer(folder / "tokenizer")
+    tokenizer = make_tokenizer(folder / "tokenizer", layout)
     tokens = make_blocks(folder, tokenizer, {"de": 300, "ja": 150, "ru": 200})
     return arguments(tokenizer, tokens, **changes)
 

@@ -11,16 +11,18 @@ from vocap.pretraining.batches import (
     DECK,
     Order,
     TrainingBatches,
+    Vocabulary,
     heldout_batch,
     heldout_blocks,
     mask_tokens,
 )
-from vocap.pretraining.blocks import Blocks
+from vocap.pretraining.blocks import Blocks, SpecialIds
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.training.loop import prefetch
 from vocap.training.randomness import generator, permuted
 
 VOCABULARY = 1000
+IDS = Vocabulary(VOCABULARY, SpecialIds.of_xlm_r(VOCABULARY))
 
 
 def made_blocks(count: int, seed: int, longest: int = 40) -> Blocks:
@@ -96,7 +98,7 @@ def test_another_seed_is_another_order():
 @given(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=80), st.integers(0, 1000))
 def test_masks_touch_what_they_say(ids, seed):
     ids = np.array(ids)
-    seen, places, targets = mask_tokens(ids, VOCABULARY, generator(seed, 1, 0))
+    seen, places, targets = mask_tokens(ids, IDS, generator(seed, 1, 0))
     plain = (ids > 3) & (ids != VOCABULARY - 1)
     assert plain[places].all()
     assert (targets == ids[places]).all()
@@ -112,7 +114,7 @@ def test_masks_are_15_percent_and_80_10_10():
     ids = np.full(510, 500)
     masked, as_mask, kept, drawn, places = 0, 0, 0, [], []
     for number in range(2000):
-        seen, where, _ = mask_tokens(ids, VOCABULARY, generator(5, 1, number))
+        seen, where, _ = mask_tokens(ids, IDS, generator(5, 1, number))
         masked += len(where)
         as_mask += int((seen[where] == VOCABULARY - 1).sum())
         kept += int((seen[where] == 500).sum())
@@ -133,7 +135,7 @@ def test_batches_are_pure_functions_of_seed_and_step():
     q = np.array([0.6, 0.4])
 
     def made(seed: int = 7, rank: int = 0, ranks: int = 1) -> TrainingBatches:
-        return TrainingBatches(languages, q, VOCABULARY, seed, 12, 3, rank, ranks)
+        return TrainingBatches(languages, q, IDS, seed, 12, 3, rank, ranks)
 
     forward = [made().step(step) for step in range(6)]
     backward = [made().step(step) for step in reversed(range(6))][::-1]
@@ -158,7 +160,7 @@ def same(one: list, other: list) -> bool:
 
 def test_a_batch_is_its_blocks_side_by_side():
     languages = [made_blocks(30, 1), made_blocks(11, 2)]
-    batches = TrainingBatches(languages, np.array([0.6, 0.4]), VOCABULARY, 7, 12, 12)
+    batches = TrainingBatches(languages, np.array([0.6, 0.4]), IDS, 7, 12, 12)
     batch = batches.step(2)[0]
     originals = [languages[language][block] for language, block in zip(*batches.members(2), strict=True)]
     flat = batch.input_ids.copy().ravel()
@@ -178,8 +180,8 @@ def test_heldout_blocks_are_masked_alike_in_every_batch(count):
     chosen = heldout_blocks(languages, count)
     assert [block.language for block in chosen] == [0] * min(count, 9) + [1] * min(count, 3)
     assert len({(block.language, block.number) for block in chosen}) == len(chosen)
-    whole = heldout_batch(chosen, VOCABULARY)
-    alone = [heldout_batch([block], VOCABULARY) for block in chosen]
+    whole = heldout_batch(chosen, IDS)
+    alone = [heldout_batch([block], IDS) for block in chosen]
     assert whole.targets.tolist() == [number for batch in alone for number in batch.targets.tolist()]
     hidden = [target for block in chosen for target in block.ids.tolist()]
     assert set(whole.targets.tolist()) <= set(hidden)

@@ -6,7 +6,6 @@ from tokenizers import Tokenizer, models
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from vocap.errors import VocapError
-from vocap.pretraining.blocks import PAD
 from vocap.pretraining.memory import paper_parameters
 from vocap.pretraining.model import build_model, export_model
 from vocap.pretraining.settings import Shape
@@ -134,7 +133,7 @@ def test_export_loads_with_auto_classes(tmp_path, width):
         assert torch.equal(loaded(input_ids=ids, attention_mask=mask).logits, expected)
     assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
     assert len(AutoTokenizer.from_pretrained(tmp_path / "model")) == V
-    assert loaded.config.pad_token_id == PAD == AutoTokenizer.from_pretrained(folder).pad_token_id
+    assert loaded.config.pad_token_id == 1 == AutoTokenizer.from_pretrained(folder).pad_token_id
 
 
 def test_export_refuses_another_tokenizer(tmp_path):

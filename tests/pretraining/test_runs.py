@@ -25,7 +25,7 @@ from tests.pretraining.factories import (
 from tests.pretraining.processes import newest, pretrain, results
 from vocap.errors import VocapError
 from vocap.files import file_sha256
-from vocap.pretraining.batches import heldout_batch, heldout_blocks
+from vocap.pretraining.batches import Vocabulary, heldout_batch, heldout_blocks
 from vocap.pretraining.blocks import open_language
 from vocap.pretraining.data import load_data, unigram_counts
 from vocap.pretraining.losses import Uniform, build_loss
@@ -72,7 +72,7 @@ def test_the_exact_loss_is_that_of_the_exported_model(made, finished, name, line
     nats_of_all, masked_of_all, bits, size = 0.0, 0, 0.0, 0
     for place, language in enumerate(data.languages):
         blocks = [block for block in chosen if block.language == place]
-        batch = heldout_batch(blocks, data.vocabulary)
+        batch = heldout_batch(blocks, Vocabulary(data.vocabulary, data.special))
         with torch.no_grad():
             logits = model(torch.from_numpy(batch.input_ids), torch.from_numpy(batch.attention)).logits
         scores = logits.flatten(0, 1)[torch.from_numpy(batch.positions)].double()

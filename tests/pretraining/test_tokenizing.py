@@ -35,10 +35,10 @@ def tokenizer(tmp_path_factory) -> Path:
     st.integers(0, 30),
 )
 def test_blocks_hold_every_sentence_once_and_none_is_cut_that_fits(sentences, length, split):
-    packer = Packer(length)
+    packer = Packer(length, 0, 2)
     sizes = [3 * len(sentence) + 1 for sentence in sentences]
     blocks = packer.add(sentences[:split], sizes[:split])
-    packer = Packer(length, packer.open)  # as a resumed run does
+    packer = Packer(length, 0, 2, packer.open)  # as a resumed run does
     blocks += packer.add(sentences[split:], sizes[split:]) + packer.close()
 
     assert all(ids[0] == 0 and ids[-1] == 2 and 2 < len(ids) <= length for ids, _ in blocks)
@@ -54,7 +54,7 @@ def whole_or_cut(sentence: list[int], room: int) -> list[list[int]]:
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=40))
 def test_no_block_is_closed_that_the_next_sentence_would_have_fitted_in(lengths):
-    packer = Packer(32)
+    packer = Packer(32, 0, 2)
     blocks = packer.add([[7] * length for length in lengths], [1] * len(lengths)) + packer.close()
     for (ids, _), (following, _) in itertools.pairwise(blocks):
         first = following.index(2)  # the next block's first sentence has first - 1 ids
@@ -193,5 +193,5 @@ def test_a_tokenizer_of_another_layout_is_refused(tmp_path):
     sentencepiece.SentencePieceTrainer.train(
         input=str(lines), model_prefix=str(tmp_path / "stock"), vocab_size=100, minloglevel=2
     )
-    with pytest.raises(VocapError, match=r"stock\.model.*<mask> last"):
+    with pytest.raises(VocapError, match=r"stock\.model: no special token of role pad, mask.*vocap fit"):
         tokenize_language("de", [str(lines)], Layout(), lines, tmp_path / "stock.model", tmp_path / "de")

@@ -13,12 +13,13 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from tests.tokenizers.scripts import ODD, make_lines, model, processor
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizer_files import META
 from vocap.tokenizer_files.export import build_tokenizer, export, scores_of
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizers.output_commands import export as export_command
 
 SYMBOLS = ("<date>", "①", "ที่", "ng")
@@ -153,7 +154,7 @@ def test_ids_are_those_of_the_model(both_forms):
     pieces = [own.id_to_piece(number) for number in range(own.get_piece_size())]
     assert [other.id_to_token(number) for number in range(len(pieces))] == pieces
     assert other.get_vocab_size() == len(pieces)
-    assert (pieces[:4], pieces[-1]) == (list(META[:4]), "<mask>")
+    assert (pieces[:4], pieces[-1]) == (XLM_R_LAYOUT.names[:4], "<mask>")
 
 
 def test_template():
@@ -168,7 +169,7 @@ def test_symbols_score_above_the_pieces_of_the_same_text():
     proto = model(**MODELS["symbols"])
     scores = dict(scores_of(proto))
     assert scores["<date>"] == pytest.approx(-0.1, abs=1e-9)
-    assert all(scores[token] == -1e6 for token in META)
+    assert all(scores[token] == -1e6 for token in XLM_R_LAYOUT.names)
 
 
 def test_scores_above_zero():
@@ -320,15 +321,19 @@ def test_models_that_are_not_exported(proto, message):
         build_tokenizer(proto, "it.model")
 
 
-def test_a_stock_model_is_not_in_our_layout(tmp_path):
+def test_a_stock_model_is_exported_with_its_own_ids(tmp_path):
+    from transformers import AutoTokenizer
+
     from tests.tokenizers.factories import make_lines as lines
     from vocap.unigram.sentencepiece_trainer import train
 
     path = tmp_path / "stock.model"
     path.write_bytes(train(lines("en", 200), 40))
-    with pytest.raises(VocapError, match=r"stock.model: not laid out as.*make it with vocap fit"):
-        export(path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+    export(path, tmp_path / "out")
+    own, other = SentencePieceProcessor(str(path)), AutoTokenizer.from_pretrained(tmp_path / "out")
+    for line in lines("en", 50):
+        assert other(line)["input_ids"] == [own.bos_id(), *own.encode(line), own.eos_id()]
+    assert (other.unk_token_id, other.pad_token, other.mask_token) == (0, None, None)
 
 
 def test_a_warning_for_characters_that_are_no_piece(caplog):

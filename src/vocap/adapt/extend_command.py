@@ -133,6 +133,7 @@ def _extend(source, own, others, settings, model, out: Path) -> list[str]:
     ids += [(None, number, piece, "new") for piece, number, *_ in added]
     write_adapted(
         out,
+        source.layout,
         "extended",
         proto,
         settings,
@@ -160,10 +161,14 @@ def _train(source, path: Path, settings) -> tuple[int, dict[str, float]]:
 
     with one_compiler():
         from vocap.unigram.word_types import load_word_types
+    from vocap.unigram.text_settings import settings_of
 
-    words = load_word_types({"train": lambda: read_blocks(path)}, coverage=settings["coverage"])
+    trained_with = settings_of(source.proto)
+    words = load_word_types(
+        {"train": lambda: read_blocks(path)}, coverage=settings["coverage"], settings=trained_with
+    )
     logger.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
-    if not extending.normalises_alike(source.proto, settings["coverage"]):
+    if not extending.normalises_alike(source.proto, trained_with, settings["coverage"]):
         logger.warning(
             "%s: another normaliser than this SentencePiece trains with; some new pieces may never be used",
             source.path,

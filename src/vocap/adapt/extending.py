@@ -9,6 +9,7 @@ from vocap.errors import VocapError
 from vocap.tokenizer_files.layout import STEP, Contents, round_scores
 from vocap.tokenizer_files.shadowing import UNKNOWN_PENALTY, best_split, symbol_scores
 from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import META_PIECES, TextSettings
 
 COARSE, WIDEST = 2.0, 16  # the first descent: sizes from the number of new pieces up to so many times as many
 FINE = 1.06  # then sizes by this factor: of the new pieces, at most so many are clipped
@@ -51,9 +52,9 @@ def choose_model(words, taken: Collection[str], symbols: Sequence[str], wanted: 
                     break
         return most
 
-    least = len(words.required) + 3
+    least = len(words.required) + len(META_PIECES)
     steps = int(math.log(WIDEST, COARSE)) + 1
-    most = descend({max(least, math.ceil(wanted * COARSE**step) + 3) for step in range(steps + 1)})
+    most = descend({max(least, math.ceil(wanted * COARSE**step) + len(META_PIECES)) for step in range(steps + 1)})
     if most is not None and not any(map(enough, found)):
         descend({most})
     if not found:
@@ -91,13 +92,13 @@ def _descend(
         yield rung.point.size, scores, rung.most
 
 
-def normalises_alike(proto, coverage: float = COVERAGE) -> bool:
+def normalises_alike(proto, settings: TextSettings, coverage: float = COVERAGE) -> bool:
     """Whether the tokenizer normalises text by the same table as the models that the ladder gives."""
     from sentencepiece import sentencepiece_model_pb2
 
     from vocap.unigram.ladder import specifications
 
-    own = sentencepiece_model_pb2.ModelProto.FromString(specifications(coverage, 4))
+    own = sentencepiece_model_pb2.ModelProto.FromString(specifications(coverage, 4, settings=settings))
     return own.normalizer_spec.precompiled_charsmap == proto.normalizer_spec.precompiled_charsmap
 
 

@@ -10,13 +10,16 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory
+from vocap.files.json_object import read_object
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.text_files.named_texts import Texts, read_sentences
-from vocap.tokenizer_files import CARD, META
+from vocap.tokenizer_files import CARD, EXPORTED
 from vocap.tokenizer_files.card import write_card
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, is_json, load_encoder
 from vocap.tokenizer_files.export import write_export
 from vocap.tokenizer_files.folder import account, describe, write_tokenizer
+from vocap.tokenizer_files.guarded_tokenizer import GuardedTokenizer
+from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of
 from vocap.tokenizer_files.layout import Contents, lay_out, read_contents
 from vocap.tokenizer_files.model_file import build_processor, read_model
 from vocap.tokenizer_files.shadowing import dead_pieces
@@ -34,6 +37,17 @@ class SourceTokenizer:
     path: Path
     proto: object  # ModelProto
     ids: dict[str, int]
+
+    @cached_property
+    def layout(self) -> IdLayout:
+        """The model's own, with the settings of the export beside it; XLM-R's for a stock model.
+
+        A stock model names tokens of roles that it lacks, such as <pad>; one that was laid out does not.
+        """
+        own, spec = layout_of(self.proto), self.proto.trainer_spec
+        if any(getattr(spec, f"{role}_piece") and own.token(role) is None for role in ROLES):
+            return XLM_R_LAYOUT
+        return own.model_copy(update=_exported_settings(self.path.parent / "huggingface", own))
 
     @cached_property
     def contents(self) -> Contents:
@@ -90,15 +104,18 @@ def load_source(path: Path) -> SourceTokenizer:
 def in_order(source: SourceTokenizer) -> SourceTokenizer:
     """The same tokenizer with its model's rows in the order of `ids`, so that both forms of it have the same ids.
 
-    Raises VocapError unless these are <s> 0, <pad> 1, </s> 2, <unk> 3, and all others once, <mask> among them.
+    Raises VocapError unless each piece has one id, and special tokens have the first in the order of the layout.
     """
-    special = [token for token in META if token not in source.ids]
-    if special or [source.ids[token] for token in META[:-1]] != [0, 1, 2, 3] or source.total != len(source.ids):
+    wanted = [entry.token for entry in source.layout.special]
+    given = [source.ids.get(token) for token in wanted]
+    absent = [token for token in source.layout.names if token not in source.ids]
+    if absent or given != list(range(len(wanted))) or source.total != len(source.ids):
         raise VocapError(
-            f"{source.path}: its ids are not <s> 0, <pad> 1, </s> 2, <unk> 3, <mask> behind them; lay it out with "
-            "vocap mono first, or name the folder with its tokenizer.json"
+            f"{source.path}: its ids are not {', '.join(wanted)} from 0 on, all others behind them; lay it "
+            "out with vocap mono first, or name the folder with its tokenizer.json"
         )
-    proto = lay_out(source.contents, source.proto.normalizer_spec)  # its settings, and the special tokens' types
+    spec = source.proto.trainer_spec
+    proto = lay_out(source.contents, source.proto.normalizer_spec, source.layout, spec)
     entries = {entry.piece: entry for entry in proto.pieces}
     if foreign := [token for token in source.ids if token not in entries]:
         raise VocapError(f"{source.path}: its model has no text piece {foreign[0]!r}; lay it out with vocap mono")
@@ -106,6 +123,19 @@ def in_order(source: SourceTokenizer) -> SourceTokenizer:
     for token in sorted(source.ids, key=source.ids.get):
         proto.pieces.add().CopyFrom(entries[token])
     return SourceTokenizer(source.path, proto, source.ids)
+
+
+def _exported_settings(folder: Path, layout: IdLayout) -> dict[str, Any]:
+    """The settings of a layout that are those of the export in `folder`, if it is there."""
+    definition, config = (folder / name for name in EXPORTED[:2])
+    if not (definition.is_file() and config.is_file()):
+        return {}
+    length = read_object(config, "run vocap export again").get("model_max_length")
+    template = (GuardedTokenizer("json", definition).pipeline()["post_processor"] or {}).get("single", ())
+    around = {part["SpecialToken"]["id"] for part in template if "SpecialToken" in part}
+    bos, eos = (layout.token(role) in around for role in ("bos", "eos"))
+    found = {"bos_eos": "both" if bos and eos else "bos" if bos else "eos" if eos else "none"}
+    return {**found, **({"model_max_length": length} if isinstance(length, int) else {})}
 
 
 def _find_model(path: Path) -> Path:
@@ -224,6 +254,7 @@ OWNED = (
 
 def write_adapted(
     out: Path,
+    layout: IdLayout,
     kind: str,
     proto,
     settings: Mapping,
@@ -249,7 +280,7 @@ def write_adapted(
         write_tsv(folder / "comparison.tsv", tuple(rows[0]), [tuple(row.values()) for row in rows])
         if additions:
             write_tsv(folder / "additions.tsv", ADDED_COLUMNS, additions)
-        write_export(proto, str(out), folder / "huggingface")
+        write_export(proto, str(out), folder / "huggingface", layout)
         (folder / "huggingface" / CARD).write_text(write_card(out.resolve().name, proto, description), "utf-8")
         if model is not None:
             from vocap.adapt.model_rows import save_model  # torch: only where it is needed

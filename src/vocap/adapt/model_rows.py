@@ -136,8 +136,9 @@ def check_specials(model, before: Mapping[str, int], after: Mapping[str, int]) -
     for key in ("bos_token_id", "pad_token_id", "eos_token_id"):
         number = getattr(model.config, key, None)
         for token, old in before.items():
-            if old == number and after[token] != old:
+            if old == number and after.get(token) != old:
                 raise VocapError(
-                    f"the model's {key} is {number}, {token}, which becomes {after[token]}, and its positions may "
-                    "depend on it; only models with <s> 0, <pad> 1, </s> 2, <unk> 3 are adapted"
+                    f"the model's {key} is {number}, {token}, which becomes {after.get(token, 'another')}, and "
+                    "its positions may depend on it; only models with special tokens in the order of the layout, "
+                    "from id 0, are adapted"
                 )

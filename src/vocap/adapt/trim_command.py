@@ -83,17 +83,17 @@ def trim(
 
 def _load_model(folder: Path, source):
     from vocap.adapt import model_rows
-    from vocap.tokenizer_files import META
 
-    if missing := [token for token in META if token not in source.ids]:
+    names = source.layout.names
+    if missing := [token for token in names if token not in source.ids]:
         raise VocapError(
             f"{source.path}: no id for {', '.join(missing)}, which a model needs; name the folder of the "
             "tokenizer, with its tokenizer.json"
         )
     model_rows.check_ids(folder, source.ids)
     model = model_rows.load_model(folder)
-    after = {token: number for number, token in enumerate(META[:-1])} | {META[-1]: -1}
-    model_rows.check_specials(model, {token: source.ids[token] for token in META}, after)
+    after = {entry.token: number for number, entry in enumerate(source.layout.special)}
+    model_rows.check_specials(model, {token: source.ids[token] for token in names}, after)
     return model
 
 
@@ -109,7 +109,9 @@ def _trim(source, files, owners, owned, settings, model, out: Path) -> tuple[lis
     options = (owned, settings["min_count"], settings["all_characters"])
     kept = choose(source.contents, uses["text"], uses["heldout"], *options)
     foreseen = choose(source.contents, uses["text"], {}, *options)
-    proto = lay_out(with_pieces(source.contents, kept), source.proto.normalizer_spec)
+    proto = lay_out(
+        with_pieces(source.contents, kept), source.proto.normalizer_spec, source.layout, source.proto.trainer_spec
+    )
     after = SentencePieceEncoder(SentencePieceProcessor(model_proto=serialize(proto)))
     pieces, removable = source.encoder.pieces, set(source.contents.pieces)
     number = {piece: new for new, piece in enumerate(after.pieces)}
@@ -129,6 +131,7 @@ def _trim(source, files, owners, owned, settings, model, out: Path) -> tuple[lis
     identical = sum(found.identical for found in checks.values())
     write_adapted(
         out,
+        source.layout,
         "trimmed",
         proto,
         settings,

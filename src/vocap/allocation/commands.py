@@ -35,7 +35,7 @@ def _setting(name: str) -> Callable:
     field = Allocation.model_fields[name]
     values = get_args(field.annotation)
     return click.option(
-        f"--{name}",
+        f"--{name.replace('_', '-')}",
         type=click.Choice(values) if values else field.annotation,
         default=field.default,
         show_default=True,
@@ -65,7 +65,7 @@ THREADS = click.option(
     required=True,
     multiple=True,
     metavar="T",
-    help="Rows of the tokenizer, 5 special tokens included; may be repeated, then -o must hold {total}.",
+    help="Rows of the tokenizer, special tokens included; may be repeated, then -o must hold {total}.",
 )
 @ALPHA
 @BETA
@@ -82,6 +82,7 @@ THREADS = click.option(
     type=click.IntRange(0),
     help="Rows of T that byte fallback and symbols take; without it those of the text options.",
 )
+@_setting("special_tokens")
 @COVERED
 @WITHOUT
 @text_options
@@ -98,7 +99,7 @@ def allocate(
 ):
     """Allocate a vocabulary of T to languages (Algorithm 1, or another rule).
 
-    Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the T - 5 merged pieces) and
+    Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the merged pieces) and
     OUT/summary.json, and prints the optimality gap: the distance from a bound on all unions of whole lists. Rule
     pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
     """

@@ -14,7 +14,6 @@ from vocap.allocation.solution import Assessment, Solution
 from vocap.files.atomic import replacing, replacing_directory
 from vocap.files.tsv import table_lines
 from vocap.tables.curve import Point, write_points
-from vocap.tokenizer_files import SPECIALS
 
 if TYPE_CHECKING:
     from vocap.allocation.pieces.language import Unigram
@@ -28,7 +27,7 @@ def summarise(inputs: Inputs, settings: Allocation, coverage: float, solution: S
         "settings": {**settings.model_dump(), "coverage": coverage},
         "languages": len(solution.rows),
         "left_out": inputs.left_out,
-        "special_tokens": SPECIALS,
+        "special_tokens": settings.special_tokens,
         "capacity": solution.capacity,
         "sum_of_sizes": sum(row.size for row in solution.rows),
         "union_before_clipping": solution.union,

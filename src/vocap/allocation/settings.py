@@ -14,9 +14,7 @@ class Allocation(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    total: int = Field(
-        ge=SPECIALS + 1, description="rows of the final tokenizer (T), its five special tokens included"
-    )
+    total: int = Field(ge=2, description="rows of the final tokenizer (T), its special tokens included")
     alpha: float = Field(
         0.7, ge=0, le=10, allow_inf_nan=False, description="exponent of q_i = n_i^alpha / sum (Equation 3)"
     )
@@ -54,6 +52,13 @@ class Allocation(BaseModel):
         "configuration those of section text, unless given",
     )
 
+    special_tokens: int = Field(
+        SPECIALS,
+        ge=1,
+        description="rows of T that special tokens, reserved ids and the mask take; in a configuration those of "
+        "section layout",
+    )
+
     @property
     def capacity(self) -> int:
         """The pieces of the merged vocabulary: T without special tokens and other rows."""
@@ -62,7 +67,7 @@ class Allocation(BaseModel):
     @property
     def reserved(self) -> int:
         """Rows of T that are no pieces of the merged vocabulary."""
-        return SPECIALS + self.other_rows
+        return self.special_tokens + self.other_rows
 
     @property
     def needs_text(self) -> bool:
@@ -77,6 +82,11 @@ class Allocation(BaseModel):
 
     @model_validator(mode="after")
     def _options_of_the_rule(self) -> "Allocation":
+        if self.capacity < 1:
+            raise ValueError(
+                f"total {self.total} has no row for pieces: special tokens take {self.special_tokens}, bytes and "
+                f"symbols {self.other_rows}; raise total"
+            )
         for name in ("fairness", "search", "curve"):
             if (
                 name not in RULES[self.rule].options

@@ -9,7 +9,7 @@ from vocap.finetuning.formats import is_labelled
 from vocap.finetuning.reading import StandIns, find, key_of, locate, read
 from vocap.finetuning.selection import development
 from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, Split, Task
-from vocap.languages import read_languages
+from vocap.languages import natural, read_languages
 
 COLUMNS = ("task", "split", "language", "status", "rows", "known_rows", "labelled", "file", "note")
 
@@ -54,7 +54,7 @@ def check(
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that XTREME's scripts call download")
     stand_ins = stand_ins or {}
-    paper = set(read_languages())
+    paper = set(natural(read_languages()))
     files: list[File] = []
     for name in TASKS:
         if name in tasks:

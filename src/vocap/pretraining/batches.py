@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from vocap.pretraining.blocks import PAD, UNK, Blocks
+from vocap.pretraining.blocks import Blocks, SpecialIds
 from vocap.tables.sampling_probabilities import quotas
 from vocap.training.randomness import MASKS, ORDER, generator, mixed, permuted
 
@@ -16,18 +16,22 @@ DECK = 1 << 18  # slots divided among the languages at a time; the rarest of the
 HELDOUT_SEED = 0  # held-out blocks have the same masks for every model and seed
 
 
-def special_ids(vocabulary: int) -> list[int]:
-    """The ids that are never masked, drawn or predicted: <s>, <pad>, </s>, <unk> and <mask>."""
-    return [*range(UNK + 1), vocabulary - 1]
+class Vocabulary:
+    """The ids of a tokenizer as masking sees them: T = `size`, `special`, and `words`, int64, the others."""
 
+    def __init__(self, size: int, special: SpecialIds) -> None:
+        self.size, self.special = size, special
+        self._ordinary = np.ones(size, bool)
+        self._ordinary[special.all] = False
+        self.words = np.flatnonzero(self._ordinary)
 
-def ordinary(ids: np.ndarray, vocabulary: int) -> np.ndarray:
-    """bool, the shape of `ids`: True for ids of ordinary tokens."""
-    return (ids > UNK) & (ids < vocabulary - 1)
+    def ordinary(self, ids: np.ndarray) -> np.ndarray:
+        """bool, the shape of `ids`: True for ids that are not special."""
+        return self._ordinary[ids]
 
 
 def mask_tokens(
-    ids: np.ndarray, vocabulary: int, random: np.random.Generator
+    ids: np.ndarray, vocabulary: Vocabulary, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mask a block: the input ids, the positions to predict, and their ids.
 
@@ -35,14 +39,14 @@ def mask_tokens(
     special, u uniform in [0, 1); 80 % of them become <mask>, 10 % an id drawn uniformly from those that are not
     special, 10 % stay.
     """
-    eligible = np.flatnonzero(ordinary(ids, vocabulary))
+    eligible = np.flatnonzero(vocabulary.ordinary(ids))
     count = int(SHARE * len(eligible) + random.random())
     places = np.sort(random.choice(eligible, count, replace=False))
     draws = random.random(count)
-    drawn = random.integers(UNK + 1, vocabulary - 1, count)
+    drawn = vocabulary.words[random.integers(0, len(vocabulary.words), count)]
     targets = ids[places]
     seen = ids.copy()
-    seen[places] = np.where(draws < AS_MASK, vocabulary - 1, np.where(draws < AS_RANDOM, drawn, targets))
+    seen[places] = np.where(draws < AS_MASK, vocabulary.special.mask, np.where(draws < AS_RANDOM, drawn, targets))
     return seen, places, targets
 
 
@@ -115,10 +119,12 @@ class Batch:
     tokens: int
 
 
-def assemble(blocks: Sequence[np.ndarray], vocabulary: int, randoms: Iterable[np.random.Generator]) -> Batch:
+def assemble(
+    blocks: Sequence[np.ndarray], vocabulary: Vocabulary, randoms: Iterable[np.random.Generator]
+) -> Batch:
     """Mask each block (int64 [n]) with its own generator and put them side by side."""
     width = max(map(len, blocks))
-    input_ids = np.full((len(blocks), width), PAD, np.int64)
+    input_ids = np.full((len(blocks), width), vocabulary.special.pad, np.int64)
     positions, targets, rows = [], [], []
     for row, (ids, random) in enumerate(zip(blocks, randoms, strict=True)):
         seen, places, hidden = mask_tokens(ids, vocabulary, random)
@@ -147,7 +153,7 @@ class TrainingBatches:
         self,
         languages: Sequence[Blocks],
         q: np.ndarray,
-        vocabulary: int,
+        vocabulary: Vocabulary,
         seed: int,
         batch: int,
         micro_batch: int,
@@ -201,7 +207,7 @@ def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock
     return chosen
 
 
-def heldout_batch(blocks: Sequence[HeldoutBlock], vocabulary: int) -> Batch:
+def heldout_batch(blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary) -> Batch:
     """These blocks with their fixed masks, a function of the language's index and the block's number."""
     randoms = (generator(HELDOUT_SEED, MASKS, block.number, block.language) for block in blocks)
     return assemble([block.ids for block in blocks], vocabulary, randoms)

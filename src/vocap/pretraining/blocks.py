@@ -16,8 +16,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.files.json_object import read_object
 
-BOS, PAD, EOS, UNK = 0, 1, 2, 3  # ids of every tokenizer's layout; <mask> is the last, T - 1
-SHORTEST = 8  # ids of a block: <s>, </s> and a few to learn from
+SHORTEST = 8  # ids of a block: the two around it and a few to learn from
 
 Block = tuple[list[int], int]  # ids, and the UTF-8 bytes of their text
 FORMAT = 1
@@ -31,25 +30,47 @@ PARTS = ("train", "heldout")
 _REMEDY = "delete the folder and run: vocap tokenize"
 
 
+@dataclass(frozen=True)
+class SpecialIds:
+    """Ids of a tokenizer that are no words: those with a role, and `others`, as reserved ones."""
+
+    bos: int
+    pad: int
+    eos: int
+    unk: int
+    mask: int
+    others: tuple[int, ...] = ()
+
+    @classmethod
+    def of_xlm_r(cls, vocabulary: int) -> "SpecialIds":
+        """Those of XLM-R's layout with `vocabulary` rows."""
+        return cls(0, 1, 2, 3, vocabulary - 1)
+
+    @property
+    def all(self) -> list[int]:
+        """The ids that are never masked, drawn or predicted, rising."""
+        return sorted((self.bos, self.pad, self.eos, self.unk, self.mask, *self.others))
+
+
 class Packer:
     """Fills blocks of at most `length` ids with sentences in their order; no sentence is cut that fits in a block.
 
-    A longer one is cut into blocks of its own, each opened by `<s>` and ended by `</s>`; its bytes are divided in
+    A longer one is cut into blocks of its own, each opened by `bos` and ended by `eos`; its bytes are divided in
     proportion to the ids. `open` is the unfinished block.
 
-    >>> packer = Packer(8)
+    >>> packer = Packer(8, bos=0, eos=2)
     >>> packer.add([[10, 11, 12], [13, 14], [15]], [6, 4, 2])
     [([0, 10, 11, 12, 2, 13, 14, 2], 10)]
     >>> packer.close()
     [([0, 15, 2], 2)]
     """
 
-    def __init__(self, length: int, open_block: Block | None = None) -> None:
+    def __init__(self, length: int, bos: int, eos: int, open_block: Block | None = None) -> None:
         if length < SHORTEST:
             raise ValueError(f"blocks of {length} ids are too short; give at least {SHORTEST}")
-        self.length = length
+        self.length, self.bos, self.eos = length, bos, eos
         self.cut = 0  # sentences longer than a block
-        self.open: Block = open_block or ([BOS], 0)
+        self.open: Block = open_block or ([bos], 0)
 
     def add(self, sentences: Sequence[list[int]], sizes: Sequence[int]) -> list[Block]:
         """The blocks that these sentences (ids and bytes of each) close; sentences without ids are skipped."""
@@ -61,14 +82,14 @@ class Packer:
             if len(ids) + len(sentence) + 1 > self.length:
                 if len(ids) > 1:
                     closed.append((ids, size))
-                    ids, size = [BOS], 0
+                    ids, size = [self.bos], 0
                 if len(sentence) + 2 > self.length:
                     parts = self._cut(sentence, count)
                     closed += parts[:-1]
                     ids, size = parts[-1]
                     continue
             ids += sentence
-            ids.append(EOS)
+            ids.append(self.eos)
             size += count
         self.open = ids, size
         return closed
@@ -80,13 +101,13 @@ class Packer:
         for start in range(0, len(sentence), budget):
             part = sentence[start : start + budget]
             until = count * (start + len(part)) // len(sentence)
-            parts.append(([BOS, *part, EOS], until - before))
+            parts.append(([self.bos, *part, self.eos], until - before))
             before = until
         return parts
 
     def close(self) -> list[Block]:
         """The last block, if there is anything in it."""
-        last, self.open = self.open, ([BOS], 0)
+        last, self.open = self.open, ([self.bos], 0)
         return [last] if len(last[0]) > 1 else []
 
 
@@ -199,6 +220,14 @@ class TokenizedLanguage:
     description: dict[str, Any]
     train: Blocks
     heldout: Blocks
+
+    @property
+    def special(self) -> SpecialIds:
+        """Those of its tokenizer; of XLM-R's layout in a description that names none."""
+        ids = self.description.get("special")
+        if ids is None:
+            return SpecialIds.of_xlm_r(self.description["vocabulary"])
+        return SpecialIds(**{**ids, "others": tuple(ids["others"])})
 
 
 def open_language(folder: str | os.PathLike, tokenizer: str | None = None) -> TokenizedLanguage:

@@ -26,7 +26,8 @@ def tokenize(files, tokenizer, language, heldout, layout, split_sentences, escap
     """Turn one language's text into blocks of token ids, for pre-training.
 
     FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz, zstd or bzip2, one sentence
-    a line, read once, in bounded memory, without a limit. A block is <s> and whole sentences, each ended by </s>.
+    a line, read once, in bounded memory, without a limit. A block is whole sentences, each ended by the
+    tokenizer's end token (</s>), behind its start token (<s>).
     The same call resumes one that was killed.
     """
     from vocap.pretraining.tokenizing import tokenize_language

@@ -12,7 +12,7 @@ import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
-from vocap.pretraining.blocks import DESCRIPTION, Blocks, open_language
+from vocap.pretraining.blocks import DESCRIPTION, Blocks, SpecialIds, open_language
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ class Data:
     heldout: list[Blocks]
     q: np.ndarray
     vocabulary: int  # T, rows of the model
+    special: SpecialIds
     longest: int  # tokens of a block, at most
     fingerprint: dict[str, Any]
 
@@ -74,6 +75,7 @@ def load_data(
         [found.heldout for found in used],
         sampling_probabilities(n, alpha),
         first["vocabulary"],
+        used[0].special,
         first["length"],
         {"tokenizer": digest, "data": digests, "n": n},
     )

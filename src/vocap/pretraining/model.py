@@ -14,7 +14,7 @@ from transformers import ElectraConfig, ElectraForMaskedLM, XLMRobertaConfig, XL
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory
-from vocap.pretraining.blocks import BOS, EOS, PAD
+from vocap.pretraining.blocks import SpecialIds
 from vocap.pretraining.settings import Shape
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.guarded_tokenizer import GuardedTokenizer
@@ -56,8 +56,12 @@ class MaskedLanguageModel(nn.Module):
         self.transformer.get_input_embeddings().sparse = True
 
 
-def build_model(shape: Shape, vocabulary: int) -> MaskedLanguageModel:
-    """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's seed, biases 0, pad row 0."""
+def build_model(shape: Shape, vocabulary: int, special: SpecialIds | None = None) -> MaskedLanguageModel:
+    """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's seed, biases 0, pad row 0.
+
+    `special`: unless given, those of XLM-R's layout.
+    """
+    special = special or SpecialIds.of_xlm_r(vocabulary)
     common = {
         "vocab_size": vocabulary,
         "hidden_size": shape.hidden,
@@ -70,13 +74,13 @@ def build_model(shape: Shape, vocabulary: int) -> MaskedLanguageModel:
         "initializer_range": shape.deviation,
         "layer_norm_eps": 1e-5,
         "type_vocab_size": 1,
-        "bos_token_id": BOS,
-        "pad_token_id": PAD,
-        "eos_token_id": EOS,
+        "bos_token_id": special.bos,
+        "pad_token_id": special.pad,
+        "eos_token_id": special.eos,
         "tie_word_embeddings": True,
     }
     if shape.width == shape.hidden:
-        positions = shape.positions + PAD + 1  # XLM-R counts them from pad + 1
+        positions = shape.positions + special.pad + 1  # XLM-R counts them from pad + 1
         return MaskedLanguageModel(
             XLMRobertaForMaskedLM(XLMRobertaConfig(max_position_embeddings=positions, **common))
         )

@@ -16,7 +16,6 @@ from transformers.utils.logging import disable_progress_bar
 from vocap import __version__
 from vocap.errors import UsageError
 from vocap.files.atomic import locked, write_text
-from vocap.pretraining.batches import special_ids
 from vocap.pretraining.data import EXPORT, Data, load_data
 from vocap.pretraining.memory import check_memory, paper_parameters
 from vocap.pretraining.model import export_model
@@ -85,7 +84,7 @@ def train(
 
 def check(recipe: Recipe, data: Data) -> None:
     """Raise UsageError for settings that do not fit the data."""
-    words = data.vocabulary - len(special_ids(data.vocabulary))
+    words = data.vocabulary - len(data.special.all)
     if reason := recipe.loss.check(words):
         raise UsageError(f"loss.{reason}")
     if data.longest > recipe.shape.positions:

@@ -3,13 +3,14 @@
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import locked, replacing, write_text
-from vocap.pretraining.blocks import DESCRIPTION, FORMAT, UNK, BlockWriter, Packer
+from vocap.pretraining.blocks import DESCRIPTION, FORMAT, BlockWriter, Packer, SpecialIds
 from vocap.text_files.corpus import Corpus
 from vocap.text_files.lines import survey
 from vocap.text_files.records import Layout, TextFile
@@ -33,7 +34,7 @@ def tokenize_language(
 ) -> dict[str, Any]:
     """Write the blocks of `files` and of `heldout` to `folder`; returns the description, which is written last.
 
-    `model` is a SentencePiece model in the layout of `vocap.tokenizers`. Lines of `files` equal to a held-out line
+    `model` is a SentencePiece model with special tokens of all roles. Lines of `files` equal to a held-out line
     are dropped and counted. Memory: one MiB of text and the held-out lines. An unfinished `folder` of the same
     files and settings is completed, to the same bytes. Raises VocapError for unusable input, and where another
     call writes to `folder`.
@@ -42,19 +43,14 @@ def tokenize_language(
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    encoder = load_encoder(model)
-    pieces = encoder.pieces
-    if [*pieces[:4], pieces[-1]] != ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]:
-        raise VocapError(
-            f"{model}: not laid out as <s> 0, <pad> 1, </s> 2, <unk> 3, <mask> last; make it with vocap fit, "
-            "joint or mono (mono takes any SentencePiece model)"
-        )
+    encoder, special = load_encoder(model), _special_ids(model)
     held = _heldout_lines(Path(heldout))
     made_of = {
         "format": FORMAT,
         "language": language,
         "tokenizer": file_sha256(model),
         "vocabulary": encoder.size,
+        "special": {**asdict(special), "others": list(special.others)},
         "length": length,
         "heldout_sha256": file_sha256(heldout),
     }
@@ -62,11 +58,34 @@ def tokenize_language(
     key = {**made_of, "files": sources, "layout": list(vars(layout).values())}
     with locked(folder / ".lock"):
         (folder / DESCRIPTION).unlink(missing_ok=True)
-        train = _Run(folder, encoder, length, frozenset(held), key).encode(Corpus(files, layout), progress)
-        description = {**made_of, "train": train, "heldout": _write_heldout(folder, encoder, length, held)}
+        train = _Run(folder, encoder, special, length, frozenset(held), key).encode(
+            Corpus(files, layout), progress
+        )
+        description = {
+            **made_of,
+            "train": train,
+            "heldout": _write_heldout(folder, encoder, special, length, held),
+        }
         write_text(folder / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
         (folder / JOURNAL).unlink(missing_ok=True)
         return description
+
+
+def _special_ids(model: str | os.PathLike) -> SpecialIds:
+    from vocap.tokenizer_files.id_layout import role_ids
+    from vocap.tokenizer_files.model_file import CONTROL, read_model
+
+    proto = read_model(model)
+    ids = role_ids(proto)
+    roles = [one.name for one in fields(SpecialIds) if one.name != "others"]
+    if lacking := [role for role in roles if role not in ids]:
+        raise VocapError(
+            f"{model}: no special token of role {', '.join(lacking)}, which a masked language model needs; "
+            "make it with vocap fit, joint or mono (mono takes any SentencePiece model), with XLM-R's layout or a "
+            "--layout that has them"
+        )
+    controls = {number for number, entry in enumerate(proto.pieces) if entry.type == CONTROL}
+    return SpecialIds(**ids, others=tuple(sorted(controls - set(ids.values()))))
 
 
 def _heldout_lines(path: Path) -> list[bytes]:
@@ -80,8 +99,10 @@ def _heldout_lines(path: Path) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _write_heldout(folder: Path, encoder, length: int, lines: Sequence[bytes]) -> dict[str, int]:
-    packer, writer = Packer(length), BlockWriter(folder, "heldout")
+def _write_heldout(
+    folder: Path, encoder, special: SpecialIds, length: int, lines: Sequence[bytes]
+) -> dict[str, int]:
+    packer, writer = Packer(length, special.bos, special.eos), BlockWriter(folder, "heldout")
     ids = encoder.encode_batch([line.decode("utf-8") for line in lines])
     blocks = packer.add(ids, [len(line) for line in lines]) + packer.close()
     writer.append(blocks)
@@ -93,7 +114,7 @@ def _write_heldout(folder: Path, encoder, length: int, lines: Sequence[bytes]) -
         "text_tokens": sum(map(len, ids)),
         "tokens": lengths[""],
         "blocks": lengths["-ends"],
-        "unknown": sum(sentence.count(UNK) for sentence in ids),
+        "unknown": sum(sentence.count(special.unk) for sentence in ids),
         "cut": packer.cut,
     }
 
@@ -101,12 +122,21 @@ def _write_heldout(folder: Path, encoder, length: int, lines: Sequence[bytes]) -
 class _Run:
     """The writing of the part `train`, with its journal."""
 
-    def __init__(self, folder: Path, encoder, length: int, heldout: frozenset[bytes], key: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        encoder,
+        special: SpecialIds,
+        length: int,
+        heldout: frozenset[bytes],
+        key: dict[str, Any],
+    ) -> None:
         self.folder, self.encoder, self.heldout, self.key = folder, encoder, heldout, key
+        self.unk = special.unk
         journal = self._journal()
         self.skip = journal["done"]  # blocks of text, and ends of files, that an earlier run has processed
         self.counts = journal["counts"]
-        self.packer = Packer(length, tuple(journal["open"]) if journal["open"] else None)
+        self.packer = Packer(length, special.bos, special.eos, tuple(journal["open"]) if journal["open"] else None)
         self.packer.cut = journal["cut"]
         self.writer = BlockWriter(folder, "train", journal["lengths"])
 
@@ -159,7 +189,7 @@ class _Run:
         self.counts["lines"] += len(kept)
         self.counts["bytes"] += sum(sizes)
         self.counts["tokens"] += sum(map(len, sentences))
-        self.counts["unknown"] += sum(sentence.count(UNK) for sentence in sentences)
+        self.counts["unknown"] += sum(sentence.count(self.unk) for sentence in sentences)
         self.counts["heldout_lines"] += len(lines) - len(kept)
         for name in ("empty", "overlong", "invalid_utf8"):
             self.counts[name] += counts[name]

@@ -1,6 +1,6 @@
 """Pre-training of one model: its steps and its lines of metrics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from vocap.pretraining.batches import Batch, TrainingBatches, special_ids
+from vocap.pretraining.batches import Batch, TrainingBatches, Vocabulary
 from vocap.pretraining.data import Data, unigram_counts
 from vocap.pretraining.losses import build_loss
 from vocap.pretraining.model import build_model
@@ -50,7 +50,7 @@ class Training(Loop):
         self.recipe, self.seed, self.data = recipe, seed, data
         self.set_precision(recipe.precision, device)
         torch.manual_seed(seed)
-        self.model = build_model(recipe.shape, data.vocabulary).to(device)
+        self.model = build_model(recipe.shape, data.vocabulary, data.special).to(device)
         if recipe.row_gradients:
             self.model.use_row_gradients()
         weighed = recipe.loss.weighed or recipe.output_bias == "unigram"
@@ -58,7 +58,7 @@ class Training(Loop):
         self.loss = build_loss(
             recipe.loss,
             data.vocabulary,
-            special_ids(data.vocabulary),
+            data.special.all,
             counts=counts,
             seed=seed,
             steps=recipe.steps,
@@ -68,12 +68,13 @@ class Training(Loop):
         with torch.no_grad():
             self.model.decoder_bias.fill_(self.loss.initial_bias)
             if recipe.output_bias == "unigram":
-                self.model.decoder_bias.copy_(log_frequencies(counts))
+                self.model.decoder_bias.copy_(log_frequencies(counts, data.special.all))
         agree(self.model.parameters())
         adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
         self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
+        ids = Vocabulary(data.vocabulary, data.special)
         self.batches = TrainingBatches(
-            data.train, data.q, data.vocabulary, seed, recipe.batch, recipe.micro_batch, rank(), world_size()
+            data.train, data.q, ids, seed, recipe.batch, recipe.micro_batch, rank(), world_size()
         )
         self.validation = Validation(data, recipe.heldout_blocks, recipe.micro_batch)
         self.progress = PretrainingProgress()
@@ -187,8 +188,8 @@ class Training(Loop):
         return row
 
 
-def log_frequencies(counts: np.ndarray) -> torch.Tensor:
-    """ln of (count + 1) / sum for `counts` [V], float32; special tokens, never a target, as if never seen."""
+def log_frequencies(counts: np.ndarray, special: Sequence[int]) -> torch.Tensor:
+    """ln of (count + 1) / sum for `counts` [V], float32; the ids `special`, never a target, as if never seen."""
     smoothed = np.asarray(counts, np.float64) + 1
-    smoothed[special_ids(len(counts))] = 1
+    smoothed[special] = 1
     return torch.from_numpy(np.log(smoothed / smoothed.sum())).float()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from vocap.pretraining.batches import Batch, HeldoutBlock, heldout_batch, heldout_blocks, ordinary, special_ids
+from vocap.pretraining.batches import Batch, HeldoutBlock, Vocabulary, heldout_batch, heldout_blocks
 from vocap.pretraining.data import Data
 from vocap.pretraining.losses import exact_loss
 from vocap.pretraining.model import MaskedLanguageModel
@@ -22,11 +22,12 @@ class Validation:
     def __init__(self, data: Data, blocks: int, micro_batch: int) -> None:
         chosen = heldout_blocks(data.heldout, blocks)
         parts = [chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)]
-        self.languages, self.vocabulary = data.languages, data.vocabulary
-        self._batches = [_prepared(part, data.vocabulary) for part in parts[rank() :: world_size()]]
+        self.languages, self.special = data.languages, data.special.all
+        ids = Vocabulary(data.vocabulary, data.special)
+        self._batches = [_prepared(part, ids) for part in parts[rank() :: world_size()]]
         tokens, size_bytes = np.zeros((2, len(data.languages)), np.int64)
         for block in chosen:
-            tokens[block.language] += ordinary(block.ids, data.vocabulary).sum()
+            tokens[block.language] += ids.ordinary(block.ids).sum()
             size_bytes[block.language] += block.size_bytes
         self._text = {"tokens": tokens, "bytes": size_bytes}
 
@@ -40,7 +41,7 @@ class Validation:
                 hidden = encode(model, batch, device)
             targets = torch.from_numpy(batch.targets).to(device)
             weight, bias = model.decoder_weight, model.decoder_bias
-            scores = exact_loss(hidden, weight, bias, targets, special_ids(self.vocabulary))
+            scores = exact_loss(hidden, weight, bias, targets, self.special)
             ranked = scores.ranks.double().cpu().numpy()
             columns = (scores.nats.double().cpu().numpy(), np.ones(len(ranked)), ranked == 1, 1 / ranked)
             for place, values in enumerate(columns):
@@ -50,7 +51,7 @@ class Validation:
         return summary(self.languages, {**dict(zip(SUMS, total, strict=True)), **self._text})
 
 
-def _prepared(blocks: Sequence[HeldoutBlock], vocabulary: int) -> tuple[Batch, np.ndarray]:
+def _prepared(blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary) -> tuple[Batch, np.ndarray]:
     """The batch of these blocks, and the language of each masked token."""
     batch = heldout_batch(blocks, vocabulary)
     return batch, np.array([block.language for block in blocks])[batch.rows]

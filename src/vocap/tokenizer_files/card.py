@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from vocap.tokenizer_files import META
+from vocap.tokenizer_files.id_layout import layout_of
 from vocap.tokenizer_files.model_file import CONTROL
 
 METHODS = {
@@ -34,10 +34,14 @@ def write_card(
     kind = description.get("kind", "")
     settings = ", ".join(f"{key} {value}" for key, value in description.get("settings", {}).items() if value != [])
     method = METHODS.get("pieces" if description.get("settings", {}).get("rule") == "pieces" else kind)
-    controls = [entry.piece for entry in proto.pieces if entry.type == CONTROL and entry.piece not in META]
+    layout = layout_of(proto)
+    special = ", ".join(f"`{entry.token}` {number}" for number, entry in enumerate(layout.special))
+    own = set(layout.names)
+    controls = [entry.piece for entry in proto.pieces if entry.type == CONTROL and entry.piece not in own]
     others = (
         f", {len(controls)} control symbols ({', '.join(f'`{piece}`' for piece in controls)})" if controls else ""
     )
+    others += f", {layout.reserved} reserved ids (`{layout.reserved_names[0]}`, ...)" if layout.reserved else ""
     lines = [
         "---",
         "library_name: transformers",
@@ -47,8 +51,8 @@ def write_card(
         "",
         f"# {name}",
         "",
-        f"A multilingual SentencePiece unigram tokenizer of T = {len(proto.pieces):,} ids, made with VoCap: `<s>` "
-        f"0, `<pad>` 1, `</s>` 2, `<unk>` 3{others}, pieces, `<mask>`.",
+        f"A multilingual SentencePiece unigram tokenizer of T = {len(proto.pieces):,} ids, made with VoCap: "
+        f"{special}{others}, pieces{', `<mask>`' if layout.mask else ''}.",
         "",
         "```python",
         "from transformers import AutoTokenizer",

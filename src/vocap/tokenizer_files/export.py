@@ -18,9 +18,10 @@ from tokenizers import (
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory
-from vocap.tokenizer_files import CARD, EXPORTED, META, golden
+from vocap.tokenizer_files import CARD, EXPORTED, golden
 from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder
+from vocap.tokenizer_files.id_layout import MASK, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_spaces
 from vocap.tokenizer_files.model_file import (
     BYTE,
@@ -40,24 +41,24 @@ logger = logging.getLogger(__name__)
 
 MAX_SCORE = 128.0  # nats: sums of 128 pieces and more are exact in float32 (multiples of 2^-10 below 2^14)
 NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
-MAX_LENGTH = 512
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
 WORDS_APART = [pre_tokenizers.Split(SPACE, "merged_with_next")]
-ROLES = {
-    "bos_token": "<s>",
-    "eos_token": "</s>",
-    "unk_token": "<unk>",
-    "sep_token": "</s>",
-    "pad_token": "<pad>",
-    "cls_token": "<s>",
-    "mask_token": "<mask>",
+ROLES = {  # of transformers, and the role of the layout that gives each
+    "bos_token": "bos",
+    "eos_token": "eos",
+    "unk_token": "unk",
+    "sep_token": "eos",
+    "pad_token": "pad",
+    "cls_token": "bos",
+    "mask_token": "mask",
 }
 
 
-def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
+def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = None) -> Tokenizer:
     """The `tokenizers.Tokenizer` that gives the ids of SentencePiece's model `proto`, id by id.
 
-    `proto` is a checked `ModelProto` of type unigram with the special tokens of `META`; `name` is said in errors.
+    `proto` is a checked `ModelProto` of type unigram; `name` is said in errors; `layout` says which special tokens
+    stand around a text, by default those that the model has.
     Raises VocapError for a model of another kind or with a setting that tokenizer.json cannot hold.
     """
     _check(proto, name)
@@ -66,7 +67,9 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
     _warn_of_unknown_characters([entry.piece for entry in proto.pieces if entry.type == NORMAL], symbols, name)
     tokenizer = Tokenizer(
         models.Unigram(
-            scores_of(proto), unk_id=META.index("<unk>"), byte_fallback=bool(proto.trainer_spec.byte_fallback)
+            scores_of(proto),
+            unk_id=role_ids(proto)["unk"],
+            byte_fallback=bool(proto.trainer_spec.byte_fallback),
         )
     )
     normalizer = normalizer_of(proto, name)
@@ -86,17 +89,25 @@ def build_tokenizer(proto, name: str = "the model") -> Tokenizer:
     if splits:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
     tokenizer.decoder = _decoder(proto)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>",
-        pair="<s> $A </s> </s> $B </s>",
-        special_tokens=[(token, META.index(token)) for token in ("<s>", "</s>")],
-    )
+    tokenizer.post_processor = _template(proto, layout or layout_of(proto))
     controls = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN)]
     tokenizer.add_special_tokens(
-        [AddedToken(token, lstrip=token == "<mask>", normalized=False, special=True) for token in controls]
+        [AddedToken(token, lstrip=token == MASK, normalized=False, special=True) for token in controls]
     )
     _check_ids(tokenizer, proto, name)
     return tokenizer
+
+
+def _template(proto, layout: IdLayout) -> processors.TemplateProcessing:
+    """The special tokens around one text and around two, which an end token separates twice, as in XLM-R."""
+    first, last = ([side] if side else [] for side in layout.around)
+    between = [*last, *last] if first and last else [*last, *first]
+    ids = {entry.piece: number for number, entry in enumerate(proto.pieces)}
+    return processors.TemplateProcessing(
+        single=[*first, "$A", *last],
+        pair=[*first, "$A", *between, "$B", *last],
+        special_tokens=[(token, ids[token]) for token in dict.fromkeys(filter(None, layout.around))],
+    )
 
 
 def normalizer_of(proto, name: str = "the model") -> normalizers.Normalizer:
@@ -165,24 +176,34 @@ def _covers(piece: str, literal: str, place: int) -> bool:
     return False
 
 
-def export(model: str | Path, output: str | Path) -> int:
+def export(model: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
     """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an older one and its card.
 
     Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do, UsageError where
     `output` holds anything else.
     """
-    return write_export(read_model(model), str(model), output)
+    return write_export(read_model(model), str(model), output, layout)
 
 
-def write_export(proto, name: str, output: str | Path) -> int:
-    """As `export`, of a checked `ModelProto` that errors and warnings call `name`."""
+def write_export(proto, name: str, output: str | Path, layout: IdLayout | None = None) -> int:
+    """As `export`, of a checked `ModelProto` that errors and warnings call `name`.
+
+    `layout` gives the special tokens around a text and the longest input; by default `layout_of` the model.
+    """
+    own = layout_of(proto)
+    layout = layout or own
+    if set(layout.names) != set(own.names):
+        raise VocapError(
+            f"{name}: its special tokens are {', '.join(own.names)}, not those of the layout, "
+            f"{', '.join(layout.names)}; give the layout that it was made with"
+        )
     definition, config, special_tokens, hashes = EXPORTED
     with replacing_directory(output, owned=(*EXPORTED, CARD)) as folder:
-        tokenizer = build_tokenizer(proto, name)
+        tokenizer = build_tokenizer(proto, name, layout)
         tokenizer.save(str(folder / definition), pretty=False)
-        _write_json(folder / config, _config(tokenizer))
-        mask = {"content": "<mask>", "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
-        roles = {role: mask if token == "<mask>" else token for role, token in ROLES.items()}
+        _write_json(folder / config, _config(tokenizer, proto, layout.model_max_length))
+        mask = {"content": MASK, "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
+        roles = {role: mask if token == MASK else token for role, token in _tokens(proto).items()}
         _write_json(folder / special_tokens, roles)
         _write_json(folder / hashes, _golden(proto, name, tokenizer))
     return len(proto.pieces)
@@ -190,7 +211,7 @@ def write_export(proto, name: str, output: str | Path) -> int:
 
 def _golden(proto, name: str, tokenizer: Tokenizer) -> dict:
     one = SentencePieceEncoder(build_processor(proto, name))
-    other = HuggingFaceEncoder(Tokenizer.from_str(tokenizer.to_str()), META.index("<unk>"))
+    other = HuggingFaceEncoder(Tokenizer.from_str(tokenizer.to_str()), role_ids(proto)["unk"])
     return golden.golden(one.pieces, one.encode_batch, other.encode_batch)
 
 
@@ -201,13 +222,6 @@ def _check(proto, name: str) -> None:
     if kind != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
         kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(kind)
         raise VocapError(f"{name}: a model of type {kind}; only unigram models are exported")
-    first, others = proto.pieces[: len(META) - 1], proto.pieces[len(META) - 1 :]
-    masks = [entry.piece for entry in others if entry.type == CONTROL and entry.piece == META[-1]]
-    if tuple(entry.piece for entry in first) != META[:-1] or not masks:
-        raise VocapError(
-            f"{name}: not laid out as <s> 0, <pad> 1, </s> 2, <unk> 3, and <mask> last (or before added pieces); "
-            "make it with vocap fit, vocap joint or vocap mono"
-        )
     check_spaces(proto, name)
     if unused := [entry.piece for entry in proto.pieces if entry.type == UNUSED]:
         raise VocapError(
@@ -285,7 +299,13 @@ def _decoder(proto) -> decoders.Decoder:
     return decoders.Sequence(steps)
 
 
-def _config(tokenizer: Tokenizer) -> dict:
+def _tokens(proto) -> dict[str, str]:
+    """The tokens of a model by the names of their roles in transformers: those that there are."""
+    ids = role_ids(proto)
+    return {name: proto.pieces[ids[role]].piece for name, role in ROLES.items() if role in ids}
+
+
+def _config(tokenizer: Tokenizer, proto, max_length: int) -> dict:
     added = {
         str(number): {
             "content": token.content,
@@ -297,14 +317,15 @@ def _config(tokenizer: Tokenizer) -> dict:
         }
         for number, token in sorted(tokenizer.get_added_tokens_decoder().items())
     }
-    further = [token["content"] for token in added.values() if token["content"] not in META]
+    tokens = _tokens(proto)
+    further = [token["content"] for token in added.values() if token["content"] not in tokens.values()]
     return {
         "added_tokens_decoder": added,
-        **ROLES,
+        **tokens,
         **({"extra_special_tokens": further} if further else {}),
         "clean_up_tokenization_spaces": False,
         "model_input_names": ["input_ids", "attention_mask"],
-        "model_max_length": MAX_LENGTH,
+        "model_max_length": max_length,
         # any XLMRoberta class would throw this pipeline away and build its own
         "tokenizer_class": "PreTrainedTokenizerFast",
     }

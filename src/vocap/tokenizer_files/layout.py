@@ -1,7 +1,7 @@
-"""The layout that every tokenizer shares: XLM-R's ids, rounded scores, a model file of exactly T ids.
+"""The model file of a tokenizer: ids in the order that all of a run share, rounded scores, exactly T ids.
 
-`<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3, then control symbols, 256 byte pieces if asked for, user-defined symbols,
-the pieces by (score descending, string ascending), and `<mask>` T - 1.
+Special tokens (XLM-R's: `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3), then control symbols, reserved ids, 256 byte
+pieces if asked for, user-defined symbols, the pieces by (score descending, string ascending), and `<mask>` T - 1.
 """
 
 from dataclasses import dataclass, field, replace
@@ -10,8 +10,8 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from vocap.errors import VocapError
-from vocap.tokenizer_files import META
-from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, NORMAL, UNKNOWN, USER_DEFINED
+from vocap.tokenizer_files.id_layout import MASK, ROLES, XLM_R_LAYOUT, IdLayout, layout_of, role_ids, set_roles
+from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, NORMAL, SHAPE, UNKNOWN, USER_DEFINED
 
 STEP = 2.0**-10  # sums of its multiples are exact in float32 (SentencePiece) and float64 (tokenizers) below 2^14
 ROUNDING = "every piece score is rounded to the nearest multiple of 2^-10, so that float32 and float64 sums agree"
@@ -27,11 +27,10 @@ class Contents:
     byte_fallback: bool = False
     controls: list[str] = field(default_factory=list)
 
-    @property
-    def rows(self) -> int:
+    def rows(self, layout: IdLayout = XLM_R_LAYOUT) -> int:
         """T: the ids of the final tokenizer."""
         others = len(self.controls) + 256 * self.byte_fallback + len(self.symbols)
-        return len(META) + others + len(self.pieces)
+        return layout.rows + others + len(self.pieces)
 
 
 def round_scores(scores: np.ndarray) -> np.ndarray:
@@ -39,22 +38,23 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
     return np.rint(np.asarray(scores, np.float64) / STEP) * STEP
 
 
-def build_model(contents: Contents, normalizer_spec):
-    """The `ModelProto` of `contents` in the shared layout; scores are rounded here. Raises as `lay_out`."""
-    return lay_out(replace(contents, scores=round_scores(contents.scores)), normalizer_spec)
+def build_model(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT, trained=None):
+    """The `ModelProto` of `contents` in the layout; scores are rounded here. As `lay_out`."""
+    return lay_out(replace(contents, scores=round_scores(contents.scores)), normalizer_spec, layout, trained)
 
 
-def lay_out(contents: Contents, normalizer_spec):
-    """The `ModelProto` of `contents` in the shared layout, every score as it is.
+def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT, trained=None):
+    """The `ModelProto` of `contents` in the layout, every score as it is.
 
-    `normalizer_spec` is that of a trained model, so that text is normalised as in its training.
+    `normalizer_spec` is that of a trained model, so that text is normalised as in its training; `trained`: its
+    `TrainerSpec`, of which the keys of `SHAPE` are kept, for trainings that are to agree with it.
     Raises VocapError for a piece that is a duplicate, is empty, or has the name of another row.
     """
     scores = np.asarray(contents.scores, np.float64)
     if not np.isfinite(scores).all():
         worst = contents.pieces[int(np.flatnonzero(~np.isfinite(scores))[0])]
         raise VocapError(f"the score of piece {worst!r} is not a finite number; every piece needs one")
-    taken = {*META, *contents.controls, *contents.symbols, *(BYTES if contents.byte_fallback else ())}
+    taken = {*layout.names, *contents.controls, *contents.symbols, *(BYTES if contents.byte_fallback else ())}
     for piece in contents.pieces:
         if not piece or "\0" in piece:
             raise VocapError(f"a piece is {piece!r}; SentencePiece takes neither an empty piece nor a NUL")
@@ -66,9 +66,9 @@ def lay_out(contents: Contents, normalizer_spec):
     def add(piece: str, score: float, kind: int) -> None:
         proto.pieces.add(piece=piece, score=score, type=kind)
 
-    for meta in META[:-1]:
-        add(meta, 0.0, UNKNOWN if meta == "<unk>" else CONTROL)
-    for control in contents.controls:
+    for special in layout.special:
+        add(special.token, 0.0, UNKNOWN if special.role == "unk" else CONTROL)
+    for control in (*contents.controls, *layout.reserved_names):
         add(control, 0.0, CONTROL)
     for name in BYTES if contents.byte_fallback else ():
         add(name, 0.0, BYTE)
@@ -76,15 +76,16 @@ def lay_out(contents: Contents, normalizer_spec):
         add(symbol, 0.0, USER_DEFINED)
     for score, piece in sorted(zip((-scores).tolist(), contents.pieces, strict=True)):
         add(piece, -score, NORMAL)
-    add(META[-1], 0.0, CONTROL)
+    if layout.mask:
+        add(MASK, 0.0, CONTROL)
     proto.normalizer_spec.CopyFrom(normalizer_spec)
     spec = proto.trainer_spec  # nothing of where and when it was trained: equal contents, equal bytes
     spec.model_type = sentencepiece_model_pb2.TrainerSpec.UNIGRAM
     spec.vocab_size = len(proto.pieces)
-    spec.bos_id, spec.pad_id, spec.eos_id, spec.unk_id = (
-        META.index(name) for name in ("<s>", "<pad>", "</s>", "<unk>")
-    )
-    spec.bos_piece, spec.pad_piece, spec.eos_piece, spec.unk_piece = "<s>", "<pad>", "</s>", "<unk>"
+    set_roles(proto, layout)
+    for name in SHAPE if trained is not None else ():
+        if (value := getattr(trained, name)) != getattr(spec, name):
+            setattr(spec, name, value)
     spec.byte_fallback = contents.byte_fallback
     spec.user_defined_symbols.extend(contents.symbols)
     spec.control_symbols.extend(contents.controls)
@@ -94,21 +95,22 @@ def lay_out(contents: Contents, normalizer_spec):
 def read_contents(proto, name: str) -> Contents:
     """The pieces, symbols and byte fallback of any unigram `ModelProto`; `name` is said in errors.
 
-    Special tokens of `META` and `<unk>` are left out: the layout brings its own. Raises VocapError for a model of
-    another type, and as `check_spaces`.
+    Its special tokens, reserved ids and mask (`layout_of`) are left out: a layout brings its own. Raises
+    VocapError for a model of another type, and as `check_spaces`.
     """
     check_spaces(proto, name)
     if proto.trainer_spec.model_type != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
         kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(proto.trainer_spec.model_type)
         raise VocapError(f"{name}: a model of type {kind}; train it with --model_type=unigram")
     pieces, scores, symbols, controls, byte_rows = [], [], [], [], 0
+    own = set(layout_of(proto).names)
     for entry in proto.pieces:
         if entry.type == NORMAL:
             pieces.append(entry.piece)
             scores.append(entry.score)
         elif entry.type == USER_DEFINED:
             symbols.append(entry.piece)
-        elif entry.type == CONTROL and entry.piece not in META:
+        elif entry.type == CONTROL and entry.piece not in own:
             controls.append(entry.piece)
         elif entry.type == BYTE:
             byte_rows += 1
@@ -139,19 +141,24 @@ def serialize(proto) -> bytes:
         processor = SentencePieceProcessor(model_proto=data)
     except RuntimeError as error:
         raise VocapError(f"SentencePiece does not load the model that was built: {error}") from None
-    ids = [processor.bos_id(), processor.pad_id(), processor.eos_id(), processor.unk_id()]
-    mask = processor.piece_to_id("<mask>")
-    if ids != [0, 1, 2, 3] or processor.get_piece_size() != total or proto.pieces[mask].piece != "<mask>":
+    wanted = role_ids(proto)
+    given = {role: getattr(processor, f"{role}_id")() for role in ROLES}
+    given["mask"] = processor.piece_to_id(MASK) if "mask" in wanted else -1
+    if any(given[role] != wanted.get(role, -1) for role in given) or processor.get_piece_size() != total:
         raise VocapError(
-            f"SentencePiece reads other ids than were laid out: {ids}, {processor.get_piece_size()} rows"
+            f"SentencePiece reads other ids than were laid out: {given}, {processor.get_piece_size()} rows"
         )
     return data
 
 
-def relayout(proto, name: str):
-    """The `ModelProto` of a stock model (`<unk> <s> </s>` first) in the shared layout.
+def relayout(proto, name: str, layout: IdLayout = XLM_R_LAYOUT):
+    """The `ModelProto` of a stock model (`<unk> <s> </s>` first) in the layout.
 
-    All its pieces stay, with their scores rounded; `<pad>` and `<mask>` are new, so a model of `size` ids becomes
-    one of size + 2. `name` is said in errors. Raises VocapError for a model that is not unigram or has no pieces.
+    All its pieces stay, with their scores rounded: in XLM-R's layout a model of `size` ids becomes one of
+    size + 2. `name` is said in errors. Raises VocapError for a model that is not unigram or has no pieces.
     """
-    return build_model(read_contents(proto, name), proto.normalizer_spec)
+    contents = read_contents(proto, name)
+    controls = [control for control in contents.controls if control not in layout.names]
+    return build_model(
+        replace(contents, controls=controls), proto.normalizer_spec, layout, trained=proto.trainer_spec
+    )

@@ -17,6 +17,15 @@ from vocap.errors import VocapError
 # piece types of sentencepiece_model.proto
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 BYTES = [f"<0x{value:02X}>" for value in range(256)]  # names of the byte pieces
+# Keys of a `TrainerSpec` that decide the shape of pieces.
+SHAPE = (
+    "split_by_unicode_script",
+    "split_by_number",
+    "split_digits",
+    "split_by_whitespace",
+    "allow_whitespace_only_pieces",
+    "max_sentencepiece_length",
+)
 
 MAX_BYTES = 64 << 20  # 500,000 pieces take about 12 MB
 MAX_PIECE_BYTES = 4096  # the library builds its trie by recursion, a byte a level, and trains up to 512 characters

@@ -5,11 +5,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.files.json_object import read_object
 from vocap.files.tsv import number, read_tsv
 from vocap.tables.character_table import count_lines
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
+from vocap.tokenizer_files import SPECIALS
+from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.layout import read_contents
 from vocap.tokenizer_files.model_file import read_model
 
@@ -59,12 +61,12 @@ def read_allocation(folder: str | os.PathLike) -> Allocated:
 
 
 def read_models(vocabularies: str | os.PathLike, chosen: Allocated):
-    """The scores of every chosen model, language to {piece: score}, and the normaliser they share.
+    """The scores of every chosen model, language to {piece: score}; the normaliser they share; a `TrainerSpec`.
 
     Raises VocapError for a missing or unusable model, for one that lacks a piece it should have given, and where
     two models normalise text differently.
     """
-    models, normalizer = {}, None
+    models, normalizer, trained = {}, None, None
     for language, size in chosen.sizes.items():
         path = Path(vocabularies) / language / "models" / f"{size}.model"
         if not path.is_file():
@@ -76,7 +78,7 @@ def read_models(vocabularies: str | os.PathLike, chosen: Allocated):
         contents = read_contents(proto, str(path))
         models[language] = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
         if normalizer is None:
-            normalizer, first = proto.normalizer_spec, path
+            normalizer, trained, first = proto.normalizer_spec, proto.trainer_spec, path
         elif proto.normalizer_spec != normalizer:
             raise VocapError(
                 f"{path}: another normaliser than {first}; train all models with one release of SentencePiece"
@@ -89,7 +91,7 @@ def read_models(vocabularies: str | os.PathLike, chosen: Allocated):
                     f"{path}: it lacks {piece!r}, so it is another model than the allocation read; "
                     "run vocap allocate again"
                 )
-    return models, normalizer
+    return models, normalizer, trained
 
 
 def token_shares(
@@ -146,6 +148,16 @@ def free_rows(allocation: str | os.PathLike) -> int:
     """The rows of T that an allocation leaves to byte fallback and symbols; 0 where that is not recorded."""
     rows = settings_of(allocation).get("other_rows")
     return rows if isinstance(rows, int) and rows > 0 else 0
+
+
+def check_special_rows(allocation: str | os.PathLike, layout: IdLayout) -> None:
+    """Raise UsageError where an allocation leaves other rows of T to special tokens than the layout has."""
+    rows = settings_of(allocation).get("special_tokens", SPECIALS)
+    if rows != layout.rows:
+        raise UsageError(
+            f"{allocation}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; allocate again "
+            f"with --special-tokens {layout.rows}, or give the same layout"
+        )
 
 
 def learnt_from_one(folder: Path) -> dict[str, int]:

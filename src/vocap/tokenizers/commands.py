@@ -7,7 +7,6 @@ import click
 from vocap import options
 from vocap.errors import UsageError, VocapError
 from vocap.text_options import text_keys, text_options
-from vocap.tokenizer_files import SPECIALS
 from vocap.unigram import COVERAGE
 from vocap.unigram.text_settings import TextSettings
 
@@ -32,12 +31,12 @@ def _text(mix: Path | None, corpora: Path | None, weights: Path | None, alpha: f
     return whole_text(corpora, read_weights(weights), alpha)
 
 
-def _check_symbols(settings: TextSettings) -> None:
+def _check_symbols(settings: TextSettings, layout) -> None:
     from vocap.tokenizers.settings import check_symbols
 
     for name in ("user_defined_symbols", "control_symbols"):
         try:
-            check_symbols(list(getattr(settings, name)))
+            check_symbols(list(getattr(settings, name)), layout)
         except ValueError as error:
             raise UsageError(f"--{name.replace('_', '-')}: {error}") from None
 
@@ -64,17 +63,19 @@ def _check_symbols(settings: TextSettings) -> None:
     help="How pieces are scored (docs/tokenizers.md compares them).",
 )
 @text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
+@options.id_layout
 @OUT
-def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, out, **rows) -> None:
+def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, layout, out, **rows) -> None:
     """Score the pieces of an allocation: the VOCAP tokenizer. The normaliser is that of the languages' models.
 
     Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its status) and
     description.json.
     """
     settings = TextSettings(**{name: value for name, value in rows.items() if value is not None})
-    _check_symbols(settings)
+    _check_symbols(settings, layout)
     from vocap.tokenizer_files.folder import write_tokenizer
     from vocap.tokenizers.allocated import (
+        check_special_rows,
         free_rows,
         learnt_from,
         read_allocation,
@@ -86,12 +87,14 @@ def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, out, **r
     from vocap.tokenizers.multilingual import fit as fit_vocap
 
     chosen = read_allocation(allocation)
+    check_special_rows(allocation, layout)
     text = _text(mix, corpora, weights, alpha)
     shares = sentence_shares(weights, chosen.sizes, alpha)
     if scores == "mixture":
         shares = token_shares(vocabularies, chosen.sizes, shares)
-    models, normalizer = read_models(vocabularies, chosen)
-    fitted = fit_vocap(chosen.owners, models, shares, normalizer, text, scores, settings, free_rows(allocation))
+    models, normalizer, trained = read_models(vocabularies, chosen)
+    free = free_rows(allocation)
+    fitted = fit_vocap(chosen.owners, models, shares, normalizer, text, scores, settings, free, layout, trained)
     fitted.description["settings"]["alpha"] = alpha
     if rule := settings_of(allocation).get("rule"):
         fitted.description["settings"]["rule"] = rule
@@ -125,7 +128,7 @@ def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, out, **r
     "totals",
     required=True,
     multiple=True,
-    type=click.IntRange(SPECIALS + 1),
+    type=click.IntRange(2),
     help="T: every id counted; may be repeated, then -o must hold {total}.",
 )
 @options.coverage(COVERAGE, "Share of the text's characters that must be pieces.")
@@ -144,9 +147,22 @@ def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, out, **r
     help="With engine sentencepiece a setting like the others: another number gives slightly other pieces.",
 )
 @text_options
+@options.id_layout
 @OUT
 def joint(
-    mix, corpora, weights, alpha, vocabularies, characters, totals, coverage, engine, threads, settings, out
+    mix,
+    corpora,
+    weights,
+    alpha,
+    vocabularies,
+    characters,
+    totals,
+    coverage,
+    engine,
+    threads,
+    settings,
+    layout,
+    out,
 ) -> None:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
@@ -155,7 +171,7 @@ def joint(
     reported, not repaired. Where the text does not hold T pieces the tokenizer stays short, with a warning.
     {total} in -o stands for T.
     """
-    _check_symbols(settings)
+    _check_symbols(settings, layout)
     if len(set(totals)) > 1 and "{total}" not in str(out):
         raise UsageError(f"-o {out}: put {{total}} for T into the path: it is the folder of several totals")
     if weights is None and (corpora or vocabularies or characters):
@@ -184,7 +200,7 @@ def joint(
         "user_defined_symbols": [],
         **settings.changed(),
     }
-    more = (coverage, threads, required, settings)
+    more = (coverage, threads, required, settings, layout)
     if engine == "ladder":
         trained = descend_joint(text, totals, *more)
     else:
@@ -201,9 +217,10 @@ def joint(
 @click.command()
 @click.option("--model", required=True, type=PATH, help="A SentencePiece unigram model of one language.")
 @click.option("--language", required=True, type=options.Code(), help="Code of its language.")
+@options.id_layout
 @OUT
-def mono(model, language, out) -> None:
-    """Lay one language's model out as a tokenizer: the MONO baseline, two ids larger.
+def mono(model, language, layout, out) -> None:
+    """Lay one language's model out as a tokenizer: the MONO baseline, in XLM-R's layout two ids larger.
 
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
@@ -217,7 +234,8 @@ def mono(model, language, out) -> None:
     proto = read_model(model)
     settings = {"language": language, "size": len(proto.pieces)}
     seen = learnt_from_one(model.parent.parent)
-    _report(out, write_as_trained(out, "mono", relayout(proto, str(model)), settings, [language], text=seen))
+    laid_out = relayout(proto, str(model), layout)
+    _report(out, write_as_trained(out, "mono", laid_out, settings, [language], text=seen))
 
 
 def _reason(model: Path) -> str:

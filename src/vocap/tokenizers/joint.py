@@ -7,13 +7,14 @@ gives, bit for bit, what SentencePiece trains with one thread.
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError, VocapError
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files import META
+from vocap.tokenizer_files.id_layout import NAMED, XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import build_model, read_contents
 from vocap.tokenizers.multilingual_text import MultilingualText
 from vocap.unigram import COVERAGE
@@ -22,6 +23,7 @@ from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_text import character_counts, required_characters
 
 LEAST_COVERAGE = 0.98  # that SentencePiece takes
+STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)  # special tokens of the trained model, by id
 log = logging.getLogger(__name__)
 
 
@@ -32,11 +34,13 @@ def train_joint(
     threads: int = 2,
     required: Sequence[str] | None = None,
     settings: TextSettings = XLM_R,
+    layout: IdLayout = XLM_R_LAYOUT,
 ):
     """The `ModelProto` of `total` ids, trained on all lines of `text`, or of as many as they give, with a warning.
 
-    SentencePiece is asked for total - 1 ids with `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3; `<mask>` is the last. It
-    reads each line as often as it counts, and holds them all in memory.
+    SentencePiece is asked for the ids of pieces and symbols and for four of its own, of which the `layout` takes
+    the place: for total - 1 in XLM-R's layout. It reads each line as often as it counts, and holds them all in
+    memory.
     `threads` is a setting, not a matter of the machine: another number gives slightly other pieces.
     `required`: characters that the tokenizer holds and no others, in the place of the `coverage`. SentencePiece
     takes as many of them as a coverage in 32 bits can tell apart, with a warning.
@@ -44,10 +48,11 @@ def train_joint(
     required characters, naming the smallest that does; VocapError for a text without any.
     """
     require_reference()
+    layout.check_total(total)
     if required is not None:
-        coverage = _coverage_of(text, required, settings)
-    data, size = _train(text, total, coverage, threads, "".join(required or ()), settings)
-    return _lay_out(text.name, data, size)
+        coverage = _coverage_of(text, required, _as_symbols(settings, layout))
+    data, size = _train(text, total, coverage, threads, "".join(required or ()), settings, layout)
+    return _lay_out(text.name, data, size, settings, layout)
 
 
 def descend_joint(
@@ -57,6 +62,7 @@ def descend_joint(
     threads: int = 1,
     required: Sequence[str] | None = None,
     settings: TextSettings = XLM_R,
+    layout: IdLayout = XLM_R_LAYOUT,
 ) -> Iterator[tuple[int, object, int]]:
     """Each of `totals` with its `ModelProto` and the word types of `text`, from one descent over it.
 
@@ -71,17 +77,22 @@ def descend_joint(
         from vocap.unigram.ladder import train_sizes
         from vocap.unigram.word_types import count_word_types
 
-    metas = _metas(settings)
+    for total in totals:
+        layout.check_total(total)
+    trained = _as_symbols(settings, layout)
+    metas, apart = _metas(trained), _rows_apart(layout)
 
     def sentences():
         for part in text.parts:
-            yield from trained_on(read_blocks(part.path), metas, part.weight, settings)
+            yield from trained_on(read_blocks(part.path), metas, part.weight, trained)
 
     words = count_word_types(
-        {"train": sentences}, coverage if required is None else None, "".join(required or ()), settings
+        {"train": sentences}, coverage if required is None else None, "".join(required or ()), trained
     )
     log.info("%s: %d lines, %d word types", text.name, sum(part.lines for part in text.parts), words.trained)
-    waiting = {total - 1: [total] for total in sorted(set(totals))}  # size of the descent: the totals it is for
+    waiting = {
+        total - apart: [total] for total in sorted(set(totals))
+    }  # size of the descent: the totals it is for
     while waiting:
         shorter: dict[int, list[int]] = {}
         for rung in train_sizes(words, sorted(waiting), coverage, threads, reserved=1):  # <pad>
@@ -90,16 +101,28 @@ def descend_joint(
                 shorter.setdefault(rung.most, []).extend(waiting[size])
                 continue
             if rung.model is None:
-                raise _refusal(text.name, min(waiting[size]), rung.point.status, rung.least)
+                raise _refusal(text.name, min(waiting[size]), rung.point.status, rung.least, apart)
             for total in waiting[size]:
-                _warn_if_short(text.name, total, size)
-                yield total, _lay_out(text.name, rung.model, size), words.trained
+                _warn_if_short(text.name, total, size + apart)
+                yield total, _lay_out(text.name, rung.model, size, settings, layout), words.trained
         waiting = shorter
 
 
 def _metas(settings: TextSettings) -> list[str]:
     """The rows that are no pieces of text."""
-    return list(dict.fromkeys((*META[:-1], *settings.meta_pieces)))
+    return list(dict.fromkeys((*STOCK, *settings.meta_pieces)))
+
+
+def _as_symbols(settings: TextSettings, layout: IdLayout) -> TextSettings:
+    """The settings of training: no piece has the name of a special token of the layout."""
+    names = [entry.token for entry in layout.special if entry.token not in STOCK]
+    return replace(settings, control_symbols=(*names, *settings.control_symbols))
+
+
+def _rows_apart(layout: IdLayout) -> int:
+    """The ids of the tokenizer less those of the trained model, which has `STOCK` and what `_as_symbols` adds."""
+    names = {entry.token for entry in layout.special}
+    return layout.rows - len(names.union(STOCK))
 
 
 def _coverage_of(text: MultilingualText, required: Sequence[str], settings: TextSettings) -> float:
@@ -123,24 +146,29 @@ def _coverage_of(text: MultilingualText, required: Sequence[str], settings: Text
     return coverage
 
 
-def _lay_out(name, data: bytes, size: int):
-    """The trained pieces in the shared layout, with `<mask>`."""
+def _lay_out(name, data: bytes, size: int, settings: TextSettings, layout: IdLayout):
+    """The trained pieces in the layout."""
     proto = sentencepiece_model_pb2.ModelProto.FromString(data)
-    contents = read_contents(proto, "the joint model")
-    if contents.rows != size + 1:
-        raise VocapError(f"{name}: SentencePiece gave {contents.rows} ids instead of {size + 1}; take another T")
-    return build_model(contents, proto.normalizer_spec)
+    contents = replace(read_contents(proto, "the joint model"), controls=list(settings.control_symbols))
+    rows, wanted = contents.rows(layout), size + _rows_apart(layout)
+    if rows != wanted:
+        raise VocapError(f"{name}: SentencePiece gave {rows} ids instead of {wanted}; take another T")
+    return build_model(contents, proto.normalizer_spec, layout, trained=proto.trainer_spec)
 
 
 def _train(
-    text: MultilingualText, total: int, coverage: float, threads: int, required: str, settings: TextSettings
+    text: MultilingualText,
+    total: int,
+    coverage: float,
+    threads: int,
+    required: str,
+    settings: TextSettings,
+    layout: IdLayout,
 ) -> tuple[bytes, int]:
-    """The stock model, and its ids: total - 1, or the most that training reaches."""
-    ids = {
-        name: META.index(piece)
-        for name, piece in zip(("bos_id", "pad_id", "eos_id", "unk_id"), META, strict=False)
-    }
-    size = total - 1
+    """The stock model, and its ids: those of T but for the layout's own, or the most that training reaches."""
+    ids = {f"{NAMED[piece]}_id": number for number, piece in enumerate(STOCK)}
+    apart = _rows_apart(layout)
+    size = total - apart
     while True:
         try:
             data = train(
@@ -151,34 +179,34 @@ def _train(
                 **ids,
                 input_sentences=0,
                 required_chars=required,
-                settings=settings,
+                settings=_as_symbols(settings, layout),
             )
         except Unreachable as error:
             if error.most is not None and error.most < size:
                 # trained for fewer ids it prunes more, so it may end below what it named: then once more
-                log.info("%s: T = %d is out of reach; training again for %d", text.name, size + 1, error.most + 1)
+                log.info("%s: T = %d is out of reach; training again for %d", text.name, total, error.most + apart)
                 size = error.most
                 continue
-            raise _refusal(text.name, total, error.reason, error.least) from None
-        _warn_if_short(text.name, total, size)
+            raise _refusal(text.name, total, error.reason, error.least, apart) from None
+        _warn_if_short(text.name, total, size + apart)
         return data, size
 
 
-def _refusal(name, total: int, reason: str, least: int | None) -> VocapError:
+def _refusal(name, total: int, reason: str, least: int | None, apart: int) -> VocapError:
     if least is not None:
         return UsageError(
-            f"{name}: T = {total} does not hold the required characters; the smallest possible T is {least + 1}: "
-            "raise total, or lower the coverage"
+            f"{name}: T = {total} does not hold the required characters; the smallest possible T is "
+            f"{least + apart}: raise total, or lower the coverage"
         )
     return VocapError(f"{name}: {reason} to train T = {total} on; it must hold text (vocap sample, vocap mix)")
 
 
-def _warn_if_short(name, total: int, size: int) -> None:
-    if size + 1 < total:
+def _warn_if_short(name, total: int, reached: int) -> None:
+    if reached < total:
         log.warning(
             "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
             name,
             total,
-            size + 1,
-            total - size - 1,
+            reached,
+            total - reached,
         )

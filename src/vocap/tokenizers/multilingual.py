@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizer_files import META, SPECIALS
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.tokenizer_files.folder import account, describe
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import Contents, build_model, round_scores
 from vocap.tokenizer_files.model_file import build_processor
 from vocap.tokenizer_files.shadowing import dead_pieces, raise_shadowed
@@ -47,21 +47,25 @@ def fit(
     scores: str = "mixture",
     settings: TextSettings = XLM_R,
     free: int = 0,
+    layout: IdLayout = XLM_R_LAYOUT,
+    trained=None,
 ) -> Fitted:
-    """Score the allocated pieces and lay them out as a model of T = pieces + 5 + `free` ids.
+    """Score the allocated pieces and lay them out as a model of T = pieces + the layout's rows + `free` ids.
 
     `owners`: the allocated pieces, each with its languages; the model has exactly these, but for rows that byte
     fallback, user-defined and control symbols of the `settings` take. `models`: piece to log probability in each
     language's chosen model; `weights`: w_l of each language, with sum 1, for the mixture; `normalizer`: the
     `NormalizerSpec` of the models; `text` gives the cost of raising; `scores`: a key of `HOW`; `free`: rows that
-    the allocation has left to those of the `settings`. Raises UsageError where T is too small for them, or `free`
-    too large.
+    the allocation has left to those of the `settings`; `trained`: the `TrainerSpec` of the models. Raises
+    UsageError where T is too small for them, or `free` too large.
     """
-    total = len(owners) + SPECIALS + free
-    clash = [piece for piece in owners if piece in META]
+    total = len(owners) + layout.rows + free
+    layout.check_total(total)
+    clash = [name for name in layout.names if name in owners]
     if clash:
         raise VocapError(
-            f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the corpora"
+            f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the corpora, or give "
+            "the token another name"
         )
     symbols = list(settings.user_defined_symbols)
     list(text.first_lines(1))  # errors of the text are raised before the computation
@@ -69,15 +73,15 @@ def fit(
     fitted = mixture(pieces, models, weights) if scores == "mixture" else maximum(pieces, models)
     lowest = np.nanmin(fitted) if not np.isnan(fitted).all() else 0.0
     fitted = np.where(np.isnan(fitted), lowest - UNLISTED, fitted)
-    kept, lost = _drop_for_extra_rows(pieces, fitted, settings, free)
+    kept, lost = _drop_for_extra_rows(pieces, fitted, settings, free, layout.rows)
     names, values = list(kept), np.array(list(kept.values()))
     contents = Contents(
         names, round_scores(values), symbols, settings.byte_fallback, list(settings.control_symbols)
     )
     log.info("raising shadowed pieces among %d", len(names))
     raised_scores, raised = raise_shadowed(contents)
-    before = build_model(contents, normalizer)
-    proto = build_model(replace(contents, scores=raised_scores), normalizer)
+    before = build_model(contents, normalizer, layout, trained)
+    proto = build_model(replace(contents, scores=raised_scores), normalizer, layout, trained)
     if len(proto.pieces) != total:
         raise AssertionError(f"{len(proto.pieces)} rows were laid out, not {total}")
     dead = dead_pieces(proto)
@@ -122,7 +126,7 @@ def maximum(pieces: Sequence[str], models: Mapping[str, Mapping[str, float]]) ->
 
 
 def _drop_for_extra_rows(
-    pieces: list[str], fitted: np.ndarray, settings: TextSettings, free: int
+    pieces: list[str], fitted: np.ndarray, settings: TextSettings, free: int, special: int
 ) -> tuple[dict[str, float], list[tuple[str, float]]]:
     """The pieces that stay and those that give their rows to byte fallback and symbols, with their scores."""
     symbols = settings.user_defined_symbols
@@ -137,7 +141,7 @@ def _drop_for_extra_rows(
         kept, dropped = drop_excess(pieces, fitted, symbols, excess)
     except ValueError as short:
         raise UsageError(
-            f"T = {len(pieces) + SPECIALS + free} is too small by {short}: beside {SPECIALS} special tokens and "
+            f"T = {len(pieces) + special + free} is too small by {short}: beside {special} special tokens and "
             f"the allocation's single characters {excess} rows of byte fallback and symbols do not fit; "
             "raise the allocation's total, or leave them out"
         ) from None

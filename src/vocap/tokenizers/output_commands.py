@@ -30,15 +30,18 @@ LANGUAGES = click.option(
 @click.option(
     "-o", "--output", "out", required=True, type=PATH, help="Folder to write: the results' huggingface/."
 )
-def export(model: Path, out: Path) -> None:
+@click.option("--layout", help="That of vocap fit: tokens around a text, longest input. [default: the model's]")
+def export(model: Path, out: Path, layout: str | None) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
 
     MODEL is a sentencepiece.model of vocap fit, joint or mono. Writes tokenizer.json, tokenizer_config.json,
     special_tokens_map.json and golden.json (for vocap verify); vocap card writes the model card beside them.
     """
     from vocap.tokenizer_files.export import export as export_model
+    from vocap.tokenizer_files.id_layout import parse_layout
 
-    click.echo(f"{out}: {export_model(model, out)} ids", err=True)
+    given = None if layout is None else parse_layout(layout)
+    click.echo(f"{out}: {export_model(model, out, given)} ids", err=True)
 
 
 @click.command()
@@ -90,7 +93,7 @@ def evaluate(
     if (parallel is None) != (parallel_output is None):
         raise UsageError("--parallel and --parallel-output go together; give both or none")
     from vocap.files.tsv import write_tsv
-    from vocap.languages import read_languages, select
+    from vocap.languages import DOMAINS, read_languages, select
     from vocap.text_files.lines import read_blocks
     from vocap.tokenizer_files.encoders import load_encoder
     from vocap.tokenizer_files.splitter import Splitter
@@ -117,7 +120,8 @@ def evaluate(
     if unknown:
         write_tsv(unknown, UNKNOWN_COLUMNS, unknown_rows)
     if round_trip:
-        write_tsv(round_trip, roundtrip.COLUMNS, [trip.row(code) for code, trip in trips.items()])
+        domains = {one.code: one.resource if one.resource in DOMAINS else roundtrip.TEXT for one in table}
+        write_tsv(round_trip, roundtrip.COLUMNS, [trip.row(code, domains[code]) for code, trip in trips.items()])
     write_tsv(output, COLUMNS, rows)
     click.echo(f"{output}: {len(rows)} languages", err=True)
 

@@ -14,10 +14,9 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.progress import Steps
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files import META
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.export import normalizer_of
-from vocap.tokenizer_files.model_file import build_processor, read_model
+from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_model
 from vocap.tokenizer_files.normalizer import SPACE
 from vocap.tokenizer_files.shadowing import bare_processor
 from vocap.tokenizers.parity_words import (
@@ -137,7 +136,7 @@ class TokenizerForms:
         normalizer = self.encoder.tokenizer.normalizer
         if normalizer and normalizer.normalize_str(line) != self.processor.normalize(line):
             return "normaliser"
-        special = {self.processor.piece_to_id(token) for token in META if token != "<unk>"}
+        special = {number for number, entry in enumerate(self.proto.pieces) if entry.type == CONTROL}
         if special & set(given):
             return "special token"
         unknown = self.processor.unk_id()

@@ -30,8 +30,8 @@ from tokenizers import pre_tokenizers
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing
-from vocap.tokenizer_files import META
 from vocap.tokenizer_files.export import WORDS_APART, unknown_in_literals
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import STEP
 from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN
 from vocap.tokenizer_files.normalizer import SPACE
@@ -40,6 +40,7 @@ from vocap.tokenizer_files.shadowing import UNKNOWN_PENALTY
 LONGEST = 300  # characters of a line that is taken apart into words, and of a line of words
 EXACT = 2.0**14  # nats: 32-bit sums of multiples of 2^-10 are exact up to here
 HELD = 1_000_000  # distinct words in memory at once; of later ones, some may be written again
+LITERALS = tuple(XLM_R_LAYOUT.names)
 MODEL_KEYS = {"type", "unk_id", "vocab", "byte_fallback"}
 
 Normalize = Callable[[list[str]], list[str]]
@@ -87,7 +88,8 @@ class Words:
         """Whether they were normalised as by this model and this export.
 
         The export may replace a character of literal special tokens at the end (`unknown_in_literals`): no word
-        holds such a literal, as `split_words` has it.
+        holds one of XLM-R's (`split_words`); one with another literal counts as different, so that its lines are
+        encoded whole.
         """
         if self.specification != specification_of(proto):
             return False
@@ -139,7 +141,7 @@ def split_words(text: str) -> list[str] | None:
         return []
     if len(text) > LONGEST or not text.startswith(SPACE) or "\0" in text:
         return None
-    if "<" in text and any(token in text for token in META):
+    if "<" in text and any(token in text for token in LITERALS):
         return None
     return text[1:].split(SPACE)
 

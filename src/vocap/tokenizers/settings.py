@@ -6,7 +6,7 @@ and the mistakes of its settings. A kind of one's own is one more subclass of `K
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Union
 
@@ -14,13 +14,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
-from vocap.tokenizer_files import META, SPECIALS
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import MAX_NESTED_SYMBOLS, nested
-from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.text_settings import META_PIECES, TextSettings
 
 
-def check_symbols(symbols: list[str]) -> list[str]:
-    """User-defined symbols as they are; raises ValueError for one that no tokenizer could keep.
+def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[str]:
+    """Symbols of a text beside the special tokens of the layout, as they are.
+
+    Raises ValueError for one that no tokenizer could keep.
 
     >>> check_symbols(["<date>", "<url>"])
     ['<date>', '<url>']
@@ -32,7 +34,7 @@ def check_symbols(symbols: list[str]) -> list[str]:
             raise ValueError(f"the symbol {symbol!r} holds a space (or U+2581, which stands for one); remove it")
         if any(ord(character) < 32 for character in symbol):
             raise ValueError(f"the symbol {symbol!r} holds a control character; remove it")
-        if symbol in META:
+        if symbol in layout.names:
             raise ValueError(f"{symbol!r} is a special token of every tokenizer already; remove it here")
         if symbols.count(symbol) > 1:
             raise ValueError(f"the symbol {symbol!r} is given {symbols.count(symbol)} times; keep one")
@@ -55,8 +57,11 @@ class Kind(BaseModel):
     kind: str
 
     @abstractmethod
-    def rows(self, allocations: Mapping[str, Any]) -> int | None:
-        """T: ids of the tokenizer, special tokens included; None where only its file or allocation knows."""
+    def rows(self, settings: Any) -> int | None:
+        """T: ids of the tokenizer, special tokens included; None where only its file or allocation knows.
+
+        `settings`: the whole configuration.
+        """
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         """Contradictions with other sections: ".field: text" or ": text", to follow the name of the entry.
@@ -98,13 +103,17 @@ class Merged(Kind):
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         try:
             text = self.text(settings.text.settings)
-            check_symbols([*text.user_defined_symbols, *text.control_symbols])
+            check_symbols([*text.user_defined_symbols, *text.control_symbols], settings.layout)
+            if (rows := self.rows(settings)) is not None:
+                settings.layout.check_total(rows)
         except (UsageError, ValueError) as error:
             yield f": {error}"
             return
-        rows = self.rows(settings.allocation)
-        if rows is not None and rows - SPECIALS <= text.other_rows:
-            yield f": byte fallback and symbols take {text.other_rows} ids, all that T has for words; raise total"
+        if rows is not None and rows - settings.layout.rows <= text.other_rows:
+            yield (
+                f": special tokens, reserved ids, byte fallback and symbols take "
+                f"{settings.layout.rows + text.other_rows} ids, all that T has; raise total"
+            )
 
 
 class Vocap(Merged):
@@ -121,8 +130,8 @@ class Vocap(Merged):
     byte_fallback: ByteFallback = None
     user_defined_symbols: Symbols = None
 
-    def rows(self, allocations: Mapping[str, Any]) -> int | None:
-        found = allocations.get(self.allocation)
+    def rows(self, settings: Any) -> int | None:
+        found = settings.allocation.get(self.allocation)
         return found.total if found else None
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
@@ -143,19 +152,19 @@ class Joint(Merged):
 
     label = "JOINT"
     kind: Literal["joint"]
-    total: int = Field(ge=SPECIALS + 1, description="T, every id counted, the five special tokens too")
+    total: int = Field(ge=2, description="T, every id counted, special tokens too")
     alpha: float = Field(
         0.7, ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"
     )
     byte_fallback: ByteFallback = None
     user_defined_symbols: Symbols = None
 
-    def rows(self, allocations: Mapping[str, Any]) -> int:
+    def rows(self, settings: Any) -> int:
         return self.total
 
 
 class Mono(Kind):
-    """One language's model of one size, as a tokenizer of size + 2 ids (<pad> and <mask> are new)."""
+    """One language's model of one size, as a tokenizer: in XLM-R's layout of size + 2 ids."""
 
     label = "MONO"
     merged = False
@@ -163,8 +172,8 @@ class Mono(Kind):
     language: str = Field(min_length=1, description="code of a language of this run")
     size: int = Field(ge=5, description="one of vocabularies.sizes")
 
-    def rows(self, allocations: Mapping[str, Any]) -> int:
-        return self.size + 2
+    def rows(self, settings: Any) -> int:
+        return self.size - len(META_PIECES) + settings.layout.rows
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         if self.language not in languages:
@@ -190,7 +199,7 @@ class File(Kind):
             raise ValueError("a file has exactly one of path and download")
         return self
 
-    def rows(self, allocations: Mapping[str, Any]) -> None:
+    def rows(self, settings: Any) -> None:
         return None
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:

@@ -8,8 +8,16 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from vocap.errors import UsageError
-from vocap.tokenizer_files.layout import BYTES
-from vocap.tokenizer_files.model_file import BYTE, CONTROL, MAX_NESTED_SYMBOLS, UNKNOWN, USER_DEFINED, nested
+from vocap.tokenizer_files.model_file import (
+    BYTE,
+    BYTES,
+    CONTROL,
+    MAX_NESTED_SYMBOLS,
+    SHAPE,
+    UNKNOWN,
+    USER_DEFINED,
+    nested,
+)
 
 RULES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")  # that SentencePiece holds
 MAX_PIECE_LENGTH = 127  # SentencePiece takes 512; lattices hold lengths in seven bits
@@ -115,6 +123,20 @@ class TextSettings:
         return {
             one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default
         }
+
+
+def settings_of(proto) -> TextSettings:
+    """The settings that a `ModelProto` was trained with, without its symbols, bytes and required characters.
+
+    A normaliser with rules of its own counts as nmt_nfkc: the file names none.
+    """
+    normalizer, trainer = proto.normalizer_spec, proto.trainer_spec
+    return TextSettings(
+        normalization=normalizer.name if normalizer.name in RULES else RULES[0],
+        remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
+        add_dummy_prefix=normalizer.add_dummy_prefix,
+        **{key: getattr(trainer, key) for key in SHAPE},
+    )
 
 
 XLM_R = TextSettings()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vocap.files.tsv import read_tsv
 from vocap.finetuning.tasks import TASKS
-from vocap.languages import default_table, read_languages
+from vocap.languages import default_table, natural, read_languages
 
 SOURCE = (
     "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model Pre-training, "
@@ -64,7 +64,7 @@ def paper_languages() -> dict[str, PaperLanguage]:
     columns = ("paper_cc_gb", "paper_wikipedia_gb", "paper_allocated_thousands")
     return {
         code: PaperLanguage(one.name, one.resource, *(float(one.facts[column]) for column in columns))
-        for code, one in read_languages(default_table()).items()
+        for code, one in natural(read_languages(default_table())).items()
     }
 
 

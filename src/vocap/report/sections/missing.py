@@ -141,7 +141,7 @@ def _clipped(results: Results) -> list[Block]:
     ]
     caption = (
         "The last slice overshoots T; its pieces with the lowest scores are clipped, never a single character. "
-        "Pieces without the five special tokens. From results/allocation/{name}/summary.json and vocabulary.tsv."
+        "Pieces without special tokens. From results/allocation/{name}/summary.json and vocabulary.tsv."
     )
     rows = results.allocations.values()
     return [Table.of("clipped", "Clipped to exactly T", caption, columns, rows, folded=True)]

@@ -2,7 +2,8 @@
 // The paper's rule of `vocap allocate` in the browser: the functions of src/vocap/allocation/*.py under their names,
 // with the same order of operations, so that sizes agree. A class of pieces (overlap.js) counts as `times` pieces.
 const allocation = (() => {
-  const SPECIALS = 5; // rows of T that are not pieces
+  // rows of T that are no pieces of the union: special tokens (those of XLM-R unless said), bytes and symbols
+  const reserved = (settings) => (settings.special_tokens ?? 5) + (settings.other_rows ?? 0);
 
   const samplingProbabilities = (n, alpha) => {
     const most = Math.max(...n);
@@ -131,8 +132,7 @@ const allocation = (() => {
       settings.coverage,
       characters.indexOf("\t"),
     );
-    const reserved = SPECIALS + (settings.other_rows || 0);
-    const problem = makeProblem(active, weights, required, times, settings.total - reserved, settings);
+    const problem = makeProblem(active, weights, required, times, settings.total - reserved(settings), settings);
     const choice = allocateGreedy(problem);
     const { capacity } = problem;
     let single = 0;
@@ -140,7 +140,7 @@ const allocation = (() => {
     return {
       ...{ problem, choice, active, required: required.length },
       sizes: choice.ranks.map((rank, k) => active[k].sizes[rank]),
-      refused: choice.union > capacity && single > capacity ? single + reserved : null, // the smallest T
+      refused: choice.union > capacity && single > capacity ? single + reserved(settings) : null, // the smallest T
       clipped: Math.max(0, choice.union - capacity),
       short: Math.max(0, capacity - choice.union),
     };
@@ -149,5 +149,5 @@ const allocation = (() => {
   // whether an allocation has settings that `solve` computes; those of other rules are shown from their files
   const computes = ({ rule, search, per }) => rule === "paper" && search === "greedy" && per === "line";
 
-  return { SPECIALS, Union, makeProblem, start, solve, computes };
+  return { reserved, Union, makeProblem, start, solve, computes };
 })();

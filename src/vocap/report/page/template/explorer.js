@@ -168,7 +168,7 @@
   // ---- the controls: any value that a configuration takes, in digits that YAML reads as a number
   const setting = (key, label, max, step, hint) => {
     const id = "explore-" + key;
-    const [least, most, digits] = key === "total" ? [allocation.SPECIALS + 1, 1e9, 1] : [0, data.limits[key], 1e6];
+    const [least, most, digits] = key === "total" ? [allocation.reserved(settings) + 1, 1e9, 1] : [0, data.limits[key], 1e6];
     const slider = element("input", { type: "range", id, min: 0, max, step, value: settings[key] });
     const field = element("input", { type: "number", min: least, max: most, step: "any", value: settings[key] });
     labelled(field, label);
@@ -193,7 +193,7 @@
     return { row, shown, limit };
   };
   const sliders = {
-    total: setting("total", "T, rows in all", 500000, 1000, "pieces and five special tokens"),
+    total: setting("total", "T, rows in all", 500000, 1000, "pieces and special tokens"),
     alpha: setting("alpha", "α, of the sample", 1, 0.05, "q = n^α / sum (Equation 3)"),
     beta: setting("beta", "β, of the data", 1, 0.05, "a language weighs q^β (Equation 2)"),
     fairness: setting("fairness", "fairness", 20, 0.5, "a nat counts (ALP / best ALP)^fairness as much"),
@@ -244,7 +244,8 @@
     const problem = allocation.makeProblem(read.languages, data.languages.map(() => 1), [], read.times, 0);
     const most = new allocation.Union(problem, read.languages.map(({ sizes }) => sizes.length - 1)).size;
     const least = allocation.start(problem).size;
-    sliders.total.limit(least + allocation.SPECIALS, most + allocation.SPECIALS);
+    const apart = allocation.reserved(settings);
+    sliders.total.limit(least + apart, most + apart);
     choose(latest);
   };
   const near = new IntersectionObserver((entries) => {

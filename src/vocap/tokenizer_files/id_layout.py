@@ -1,0 +1,188 @@
+"""The ids of a tokenizer besides its pieces of text: section `layout` of the configuration.
+
+Special tokens have the ids from 0 in their order; control symbols, reserved ids, bytes, user-defined symbols and
+pieces follow (`tokenizer_files.layout`); `<mask>` is the last id. The default is XLM-R's.
+"""
+
+import json
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from sentencepiece import sentencepiece_model_pb2
+
+from vocap.errors import UsageError
+from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN
+
+MASK = "<mask>"
+RESERVED = "<reserved_{}>"  # from 0
+ROLES = ("bos", "eos", "pad", "unk")  # of SentencePiece, which has none for the mask
+NAMED = {"<s>": "bos", "<bos>": "bos", "</s>": "eos", "<eos>": "eos", "<pad>": "pad", "<unk>": "unk"}
+
+
+class Special(BaseModel):
+    """A special token, and its role, if it has one."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    token: str = Field(min_length=1, description="its text, which no other text is encoded as")
+    role: Literal[ROLES] | None = Field(None, description="use of the token by models and libraries, if any")
+
+
+def _with_role(value):
+    """A token given by its name alone has the role that the name stands for, if any."""
+    return {"token": value, "role": NAMED.get(value)} if isinstance(value, str) else value
+
+
+class IdLayout(BaseModel):
+    """The ids besides pieces, and the form of a text in the Hugging Face export."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    special: list[Annotated[Special, BeforeValidator(_with_role, json_schema_input_type=str | Special)]] = Field(
+        [Special(token=token, role=NAMED[token]) for token in ("<s>", "<pad>", "</s>", "<unk>")],
+        description=f"special tokens, by id from 0: a name or {{token, role}}; roles: {', '.join(ROLES)} (that of "
+        f"{', '.join(NAMED)} is known)",
+    )
+    mask: bool = Field(True, description="whether <mask> is the last id; masked language models need it")
+    reserved: int = Field(0, ge=0, le=100_000, description="ids without a use yet: <reserved_0> and so on")
+    multiple_of: int = Field(1, ge=1, le=1 << 20, description="T of every tokenizer is a multiple of this number")
+    bos_eos: Literal["both", "bos", "eos", "none"] | None = Field(
+        None, description="which of the two tokens the export puts around a text; unless given, those there are"
+    )
+    model_max_length: int = Field(512, ge=1, description="longest input in ids, which the export names")
+
+    @model_validator(mode="after")
+    def _usable(self) -> "IdLayout":
+        names, roles = self.names, [entry.role for entry in self.special if entry.role]
+        for name in names:
+            if any(character.isspace() or character in "\0\u2581" for character in name):
+                raise ValueError(f"special: {name!r} holds a space, U+2581 or NUL; remove it")
+            if name in BYTES:
+                raise ValueError(f"special: {name!r} is the name of a byte; take another")
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"special: {name!r} is given {names.count(name)} times (mask: true gives {MASK}, reserved: N "
+                    f"{RESERVED.format(0)} and so on); keep one"
+                )
+        for role in ROLES:
+            if roles.count(role) > 1:
+                raise ValueError(f"special: {roles.count(role)} tokens have the role {role}; keep one")
+        if "unk" not in roles:
+            raise ValueError("special: no token has the role unk, which SentencePiece needs; add <unk>")
+        for role in ("bos", "eos"):
+            if ":" in (self.token(role) or ""):
+                raise ValueError(
+                    f"special: the token of role {role} holds a colon, which tokenizers refuses there"
+                )
+            if self.bos_eos in ("both", role) and role not in roles:
+                raise ValueError(f"bos_eos: {self.bos_eos}: no special token has the role {role}; add one")
+        return self
+
+    @property
+    def names(self) -> list[str]:
+        """Every special token: those of `special`, the reserved ones and the mask."""
+        return [entry.token for entry in self.special] + self.reserved_names + [MASK] * self.mask
+
+    @property
+    def reserved_names(self) -> list[str]:
+        return [RESERVED.format(number) for number in range(self.reserved)]
+
+    @property
+    def rows(self) -> int:
+        """Ids of T that neither pieces nor symbols and bytes of the text take."""
+        return len(self.special) + self.reserved + self.mask
+
+    def token(self, role: str) -> str | None:
+        """The special token of a role, if there is one."""
+        return next((entry.token for entry in self.special if entry.role == role), None)
+
+    @property
+    def around(self) -> tuple[str | None, str | None]:
+        """The tokens before and behind a text in the export."""
+        sides = [self.token(role) if self.bos_eos in (None, "both", role) else None for role in ("bos", "eos")]
+        return sides[0], sides[1]
+
+    def check_total(self, total: int) -> None:
+        """Raise UsageError for a T that is no multiple of `multiple_of`, naming the two nearest."""
+        below = total - total % self.multiple_of
+        if below != total:
+            raise UsageError(
+                f"T = {total} is no multiple of {self.multiple_of} (layout.multiple_of); take {below} or "
+                f"{below + self.multiple_of}"
+            )
+
+    def ids(self) -> "IdLayout":
+        """The same ids, with the default settings of the export and of T."""
+        return IdLayout.model_construct(special=self.special, mask=self.mask, reserved=self.reserved)
+
+    def text(self) -> str | None:
+        """The value of the option that gives this layout to a command; None for the default."""
+        given = {key: value for key, value in self.model_dump().items() if value != _DEFAULTS[key]}
+        return json.dumps(given, ensure_ascii=False) if given else None
+
+
+XLM_R_LAYOUT = IdLayout()
+_DEFAULTS = XLM_R_LAYOUT.model_dump()
+SHORTHAND = "xlm-r"
+
+
+def parse_layout(text: str) -> IdLayout:
+    """The layout of the option --layout: `xlm-r`, or a map in YAML. Raises UsageError, naming the key."""
+    import yaml
+
+    if text == SHORTHAND:
+        return XLM_R_LAYOUT
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = None
+    if not isinstance(value, dict):
+        raise UsageError(f"--layout {text!r}: write {SHORTHAND}, or a map such as '{{mask: false, reserved: 8}}'")
+    try:
+        return IdLayout.model_validate(value)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        key = "".join(f"{part}." for part in detail["loc"] if isinstance(part, str | int)).rstrip(".")
+        reason = detail["msg"].removeprefix("Value error, ")
+        raise UsageError(f"--layout: {f'{key}: ' if key else ''}{reason}") from None
+
+
+def role_ids(proto) -> dict[str, int]:
+    """The ids of a `ModelProto` that have a role, `mask` among them: only those that are there."""
+    spec = proto.trainer_spec
+    names = {spec.bos_piece: "bos", spec.eos_piece: "eos", spec.pad_piece: "pad", MASK: "mask"}
+    found = {}
+    for number, entry in enumerate(proto.pieces):
+        if entry.type == UNKNOWN:
+            found["unk"] = number
+        elif entry.type == CONTROL and entry.piece in names:
+            found[names[entry.piece]] = number
+    return found
+
+
+def layout_of(proto) -> IdLayout:
+    """The layout of a `ModelProto`, as far as a model file holds it: special tokens, reserved ids, mask.
+
+    Special tokens are the rows before all others; control symbols of the text, which the file names, are none.
+    """
+    by_id = {number: role for role, number in role_ids(proto).items()}
+    reserved = re.compile(RESERVED.format(r"\d+"))
+    controls, special = set(proto.trainer_spec.control_symbols), []
+    for number, entry in enumerate(proto.pieces):
+        if entry.type not in (CONTROL, UNKNOWN) or entry.piece in controls or reserved.fullmatch(entry.piece):
+            break
+        if entry.piece != MASK:
+            special.append(Special(token=entry.piece, role=by_id.get(number)))
+    others = [entry.piece for entry in proto.pieces if entry.type == CONTROL]
+    count = sum(piece not in controls and bool(reserved.fullmatch(piece)) for piece in others)
+    return IdLayout.model_construct(special=special, mask=MASK in others, reserved=count)
+
+
+def set_roles(proto, layout: IdLayout) -> None:
+    """Name the layout's special tokens in the `trainer_spec` of a model, by id; -1 and no name for absent ones."""
+    spec: sentencepiece_model_pb2.TrainerSpec = proto.trainer_spec
+    ids = {entry.role: number for number, entry in enumerate(layout.special)}
+    for role in ROLES:
+        setattr(spec, f"{role}_id", ids.get(role, -1))
+        setattr(spec, f"{role}_piece", layout.token(role) or "")

@@ -1,0 +1,104 @@
+"""Pre-training with special tokens of the user's: blocks, masks, batches, a stopped run, the exported model."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentencepiece import SentencePieceProcessor
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from tests.pretraining.factories import LENGTH, TOTAL, make_tokenizer, pretrain_arguments
+from tests.pretraining.processes import finish, pretrain, results, start, wait_for_step
+from vocap.errors import VocapError
+from vocap.pretraining.batches import TrainingBatches, Vocabulary
+from vocap.pretraining.data import load_data
+from vocap.pretraining.tokenizing import tokenize_language
+from vocap.text_files.records import Layout
+
+LAYOUT = json.dumps(
+    {
+        "special": [
+            "<unk>",
+            {"token": "<|end|>", "role": "eos"},
+            "<|user|>",
+            {"token": "<|begin|>", "role": "bos"},
+            "<pad>",
+        ],
+        "reserved": 3,
+        "multiple_of": 8,
+    }
+)
+UNK, EOS, USER, BOS, PAD, MASK = 0, 1, 2, 3, 4, TOTAL - 1
+RESERVED = [5, 6, 7]
+SPECIAL = [UNK, EOS, USER, BOS, PAD, *RESERVED, MASK]
+
+
+@pytest.fixture(scope="module")
+def arguments(tmp_path_factory) -> list[str]:
+    return pretrain_arguments(tmp_path_factory.mktemp("own"), LAYOUT, steps=10)
+
+
+@pytest.fixture(scope="module")
+def data(arguments):
+    tokenizer, tokens = (Path(arguments[arguments.index(name) + 1]) for name in ("--tokenizer", "--tokens"))
+    return load_data(tokens, ["de", "ja", "ru"], tokenizer, 0.7, "lines")
+
+
+def test_blocks_are_whole_sentences_between_the_layouts_tokens(arguments, data):
+    model = f"{arguments[arguments.index('--tokenizer') + 1]}/sentencepiece.model"
+    processor = SentencePieceProcessor(model)
+    tokens = arguments[arguments.index("--tokens") + 1]
+    text = f"{tokens}/../text/de/train.txt"
+    with open(text, encoding="utf-8") as file:
+        wanted = [token for ids in processor.encode(file.read().split("\n")[:-1]) for token in ids]
+    found: list[int] = []
+    for number in range(len(data.train[0])):
+        first, *ids, last = data.train[0][number].tolist()
+        assert first == BOS and last == EOS and len(ids) <= LENGTH - 2
+        found += [token for token in ids if token != EOS]
+    assert found == wanted
+    assert (data.special.pad, data.special.mask) == (PAD, MASK) and data.special.all == sorted(SPECIAL)
+
+
+def test_no_special_token_is_masked_drawn_or_predicted(data):
+    ids = Vocabulary(data.vocabulary, data.special)
+    batches = TrainingBatches(data.train, data.q, ids, 3, 64, 64)
+    seen = drawn = 0
+    for step in range(30):
+        (batch,) = batches.step(step)
+        assert not np.isin(batch.targets, SPECIAL).any()
+        shown = batch.input_ids.ravel()[batch.positions]
+        assert set(np.unique(shown[np.isin(shown, SPECIAL)])) <= {MASK}
+        drawn += int(((shown != MASK) & (shown != batch.targets)).sum())
+        seen += int((shown == MASK).sum())
+        assert (batch.input_ids[~batch.attention] == PAD).all() and not (
+            batch.input_ids[batch.attention] == PAD
+        ).any()
+    assert seen > 1000 and drawn > 100
+
+
+def test_a_stopped_run_ends_as_the_undisturbed_and_its_model_knows_the_ids(arguments, tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    status, said = pretrain(arguments, whole)
+    assert status == 0, said
+    process = start(arguments, parts)
+    wait_for_step(process, parts, 3)
+    process.terminate()
+    assert finish(process) in (75, 0)
+    assert pretrain(arguments, parts)[0] == 0
+    assert results(parts) == results(whole)
+    model = AutoModelForMaskedLM.from_pretrained(whole / "model")
+    tokenizer = AutoTokenizer.from_pretrained(whole / "model")
+    own = (model.config.bos_token_id, model.config.eos_token_id, model.config.pad_token_id)
+    assert own == (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (BOS, EOS, PAD)
+    assert tokenizer.mask_token_id == MASK and tokenizer("a").input_ids[0] == BOS
+    assert tokenizer("a").input_ids[-1] == EOS
+
+
+def test_a_layout_without_a_mask_is_refused(tmp_path):
+    tokenizer = make_tokenizer(tmp_path / "tokenizer", "{mask: false, reserved: 1}")
+    text = tmp_path / "text.txt"
+    text.write_text("a\nb\n", "utf-8")
+    with pytest.raises(VocapError, match="no special token of role mask"):
+        tokenize_language("de", [str(text)], Layout(), text, tokenizer / "sentencepiece.model", tmp_path / "de")
