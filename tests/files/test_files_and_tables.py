@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from vocap.errors import UsageError, VocapError, explain
 from vocap.files.atomic import naming, replacing, replacing_directory, scratch_directory
 from vocap.files.tsv import escape, read_tsv, unescape, write_tsv
-from vocap.languages import default_table, read_languages, select
+from vocap.languages import default_table, natural, read_languages, select
 
 
 def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path):
@@ -259,8 +259,14 @@ def test_a_bad_table_is_named_with_its_line(tmp_path, content, says):
     assert says in str(caught.value)
 
 
-def test_the_table_holds_the_papers_languages():
+def test_rows_of_a_domain_are_no_natural_languages():
     table = read_languages(default_table())
+    assert [code for code in table if code not in natural(table)] == ["python", "javascript"]
+    assert all(table[code].resource == "code" for code in ("python", "javascript"))
+
+
+def test_the_table_holds_the_papers_languages():
+    table = natural(read_languages(default_table()))
     groups = [language.resource for language in table.values()]
     assert len(table) == 86
     assert [groups.count(group) for group in ("low", "mid", "high")] == [37, 25, 24]

@@ -13,6 +13,7 @@ import pytest
 
 from tests.commands import vocap
 from vocap.errors import VocapError
+from vocap.languages import read_languages
 from vocap.starter.archives import read_members
 from vocap.starter.packages import PACKAGES
 
@@ -126,6 +127,12 @@ DJANGO = {
     "django/conf/locale/ka/LC_MESSAGES/django.po": b"\xff\xfe broken",
     "django/conf/locale/de/LC_MESSAGES/django.mo": b"not asked for",
     "django/contrib/locale/de/LC_MESSAGES/django.po": po({"Again": "Komm herein"}),
+    "django/utils/a.py": b"def f(x):\r\n\treturn  x\n\n    \n",
+    "django/utils/b.py": "    s = 'é\\n'\ndef f(x):\n".encode(),
+    "django/utils/c.py": b"\xff",
+    "django/contrib/admin/static/admin/js/a.js": b"'use strict';\n",
+    "django/contrib/admin/static/admin/js/vendor/b.js": b"var vendor;\n",
+    "django/apps/d.py": b"not asked for\n",
 }
 MEDIAWIKI = {
     "usr/share/mediawiki/languages/i18n/en.json": b'{"a": "Log in now", "b": "Good morning"}',
@@ -163,6 +170,8 @@ def test_extraction_gives_english_first_and_each_sentence_once(tables):
         ("-", "django"),
         ("en", "Welcome back, friend."), ("en", "Come in!"), ("en", "Log out"), ("en", "Again"),
         ("de", "Willkommen zurück."), ("de", "Komm herein!"),
+        ("javascript", "'use strict';"),
+        ("python", "def f(x):"), ("python", "\\treturn  x"), ("python", "    s = 'é\\\\n'"),
         ("zh", "注销用户"),
     ]  # fmt: skip
     assert rows(tables / "mediawiki.tsv") == [
@@ -174,7 +183,7 @@ def test_extraction_gives_english_first_and_each_sentence_once(tables):
 def test_a_broken_catalogue_is_skipped_counted_and_named(tables):
     done = vocap("starter-extract", "django", tables / "django", "-o", tables / "again.tsv")
     assert "ka/LC_MESSAGES/django.po: not UTF-8" in done.stderr
-    assert "(1 more could not be read)" in done.stderr
+    assert "utils/c.py: not UTF-8" in done.stderr and "(2 more could not be read)" in done.stderr
     assert (tables / "again.tsv").read_bytes() == (tables / "django.tsv").read_bytes()
 
 
@@ -182,11 +191,12 @@ def test_merge_writes_every_language_and_drops_english_text(tables):
     done = vocap("starter-merge", "-o", tables / "text", tables / "mediawiki.tsv", tables / "django.tsv")
     assert done.returncode == 0, done.stderr
     text = {path.stem: path.read_text(encoding="utf-8") for path in (tables / "text").glob("*.txt")}
-    assert len(text) == 86
+    assert len(text) == len(read_languages())
     assert text["de"] == "Gute Nacht\nWillkommen zurück.\nKomm herein!\n"  # "log OUT" is Django's English
     assert text["no"] == "God morgen, på deg\n"
     assert text["zh"] == "注销用户\n"
     assert text["ka"] == ""
+    assert text["python"] == "def f(x):\n\treturn  x\n    s = 'é\\n'\n" and text["javascript"] == "'use strict';\n"
     report = json.loads((tables / "text" / "report.json").read_text(encoding="utf-8"))
     assert report["languages"]["de"]["by_package"] == {"mediawiki": 1, "django": 2}
     assert report["languages"]["ka"]["missing"] == "no text in mediawiki, django; bring your own text"

@@ -171,7 +171,12 @@ def letters_and_marks(sentence: str) -> str:
 
 def duplicate_key(sentence: str) -> str:
     """16 hexadecimal digits (BLAKE2b) of `letters_and_marks`; 2 million lines collide once in 10 million runs."""
-    return blake2b(letters_and_marks(sentence).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return line_key(letters_and_marks(sentence))
+
+
+def line_key(line: str) -> str:
+    """As `duplicate_key`, of a line as it is."""
+    return blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def sentences_of(message: str, script: str, wikitext: bool = False) -> list[str]:

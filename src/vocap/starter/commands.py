@@ -86,7 +86,7 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
     """Merge the packages' messages, the preferred package first, into one text for each language."""
     from vocap.errors import UsageError
     from vocap.files.atomic import replacing_directory
-    from vocap.languages import read_languages
+    from vocap.languages import natural, read_languages
     from vocap.starter.messages import merge, open_messages
 
     opened = [open_messages(file) for file in files]
@@ -107,7 +107,7 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
                 "by_package": text.by_package,
                 "missing": _shortage(len(text.sentences), names, missing),
             }
-            if len(text.sentences) < FEW_LINES:
+            if len(text.sentences) < FEW_LINES and text.language in natural(known):
                 few.append(text.language)
         report = {"packages": names, "missing_packages": missing, "few_lines": FEW_LINES, "languages": languages}
         (folder / REPORT).write_text(

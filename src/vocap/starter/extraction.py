@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from vocap.errors import VocapError
 from vocap.starter.catalogues import Message, messages
-from vocap.starter.cleaning import duplicate_key, sentences_of
+from vocap.starter.cleaning import duplicate_key, line_key, sentences_of
 from vocap.starter.packages import Package, paper_code
 
 ENGLISH = "en"
@@ -23,9 +23,10 @@ class Extraction:
 
 
 def wanted_code(package: Package, path: str, scripts: Mapping[str, str]) -> str | None:
-    """The language of the catalogue at `path`, a key of `scripts`; None for any other file."""
+    """The language, a key of `scripts`, of the catalogue or source code at `path`; None for any other file."""
     match = package.match(path)
-    return paper_code(match["code"], scripts) if match else None
+    code = paper_code(match["code"], scripts) if match else package.code_of(path)
+    return code if code in scripts else None
 
 
 def extract(
@@ -33,6 +34,7 @@ def extract(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (language, duplicate key, sentence) of every clean sentence: English first, then by code.
 
+    Of source code, every distinct line that is not blank, as it is, with its indentation.
     `scripts` maps the languages to ISO 15924 codes. Within a language no key is repeated, and none is one of the
     package's English. A catalogue that cannot be read is left out and named in `done.unreadable`.
     """
@@ -43,6 +45,9 @@ def extract(
         english_keys = yield from _language(package, ENGLISH, english, scripts[ENGLISH], set(), done)
     for code in sorted(scripts):
         if code == ENGLISH:
+            continue
+        if any(code == language for language, _ in package.code):
+            yield from _source_lines(package, code, members, done)
             continue
         texts = (
             message.text
@@ -70,13 +75,32 @@ def _language(package, code, texts, script, english_keys, done) -> Iterator[tupl
     return keys
 
 
+def _source_lines(package: Package, code: str, members: Mapping[str, bytes], done: Extraction):
+    keys = set()
+    for path, content in members.items():
+        if package.code_of(path) != code:
+            continue
+        done.catalogues += 1
+        try:
+            lines = content.decode("utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            done.unreadable.append(f"{path}: not UTF-8 ({error.reason} at byte {error.start})")
+            continue
+        for line in (line.removesuffix("\r") for line in lines):
+            key = line_key(line)
+            if line.strip() and key not in keys:
+                keys.add(key)
+                done.sentences += 1
+                yield code, key, line
+
+
 def _by_language(package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str]) -> dict:
     """(domain, path) of every catalogue, by language; a domain is the path with its language taken out."""
     catalogues = defaultdict(list)
     for path in members:
-        code = wanted_code(package, path, scripts)
-        if code:
-            start, end = package.match(path).span("code")
+        code, match = wanted_code(package, path, scripts), package.match(path)
+        if code and match:
+            start, end = match.span("code")
             catalogues[code].append((f"{path[:start]}*{path[end:]}", path))
     return catalogues
 

@@ -29,7 +29,7 @@ def write_messages(
         if missing:
             file.write(f"{NOTE}\tmissing\t{escape(missing)}\n")
         for language, key, sentence in rows:
-            file.write(f"{language}\t{key}\t{sentence}\n")
+            file.write(f"{language}\t{key}\t{escape(sentence)}\n")
 
 
 @dataclass
@@ -50,7 +50,7 @@ def open_messages(path: str | os.PathLike) -> MessageFile:
         if row[0] != NOTE:
             first = row
             break
-        notes[row[1]] = unescape(row[2])
+        notes[row[1]] = row[2]
     if "package" not in notes:
         raise VocapError(f"{path}: names no package; make it again with: vocap starter-extract")
     remaining = chain([first], rows) if first else iter(())
@@ -67,7 +67,7 @@ def _rows(path: str | os.PathLike) -> Iterator[tuple[str, str, str]]:
                 cells = tuple(line.rstrip("\n").split("\t"))
                 if len(cells) != 3 or not line.endswith("\n"):
                     raise VocapError(f"{path}, line {number}: not three cells and a line end; {remedy}")
-                yield cells
+                yield cells[0], cells[1], unescape(cells[2])
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; {remedy}") from None
     except UnicodeDecodeError as error:

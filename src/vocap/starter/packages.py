@@ -20,10 +20,16 @@ class Package:
     catalogue: str  # "json", "mo" or "po"
     wikitext: bool = False  # messages are in MediaWiki's markup
     english_ids: bool = True  # the message ids of a gettext catalogue are English sentences, not keys
+    # programming language to a pattern of the paths of its files, as a tuple of pairs
+    code: tuple[tuple[str, str], ...] = ()
 
     def match(self, path: str) -> re.Match[str] | None:
         """The match of the path of a catalogue; None for any other file."""
         return re.fullmatch(self.pattern, path)
+
+    def code_of(self, path: str) -> str | None:
+        """The programming language of a file of source code that belongs to the corpus; None for any other."""
+        return next((language for language, pattern in self.code if re.fullmatch(pattern, path)), None)
 
 
 # In the order in which their lines are taken: of equal lines the first package's stays.
@@ -83,6 +89,10 @@ _ALL = (
         "BSD-3-Clause",
         r"(?:[^/]+/)*locale/(?P<code>[^/]+)/LC_MESSAGES/[^/]+\.po",
         "po",
+        code=(
+            ("python", r"django/(?:core|forms|http|template|utils|views)/(?:[^/]+/)*[^/]+\.py"),
+            ("javascript", r"django/(?!.*/vendor/)(?:[^/]+/)*[^/]+\.js"),  # vendor: of other projects
+        ),
     ),
 )
 PACKAGES = {package.name: package for package in _ALL}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 COLUMNS = ("language", "domain", "texts", "identical", "share", "example")
-DOMAIN = "text"
+TEXT = "text"  # the domain of natural language
 KINDS = ("unknown", "U+2581", "spaces", "characters")
 _SHOWN = 24  # characters of an example, from a little before its first difference on
 
@@ -45,12 +45,12 @@ class RoundTrips:
                 self.losses[kind] += 1
                 self.examples.setdefault(kind, example(text, back))
 
-    def row(self, language: str) -> tuple:
+    def row(self, language: str, domain: str = TEXT) -> tuple:
         """The cells of `COLUMNS`; no share where there is no text."""
         identical = self.texts - self.losses.total()
         share = identical / self.texts if self.texts else None
         shown = (f"{kind} {self.losses[kind]}: {self.examples[kind]}" for kind in KINDS if self.losses[kind])
-        return language, DOMAIN, self.texts, identical, share, "; ".join(shown)
+        return language, domain, self.texts, identical, share, "; ".join(shown)
 
 
 def example(text: str, decoded: str) -> str:
