@@ -63,7 +63,6 @@ JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
         ({"text": {"split_digits": "yes"}}, ["text.split_digits", "boolean"]),
         ({"text": {"normalization": "nfd"}}, ["text: normalization 'nfd'", "nmt_nfkc"]),
         ({"text": {"normalization": "rules.tsv"}}, ["text.normalization", "rules.tsv: no such file"]),
-        ({"text": {"normalization": "nfkc"}, **JOINT}, ["text.normalization", "nfkc", "identity"]),
         ({"text": {"max_sentencepiece_length": 200}}, ["text: max_sentencepiece_length 200", "1 to 127"]),
         ({"text": {"control_symbols": ["<s>"]}, **JOINT}, ["tokenizers.j", "<s>", "special token"]),
         ({"text": {"user_defined_symbols": ["a"], "required_chars": "a"}}, ["text: ", "required_chars"]),

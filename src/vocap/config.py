@@ -42,7 +42,6 @@ RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraini
 TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
 UNLIMITED = {"max_characters"}  # keys whose null is no default
 SHOWN = 50  # mistakes that a message names
-EXPORTABLE = ("nmt_nfkc", "identity")  # of SentencePiece's rules, those that tokenizer_files.normalizer expresses
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
@@ -248,17 +247,11 @@ def _text(settings: Settings) -> Iterator[str]:
         )
     if any(entry.needs_text for entry in settings.allocation.values()) and not text.split_by_whitespace:
         yield "text.split_by_whitespace: rule pieces counts words; write true, or give allocations another rule"
-    if any(entry.kind != "file" for entry in settings.tokenizers.values()):
-        if text.treat_whitespace_as_suffix:
-            yield (
-                "text.treat_whitespace_as_suffix: in tokenizers a space begins a word; write false, or make "
-                "vocabularies alone (tokenizers: {})"
-            )
-        if text.normalization not in EXPORTABLE and not text.rule_file:
-            yield (
-                f"text.normalization: tokenizer.json cannot hold the rules of {text.normalization}; "
-                f"take {', '.join(EXPORTABLE)}, or make vocabularies alone (tokenizers: {{}})"
-            )
+    if any(entry.kind != "file" for entry in settings.tokenizers.values()) and text.treat_whitespace_as_suffix:
+        yield (
+            "text.treat_whitespace_as_suffix: in tokenizers a space begins a word; write false, or make "
+            "vocabularies alone (tokenizers: {})"
+        )
     if text.rule_file and not os.path.isfile(text.rule_file):
         yield f"text.normalization: {text.rule_file}: no such file; take {', '.join(RULES)}, or a file *.tsv"
 

@@ -28,6 +28,7 @@ MODELS = {
     "bytes": {"size": 680, "byte_fallback": True},
     "symbols": {"size": 500, "symbols": SYMBOLS},
     "both": {"size": 760, "byte_fallback": True, "symbols": SYMBOLS},
+    "folded": {"rules": "nfkc_cf"},
 }
 SPECIALS = [
     "<s>",

@@ -43,7 +43,13 @@ def make_lines(count: int, seed: int = 0) -> list[str]:
 
 
 @cache
-def model(size: int = 420, byte_fallback: bool = False, symbols: tuple[str, ...] = (), coverage: float = 0.98):
+def model(
+    size: int = 420,
+    byte_fallback: bool = False,
+    symbols: tuple[str, ...] = (),
+    coverage: float = 0.98,
+    rules: str = "nmt_nfkc",
+):
     """A `ModelProto` in the shared layout, trained by SentencePiece on the words above."""
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2
@@ -57,6 +63,7 @@ def model(size: int = 420, byte_fallback: bool = False, symbols: tuple[str, ...]
         character_coverage=coverage,
         byte_fallback=byte_fallback,
         user_defined_symbols=list(symbols),
+        normalization_rule_name=rules,
         num_threads=1,
         minloglevel=2,
     )

@@ -4,8 +4,8 @@ SentencePiece replaces, from left to right, the longest key of its table (`Norma
 `Precompiled`, the step of `tokenizers` that reads the same table, works by grapheme: under 6 bytes it takes the
 shortest key and drops the rest of the grapheme (tone marks vanish), above that it sees single code points. So:
 
-1. A break (U+0001, which the table deletes) goes before the marks that would join a grapheme of a key: then
-   `Precompiled` sees one code point at a time, which it maps exactly.
+1. A break (U+0001, which the table deletes, or a code where it deletes nothing) goes before the marks that would
+   join a grapheme of a key: then `Precompiled` sees one code point at a time, which it maps exactly.
 2. Keys of several code points are what NFC composes, once each of their code points is mapped. A fence goes
    before every mark that NFC would compose or reorder although it ends no key.
 3. `Precompiled`, `NFC`, and the fences away. The few keys that NFC does not know (scripts younger than its
@@ -26,7 +26,7 @@ from vocap.tokenizer_files.placeholders import Codes, character_class, inside_ke
 
 SPACE = "\u2581"
 SEPARATOR = "\ufdd1"  # between texts that are normalised in one call: NFC never composes across a noncharacter
-MAX_SINGLE_KEYS = 200  # every key replaced on its own costs 0.2 microseconds a line
+MAX_SINGLE_KEYS = 1000  # every key replaced on its own costs 0.2 microseconds a line
 # Contains whatever continues a grapheme (Extend and SpacingMark of UAX 29) in any version of Unicode: all but the
 # categories of characters that do not, so that unassigned code points are in it. A needless break has no effect.
 _JOINERS = r"[^\p{L}\p{N}\p{P}\p{S}\p{Z}\p{Cc}\p{Co}]\x{e33}\x{eb3}\x{ff9e}\x{ff9f}\x{1f3fb}-\x{1f3ff}"
@@ -60,7 +60,7 @@ def build_normalizer(
             steps.append(normalizers.Prepend(codes.prefix))
             prefix = normalizers.Replace(codes.prefix, SPACE)
         hide, show = symbol_steps(rules, symbols, codes, composing_characters(rules) | reordered_characters())
-        steps += [*hide, *_charsmap_steps(rules, charsmap, codes.fence), *show]
+        steps += [*hide, *_charsmap_steps(rules, charsmap, codes), *show]
     if remove_extra_spaces:
         steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex(r"\A "), "")]
     if dummy_prefix:
@@ -74,16 +74,11 @@ def build_normalizer(
     return normalizers.Sequence(steps)
 
 
-def _charsmap_steps(rules: dict[str, str], charsmap: bytes, fence: str) -> list[normalizers.Normalizer]:
+def _charsmap_steps(rules: dict[str, str], charsmap: bytes, codes: Codes) -> list[normalizers.Normalizer]:
     deleted = {key for key, value in rules.items() if len(key) == 1 and not value}
-    if not deleted:
-        raise VocapError(
-            "the model's normaliser deletes no control character, so that its rules cannot be put apart; "
-            "train the model with nmt_nfkc"
-        )
     if any(SEPARATOR in text for text in chain(rules, rules.values())):
         raise VocapError("the model's normaliser has a rule for U+FDD1, a noncharacter; train it with nmt_nfkc")
-    separator = min(deleted)
+    separator = min(deleted, default="") or codes.new()
     single = single_keys(rules)
     if len(single) > MAX_SINGLE_KEYS:
         raise VocapError(
@@ -98,12 +93,13 @@ def _charsmap_steps(rules: dict[str, str], charsmap: bytes, fence: str) -> list[
     return [
         *(normalizers.Replace(key, rules[key]) for key in single),
         # a deletion at the very start of a text would shift the offsets in `Precompiled`
-        normalizers.Replace(Regex(rf"\A{character_class(deleted)}+"), ""),
-        normalizers.Replace(Regex(fences(rules, deleted)), fence),
+        *([normalizers.Replace(Regex(rf"\A{character_class(deleted)}+"), "")] if deleted else []),
+        normalizers.Replace(Regex(fences(rules, deleted)), codes.fence),
         normalizers.Replace(Regex(breaks(rules)), separator),
         normalizers.Precompiled(charsmap),
+        *([] if deleted else [normalizers.Replace(separator, "")]),
         _NFC,
-        normalizers.Replace(fence, ""),
+        normalizers.Replace(codes.fence, ""),
     ]
 
 
