@@ -223,7 +223,7 @@ def run_round(seed: int, number: int, count: int, text: list[str], totals: Count
         print(f"round {number}: refused: {error} ({settings(proto)})")
         return
     own = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
-    pair = TokenizerForms(own, HuggingFaceEncoder(tokenizer, XLM_R_LAYOUT.names.index("<unk>")))
+    pair = TokenizerForms(proto, HuggingFaceEncoder(tokenizer, XLM_R_LAYOUT.names.index("<unk>")))
     totals["models"] += 1
     totals["strings"] += len(strings)
     symbols = {

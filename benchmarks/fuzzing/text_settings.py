@@ -7,12 +7,15 @@ code of the standard library, and odd text. Prints the counts; exits 1 if a mode
 """
 
 import argparse
+import atexit
 import csv
+import functools
 import io
 import lzma
 import os
 import random
 import sys
+import tempfile
 import time
 from collections import Counter
 from dataclasses import fields
@@ -25,7 +28,8 @@ from vocap.errors import UsageError
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.ladder import train_sizes
-from vocap.unigram.text_settings import RULES, TextSettings
+from vocap.unigram.rule_files import nfc_rules
+from vocap.unigram.text_settings import NFC, RULES, TextSettings
 from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ("en", "ru", "ar", "hi", "th", "km", "ja", "zh", "ko", "ka", "am", "my", "he", "el", "ta")
@@ -106,12 +110,23 @@ def draw_lines(draw: random.Random) -> list[str]:
     return lines
 
 
+@functools.cache
+def nfc_table() -> str:
+    """The path of our table of canonical composition, in SentencePiece's format."""
+    hexadecimal = [[" ".join(f"{ord(one):X}" for one in text) for text in rule] for rule in nfc_rules()]
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv", delete=False) as file:
+        file.writelines(f"{source}\t{target}\n" for source, target in hexadecimal)
+    atexit.register(os.unlink, file.name)
+    return file.name
+
+
 def reference(lines: list[str], size: int, keys: dict, coverage: float = 0.9995) -> bytes | str:
     """The model of SentencePiece, called with `keys` under its own names; or its message."""
     options = {"byte_fallback": False, "user_defined_symbols": [], "control_symbols": []}
     options |= {name: list(value) if isinstance(value, tuple) else value for name, value in keys.items()}
     if name := options.pop("normalization", None):
-        options["normalization_rule_tsv" if name.endswith(".tsv") else "normalization_rule_name"] = name
+        path = nfc_table() if name == NFC else name
+        options["normalization_rule_tsv" if path.endswith(".tsv") else "normalization_rule_name"] = path
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(

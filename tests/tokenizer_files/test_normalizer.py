@@ -9,12 +9,16 @@ import pytest
 import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sentencepiece import sentencepiece_model_pb2
 
 from tests.tokenizers.scripts import ODD, WORDS, make_lines, model
 from vocap.errors import VocapError
 from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.normalizer import build_normalizer, single_keys
 from vocap.tokenizer_files.placeholders import character_class
+from vocap.unigram.sentencepiece_trainer import train
+from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.training_text import trainer_normalizer
 
 REFERENCE = sentencepiece.SentencePieceNormalizer(
     rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
@@ -211,13 +215,13 @@ def test_no_rules_at_all():
         assert other.normalize_str(text) == own.normalize(text)
 
 
-@pytest.mark.parametrize("name", ["nfkc", "nmt_nfkc_cf", "nfkc_cf"])
-def test_the_other_rules_of_sentencepiece(name):
+@pytest.mark.parametrize("name", ["nfkc", "nmt_nfkc_cf", "nfkc_cf", "nfc"])
+def test_the_other_rules(name):
     """With case folding, and without a character that the table deletes."""
-    own = sentencepiece.SentencePieceNormalizer(
-        rule_name=name, add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+    own = trainer_normalizer(TextSettings(normalization=name))
+    proto = sentencepiece_model_pb2.ModelProto.FromString(
+        train(make_lines(100), 300, settings=TextSettings(normalization=name))
     )
-    proto = model(rules=name)
     table = read_charsmap(proto.normalizer_spec.precompiled_charsmap)
     other = build_normalizer(table, proto.normalizer_spec.precompiled_charsmap)
     rng, keys = random.Random(name), sorted(key for key in table if len(key) > 1)

@@ -1,13 +1,14 @@
 """Each key of the text settings: models have the bytes of those that SentencePiece trains with it."""
 
 import random
+import unicodedata
 
 import pytest
 
 from benchmarks.fuzzing.text_settings import DIFFERENT, EQUAL, reference, run
 from tests.unigram.text_comparison import assert_same
 from vocap.errors import UsageError, VocapError
-from vocap.unigram.text_settings import PRESETS, TextSettings
+from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 from vocap.unigram.training_text import trainer_normalizer
 
 
@@ -38,7 +39,7 @@ HELDOUT = [line.replace("a", "ж") + "Ω  <s> \U0001f469\u200d\U0001f467 " for l
 ALONE = [
     {"remove_extra_whitespaces": False},
     {"add_dummy_prefix": False},
-    *({"normalization": name} for name in ("nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")),
+    *({"normalization": name} for name in ("nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity", "nfc")),
     {"split_by_unicode_script": False},
     {"split_by_number": False},
     {"split_digits": True},
@@ -95,6 +96,19 @@ def test_a_file_of_rules(tmp_path):
     path.write_text("\n".join(rules), "utf-8")
     for others in ({}, {"remove_extra_whitespaces": False, "add_dummy_prefix": False}):
         assert assert_same(LINES, {"normalization": str(path), **others}, heldout=HELDOUT) >= 4
+
+
+def test_nfc_is_unicodes():
+    """Of every character that this Python knows, of its decomposition, and of marks in a row."""
+    normalize = trainer_normalizer(text_settings("lossless", normalization="nfc")).normalize
+    characters = [
+        chr(code) for code in (*range(1, 0xD800), *range(0xE000, 0x30000)) if code not in (9, 10, 13, 32, 0x2581)
+    ]
+    known = [one for one in characters if unicodedata.category(one) != "Cn"]
+    texts = [form for one in known for form in (one, unicodedata.normalize("NFD", one))]
+    texts += [f"{one}\u0301\u0301{one}\u0308x" for one in "aceoAÇÉsgn"]
+    wanted = [unicodedata.normalize("NFC", text) for text in texts]
+    assert [text for text, found, want in zip(texts, normalize(texts), wanted, strict=True) if found != want] == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`vocap extend`: a language added to a finished tokenizer, and to its model."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -161,9 +162,12 @@ def _train(source, path: Path, settings) -> tuple[int, dict[str, float]]:
 
     with one_compiler():
         from vocap.unigram.word_types import load_word_types
-    from vocap.unigram.text_settings import settings_of
+    from vocap.unigram.text_settings import NFC, settings_of
 
     trained_with = settings_of(source.proto)
+    composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
+    if extending.normalises_alike(source.proto, composing, settings["coverage"]):
+        trained_with = composing
     words = load_word_types(
         {"train": lambda: read_blocks(path)}, coverage=settings["coverage"], settings=trained_with
     )

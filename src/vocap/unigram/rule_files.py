@@ -7,8 +7,56 @@ the text once. It reads anything else as the code point 0.
 
 import functools
 import os
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from vocap.errors import UsageError, VocapError
+from vocap.unigram.text_settings import NFC, TextSettings
+
+# Scripts whose compositions Unicode added with version 16: some releases of Python know them, others do not.
+_YOUNGER = (range(0x105C0, 0x10600), range(0x11380, 0x11400), range(0x16100, 0x16140), range(0x16D40, 0x16D80))
+
+
+@contextmanager
+def rule_file(settings: TextSettings) -> Iterator[str | None]:
+    """The path, in the block, of the table of rules of these settings; None for rules that SentencePiece holds."""
+    import sentencepiece
+
+    sentencepiece.set_min_log_level(2)  # it reports each table that it reads
+    if settings.normalization != NFC:
+        if settings.rule_file:
+            check_rules(settings.rule_file)
+        yield settings.rule_file
+        return
+    with tempfile.TemporaryFile("w+", encoding="ascii") as file:  # without a name: nothing is left if it is killed
+        file.writelines(f"{_points(source)}\t{_points(target)}\n" for source, target in nfc_rules())
+        file.seek(0)
+        yield f"/dev/fd/{file.fileno()}"
+
+
+@functools.cache
+def nfc_rules() -> list[tuple[str, str]]:
+    """Unicode's canonical composition as a table, source and target; the same for every release of Python.
+
+    Marks in another order than the canonical one, and those that compose across another mark, stay apart, as in
+    SentencePiece's nfkc: a table cannot sort.
+    """
+    rules = {}
+    for code in (*range(0x80, 0xD800), *range(0xE000, 0x30000)):
+        if any(code in block for block in _YOUNGER):
+            continue
+        character = chr(code)
+        parts, composed = (unicodedata.normalize(form, character) for form in ("NFD", "NFC"))
+        sources = [character, *(unicodedata.normalize("NFC", parts[:k]) + parts[k:] for k in range(len(parts)))]
+        rules |= {source: composed for source in sources if unicodedata.normalize("NFC", source) != source}
+    return sorted(rules.items())
+
+
+def _points(text: str) -> str:
+    return " ".join(f"{ord(character):X}" for character in text)
+
 
 _ROUNDS, _LONGEST = 64, 10_000  # of the rules over their own targets, and characters that come of it
 

@@ -15,6 +15,7 @@ from vocap.interruption import at_once
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.tokenizer_files.model_file import MAX_NESTED_SYMBOLS, nested
 from vocap.unigram import COVERAGE, MAX_SIZE
+from vocap.unigram.rule_files import rule_file
 from vocap.unigram.text_settings import META_PIECES, RESERVED, XLM_R, TextSettings
 from vocap.unigram.training_text import (
     as_read,
@@ -105,7 +106,7 @@ def train(
     others = len(settings.metas) - len(META_PIECES)
     meta_count = sum(number >= 0 for number in ids) + len(symbols) + 256 * byte_fallback + others
     try:
-        with at_once():
+        with rule_file(settings) as rules, at_once():
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(reader),
                 model_writer=model,
@@ -124,7 +125,7 @@ def train(
                 user_defined_symbols=[*settings.user_defined_symbols, *user_defined_symbols],
                 control_symbols=[*settings.control_symbols, *control_symbols],
                 **({"required_chars": required_chars} if required_chars else {}),
-                **_options(settings),
+                **_options(settings, rules),
                 minloglevel=2,
             )
     except (RuntimeError, OSError) as error:
@@ -137,16 +138,19 @@ def train(
             reader.skipped,
             MAX_LINE_BYTES,
         )
-    return _without_path(model.getvalue()) if settings.rule_file else model.getvalue()
+    return _without_path(model.getvalue()) if rules else model.getvalue()
 
 
-def _options(settings: TextSettings) -> dict:
-    """The keys of the settings that differ, as options of SentencePiece, but for those with a parameter."""
+def _options(settings: TextSettings, rules: str | None) -> dict:
+    """The keys of the settings that differ, as options of SentencePiece, but for those with a parameter.
+
+    `rules`: the path of a table of normalisation.
+    """
     options = settings.changed()
     for name in ("byte_fallback", "control_symbols", "user_defined_symbols", "required_chars"):
         options.pop(name, None)
     if name := options.pop("normalization", None):
-        options["normalization_rule_tsv" if settings.rule_file else "normalization_rule_name"] = name
+        options |= {"normalization_rule_tsv": rules} if rules else {"normalization_rule_name": name}
     return options
 
 

@@ -19,7 +19,8 @@ from vocap.tokenizer_files.model_file import (
     nested,
 )
 
-RULES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")  # that SentencePiece holds
+NFC = "nfc"  # a table of ours: `rule_files.nfc_rules`
+RULES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity", NFC)
 MAX_PIECE_LENGTH = 127  # SentencePiece takes 512; lattices hold lengths in seven bits
 META_PIECES = ("<unk>", "<s>", "</s>")
 SPACE = "\u2581"
@@ -110,7 +111,7 @@ class TextSettings:
 
     @property
     def rule_file(self) -> str | None:
-        """The path of a file with rules of normalisation, None for rules that SentencePiece holds."""
+        """The path of the user's file with rules of normalisation, if it is one."""
         return None if self.normalization in RULES else self.normalization
 
     def rows_alone(self) -> "TextSettings":
@@ -128,7 +129,7 @@ class TextSettings:
 def settings_of(proto) -> TextSettings:
     """The settings that a `ModelProto` was trained with, without its symbols, bytes and required characters.
 
-    A normaliser with rules of its own counts as nmt_nfkc: the file names none.
+    A normaliser whose rules were read from a table counts as nmt_nfkc: the file names none.
     """
     normalizer, trainer = proto.normalizer_spec, proto.trainer_spec
     return TextSettings(

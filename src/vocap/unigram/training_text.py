@@ -21,7 +21,7 @@ from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import read_blocks
 from vocap.unigram import COVERAGE
-from vocap.unigram.rule_files import check_rules
+from vocap.unigram.rule_files import rule_file
 from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
 
 SEPARATOR = "\t"  # replaces a meta piece found in the text
@@ -32,15 +32,14 @@ def trainer_normalizer(settings: TextSettings = XLM_R):
     """The normaliser that training applies, with U+2581 for spaces. Raises UsageError for a bad file of rules."""
     import sentencepiece
 
-    if rules := settings.rule_file:
-        check_rules(rules)
     suffix = settings.treat_whitespace_as_suffix and settings.add_dummy_prefix
-    normalizer = sentencepiece.SentencePieceNormalizer(
-        **({"rule_tsv": rules} if rules else {"rule_name": settings.normalization}),
-        add_dummy_prefix=settings.add_dummy_prefix and not suffix,
-        escape_whitespaces=True,
-        remove_extra_whitespaces=settings.remove_extra_whitespaces,
-    )
+    with rule_file(settings) as rules:
+        normalizer = sentencepiece.SentencePieceNormalizer(
+            **({"rule_tsv": rules} if rules else {"rule_name": settings.normalization}),
+            add_dummy_prefix=settings.add_dummy_prefix and not suffix,
+            escape_whitespaces=True,
+            remove_extra_whitespaces=settings.remove_extra_whitespaces,
+        )
     return _SpaceAtTheEnd(normalizer, settings) if suffix else normalizer
 
 
