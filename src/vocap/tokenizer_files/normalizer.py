@@ -11,6 +11,9 @@ shortest key and drops the rest of the grapheme (tone marks vanish), above that 
 3. `Precompiled`, `NFC`, and the fences away. The few keys that NFC does not know (scripts younger than its
    tables) are replaced before, one by one.
 
+A small table that does not compose as NFC does, as of a user's own file, is replaced key by key instead
+(`placeholders.replacements`).
+
 Fences and the placeholders of user-defined symbols are sequences of two code points that no text can hold
 (`Codes`). All of this is computed from the table of the model at hand. See docs/tokenizers.md.
 """
@@ -22,7 +25,7 @@ from itertools import chain
 from tokenizers import Regex, normalizers
 
 from vocap.errors import VocapError
-from vocap.tokenizer_files.placeholders import Codes, character_class, inside_keys, symbol_steps
+from vocap.tokenizer_files.placeholders import Codes, character_class, inside_keys, replacements, symbol_steps
 
 SPACE = "\u2581"
 SEPARATOR = "\ufdd1"  # between texts that are normalised in one call: NFC never composes across a noncharacter
@@ -59,8 +62,11 @@ def build_normalizer(
             # only a text that is empty from the start gets no prefix, not one whose characters are deleted
             steps.append(normalizers.Prepend(codes.prefix))
             prefix = normalizers.Replace(codes.prefix, SPACE)
-        hide, show = symbol_steps(rules, symbols, codes, composing_characters(rules) | reordered_characters())
-        steps += [*hide, *_charsmap_steps(rules, charsmap, codes), *show]
+        if len(rules) <= MAX_SINGLE_KEYS and (_holds_separator(rules) or _changed_without_rule(rules)):
+            steps += replacements(rules, symbols, codes)
+        else:
+            hide, show = symbol_steps(rules, symbols, codes, composing_characters(rules) | reordered_characters())
+            steps += [*hide, *_charsmap_steps(rules, charsmap, codes), *show]
     if remove_extra_spaces:
         steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex(r"\A "), "")]
     if dummy_prefix:
@@ -76,7 +82,7 @@ def build_normalizer(
 
 def _charsmap_steps(rules: dict[str, str], charsmap: bytes, codes: Codes) -> list[normalizers.Normalizer]:
     deleted = {key for key, value in rules.items() if len(key) == 1 and not value}
-    if any(SEPARATOR in text for text in chain(rules, rules.values())):
+    if _holds_separator(rules):
         raise VocapError("the model's normaliser has a rule for U+FDD1, a noncharacter; train it with nmt_nfkc")
     separator = min(deleted, default="") or codes.new()
     single = single_keys(rules)
@@ -101,6 +107,10 @@ def _charsmap_steps(rules: dict[str, str], charsmap: bytes, codes: Codes) -> lis
         _NFC,
         normalizers.Replace(codes.fence, ""),
     ]
+
+
+def _holds_separator(rules: dict[str, str]) -> bool:
+    return any(SEPARATOR in text for text in chain(rules, rules.values()))
 
 
 def single_keys(rules: dict[str, str]) -> list[str]:

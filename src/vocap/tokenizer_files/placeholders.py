@@ -71,6 +71,19 @@ def symbol_steps(
     return hide, show
 
 
+def replacements(rules: dict[str, str], symbols: Sequence[str], codes: Codes) -> list[normalizers.Normalizer]:
+    """The steps of a whole table, each key by itself: found in one pass, then by placeholders, then the values."""
+    texts = rules | {symbol: symbol for symbol in symbols}
+    first, then = (sorted(some, key=lambda text: (-len(text), text)) for some in (symbols, rules))
+    found = "|".join(map(literal, dict.fromkeys((*first, *then))))
+    hidden = {text: codes.new() for text in sorted(texts, key=lambda text: (-len(text), text))}
+    return [
+        normalizers.Replace(Regex(rf"(?:{found})\K"), codes.fence),
+        *(normalizers.Replace(text + codes.fence, code) for text, code in hidden.items()),
+        *(normalizers.Replace(code, texts[text]) for text, code in hidden.items()),
+    ]
+
+
 def _swallowing(rules: dict[str, str], symbols: Sequence[str]) -> list[str]:
     """Expressions of the keys that may take the start of a symbol, or of another such key; longest first."""
     several = [key for key in rules if len(key) > 1]
