@@ -67,10 +67,6 @@ JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
         ({"text": {"control_symbols": ["<s>"]}, **JOINT}, ["tokenizers.j", "<s>", "special token"]),
         ({"text": {"user_defined_symbols": ["a"], "required_chars": "a"}}, ["text: ", "required_chars"]),
         ({"text": {"treat_whitespace_as_suffix": True}, **JOINT}, ["text.treat_whitespace_as_suffix"]),
-        (
-            {"text": {"split_by_whitespace": False}, "allocation": {"p": {"total": 900, "rule": "pieces"}}},
-            ["text.split_by_whitespace", "rule pieces"],
-        ),
         ({"text": {"preset": "lossless"}, "vocabularies": {"seeds": "words"}}, ["seeds", "text.normalization"]),
         (
             {"text": {"byte_fallback": True}, "tokenizers": {"j": {"kind": "joint", "total": 260}}},

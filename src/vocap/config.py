@@ -245,8 +245,6 @@ def _text(settings: Settings) -> Iterator[str]:
             f"vocabularies.seeds: words knows the text of preset xlm-r alone; write classic, or leave out "
             f"{', '.join(f'text.{key}' for key in text.changed())}"
         )
-    if any(entry.needs_text for entry in settings.allocation.values()) and not text.split_by_whitespace:
-        yield "text.split_by_whitespace: rule pieces counts words; write true, or give allocations another rule"
     if any(entry.kind != "file" for entry in settings.tokenizers.values()) and text.treat_whitespace_as_suffix:
         yield (
             "text.treat_whitespace_as_suffix: in tokenizers a space begins a word; write false, or make "

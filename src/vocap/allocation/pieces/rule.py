@@ -55,10 +55,10 @@ class Source:
     text: TextSettings = XLM_R
 
     def __post_init__(self) -> None:
-        if not self.text.split_by_whitespace or self.text.treat_whitespace_as_suffix:
+        if self.text.treat_whitespace_as_suffix:
             raise UsageError(
-                "rule pieces counts words that begin with a space; leave split_by_whitespace true and "
-                "treat_whitespace_as_suffix false, or take another rule"
+                "rule pieces counts words that begin with a space; leave treat_whitespace_as_suffix false, or "
+                "take another rule"
             )
 
 
