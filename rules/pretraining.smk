@@ -100,6 +100,7 @@ rule tokenize:
             format=MODEL_SOURCES[wildcards.lang].source.format,
             split_sentences=MODEL_SOURCES[wildcards.lang].source.split_sentences,
             escaped_newlines=MODEL_SOURCES[wildcards.lang].source.escaped_newlines,
+            documents=MODEL_SOURCES[wildcards.lang].source.documents,
         ),
         files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
         folder=lambda wildcards, output: Path(output[0]).parent,

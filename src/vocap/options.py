@@ -60,7 +60,7 @@ def id_layout(command: Callable) -> Callable:
 
 
 def layout(command: Callable) -> Callable:
-    """The options --format, --split-sentences and --escaped-newlines: how text lies in its files."""
+    """The options --format, --split-sentences, --escaped-newlines and --documents: how text lies in its files."""
     decorators = (
         click.option(
             "--format",
@@ -71,6 +71,7 @@ def layout(command: Callable) -> Callable:
         ),
         click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles."),
         click.option("--escaped-newlines", is_flag=True, help="Backslash and n denote a line end."),
+        click.option("--documents", is_flag=True, help="Records of jsonl and parquet keep their line ends."),
     )
     for decorate in reversed(decorators):  # as if written above the command one by one: --help shows this order
         command = decorate(command)

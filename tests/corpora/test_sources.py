@@ -11,10 +11,10 @@ from vocap.corpora.settings import Corpora
 from vocap.corpora.source_kinds import StarterSource, UrlSource
 from vocap.corpora.sources import resolve, resolve_all
 from vocap.errors import UsageError
-from vocap.languages import read_languages
+from vocap.languages import natural, read_languages
 
 ROOT = Path(__file__).parents[2]
-TABLE = read_languages()
+TABLE = natural(read_languages())
 NAMED = Corpora.model_validate(yaml.safe_load((ROOT / "config" / "sources.yaml").read_text())["corpora"])
 
 

@@ -9,10 +9,13 @@ from tests.tokenizers import scripts
 from vocap.tokenizer_files.export import ROLES, build_tokenizer, scores_of
 
 SIZE = 700
+TOKENS = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
 
 
 def _fast(backend: Tokenizer) -> PreTrainedTokenizerFast:
-    return PreTrainedTokenizerFast(tokenizer_object=backend, **ROLES)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, **{name: TOKENS[role] for name, role in ROLES.items()}
+    )
 
 
 @cache

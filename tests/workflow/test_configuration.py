@@ -110,7 +110,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ),
         ("tokenizers/new", {"kind": "bpe"}, ["tokenizers.new", "kind", "vocap, joint, mono, file"]),
         ("tokenizers/new", {"kind": "joint"}, ["tokenizers.new.total", "missing"]),
-        ("tokenizers/new", {"kind": "joint", "total": 260, "byte_fallback": True}, ["tokenizers.new", "256 ids"]),
+        ("tokenizers/new", {"kind": "joint", "total": 260, "byte_fallback": True}, ["tokenizers.new", "261 ids"]),
         ("tokenizers/diff", {"kind": "joint", "total": 2000}, ["tokenizers.diff", "another name"]),
         ("tokenizers/joint-100k/totl", 9, ["joint-100k.totl", "did you mean total"]),
         ("tokenizers/vocap-100k/total", 9, ["vocap-100k.total", "no such key", "known are kind, allocation"]),

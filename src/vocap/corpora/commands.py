@@ -61,21 +61,23 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.option("--heldout", required=True, type=FILE, help="Text to write: held-out lines.")
 @click.option("--stats", required=True, type=FILE, help="JSON to write: the counts.")
 def sample(
-    files, language, source_name, layout, split_sentences, escaped_newlines, max_sentences, max_characters, seed,
-    scan_bytes, allow_empty, train, heldout, stats,
+    files, language, source_name, layout, split_sentences, escaped_newlines, documents, max_sentences,
+    max_characters, seed, scan_bytes, allow_empty, train, heldout, stats,
 ):  # fmt: skip
     """Sample the lines of one language's files into train and held-out text.
 
     FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz, zstd or bzip2, read once,
-    in bounded memory. Invalid, empty, overlong and duplicate lines are dropped and counted in stats.json.
+    in bounded memory. Invalid, empty, overlong and duplicate lines are dropped and counted in stats.json. With
+    --documents a record is cut into parts of up to 4,192 bytes behind line ends, and these are the lines.
     """
     from vocap.corpora.line_sample import check_dropped, draw_sample
     from vocap.files.atomic import replacing
     from vocap.text_files.corpus import Corpus, check_present
+    from vocap.text_files.documents import FLAG
     from vocap.text_files.patterns import expand_all
     from vocap.text_files.records import Layout
 
-    parsed = Layout.parse(layout, split_sentences, escaped_newlines)
+    parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     missing = None
     files = expand_all(files)
     try:
@@ -97,7 +99,7 @@ def sample(
     with replacing(stats) as out, replacing(heldout, "wb") as held, replacing(train, "wb") as trained:
         for target, lines in ((trained, drawn.train), (held, drawn.heldout)):
             target.writelines(line + b"\n" for line in lines)
-        summary = _stats(language, source_name, drawn, corpus, missing)
+        summary = _stats(language, source_name, drawn, corpus, missing) | ({FLAG: True} if documents else {})
         out.write(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
     if not missing:
         about = "" if corpus.complete else f", about {summary['n']:,} in the whole"
@@ -206,12 +208,15 @@ def mix(
     """
     from vocap.corpora.mixing import write_mix
     from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
+    from vocap.text_files.documents import holds_documents
 
     sizes = read_weights(weights)
     files = [(language, Path(corpora) / language / "train.txt") for language in sizes]
     for language, file in files:
         if sizes[language] and not file.exists():
             raise VocapError(f"{file}: no such file, but {weights} gives {language} a weight; run: vocap sample")
+        if holds_documents(file):
+            raise VocapError(f"{file}: documents, of which no sample is drawn; write corpora.mix.sentences: all")
     try:
         q = sampling_probabilities(list(sizes.values()), alpha)
     except ValueError as error:
@@ -233,7 +238,9 @@ def _pools(sources_json: str | None, corpora: Path) -> dict:
         if stats["valid"] <= stats["kept"] + stats["duplicates"]:
             continue  # the sample is the whole text
         given = sample.make_context("sample", [*words, *("--train=-", "--heldout=-", "--stats=-")]).params
-        layout = Layout.parse(given["layout"], given["split_sentences"], given["escaped_newlines"])
+        layout = Layout.parse(
+            given["layout"], given["split_sentences"], given["escaped_newlines"], given["documents"]
+        )
         corpus = Corpus(expand_all(given["files"]), layout, given["scan_bytes"])
         pools[language] = Pool(corpus.__iter__, stats["valid"], corpora / language / "heldout.txt")
     return pools

@@ -131,6 +131,20 @@ class Source(BaseModel):
     split_sentences: bool = Field(False, description="cut each line into sentences: for whole articles")
     escaped_newlines: bool = Field(False, description=r"a backslash and an n in the text stand for a line end")
 
+    documents: bool = Field(
+        False,
+        description="records of jsonl or parquet keep their line ends, so that these are learnt too; parts of up "
+        "to 4,192 bytes take the place of lines",
+    )
+
+    @model_validator(mode="after")
+    def _whole_records(self) -> "Source":
+        if self.documents and (
+            self.split_sentences or self.escaped_newlines or not self.format.startswith(("jsonl:", "parquet:"))
+        ):
+            raise ValueError("documents: true is for format jsonl:FIELD or parquet:COLUMN, not cut into sentences")
+        return self
+
     def url_of(self, code: str) -> str | None:
         """The address of a language's text, by the source's own code; None for text that is not downloaded."""
         return None
@@ -158,7 +172,7 @@ class Source(BaseModel):
         """
         from vocap.text_files.records import Layout, TextFile
 
-        layout = Layout.parse(self.format, self.split_sentences, self.escaped_newlines)
+        layout = Layout.parse(self.format, self.split_sentences, self.escaped_newlines, self.documents)
         files = found.files()
         stored = sum(os.path.getsize(path) for path in files)
         probe = TextFile(files[0], layout, PROBE_BYTES)

@@ -63,6 +63,8 @@ class Resolved:
             words.append("--split-sentences")
         if self.source.escaped_newlines:
             words.append("--escaped-newlines")
+        if self.source.documents:
+            words.append("--documents")
         return [*words, *self.source.options]
 
 

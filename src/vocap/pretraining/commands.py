@@ -22,7 +22,9 @@ PATH = click.Path(path_type=Path)
 @options.layout
 @click.option("--length", type=click.IntRange(8, 1 << 16), default=512, show_default=True, help="Ids of a block.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for the blocks.")
-def tokenize(files, tokenizer, language, heldout, layout, split_sentences, escaped_newlines, length, out) -> None:
+def tokenize(
+    files, tokenizer, language, heldout, layout, split_sentences, escaped_newlines, documents, length, out
+) -> None:
     """Turn one language's text into blocks of token ids, for pre-training.
 
     FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz, zstd or bzip2, one sentence
@@ -35,7 +37,7 @@ def tokenize(files, tokenizer, language, heldout, layout, split_sentences, escap
     from vocap.text_files.patterns import expand_all
     from vocap.text_files.records import Layout
 
-    parsed = Layout.parse(layout, split_sentences, escaped_newlines)
+    parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     # an empty file stands for a language that its source lacks
     files = [path for path in expand_all(files) if not (Path(path).is_file() and not Path(path).stat().st_size)]
     check_present(language, files)

@@ -12,6 +12,7 @@ from vocap.files import file_sha256
 from vocap.files.atomic import locked, replacing, write_text
 from vocap.pretraining.blocks import DESCRIPTION, FORMAT, BlockWriter, Packer, SpecialIds
 from vocap.text_files.corpus import Corpus
+from vocap.text_files.documents import holds_documents, unescape
 from vocap.text_files.lines import survey
 from vocap.text_files.records import Layout, TextFile
 
@@ -58,13 +59,13 @@ def tokenize_language(
     key = {**made_of, "files": sources, "layout": list(vars(layout).values())}
     with locked(folder / ".lock"):
         (folder / DESCRIPTION).unlink(missing_ok=True)
-        train = _Run(folder, encoder, special, length, frozenset(held), key).encode(
+        train = _Run(folder, encoder, special, length, frozenset(held), key, layout.documents).encode(
             Corpus(files, layout), progress
         )
         description = {
             **made_of,
             "train": train,
-            "heldout": _write_heldout(folder, encoder, special, length, held),
+            "heldout": _write_heldout(folder, encoder, special, length, _texts(held, holds_documents(heldout))),
         }
         write_text(folder / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
         (folder / JOURNAL).unlink(missing_ok=True)
@@ -88,6 +89,12 @@ def _special_ids(model: str | os.PathLike) -> SpecialIds:
     return SpecialIds(**ids, others=tuple(sorted(controls - set(ids.values()))))
 
 
+def _texts(lines: Sequence[bytes], documents: bool) -> list[str]:
+    """The lines as text, or the documents that they stand for."""
+    texts = [line.decode("utf-8") for line in lines]
+    return list(map(unescape, texts)) if documents else texts
+
+
 def _heldout_lines(path: Path) -> list[bytes]:
     """The lines of a text in UTF-8, the last with or without a line end."""
     lines = path.read_bytes().split(b"\n")
@@ -100,17 +107,17 @@ def _heldout_lines(path: Path) -> list[bytes]:
 
 
 def _write_heldout(
-    folder: Path, encoder, special: SpecialIds, length: int, lines: Sequence[bytes]
+    folder: Path, encoder, special: SpecialIds, length: int, texts: Sequence[str]
 ) -> dict[str, int]:
     packer, writer = Packer(length, special.bos, special.eos), BlockWriter(folder, "heldout")
-    ids = encoder.encode_batch([line.decode("utf-8") for line in lines])
-    blocks = packer.add(ids, [len(line) for line in lines]) + packer.close()
+    ids, sizes = encoder.encode_batch(texts), [len(text.encode()) for text in texts]
+    blocks = packer.add(ids, sizes) + packer.close()
     writer.append(blocks)
     lengths = writer.lengths
     writer.close()
     return {
-        "lines": len(lines),
-        "bytes": sum(map(len, lines)),
+        "lines": len(texts),
+        "bytes": sum(sizes),
         "text_tokens": sum(map(len, ids)),
         "tokens": lengths[""],
         "blocks": lengths["-ends"],
@@ -130,7 +137,9 @@ class _Run:
         length: int,
         heldout: frozenset[bytes],
         key: dict[str, Any],
+        documents: bool,
     ) -> None:
+        self.documents = documents
         self.folder, self.encoder, self.heldout, self.key = folder, encoder, heldout, key
         self.unk = special.unk
         journal = self._journal()
@@ -183,8 +192,9 @@ class _Run:
 
     def _add(self, lines: list[bytes], counts: dict[str, int]) -> None:
         kept = [line for line in lines if line not in self.heldout]
-        sentences = self.encoder.encode_batch([line.decode("utf-8") for line in kept])
-        sizes = [len(line) for line in kept]
+        texts = _texts(kept, self.documents)
+        sentences = self.encoder.encode_batch(texts)
+        sizes = [len(text.encode()) for text in texts] if self.documents else list(map(len, kept))
         self.writer.append(self.packer.add(sentences, sizes))
         self.counts["lines"] += len(kept)
         self.counts["bytes"] += sum(sizes)

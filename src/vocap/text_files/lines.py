@@ -12,6 +12,7 @@ from vocap.errors import VocapError
 from vocap.files.atomic import naming
 from vocap.progress import Progress
 from vocap.text_files import MAX_LINE_BYTES
+from vocap.text_files.documents import holds_documents, unescape
 from vocap.text_files.reading import BLOCK, Blocks, LineBlocks
 
 logger = logging.getLogger(__name__)
@@ -29,15 +30,18 @@ def read_blocks(path: str | os.PathLike, block_bytes: int = BLOCK) -> Iterator[l
     r"""Yield the lines of a file without their `\n`, in lists of about `block_bytes`.
 
     The file is plain, gzip, xz, zstd or bzip2. Only `\n` ends a line (no U+2028, no `\r`); a last line needs none.
-    A line of more than 1 MiB is passed over, and a warning counts them: memory is that of a few blocks, whatever
+    In a folder of documents (`documents.holds_documents`) a line is given as the document that it stands for. A
+    line of more than 1 MiB is passed over, and a warning counts them: memory is that of a few blocks, whatever
     the file holds. A file that takes more than 5 s is reported on. Raises VocapError, naming the file, where there
     is none or its compressed data are damaged, and naming the line that is not UTF-8.
     """
     file = LineBlocks(Blocks(path, block_bytes=block_bytes), progress=Progress(path))
+    documents = holds_documents(path)
     try:
         with naming(path):
             for block in file:
-                yield _decode(path, block, file.lines - block.count(b"\n") + 1)
+                lines = _decode(path, block, file.lines - block.count(b"\n") + 1)
+                yield list(map(unescape, lines)) if documents else lines
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:

@@ -23,7 +23,8 @@ _PROGRAM = Path(__file__).with_name("parquet_process.py")
 class ParquetBlocks:
     r"""The texts of one column, each ended by `\n`, as blocks of bytes; iterate once, as `reading.Blocks`.
 
-    `column` is dotted where nested (`doc.text`). `nulls`: rows without text so far. `consumed`: bytes of the file,
+    `column` is dotted where nested (`doc.text`). With `documents` a text is one line, as `documents.escape` writes
+    it. `nulls`: rows without text so far. `consumed`: bytes of the file,
     in proportion to the rows read; `limit_bytes` stops the reading there. Memory: a page of the column and 1,024
     rows, in the other process, 130 MiB with the library. Raises VocapError, naming `path`, for a file that is
     damaged, cut or of another format, for a column that is not there or holds no text, and where pyarrow is not
@@ -36,11 +37,12 @@ class ParquetBlocks:
         column: str,
         limit_bytes: int | None = None,
         cut: bool = False,
+        documents: bool = False,
         memory: int = MEMORY,
         seconds: int = SECONDS,
     ) -> None:
         self.path, self.column, self.limit_bytes, self.cut = path, column, limit_bytes, cut
-        self.memory, self.seconds = memory, seconds
+        self.documents, self.memory, self.seconds = documents, memory, seconds
         self.consumed, self.size, self.ended, self.nulls = 0, 0, False, 0
         self.texts: tuple[str, ...] = ()  # the columns of text
 
@@ -74,6 +76,7 @@ class ParquetBlocks:
 
     def _frames(self) -> Iterator[bytes]:
         words = [os.path.abspath(self.path), self.column, str(self.memory), str(self.seconds)]
+        words += ["documents"] * self.documents
         with subprocess.Popen(
             [sys.executable, "-P", str(_PROGRAM), *words],
             stdin=subprocess.DEVNULL,

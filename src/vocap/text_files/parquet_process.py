@@ -4,7 +4,8 @@ Damaged files can crash the library or make it ask for all memory: that ends thi
 run by its path: it imports nothing of this package.
 
 Arguments: the file; the column of text, or nothing for the columns alone; bytes of memory; seconds of processor
-time for a batch. Standard output: frames of three 64-bit numbers and data: kind, count, length of the data.
+time for a batch; `documents` if each text is to be one line, its line ends escaped. Standard output: frames of
+three 64-bit numbers and data: kind, count, length of the data.
 """
 
 import contextlib
@@ -50,8 +51,11 @@ def is_text(kind, binary: bool = False) -> bool:
     return binary and (types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
 
 
-def lines_of(values) -> bytes:
-    r"""The values that are not null, each ended by `\n`; one line end that a value has itself is not doubled."""
+def lines_of(values, documents: bool) -> bytes:
+    r"""The values that are not null, each ended by `\n`; one line end that a value has itself is not doubled.
+
+    Of `documents` each value is one line: a backslash is written as two, a line end as a backslash and an n.
+    """
     import pyarrow
     from pyarrow import compute
 
@@ -60,6 +64,9 @@ def lines_of(values) -> bytes:
     values = values.cast(pyarrow.large_binary()).drop_null()  # bytes, since they may not be UTF-8
     if not len(values):
         return b""
+    if documents:
+        for old, new in ((b"\\", b"\\\\"), (b"\n", b"\\n")):
+            values = compute.replace_substring(values, old, new)
     ended = compute.ends_with(values, b"\n")
     if compute.any(ended).as_py():
         values = compute.if_else(ended, compute.binary_slice(values, 0, -1), values)
@@ -74,7 +81,7 @@ def limit(kind: int, wanted: int) -> None:
         resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def frames(path: str, column: str, seconds: int):
+def frames(path: str, column: str, seconds: int, documents: bool):
     """Yield kind, count and data of every frame but the last."""
     import pyarrow
     from pyarrow import compute, parquet
@@ -101,12 +108,12 @@ def frames(path: str, column: str, seconds: int):
         if nested:
             values = compute.struct_field(values, nested)
         read += len(values)
-        yield TEXT, read, values.null_count.to_bytes(8, "little") + lines_of(values)
+        yield TEXT, read, values.null_count.to_bytes(8, "little") + lines_of(values, documents)
         usage = resource.getrusage(resource.RUSAGE_SELF)
         limit(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime) + seconds)
 
 
-def main(path: str, column: str, memory: int, seconds: int) -> None:
+def main(path: str, column: str, memory: int, seconds: int, documents: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process reports interrupts
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library's own output is no frame
@@ -115,7 +122,7 @@ def main(path: str, column: str, memory: int, seconds: int) -> None:
     limit(resource.RLIMIT_CPU, seconds)
     last = END, b""
     try:
-        for kind, count, data in frames(path, column, seconds):
+        for kind, count, data in frames(path, column, seconds, documents):
             sink.write(FRAME.pack(kind, count, len(data)))
             sink.write(data)
     except BrokenPipeError:
@@ -134,4 +141,4 @@ def main(path: str, column: str, memory: int, seconds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:5]), documents=sys.argv[5:] == ["documents"])

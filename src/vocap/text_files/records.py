@@ -10,6 +10,7 @@ import orjson
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import naming
 from vocap.progress import Progress
+from vocap.text_files import documents
 from vocap.text_files.content import (
     field_of,
     field_remedy,
@@ -24,6 +25,7 @@ from vocap.text_files.parquet import ParquetBlocks
 from vocap.text_files.patterns import check_format
 from vocap.text_files.reading import LONGEST_LINE, LONGEST_RECORD, Blocks, LineBlocks
 
+DOCUMENTS = ("jsonl", "parquet")  # formats whose records may hold line ends
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
 
 
@@ -38,9 +40,12 @@ class Layout:
     field: str = ""
     split_sentences: bool = False
     escaped_newlines: bool = False
+    documents: bool = False
 
     @classmethod
-    def parse(cls, text: str, split_sentences: bool = False, escaped_newlines: bool = False) -> "Layout":
+    def parse(
+        cls, text: str, split_sentences: bool = False, escaped_newlines: bool = False, documents: bool = False
+    ) -> "Layout":
         """From `text`, `jsonl:FIELD`, `tsv:COLUMN` or `parquet:COLUMN`; raises UsageError for anything else."""
         try:
             kind, _, field = check_format(text).partition(":")
@@ -48,13 +53,19 @@ class Layout:
             raise UsageError(f"format {text!r}: {error}") from None
         if kind == "tsv" and field.isdecimal() and int(field) == 0:
             raise UsageError(f"format {text!r}: columns are counted from 1")
-        return cls(kind, field, split_sentences, escaped_newlines)
+        if documents and (kind not in DOCUMENTS or split_sentences or escaped_newlines):
+            raise UsageError(
+                f"documents: whole records of {' or '.join(DOCUMENTS)}, neither of format {text!r} nor cut into "
+                "sentences"
+            )
+        return cls(kind, field, split_sentences, escaped_newlines, documents)
 
 
 class TextFile:
     r"""The lines of one file, as blocks of whole lines (bytes, each line ended by `\n`); iterate once.
 
-    A field of a record may hold several lines. Counts of input without a line: `no_field`, records without the
+    A field of a record may hold several lines; with `documents` in the layout it is cut into parts as by
+    `documents.parts`, and these are the lines. Counts of input without a line: `no_field`, records without the
     field (the index lines of Wikipedia's search dumps); `passed_over`, lines too long for memory, of
     `passed_bytes` together; `undecodable`, records that are not UTF-8 or hold half a surrogate pair. `consumed`,
     `size`, `ended`: see `Blocks`. Where the reading stops before the end of the text, the last, partial line is
@@ -66,10 +77,10 @@ class TextFile:
         self, path: str | os.PathLike, layout: Layout, limit_bytes: int | None = None, cut: bool = False
     ) -> None:
         self.path, self.layout = path, layout
-        records = layout.kind == "jsonl" or layout.split_sentences
+        records = layout.kind == "jsonl" or layout.split_sentences or layout.documents
         longest = LONGEST_RECORD if records else LONGEST_LINE
         if layout.kind == "parquet":
-            self._blocks = ParquetBlocks(path, layout.field, limit_bytes, cut)
+            self._blocks = ParquetBlocks(path, layout.field, limit_bytes, cut, layout.documents)
         else:
             self._blocks = Blocks(path, limit_bytes, cut)
         self._lines = LineBlocks(self._blocks, longest, records, Progress(path), layout.kind != "parquet")
@@ -115,8 +126,11 @@ class TextFile:
             )
 
     def _plain(self, block: bytes) -> bytes:
-        if not self.layout.split_sentences and not self.layout.escaped_newlines:
+        layout = self.layout
+        if not (layout.split_sentences or layout.escaped_newlines or layout.documents):
             return block
+        if layout.documents:
+            return b"".join(map(self._plain_line, block[:-1].split(b"\n")))
         try:
             lines = [block[:-1].decode()]
         except UnicodeDecodeError:
@@ -125,11 +139,14 @@ class TextFile:
 
     def _plain_line(self, line: bytes) -> bytes:
         try:
-            return self._joined([line.decode()])
+            text = line.decode()
+            return self._joined([documents.unescape(text) if self.layout.documents else text])
         except UnicodeDecodeError:
             return line + b"\n"
 
     def _joined(self, texts: list[str]) -> bytes:
+        if self.layout.documents:
+            texts = [part for text in texts for part in documents.parts(text)]
         if self.layout.escaped_newlines:
             texts = [text.replace("\\n", "\n") for text in texts]
         if self.layout.split_sentences:
@@ -146,7 +163,7 @@ class TextFile:
             except (orjson.JSONDecodeError, AttributeError):
                 text = self._odd_record(line, number)
             if text.__class__ is str:
-                texts.append(text[:-1] if text[-1:] == "\n" else text)
+                texts.append(text[:-1] if text[-1:] == "\n" and not self.layout.documents else text)
             elif text is None:
                 self.no_field += 1
             elif text is not _NOTHING:

@@ -8,6 +8,7 @@ from pathlib import Path
 from vocap.errors import VocapError
 from vocap.report.data.comparisons import APART, best_other, comparisons
 from vocap.report.data.results import Results, Sentence, Stretch
+from vocap.text_files.lines import read_lines
 
 SENTENCES = 6
 SCRIPTS = ("Latn", "Cyrl", "Arab", "Deva", "Jpan", "Thai")  # taken first: the most different ones
@@ -41,8 +42,7 @@ def find_sentences(folder: Path, results: Results) -> list[Sentence]:
     for language in candidates(results):
         path = folder / "corpora" / language / "heldout.txt"
         if path.exists():
-            with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
-                lines = [line.rstrip("\n") for line in islice(file, READ)]
+            lines = list(islice(read_lines(path), READ))
             if (sentence := choose(language, results.languages[language].script, lines, cutters)) is not None:
                 found.append(sentence)
         if len(found) == SENTENCES:

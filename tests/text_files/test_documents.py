@@ -1,0 +1,134 @@
+"""Documents with line ends: sampled, read back, learnt as SentencePiece learns them, and tokenized."""
+
+import json
+import random
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.commands import vocap
+from vocap.errors import UsageError
+from vocap.text_files import MAX_LINE_BYTES
+from vocap.text_files.documents import escape, holds_documents, parts, unescape
+from vocap.text_files.lines import read_lines
+from vocap.text_files.records import Layout
+
+RULES = (["", "    return x\n", "\n\n"], ["def f(x):\n", "a = 'b\\nc'\n", "\tif x:\n", "é = 1\r\n", "x\n"])
+
+
+def make_documents(count: int) -> list[str]:
+    rng = random.Random(0)
+    return [
+        "".join(rng.choice(rng.choice(RULES)) for _ in range(rng.randint(1, 60))) + f"# {number}"
+        for number in range(count)
+    ]
+
+
+DOCUMENTS = make_documents(300)
+
+
+@given(st.text())
+def test_a_document_comes_back_from_its_line(text):
+    assert "\n" not in escape(text) and unescape(escape(text)) == text
+
+
+@given(st.lists(st.text(alphabet="a\n\\é ", max_size=30), max_size=6).map("\n".join), st.integers(8, 40))
+def test_parts_are_the_document_cut_behind_line_ends(text, most):
+    cut = [unescape(part) for part in parts(text, most)]
+    assert "".join(cut).replace("\n", "").replace(" ", "") == text.replace("\n", "").replace(" ", "")
+    for part, whole in zip(cut, parts(text, most), strict=True):
+        assert part in text and part.strip()
+        assert len(whole.encode()) <= most or "\n" not in part[:-1]
+
+
+def write(path, kind: str) -> str:
+    """The documents as a file; the format for it."""
+    if kind == "jsonl":
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in DOCUMENTS), "utf-8")
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({"text": DOCUMENTS}), path)
+    return f"{kind}:text"
+
+
+def sample(folder, kind: str) -> None:
+    layout = write(folder / "text", kind)
+    targets = [f"--{name}={folder / name}.txt" for name in ("train", "heldout")]
+    done = vocap("sample", folder / "text", "--language", "python", "--format", layout, "--documents", *targets,
+                 f"--stats={folder / 'stats.json'}")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_sample_of_documents_is_read_as_it_was_written(kind, tmp_path):
+    sample(tmp_path, kind)
+    found = [*read_lines(tmp_path / "train.txt"), *read_lines(tmp_path / "heldout.txt")]
+    assert holds_documents(tmp_path / "train.txt")
+    expected = {unescape(part) for text in DOCUMENTS for part in parts(text)}
+    assert set(found) == expected and len(found) == len(expected)
+    assert all(len(escape(text).encode()) <= MAX_LINE_BYTES for text in found)
+    assert set(DOCUMENTS) <= set(found)  # none here is longer
+
+
+def test_line_ends_are_pieces_of_the_ladder_and_of_tokenizers(tmp_path):
+    """Models equal SentencePiece's of the same documents; held-out documents come back."""
+    sample(tmp_path, "jsonl")
+    heldout = ("--heldout", tmp_path / "heldout.txt")
+    done = vocap("ladder", tmp_path / "train.txt", *heldout, "-o", tmp_path, "--sizes", "300,330", "--preset",
+                 "lossless", "--points", tmp_path / "points")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    model = tmp_path / "models" / "300.model"
+    from benchmarks.fuzzing.text_settings import reference
+    from vocap.unigram.text_settings import PRESETS
+
+    expected = reference([*read_lines(tmp_path / "train.txt")], 300, PRESETS["lossless"].changed())
+    assert model.read_bytes() == expected
+    processor = sentencepiece.SentencePieceProcessor(model_proto=expected)
+    pieces = {processor.id_to_piece(number) for number in range(300)}
+    assert ":\n" in pieces and any("\n\n" in piece for piece in pieces)
+    assert all(processor.decode(processor.encode(text)) == text for text in read_lines(tmp_path / "heldout.txt"))
+
+
+def test_blocks_for_pre_training_hold_the_documents(tmp_path):
+    from vocap.pretraining.blocks import open_language
+    from vocap.pretraining.tokenizing import tokenize_language
+    from vocap.tokenizer_files.layout import relayout, serialize
+    from vocap.tokenizer_files.model_file import read_model
+    from vocap.unigram.sentencepiece_trainer import train
+    from vocap.unigram.text_settings import text_settings
+
+    sample(tmp_path, "jsonl")
+    (tmp_path / "stock.model").write_bytes(train(DOCUMENTS, 300, settings=text_settings("lossless")))
+    model = tmp_path / "own.model"
+    model.write_bytes(serialize(relayout(read_model(tmp_path / "stock.model"), "stock")))
+    layout = Layout.parse("jsonl:text", documents=True)
+    tokenize_language(
+        "python", [str(tmp_path / "text")], layout, tmp_path / "heldout.txt", model, tmp_path / "python", 8192
+    )
+    found, processor = open_language(tmp_path / "python"), sentencepiece.SentencePieceProcessor(str(model))
+    for blocks, name in ((found.train, "train"), (found.heldout, "heldout")):
+        ids = [token for number in range(len(blocks)) for token in blocks[number].tolist() if token not in (0, 2)]
+        texts = [*read_lines(tmp_path / f"{name}.txt")]
+        assert sorted(ids) == sorted(token for text in texts for token in processor.encode(text))
+        assert int(blocks.size_bytes.sum()) == sum(len(text.encode()) for text in texts)
+
+
+def test_documents_of_other_formats_are_refused():
+    for text in ("text", "tsv:2"):
+        with pytest.raises(UsageError, match="documents: whole records of jsonl or parquet"):
+            Layout.parse(text, documents=True)
+    with pytest.raises(UsageError, match="nor cut into sentences"):
+        Layout.parse("jsonl:text", split_sentences=True, documents=True)
+
+
+def test_no_sample_of_several_languages_is_drawn_of_documents(tmp_path):
+    folder = tmp_path / "python"
+    folder.mkdir()
+    sample(folder, "jsonl")
+    (tmp_path / "w.tsv").write_text("language\tn\tsource\npython\t9\town\n")
+    done = vocap("mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
+    assert done.returncode == 1 and "corpora.mix.sentences: all" in done.stderr
