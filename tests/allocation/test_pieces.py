@@ -11,6 +11,7 @@ from tests.vocabularies.factories import make_text
 from vocap.allocation.pieces import descent
 from vocap.allocation.pieces.language import Language, estimate, make_offer, with_pieces
 from vocap.allocation.pieces.store import LanguageStore
+from vocap.allocation.pieces.trunk_file import read_trunk, write_trunk
 from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ("aa", "bb", "cc")
@@ -159,3 +160,13 @@ def test_a_store_returns_equal_states(texts, tmp_path):
             for name, value in vars(one).items():
                 if isinstance(value, np.ndarray):
                     assert value.dtype == vars(other)[name].dtype and (value == vars(other)[name]).all()
+
+
+def test_a_trunk_holds_pieces_with_line_ends(tmp_path):
+    pieces, scores = ["a", ":\n", "\n\n", "\u2581b"], np.array([-1, -2, -3, -4], np.float32)
+    rungs = descent.Rungs(pieces, [scores, scores[:2]])
+    trunk = descent.Trunk(rungs, rungs, frozenset("ab"))
+    write_trunk(tmp_path / "t.npz", trunk, {"aa": 0.5})
+    found = read_trunk(tmp_path / "t.npz", {"aa": 0.5})
+    assert (found.common.pieces, found.pool.pieces, found.required) == (pieces, pieces, frozenset("ab"))
+    assert [row.tolist() for row in found.pool.scores] == [row.tolist() for row in rungs.scores]

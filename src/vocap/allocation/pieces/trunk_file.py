@@ -60,9 +60,10 @@ def _rungs(name: str, held: Mapping[str, np.ndarray]) -> Rungs:
 
 
 def _code_points(pieces: list[str]) -> np.ndarray:
-    """Pieces as code points, int32, with a line feed between them: no piece holds one."""
-    return np.frombuffer("\n".join(pieces).encode("utf-32-le"), np.int32)
+    """Pieces as code points, int32, with a 0 between them: no piece holds one."""
+    return np.frombuffer("\0".join(pieces).encode("utf-32-le"), np.int32)
 
 
 def _strings(points: np.ndarray) -> list[str]:
-    return points.astype(np.int32, casting="equiv").tobytes().decode("utf-32-le").split("\n")
+    text = points.astype(np.int32, casting="equiv").tobytes().decode("utf-32-le")
+    return text.split("\0" if "\0" in text else "\n")  # a line feed in files of earlier versions
