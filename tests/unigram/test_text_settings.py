@@ -4,11 +4,13 @@ import random
 import unicodedata
 
 import pytest
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from benchmarks.fuzzing.text_settings import DIFFERENT, EQUAL, reference, run
 from tests.unigram.text_comparison import assert_same
 from vocap.errors import UsageError, VocapError
-from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
+from vocap.unigram.sentencepiece_trainer import train
+from vocap.unigram.text_settings import PRESETS, TextSettings, check_trained_with, text_settings
 from vocap.unigram.training_text import trainer_normalizer
 
 
@@ -88,6 +90,18 @@ def test_each_key_alone(keys, coverage):
 def test_the_preset_lossless(coverage):
     keys = PRESETS["lossless"].changed()
     assert assert_same(LINES, keys, heldout=HELDOUT, coverage=coverage) >= 4
+
+
+def test_a_model_of_other_settings_is_named():
+    proto = ModelProto.FromString(train(LINES, 450, settings=PRESETS["lossless"]))
+    check_trained_with(proto, PRESETS["lossless"], "x.model")
+    for changed, says in (
+        ({"split_digits": False}, "split_digits True, and False is given"),
+        ({"normalization": "nfkc"}, "normalization identity, and nfkc is given"),
+        ({"add_dummy_prefix": True}, "add_dummy_prefix False, and True is given"),
+    ):
+        with pytest.raises(UsageError, match=f"x.model: trained with {says}"):
+            check_trained_with(proto, text_settings("lossless", **changed), "x.model")
 
 
 def test_a_file_of_rules(tmp_path):

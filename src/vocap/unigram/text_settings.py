@@ -140,6 +140,23 @@ def settings_of(proto) -> TextSettings:
     )
 
 
+def check_trained_with(proto, settings: TextSettings, path: object) -> None:
+    """Raise UsageError where a model, of the file `path`, was trained with other settings than these.
+
+    Rules that were read from a table are not compared: a model holds them compiled.
+    """
+    own = settings_of(proto)
+    for name in ("normalization", "remove_extra_whitespaces", "add_dummy_prefix", *SHAPE):
+        given, found = getattr(settings, name), getattr(own, name)
+        if name == "normalization" and proto.normalizer_spec.name != found:
+            continue
+        if given != found:
+            raise UsageError(
+                f"{path}: trained with {name} {found}, and {given} is given here; train it again, or give its "
+                "settings"
+            )
+
+
 XLM_R = TextSettings()
 # Text as it is. Digits and bytes as in the models of Llama, spaces too but for the one that those put first.
 LOSSLESS = TextSettings(

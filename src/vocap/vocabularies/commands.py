@@ -85,6 +85,8 @@ def curve(train_path, models, output, characters, index, points, settings):
     from vocap.tables.character_table import write_characters
     from vocap.tables.curve import read_points, write_points
     from vocap.tables.piece_index import build, fingerprint, save_index, text_pieces
+    from vocap.tokenizer_files.model_file import read_model
+    from vocap.unigram.text_settings import check_trained_with
     from vocap.unigram.training_text import count_characters
 
     rows, origins = [], {}
@@ -100,6 +102,10 @@ def curve(train_path, models, output, characters, index, points, settings):
         text_pieces(_checked_model(models / f"{row.size}.model", row, origins[row.size])) for row in trained
     )
     sizes = [row.size for row in trained]
+    if trained:
+        path = models / f"{sizes[0]}.model"
+        _checked_model(path, trained[0], origins[sizes[0]])
+        check_trained_with(read_model(path), settings, path)
     indexed = build(sizes, vocabularies).of(fingerprint(models, sizes))
     counts, lines = count_characters(train_path, settings)
 
