@@ -10,11 +10,15 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from tests.pretraining.factories import LENGTH, TOTAL, make_tokenizer, pretrain_arguments
 from tests.pretraining.processes import finish, pretrain, results, start, wait_for_step
+from vocap.adapt.extending import append
 from vocap.errors import VocapError
-from vocap.pretraining.batches import TrainingBatches, Vocabulary
+from vocap.pretraining.batches import TrainingBatches, Vocabulary, mask_tokens
+from vocap.pretraining.blocks import open_language
 from vocap.pretraining.data import load_data
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files.records import Layout
+from vocap.tokenizer_files.layout import serialize
+from vocap.tokenizer_files.model_file import read_model
 
 LAYOUT = json.dumps(
     {
@@ -94,6 +98,28 @@ def test_a_stopped_run_ends_as_the_undisturbed_and_its_model_knows_the_ids(argum
     assert own == (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (BOS, EOS, PAD)
     assert tokenizer.mask_token_id == MASK and tokenizer("a").input_ids[0] == BOS
     assert tokenizer("a").input_ids[-1] == EOS
+
+
+def test_pieces_behind_the_mask_are_words(tmp_path):
+    """As in a tokenizer that `vocap extend` made: its <mask> is not the last id."""
+    tokenizer = make_tokenizer(tmp_path / "tokenizer")
+    longer = append(read_model(tokenizer / "sentencepiece.model"), {"\u2581new": -9.0, "\u2581newer": -9.5})
+    model = tmp_path / "extended.model"
+    model.write_bytes(serialize(longer))
+    text = tmp_path / "text.txt"
+    text.write_text("new newer new\n" * 3, "utf-8")
+    heldout = tmp_path / "heldout.txt"
+    heldout.write_text("newer\n", "utf-8")
+    tokenize_language("de", [str(text)], Layout(), heldout, model, tmp_path / "de")
+    found = open_language(tmp_path / "de")
+    ids = Vocabulary(TOTAL + 2, found.special)
+    assert found.special.mask == TOTAL - 1 and found.special.all == [0, 1, 2, 3, TOTAL - 1]
+    assert ids.words.tolist() == [*range(4, TOTAL - 1), TOTAL, TOTAL + 1]
+    assert found.train[0].tolist() == [0, *([TOTAL, TOTAL + 1, TOTAL, 2] * 3)]
+    seen, places, targets = mask_tokens(
+        np.array([TOTAL, TOTAL + 1, TOTAL - 1] * 100), ids, np.random.default_rng(0)
+    )
+    assert len(places) and set(targets.tolist()) == {TOTAL, TOTAL + 1} and TOTAL - 1 in seen[places]
 
 
 def test_a_layout_without_a_mask_is_refused(tmp_path):

@@ -152,17 +152,20 @@ def unknown_in_literals(proto) -> str:
     """
     text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
     holding: dict[str, list[str]] = {}
-    places = []
+    places: dict[tuple[str, str], list[str]] = {}  # the literal before a character, and it: what follows
     for literal in (entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN, BYTE)):
         for place in sorted(range(len(literal)), key=lambda place: literal[place].isalnum()):
             character = literal[place]
             if character not in holding:
                 holding[character] = [piece for piece in text_pieces if character in piece]
             if not any(_covers(piece, literal, place) for piece in holding[character]):
-                before, after = (literal_expression(part) for part in (literal[:place], literal[place + 1 :]))
-                places.append(f"(?<={before}){literal_expression(character)}(?={after})")
+                places.setdefault((literal[:place], character), []).append(literal[place + 1 :])
                 break
-    return "|".join(places)
+    return "|".join(
+        f"(?<={literal_expression(before)}){literal_expression(character)}"
+        f"(?={'|'.join(map(literal_expression, sorted(after)))})"
+        for (before, character), after in places.items()
+    )
 
 
 def _covers(piece: str, literal: str, place: int) -> bool:

@@ -6,6 +6,7 @@ pieces follow (`tokenizer_files.layout`); `<mask>` is the last id. The default i
 
 import json
 import re
+from collections import Counter
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -54,15 +55,15 @@ class IdLayout(BaseModel):
 
     @model_validator(mode="after")
     def _usable(self) -> "IdLayout":
-        names, roles = self.names, [entry.role for entry in self.special if entry.role]
-        for name in names:
+        counts, roles = Counter(self.names), [entry.role for entry in self.special if entry.role]
+        for name in (entry.token for entry in self.special):
             if any(character.isspace() or character in "\0\u2581" for character in name):
                 raise ValueError(f"special: {name!r} holds a space, U+2581 or NUL; remove it")
             if name in BYTES:
                 raise ValueError(f"special: {name!r} is the name of a byte; take another")
-            if names.count(name) > 1:
+            if counts[name] > 1:
                 raise ValueError(
-                    f"special: {name!r} is given {names.count(name)} times (mask: true gives {MASK}, reserved: N "
+                    f"special: {name!r} is given {counts[name]} times (mask: true gives {MASK}, reserved: N "
                     f"{RESERVED.format(0)} and so on); keep one"
                 )
         for role in ROLES:
