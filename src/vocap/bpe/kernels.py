@@ -45,10 +45,15 @@ def slot_of(key, slots):
     return (code ^ (code >> np.uint64(32))) & np.uint64(slots - 1)
 
 
-@kernel(int64(STATE, uint64))
-def find_pair(state, key):
+_PAIRS = "uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], int64[::1]"
+_PLACES = "int32[::1], int32[::1], int32[::1], int64[::1]"
+
+
+# Functions that run for every neighbour take the arrays that they need: each field that is read of a `State` costs
+# two operations on the counter of its references.
+@kernel("int64(uint64, uint64[::1], int32[::1])")
+def find_pair(key, keys, slots):
     """The number of a pair, NONE where there is none."""
-    slots, keys = state.slots, state.keys
     slot = slot_of(key, slots.size)
     while slots[slot]:
         if keys[slots[slot] - 1] == key:
@@ -57,27 +62,38 @@ def find_pair(state, key):
     return np.int64(NONE)
 
 
-@kernel(int64(STATE, int64, int64, int64))
-def add_pair(state, a, b, group):
+@kernel(f"int64(int64, int64, int64, {_PAIRS})")
+def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, number):
     """The number of a pair, a new one where there was none; the arrays have space for it."""
-    key, slots, keys = key_of(a, b, group), state.slots, state.keys
+    key = key_of(a, b, group)
     slot = slot_of(key, slots.size)
     while slots[slot]:
         if keys[slots[slot] - 1] == key:
             return np.int64(slots[slot]) - 1
         slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
-    pair = state.number[PAIRS]
-    state.number[PAIRS] += 1
+    pair = number[PAIRS]
+    number[PAIRS] += 1
     slots[slot] = pair + 1
-    keys[pair], state.head[pair], state.raised[pair] = key, NONE, False
-    state.count[pair] = 0
+    keys[pair], head[pair], raised[pair], count[pair] = key, NONE, False, 0
     if group != REGISTER:
-        merged = find_pair(state, key_of(a, b, REGISTER))
+        merged = find_pair(key_of(a, b, REGISTER), keys, slots)
         if merged >= 0:
-            state.count[pair] = state.count[merged]
-        state.sibling[pair] = state.first[group]
-        state.first[group] = pair
+            count[pair] = count[merged]
+        sibling[pair] = first[group]
+        first[group] = pair
     return pair
+
+
+@kernel(f"void(int64, int64, {_PLACES})")
+def add_place(pair, at, place, further, head, number):
+    if number[FREE_PLACE] >= 0:
+        new = number[FREE_PLACE]
+        number[FREE_PLACE] = further[new]
+    else:
+        new = number[PLACES]
+        number[PLACES] += 1
+    place[new], further[new] = at, head[pair]
+    head[pair] = new
 
 
 @kernel(types.void(STATE))
@@ -89,19 +105,6 @@ def fill_slots(state):
         while slots[slot]:
             slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
         slots[slot] = pair + 1
-
-
-@kernel(types.void(STATE, int64, int64))
-def add_place(state, pair, at):
-    number = state.number
-    if number[FREE_PLACE] >= 0:
-        place = number[FREE_PLACE]
-        number[FREE_PLACE] = state.further[place]
-    else:
-        place = number[PLACES]
-        number[PLACES] += 1
-    state.place[place], state.further[place] = at, state.head[pair]
-    state.head[pair] = place
 
 
 @kernel(types.void(STATE, int64[::1], int64))
@@ -140,17 +143,23 @@ def add_words(state, starts, last):
 
     From behind, so that a list begins with its first place.
     """
+    keys, count, head, sibling, raised, slots = (
+        state.keys, state.count, state.head, state.sibling, state.raised, state.slots
+    )  # fmt: skip
+    first, number, place, further = state.first, state.number, state.place, state.further
+    symbol, groups, counts, single = state.symbol, state.group, state.counts, state.number[SINGLE]
     for word in range(last - 1, -1, -1):
-        if state.number[PAIRS] + starts[word + 1] - starts[word] >= state.keys.size:
-            state.number[NEEDED] = starts[word + 1] - starts[word]
+        if number[PAIRS] + starts[word + 1] - starts[word] >= keys.size:
+            number[NEEDED] = starts[word + 1] - starts[word]
             return word + 1
-        group = np.int64(state.group[word])
         for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
-            a, b = np.int64(state.symbol[at]), np.int64(state.symbol[at + 1])
-            if a >= state.number[SINGLE] and b >= state.number[SINGLE]:
-                pair = add_pair(state, a, b, group)
-                state.count[pair] += state.counts[word, 0]
-                add_place(state, pair, at)
+            a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
+            if a >= single and b >= single:
+                pair = add_pair(
+                    a, b, np.int64(groups[word]), keys, count, head, sibling, raised, slots, first, number
+                )
+                count[pair] += counts[word, 0]
+                add_place(pair, at, place, further, head, number)
     return 0
 
 
@@ -268,67 +277,73 @@ def longest_group(state):
     return best
 
 
-@kernel(types.void(STATE, int64, int64, int64, int64, int32[::1], int64))
-def change_pair(state, a, b, group, change, touched, at):
-    """Add `change` to the count of a pair of neighbours, and, where it is new (`at` not NONE), its place."""
-    if a < state.number[SINGLE] or b < state.number[SINGLE]:
-        return
-    pair = add_pair(state, a, b, group)
-    if at != NONE:
-        add_place(state, pair, at)
-        if not state.raised[pair]:
-            state.raised[pair] = True
-            touched[0] += 1
-            touched[touched[0]] = pair
-    if state.count[pair] >= 0:
-        state.count[pair] += change
-
-
 @kernel(types.void(STATE, int64, int64))
 def merge_in_group(state, pair, row):
     """Merge a pair wherever it stands in the words of its group, from left to right; row `row` of `applied`."""
-    key, new = state.keys[pair], np.int64(state.applied[row, 2])
+    keys, count, head, sibling, raised, slots = (
+        state.keys, state.count, state.head, state.sibling, state.raised, state.slots
+    )  # fmt: skip
+    first, number, place, further = state.first, state.number, state.place, state.further
+    symbol, after, before, word, counts = state.symbol, state.after, state.before, state.word, state.counts
+    key, new, single = keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
     a, b, group = np.int64(key >> _A), np.int64(key >> _B) & _BITS, np.int64(key & np.uint64(255))
-    size, at = 0, np.int64(state.head[pair])
+    size, at = 0, np.int64(head[pair])
     while at >= 0:
-        size, at = size + 1, np.int64(state.further[at])
-    places, size, at = np.empty(size, np.int32), 0, np.int64(state.head[pair])
+        size, at = size + 1, np.int64(further[at])
+    places, size, at = np.empty(size, np.int32), 0, np.int64(head[pair])
     while at >= 0:
-        places[size] = state.place[at]
-        size, last, at = size + 1, at, np.int64(state.further[at])
+        places[size] = place[at]
+        size, last, at = size + 1, at, np.int64(further[at])
         if at < 0:
-            state.further[last] = state.number[FREE_PLACE]
-            state.number[FREE_PLACE] = state.head[pair]
-    state.head[pair] = NONE
+            further[last] = number[FREE_PLACE]
+            number[FREE_PLACE] = head[pair]
+    head[pair] = NONE
     if a == b:
         places.sort()
-    touched = np.empty(2 * size + 1, np.int32)
-    touched[0] = 0
+    touched, touches, weights, others = np.empty(2 * size + 1, np.int32), 0, 0, 0
     for at in places:
-        right = np.int64(state.after[at])
-        if state.symbol[at] != a or right < 0 or state.symbol[right] != b:
+        right = np.int64(after[at])
+        if symbol[at] != a or right < 0 or symbol[right] != b:
             continue
-        weight, further = state.counts[state.word[at], 0], np.int64(state.after[right])
-        left = np.int64(state.before[at])
-        if left >= 0:
-            change_pair(state, np.int64(state.symbol[left]), a, group, -weight, touched, NONE)
-            change_pair(state, np.int64(state.symbol[left]), new, group, weight, touched, left)
-        state.symbol[at], state.symbol[right], state.after[at] = new, NONE, further
-        if further >= 0:
-            state.before[further] = at
-            change_pair(state, b, np.int64(state.symbol[further]), group, -weight, touched, NONE)
-            change_pair(state, new, np.int64(state.symbol[further]), group, weight, touched, np.int64(at))
-        state.uses[row, 0] += weight
-        state.uses[row, 1] += state.counts[state.word[at], 1]
-        state.length[group] -= state.counts[state.word[at], 1]
-    for place in range(1, touched[0] + 1):
-        changed = np.int64(touched[place])
-        state.raised[changed] = False
-        if state.count[changed] >= state.floor[group]:
+        weight, behind, left = counts[word[at], 0], np.int64(after[right]), np.int64(before[at])
+        symbol[at], symbol[right], after[at] = new, NONE, behind
+        if behind >= 0:
+            before[behind] = at
+        for side in range(2):  # the pairs with the symbol before, and with the one behind
+            if side == 0:
+                if left < 0 or symbol[left] < single:
+                    continue
+                old_a, old_b, new_a, new_b, where = np.int64(symbol[left]), a, np.int64(symbol[left]), new, left
+            else:
+                if behind < 0 or symbol[behind] < single:
+                    continue
+                old_a, old_b, new_a, new_b = b, np.int64(symbol[behind]), new, np.int64(symbol[behind])
+                where = np.int64(at)
+            old = find_pair(key_of(old_a, old_b, group), keys, slots)
+            if old >= 0 and count[old] >= 0:
+                count[old] -= weight
+            added = add_pair(new_a, new_b, group, keys, count, head, sibling, raised, slots, first, number)
+            add_place(added, where, place, further, head, number)
+            if count[added] >= 0:
+                count[added] += weight
+            if not raised[added]:
+                raised[added] = True
+                touched[touches] = added
+                touches += 1
+        weights += weight
+        others += counts[word[at], 1]
+    state.uses[row, 0] += weights
+    state.uses[row, 1] += others
+    state.length[group] -= others
+    floor = state.floor[group]
+    for at in range(touches):
+        changed = np.int64(touched[at])
+        raised[changed] = False
+        if count[changed] >= floor:
             push(state, group, changed)
-        elif state.count[changed] < NEVER:
-            state.waiting[state.number[WAITING]] = -2 - state.count[changed]
-            state.number[WAITING] += 1
+        elif count[changed] < NEVER:
+            state.waiting[number[WAITING]] = -2 - count[changed]
+            number[WAITING] += 1
 
 
 @kernel(int64(STATE, int64, int64))
@@ -336,7 +351,7 @@ def places_of(state, a, b):
     """The places in the lists of a pair, of all groups."""
     count = 0
     for group in range(state.floor.size):
-        pair = find_pair(state, key_of(a, b, group))
+        pair = find_pair(key_of(a, b, group), state.keys, state.slots)
         at = np.int64(state.head[pair]) if pair >= 0 else np.int64(NONE)
         while at >= 0:
             count, at = count + 1, np.int64(state.further[at])
@@ -424,9 +439,13 @@ def advance(state, given, wanted, merges):
         count = np.int64(NEVER) if new < 0 else -2 - row
         if least >= 0:
             count = -2 - first
-        state.count[add_pair(state, a, b, np.int64(REGISTER))] = count
+        registered = add_pair(
+            a, b, np.int64(REGISTER), state.keys, state.count, state.head, state.sibling, state.raised, state.slots,
+            state.first, number,
+        )  # fmt: skip
+        state.count[registered] = count
         for group in range(groups):
-            pair = find_pair(state, key_of(a, b, group))
+            pair = find_pair(key_of(a, b, group), state.keys, state.slots)
             if pair >= 0:
                 state.count[pair] = count
         if new < 0:
@@ -436,7 +455,7 @@ def advance(state, given, wanted, merges):
         state.uses[row] = 0
         number[APPLIED] += 1
         for group in range(groups):
-            pair = find_pair(state, key_of(a, b, group))
+            pair = find_pair(key_of(a, b, group), state.keys, state.slots)
             if pair >= 0 and state.head[pair] >= 0:
                 merge_in_group(state, pair, row)
     return PAUSED

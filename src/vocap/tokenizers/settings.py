@@ -12,10 +12,11 @@ from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from vocap.bpe import SPLITS, UNITS
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
-from vocap.tokenizer_files.model_file import MAX_NESTED_SYMBOLS, nested
+from vocap.tokenizer_files.model_file import BYTES, MAX_NESTED_SYMBOLS, nested
 from vocap.unigram.text_settings import META_PIECES, TextSettings
 
 
@@ -47,13 +48,14 @@ class Kind(BaseModel):
     """One entry of the section; its field `kind` names the class.
 
     `label` is a noun phrase for tables. `merged`: whether its vocabulary is that of several languages, and
-    compared with others of the same T.
+    compared with others of the same T. `file`: the name of its file in its folder.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     label: ClassVar[str]
     merged: ClassVar[bool] = True
+    file: ClassVar[str] = "sentencepiece.model"
     kind: str
 
     @abstractmethod
@@ -163,6 +165,77 @@ class Joint(Merged):
         return self.total
 
 
+class BytePair(Kind):
+    """Byte-pair encoding of the text of several languages; its classes have the field `total`."""
+
+    file: ClassVar[str] = "tokenizer.json"
+    unit: Literal[UNITS] = Field(
+        "bytes", description="what merges begin with: bytes, or characters, others of which become bytes"
+    )
+    split: Literal[SPLITS] = Field(
+        "words",
+        description="where text is cut before merging: words (letters with their marks, numbers, other "
+        "characters), or spaces alone",
+    )
+
+    def rows(self, settings: Any) -> int:
+        return self.total
+
+    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        from vocap.bpe.words import Pretokenization
+
+        try:
+            text = Pretokenization(self.unit, self.split, settings.text.settings).settings
+            check_symbols([*text.user_defined_symbols, *text.control_symbols], settings.layout)
+            settings.layout.check_total(self.total)
+        except (UsageError, ValueError) as error:
+            yield f": {error}"
+            return
+        taken = settings.layout.rows + len(text.user_defined_symbols) + len(text.control_symbols) + len(BYTES)
+        if self.total < taken:
+            yield f": special tokens, reserved ids, symbols and bytes take {taken} ids; raise total"
+
+
+class Bpe(BytePair):
+    """One training on the words of all languages, weighted: no sample is drawn."""
+
+    label = "BPE"
+    kind: Literal["bpe"]
+    total: int = Field(ge=2, description="T, every id counted, special tokens too")
+    alpha: float = Field(
+        0.7, ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"
+    )
+    fairness: float = Field(
+        0.0,
+        ge=0,
+        le=16,
+        allow_inf_nan=False,
+        description="exponent of a language's tokens on parallel text (corpora.development) over the mean, by "
+        "which its weight is multiplied; 0: weights do not follow it",
+    )
+    rounds: int = Field(2, ge=1, le=20, description="trainings with weights that follow parallel text")
+
+
+class ParityBpe(BytePair):
+    """Parity-aware byte-pair encoding: each merge is for the language with the longest parallel text."""
+
+    label = "parity BPE"
+    model_config = ConfigDict(extra="forbid", strict=True, validate_by_alias=True, validate_by_name=True)
+    kind: Literal["parity-bpe"]
+    total: int = Field(ge=2, description="T, every id counted, special tokens too")
+    alpha: float = Field(
+        0.7, ge=0, le=10, allow_inf_nan=False, description="shares in the first merges, those of kind bpe"
+    )
+    first: int = Field(
+        0, ge=0, alias="from", description="weighted merges of all languages before the first for the worst off"
+    )
+
+    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        yield from super().mistakes(settings, languages)
+        if self.first > self.total:
+            yield f".from: {self.first} merges are more than T = {self.total}; take fewer"
+
+
 class Mono(Kind):
     """One language's model of one size, as a tokenizer: in XLM-R's layout of size + 2 ids."""
 
@@ -207,7 +280,14 @@ class File(Kind):
             yield f".download: no file {self.download!r} under downloads ({', '.join(settings.downloads)})"
 
 
-KINDS: dict[str, type[Kind]] = {"vocap": Vocap, "joint": Joint, "mono": Mono, "file": File}
+KINDS: dict[str, type[Kind]] = {
+    "vocap": Vocap,
+    "joint": Joint,
+    "bpe": Bpe,
+    "parity-bpe": ParityBpe,
+    "mono": Mono,
+    "file": File,
+}
 
 
 def tokenizer_type() -> Any:

@@ -1,0 +1,214 @@
+"""The words of many languages, one training with their weights, and weights that follow parallel text.
+
+A pair counts the words of all languages, each as often as the lines of its language count: no sample is drawn, and
+weights are integers, so sums and ties are the same on every machine.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from vocap.bpe.training import Applied, apply, train
+from vocap.bpe.words import (
+    SPACE,
+    Alphabet,
+    Pretokenization,
+    Words,
+    byte_alphabet,
+    character_alphabet,
+    character_counts,
+    count_words,
+    join,
+)
+from vocap.errors import UsageError, VocapError
+from vocap.text_files.lines import read_blocks
+from vocap.unigram.training_text import required_characters
+
+log = logging.getLogger(__name__)
+FINE = 1 << 10  # factor of the weights before those of parallel text are applied: they are rounded afterwards
+EXACT = Context(prec=40)  # decimal powers are the same on every machine
+TRAIN, PARALLEL = 0, 1  # the texts of a language's words
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language's words in its training lines and in its development lines of parallel text.
+
+    `weight`: the number of times that a training line counts. `reference`: bytes of UTF-8 of the lines of the
+    reference language that its development lines translate; 0 without any.
+    """
+
+    code: str
+    words: Words
+    weight: int
+    reference: int = 0
+
+
+def read_languages(
+    paths: Mapping[str, Path], weights: Sequence[int], how: Pretokenization, parallel: Mapping[str, Sequence[str]]
+) -> list[Language]:
+    """The languages of `paths` (training text) with the weight of their lines.
+
+    `parallel`: aligned lines of each language that has some, empty where it has no translation. Raises as
+    `read_blocks`.
+    """
+    reference = reference_language(parallel)
+    languages = []
+    for (code, path), weight in zip(paths.items(), weights, strict=True):
+        pairs = zip(parallel.get(code, ()), parallel.get(reference, ()), strict=False)
+        shared = [(own, other) for own, other in pairs if own and other]
+        texts = [partial(read_blocks, path), lambda shared=shared: iter([[own for own, _ in shared]])]
+        words = count_words(texts, how)
+        size = sum(len(other.encode("utf-8")) for _, other in shared)
+        languages.append(Language(code, words, weight, size))
+        log.info("%s: %d lines, %d distinct words, %d parallel lines", code, words.lines[0], len(words), len(shared))
+    return languages
+
+
+def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
+    """The language that others are compared with: English, or the one with the most lines; None without any."""
+    if "en" in parallel:
+        return "en"
+    return max(sorted(parallel), key=lambda code: sum(map(bool, parallel[code])), default=None)
+
+
+def common_alphabet(languages: Sequence[Language], unit: str, coverage: float | None, required: str = "") -> Alphabet:
+    """The alphabet that holds, of unit characters, those which make up `coverage` of each language's text."""
+    if unit == "bytes":
+        return byte_alphabet()
+    totals, chosen = {}, {*required, SPACE}
+    for language in languages:
+        counts = character_counts(language.words, language.words.counts[:, TRAIN].copy())
+        chosen.update(required_characters(counts, coverage))
+        totals.update(counts)
+    return character_alphabet(totals, None, chosen)
+
+
+def weighted(languages: Sequence[Language], weights: Sequence[int]) -> Words:
+    """The words of all languages, their training counts times the weights."""
+    parts = []
+    for language, weight in zip(languages, weights, strict=True):
+        counts = language.words.counts[:, TRAIN : TRAIN + 1] * weight
+        parts.append((language.words, slice(None), counts))
+    return join(parts, (sum(language.words.lines[TRAIN] for language in languages),))
+
+
+def train_weighted(
+    languages: Sequence[Language], alphabet: Alphabet, wanted: int, reserved: Sequence[str], **options
+) -> Applied:
+    """The merges of one training on all languages, each line counting as often as its language weighs."""
+    weights = options.pop("weights", None) or [language.weight for language in languages]
+    words = weighted(languages, weights)
+    log.info("%d distinct words of %d languages", len(words), len(languages))
+    return train(alphabet, words, np.ones(1, np.int64), wanted, reserved, **options)
+
+
+def parallel_tokens(languages: Sequence[Language], alphabet: Alphabet, merges: np.ndarray) -> list[int]:
+    """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
+    tokens = []
+    for language in languages:
+        words = language.words.of(PARALLEL)
+        counts = np.repeat(words.counts, 2, axis=1)
+        symbols = alphabet.symbols(words)
+        used = apply(alphabet, symbols, counts, given=merges)
+        tokens.append(int(np.diff(symbols[1]) @ words.counts[:, 0]) - int(used.uses[:, 0].sum()))
+    return tokens
+
+
+def fair_weights(
+    languages: Sequence[Language], weights: Sequence[int], tokens: Sequence[int], fairness: float
+) -> list[int]:
+    """The weights times (x / mean of x)^fairness, x = tokens a byte of the reference; the others keep theirs.
+
+    >>> from types import SimpleNamespace as Entry
+    >>> fair_weights([Entry(reference=10), Entry(reference=10), Entry(reference=0)], [8, 8, 8], [2, 6, 0], 1)
+    [4, 12, 8]
+    """
+    rates = [
+        EXACT.divide(Decimal(count), Decimal(language.reference)) if language.reference else None
+        for language, count in zip(languages, tokens, strict=True)
+    ]
+    known = [rate for rate in rates if rate]
+    if not known:
+        return list(weights)
+    mean = EXACT.divide(sum(known, Decimal(0)), Decimal(len(known)))
+    power = Decimal(str(fairness))
+    return [
+        weight if not rate else max(1, int((weight * EXACT.power(EXACT.divide(rate, mean), power)).to_integral_value()))
+        for weight, rate in zip(weights, rates, strict=True)
+    ]
+
+
+def train_fair(
+    languages: Sequence[Language],
+    alphabet: Alphabet,
+    wanted: int,
+    reserved: Sequence[str],
+    fairness: float,
+    rounds: int,
+    **options,
+) -> tuple[Applied, list[int]]:
+    """`train_weighted`, then `rounds` times again with `fair_weights`; the last merges, and their weights.
+
+    Raises UsageError where no language has parallel text.
+    """
+    weights = [language.weight for language in languages]
+    if fairness and not any(language.reference for language in languages):
+        raise UsageError("fairness follows parallel text, and no language has any; give --development PATTERN")
+    trained = train_weighted(languages, alphabet, wanted, reserved, **options)
+    if not fairness:
+        return trained, weights
+    if without := [language.code for language in languages if not language.reference]:
+        log.warning("without parallel text, so without a change of weight: %s", ", ".join(without))
+    weights = [weight * FINE for weight in weights]
+    for number in range(1, rounds + 1):
+        tokens = parallel_tokens(languages, alphabet, trained.merges)
+        weights = fair_weights(languages, weights, tokens, fairness)
+        log.info("round %d of fairness %g", number, fairness)
+        trained = train_weighted(languages, alphabet, wanted, reserved, weights=weights, **options)
+    return trained, weights
+
+
+def train_parity(
+    languages: Sequence[Language],
+    alphabet: Alphabet,
+    wanted: int,
+    reserved: Sequence[str],
+    given: np.ndarray | None = None,
+    progress: Callable[[int], None] = lambda tokens: None,
+) -> Applied:
+    """Parity-aware merges: each is the most frequent pair of the language with the longest parallel text.
+
+    `given`: merges before all others. Of equal pairs the one of the last tokens is merged, and length is counted in
+    tokens a byte of the reference, of equal ones the first language's: on parallel text without gaps the rule of
+    `ParityBpeTrainer`. Raises VocapError for a language without parallel text.
+    """
+    if without := [language.code for language in languages if not language.reference]:
+        raise VocapError(
+            f"parity needs parallel text of every language, and there is none of {', '.join(without)}; leave "
+            "these languages out, or give their text (corpora.development)"
+        )
+    sizes = [len(language.words) for language in languages]
+    symbols, starts, counts = [], [np.zeros(1, np.int64)], []
+    for language in languages:
+        text, bounds = alphabet.symbols(language.words)
+        starts.append(bounds[1:] + starts[-1][-1])
+        symbols.append(text)
+        counts.append(language.words.counts)
+    return apply(
+        alphabet,
+        (np.concatenate(symbols), np.concatenate(starts)),
+        np.concatenate(counts),
+        wanted,
+        given=given,
+        reserved=reserved,
+        group=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+        divisor=np.array([language.reference for language in languages], np.int64),
+        by_text=True,
+        progress=progress,
+    )

@@ -1,0 +1,126 @@
+"""The tokenizer.json of merges: ids in the layout of all tokenizers of a run, text read as in training."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, processors
+
+from vocap.bpe.pretokenizer import build_pre_tokenizer
+from vocap.bpe.words import SPACE, Alphabet, Pretokenization
+from vocap.errors import UsageError
+from vocap.tokenizer_files.charsmap import read_charsmap
+from vocap.tokenizer_files.id_layout import MASK, IdLayout
+from vocap.tokenizer_files.model_file import BYTES
+from vocap.tokenizer_files.normalizer import build_normalizer
+from vocap.unigram import COVERAGE
+
+
+def token_names(alphabet: Alphabet, merges: np.ndarray) -> list[str]:
+    """The tokens by number: the symbols, and those that `merges` (int32 [M, 3]) give."""
+    names = list(alphabet.names)
+    for a, b, new in merges.tolist():
+        if new == len(names):
+            names.append(names[a] + names[b])
+    return names
+
+
+def merges_for(merges: np.ndarray, tokens: int, base: int) -> np.ndarray:
+    """The first merges, those that a training for `tokens` tokens ends with; `base` is the number of symbols."""
+    before = np.maximum.accumulate(np.concatenate([[base - 1], merges[:, 2]]))[:-1] + 1
+    return merges[before < tokens]
+
+
+class Rows:
+    """The ids of a tokenizer of byte-pair encoding besides its pieces of text.
+
+    Special tokens, control symbols, reserved ids, the bytes of unit characters and user-defined symbols come before
+    the pieces, and the mask after them.
+    """
+
+    def __init__(self, how: Pretokenization, layout: IdLayout):
+        self.how, self.layout = how, layout
+        special = [entry.token for entry in layout.special]
+        self.controls = [*special, *how.settings.control_symbols, *layout.reserved_names]
+        self.bytes = list(BYTES) if how.unit == "characters" else []
+        self.symbols = list(how.settings.user_defined_symbols)
+        self.last = [MASK] if layout.mask else []
+
+    @property
+    def reserved(self) -> list[str]:
+        """The names that no merge may give, as symbols of the alphabet spell them."""
+        names = [*self.controls, *self.last, *self.symbols]
+        return [*names, *BYTES]
+
+    def tokens(self, total: int, alphabet: Alphabet) -> int:
+        """The number of tokens, symbols among them, of a tokenizer of `total` ids.
+
+        Raises UsageError for a total that does not hold the alphabet, naming the smallest that does, and for one
+        that is no multiple of the layout's.
+        """
+        self.layout.check_total(total)
+        apart = len(self.controls) + len(self.symbols) + len(self.last)
+        if total - apart < len(alphabet.names):
+            raise UsageError(
+                f"T = {total} does not hold the {len(alphabet.names)} {alphabet.unit} of the alphabet, special "
+                f"tokens and symbols; the smallest possible T is {apart + len(alphabet.names)}"
+            )
+        return total - apart
+
+    def ids(self, names: Sequence[str]) -> list[str]:
+        """All tokens by id; `names`: the symbols and the tokens of merges, bytes of unit characters first."""
+        pieces = list(names)[len(self.bytes) :]
+        return [*self.controls, *self.bytes, *self.symbols, *pieces, *self.last]
+
+
+def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
+    """The `tokenizers.Tokenizer` of `merges` (int32 [M, 3])."""
+    how, layout = rows.how, rows.layout
+    names = token_names(alphabet, merges)
+    by_id = rows.ids(names)
+    pairs = [(names[a], names[b]) for a, b, _ in merges.tolist()]
+    options = {"unk_token": layout.token("unk"), "byte_fallback": True} if how.unit == "characters" else {}
+    tokenizer = Tokenizer(models.BPE({token: number for number, token in enumerate(by_id)}, pairs, **options))
+    if not how.keeps_text:
+        tokenizer.normalizer = _normalizer(how)
+    tokenizer.pre_tokenizer = build_pre_tokenizer(how.split, how.settings.split_digits, how.unit)
+    tokenizer.decoder = _decoder(how)
+    set_template(tokenizer, layout)
+    controls = [*rows.controls, *rows.last]
+    tokenizer.add_special_tokens(
+        [AddedToken(token, lstrip=token == MASK, normalized=False, special=True) for token in controls]
+    )
+    tokenizer.add_tokens([AddedToken(symbol, normalized=False, special=False) for symbol in rows.symbols])
+    return tokenizer
+
+
+def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
+    from vocap.unigram.ladder import template
+
+    from sentencepiece import sentencepiece_model_pb2
+
+    spec = sentencepiece_model_pb2.ModelProto.FromString(template(COVERAGE, how.settings)[1]).normalizer_spec
+    rules = read_charsmap(spec.precompiled_charsmap, "the rules of normalisation")
+    step = build_normalizer(
+        rules, spec.precompiled_charsmap, (), spec.add_dummy_prefix, spec.remove_extra_whitespaces
+    )
+    return step if how.unit == "characters" else normalizers.Sequence([step, normalizers.Replace(SPACE, " ")])
+
+
+def _decoder(how: Pretokenization) -> decoders.Decoder:
+    steps = [decoders.ByteLevel()]
+    if how.unit == "characters":
+        steps = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
+    if how.settings.add_dummy_prefix:
+        steps.append(decoders.Replace(Regex(r"\A "), ""))
+    return decoders.Sequence(steps) if len(steps) > 1 else steps[0]
+
+
+def set_template(tokenizer: Tokenizer, layout: IdLayout) -> None:
+    """The special tokens around one text and around two, which an end token separates twice, as in XLM-R."""
+    first, last = ([side] if side else [] for side in layout.around)
+    between = [*last, *last] if first and last else [*last, *first]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=[*first, "$A", *last],
+        pair=[*first, "$A", *between, "$B", *last],
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in dict.fromkeys([*first, *last])],
+    )

@@ -1,0 +1,158 @@
+"""`vocap bpe`: tokenizers of byte-pair encoding for many languages."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from vocap import options
+from vocap.bpe import SPLITS, UNITS
+from vocap.errors import UsageError
+from vocap.text_options import text_options
+from vocap.unigram import COVERAGE
+
+logger = logging.getLogger(__name__)
+PATH = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.option("--corpora", required=True, type=FOLDER, help="Folder with {language}/train.txt.")
+@click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
+@click.option(
+    "--total",
+    "totals",
+    required=True,
+    multiple=True,
+    type=click.IntRange(2),
+    help="T: every id counted; may be repeated, then -o must hold {total}.",
+)
+@click.option(
+    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="Share of a language (Equation 3)."
+)
+@click.option(
+    "--unit", type=click.Choice(UNITS), default=UNITS[0], show_default=True, help="What merges begin with."
+)
+@click.option(
+    "--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Where text is cut before."
+)
+@options.coverage(COVERAGE, "Unit characters: share of each language's characters that must be pieces.")
+@click.option("--development", metavar="PATTERN", help="Parallel text for fairness and parity: files with {lang}.")
+@click.option(
+    "--fairness",
+    default=0.0,
+    show_default=True,
+    type=options.Real(0, 16),
+    help="Multiply weights by (tokens on parallel text / mean) to this power, and train again.",
+)
+@click.option(
+    "--rounds", default=2, show_default=True, type=click.IntRange(1, 20), help="Trainings with such weights."
+)
+@click.option("--parity", is_flag=True, help="Each merge is for the language with the longest parallel text.")
+@click.option(
+    "--from",
+    "first",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Weighted merges of all languages before those of --parity.",
+)
+@text_options
+@options.id_layout
+@click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
+def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, out, **settings) -> None:
+    """Train byte-pair encoding on the text of all languages, every T at once.
+
+    Pairs are counted over the words of all training lines, each line as often as its language weighs: no sample is
+    drawn. Writes tokenizer.json (T ids), pieces.tsv and description.json. Where the text does not hold T pieces the
+    tokenizer stays short, with a warning. {total} in -o stands for T.
+    """
+    fairness = settings["fairness"]
+    if len(set(totals)) > 1 and "{total}" not in str(out):
+        raise UsageError(f"-o {out}: put {{total}} for T into the path: it is the folder of several totals")
+    if first and not parity:
+        raise UsageError("--from counts the merges before those of --parity; give both, or leave it out")
+    if first > min(totals):
+        raise UsageError(f"--from {first}: more merges than T = {min(totals)}; take fewer")
+    if parity and fairness:
+        raise UsageError("--parity and --fairness are two uses of parallel text; give one of them")
+    if (parity or fairness) and development is None:
+        raise UsageError("--parity and --fairness follow parallel text; give --development PATTERN")
+    if fairness and len(set(totals)) > 1:
+        raise UsageError("--fairness depends on T: give one --total, and run the command for each")
+    from vocap.tables.sampling_probabilities import read_weights
+    from vocap.text_files.aligned import read_aligned
+    from vocap.unigram.kernels import one_compiler
+
+    with one_compiler():
+        from vocap.bpe.multilingual import read_languages
+    from vocap.bpe.tokenizer_json import Rows
+    from vocap.bpe.words import Pretokenization
+    from vocap.tokenizers.multilingual_text import whole_text
+
+    how = Pretokenization(settings["unit"], settings["split"], settings["settings"])
+    rows = Rows(how, settings["layout"])
+    n = {code: count for code, count in read_weights(weights).items() if count}
+    text = whole_text(corpora, n, alpha)
+    parallel = read_aligned(development, list(n)) if parity or fairness else {}
+    paths = {part.path.parent.name: part.path for part in text.parts}
+    languages = read_languages(paths, [part.weight for part in text.parts], how, parallel)
+    facts = {
+        "alpha": alpha,
+        "unit": how.unit,
+        "split": how.split,
+        **({"coverage": coverage} if how.unit == "characters" else {}),
+        **({"from": first} if parity else {}),
+        **({"fairness": fairness, "rounds": settings["rounds"]} if fairness else {}),
+        **how.settings.changed(),
+    }
+    alphabet, merges, weighed = _train(languages, rows, totals, coverage, parity, first, settings)
+    description = {"kind": "parity-bpe" if parity else "bpe", "settings": facts, "text": text.facts, **weighed}
+    for total in sorted(set(totals)):
+        _write(Path(str(out).replace("{total}", str(total))), alphabet, merges, rows, total, description)
+
+
+def _train(languages, rows, totals, coverage: float, parity: bool, first: int, settings) -> tuple:
+    """The alphabet, the merges of the largest T, and the factors of the weights, for the description."""
+    from vocap.bpe import multilingual
+    from vocap.bpe.multilingual import common_alphabet, train_fair, train_parity, train_weighted
+    from vocap.progress import Steps
+
+    how = rows.how
+    alphabet = common_alphabet(languages, how.unit, coverage, how.settings.required_chars)
+    sizes = [rows.tokens(total, alphabet) for total in totals]
+    base, wanted = len(alphabet.names), max(sizes)
+    rounds = 1 + settings["rounds"] * bool(settings["fairness"]) + bool(parity and first)
+    weighed: Mapping = {}
+    with Steps("merges", max(1, rounds * wanted // multilingual.MERGES)) as steps:
+        progress = {"progress": lambda _: steps.advance()}
+        if parity:
+            given = None
+            if first:
+                most = min(base + first, wanted)
+                given = train_weighted(languages, alphabet, most, rows.reserved, **progress).merges[:first]
+            applied = train_parity(languages, alphabet, wanted, rows.reserved, given, **progress)
+        else:
+            applied, weights = train_fair(
+                languages, alphabet, wanted, rows.reserved, settings["fairness"], settings["rounds"], **progress
+            )
+            if settings["fairness"]:
+                weighed = {"weights": {one.code: weight for one, weight in zip(languages, weights, strict=True)}}
+    return alphabet, applied.merges, weighed
+
+
+def _write(out: Path, alphabet, merges, rows, total: int, description: Mapping) -> None:
+    """The folder of a tokenizer of `total` ids, or of as many as the text gives."""
+    from vocap.bpe.folder import write_tokenizer
+    from vocap.bpe.tokenizer_json import merges_for
+
+    tokens = rows.tokens(total, alphabet)
+    ids = write_tokenizer(out, alphabet, merges_for(merges, tokens, len(alphabet.names)), rows, description, total)
+    if ids < total:
+        logger.warning(
+            "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
+            out, total, ids, total - ids,
+        )  # fmt: skip
+    click.echo(f"{out}: T = {ids}", err=True)
