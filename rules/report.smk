@@ -11,6 +11,8 @@ SHOWN_SETTINGS = SETTINGS.model_dump(
         "corpora": {"sources": {name: True for name in UNUSED_SOURCES}},
     },
 )
+if PARALLEL_TEXT:
+    SHOWN_SETTINGS["corpora"]["parallel"] = PARALLEL_TEXT.name  # of no path of this machine
 
 
 rule report:
