@@ -130,6 +130,7 @@ class Results:
     languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below
     corpora: dict[str, dict[str, Any]]
     packages: list[dict[str, Any]]  # of the starter corpus, with licence and source
+    shared_lines: dict[str, dict[str, Any]]  # with English in its parallel text: by language, of each set
     weights: dict[str, dict[str, str]]
     curves: dict[str, list[Point]]
     allocations: dict[str, Allocation]
