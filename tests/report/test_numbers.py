@@ -171,8 +171,7 @@ def test_parallel_text_with_gaps_is_compared_by_ratio(tmp_path):
     del ratios[gone]
     write_tsv(path, ("language", "lines", "tokens", "ratio_to_english", "english_tokens"), rows)
     out = tmp_path / "out"
-    settings = json.dumps({"corpora": {"parallel": "the text X"}})
-    said = " ".join(" ".join(Page(write(results, out, "--settings-json", settings)).text).split())
+    said = " ".join(" ".join(Page(write(results, out, "--parallel-text", "the text X")).text).split())
     row = one_row(out / "tables/parallel.tsv", tokenizer="xlmr")
     values = list(ratios.values())
     gini = sum(abs(a - b) for a in values for b in values) / (2 * len(values) * sum(values))

@@ -152,10 +152,12 @@ def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> No
         check_aligned(lines := {**lines, code: len(own)}, paths)
         rows.append({"language": code, **compare_with_english(own, english)})
         if not rows[-1]["lines"]:
-            logger.warning("%s: no line in common with English, so no ratio", path)
+            logger.warning(
+                "%s: no line%s", path, "" if english is None else " in common with English, so no ratio"
+            )
     write_tsv(output, PARALLEL_COLUMNS, [tuple(row[column] for column in PARALLEL_COLUMNS) for row in rows])
     if any(costs := relative_costs(rows)):
-        click.echo(f"{output}: Gini coefficient of tokens per sentence {gini(costs):.4f}", err=True)
+        click.echo(f"{output}: on {pattern}, Gini coefficient of tokens per sentence {gini(costs):.4f}", err=True)
 
 
 def find_languages(corpora: Path, codes: str | None) -> list[str]:

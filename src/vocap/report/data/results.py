@@ -148,6 +148,7 @@ class Results:
     left: dict[str, list[str]] = field(default_factory=dict)  # by kind, names of other configurations' results
     inputs: Inputs = field(default_factory=lambda: Inputs([]))  # of an allocation
     no_inputs: str = ""  # the reason that there are none
+    parallel_text: str = ""  # the name of that of the tokenizers' evaluation
     folder: str = "results"  # of the stages' results, as the caller named it
     sentences: list[Sentence] = field(default_factory=list)  # cut by the tokenizers of the front page
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from vocap.report.data import find
 from vocap.report.data.comparisons import UNKNOWN_LIMIT, unfit
 from vocap.report.data.results import ALL, Results, Tokenizer, by_resource
 from vocap.report.page.blocks import Block, Note, Text
@@ -173,8 +172,8 @@ def parallel(results: Results) -> list[Block]:
         "On parallel text every language has the same content, so the number of tokens is its cost: length of "
         "context, time and money."
     )
-    if isinstance(source := find(results.settings, "corpora", "parallel"), str):
-        said += f" The text: {source}."
+    if results.parallel_text:
+        said += f" The text: {results.parallel_text}."
     if not rows:
         return notes
     return [Text(said), Table("parallel", "Fairness on parallel text", caption, columns, rows), *notes]
