@@ -17,7 +17,8 @@ def find_aligned(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path
     paths = {language: Path(pattern.replace("{lang}", language)) for language in languages}
     found = {language: path for language, path in paths.items() if path.exists()}
     if not found:
-        raise VocapError(f"{pattern}: no file for any of {', '.join(languages)}; check the path")
+        listed = ", ".join(languages) or "the languages"
+        raise VocapError(f"{pattern}: no file for any of {listed}; check the path")
     return found, [language for language in languages if language not in found]
 
 
