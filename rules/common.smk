@@ -18,6 +18,7 @@ import vocap.vocabularies
 from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.download import is_gone
+from vocap.corpora.parallel_text import development_text, evaluation_text
 from vocap.corpora.sources import resolve_all
 from vocap.starter.packages import PACKAGES
 from vocap.correlation.planning import plan_study
@@ -32,6 +33,7 @@ from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
 from vocap.results_folder import check_owner, record_owner
 from vocap.summary import summarize
+from vocap.text_files.aligned import check_files, find_aligned
 from vocap.text_options import text_words
 from vocap.tuned_models import tuned_model
 from vocap.tokenizer_groups import (
@@ -213,10 +215,23 @@ for name, entry in SETTINGS.tokenizers.items():
         )
 
 
-if (pattern := SETTINGS.corpora.parallel) and not any(
-    Path(pattern.replace("{lang}", lang)).exists() for lang in LANGUAGES
-):
-    stop(f"corpora.parallel: no language has a file {pattern}; correct the path, or remove the key")
+# Parallel text, if any: a notice says which, as that depends on more than the configuration.
+FROM_STARTER = all(source.inputs(RESULTS) == [STARTER_TEXT] for source in SOURCES.values())
+try:
+    STARTER_FOLDER = STARTER_TEXT if FROM_STARTER else None
+    PARALLEL_TEXT = evaluation_text(SETTINGS.corpora, LANGUAGES, STARTER_FOLDER, os.environ)
+    DEVELOPMENT_TEXT = development_text(SETTINGS.corpora, STARTER_FOLDER)
+except VocapError as error:
+    stop(error)
+
+for key, text in (("parallel", PARALLEL_TEXT), ("development", DEVELOPMENT_TEXT)):
+    if text and not text.folder and workflow.is_main_process:
+        try:
+            (find_aligned if DRY_RUN else check_files)(text.pattern, LANGUAGES)
+        except VocapError as error:
+            stop(f"corpora.{key}: {error}")
+if PARALLEL_TEXT and FROM_STARTER:
+    notice(f"parallel text for evaluation: {PARALLEL_TEXT.name}")
 
 
 def one_of(names):

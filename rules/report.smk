@@ -39,9 +39,10 @@ rule report:
     params:
         results=verbatim(RESULTS),
         settings=verbatim(json.dumps(SHOWN_SETTINGS, ensure_ascii=False)),
+        parallel=verbatim(options(parallel_text=PARALLEL_TEXT.name) if PARALLEL_TEXT else ""),
         revision=REVISION["report"],
     message:
         "Writing the report"
     shell:
         "vocap report --results {params.results:q} --languages-table {input.table:q}"
-        " --settings-json {params.settings:q} -o {params.results:q}/report 2> {log:q}"
+        " --settings-json {params.settings:q} {params.parallel} -o {params.results:q}/report 2> {log:q}"

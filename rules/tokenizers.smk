@@ -7,12 +7,8 @@ MONO = {name: SETTINGS.tokenizers[name] for name in tokenizers_of("mono")}
 MADE_HERE = tokenizers_of("vocap", "joint", "mono")
 COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
-# Line-aligned text, if the user has some: then one table more for each tokenizer.
-PARALLEL_TEXT = SETTINGS.corpora.parallel
+# Parallel text, if there is some: then one table more for each tokenizer.
 PARALLEL_TABLE = {"parallel_table": "<results>/tokenizers/{name}/parallel.tsv"} if PARALLEL_TEXT else {}
-PARALLEL_FILES = [
-    path for lang in LANGUAGES if PARALLEL_TEXT and Path(path := PARALLEL_TEXT.replace("{lang}", lang)).exists()
-]
 
 # The text of all languages, by alpha (Equation 3): their training lines, or a sample; its files, and as options.
 FITTED_ALPHA = {name: SETTINGS.allocation[SETTINGS.tokenizers[name].allocation].alpha for name in FITTED}
@@ -399,7 +395,7 @@ rule evaluate:
             else f"{RESULTS}/tokenizers/{wildcards.name}/sentencepiece.model"
         ),
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
-        parallel=PARALLEL_FILES,
+        parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
     output:
         **PARALLEL_TABLE,
         evaluation="<results>/tokenizers/{name}/evaluation.tsv",
@@ -420,7 +416,10 @@ rule evaluate:
         table=verbatim(SETTINGS.corpora.table),
         facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # of the table, those that evaluation reads
         parallel=lambda wildcards: (
-            options(parallel=PARALLEL_TEXT, parallel_output=f"{RESULTS}/tokenizers/{wildcards.name}/parallel.tsv")
+            options(
+                parallel=PARALLEL_TEXT.pattern,
+                parallel_output=f"{RESULTS}/tokenizers/{wildcards.name}/parallel.tsv",
+            )
             if PARALLEL_TEXT
             else ""
         ),

@@ -41,6 +41,7 @@ SLOW = {
     "report",
     "starter/test_fetching.py",
     "starter/test_packages.py",
+    "starter/test_parallel.py",
     "test_added_rule_and_kind.py",
     "test_command_line.py",
     "test_extensions.py",

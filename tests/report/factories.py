@@ -84,6 +84,12 @@ def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), 
     archive = folder / "corpora" / "starter" / "archives" / "mediawiki.json"
     archive.parent.mkdir(parents=True)
     archive.write_text(json.dumps(package | {"sha256": "ab" * 32, "missing": None}))
+    shared = {
+        code: {"parallel": {"development": 480 - place, "test": 470 - place}} for place, code in enumerate(codes)
+    }
+    text = folder / "corpora" / "starter" / "text"
+    text.mkdir()
+    (text / "report.json").write_text(json.dumps({"languages": {**shared, "python": {"lines": 5}}}))
     write_tsv(folder / "corpora" / "weights.tsv", ("language", "n", "source"), weights)
 
 
@@ -207,8 +213,8 @@ def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
     out = folder / "tokenizers" / name
     for file in ("description.json", "parity.tsv", "pieces.tsv"):
         (out / file).unlink()
-    rows = [(code, 1000, 30_000 + 1000 * place, 1 + place / 30) for place, code in enumerate(codes)]
-    write_tsv(out / "parallel.tsv", ("language", "lines", "tokens", "ratio_to_english"), rows)
+    rows = [(code, 1000, 30_000 + 1000 * place, 1 + place / 30, 30_000) for place, code in enumerate(codes)]
+    write_tsv(out / "parallel.tsv", ("language", "lines", "tokens", "ratio_to_english", "english_tokens"), rows)
     write_tsv(
         out / "unknown.tsv", ("language", "character", "count"), [(codes[0], "ꙮ", 12), (codes[-1], "\u0301", 3)]
     )

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pandas
 import pytest
@@ -153,6 +154,49 @@ def test_fairness_on_parallel_text(made):
     assert f"{gini:.4f}" in " ".join(page.text)
     shown = [int(row["tokens"]) for row in read_tsv(folder / "out/tables/parallel-xlmr.tsv")]
     assert sorted(shown) == tokens
+
+
+def test_parallel_text_with_gaps_is_compared_by_ratio(tmp_path):
+    """Languages with other numbers of lines: inequality is of their ratios, and one without lines is in none."""
+    results = make_results(tmp_path / "results")
+    path = results / "tokenizers/xlmr/parallel.tsv"
+    rows = [list(row.values()) for row in read_tsv(path)]
+    ratios = {}
+    for place, row in enumerate(rows):
+        tokens, english = 5000 + 700 * place, 4000 + 10 * place
+        row[1:] = [900 - 80 * place, tokens, tokens / english, english]
+        ratios[row[0]] = tokens / english
+    gone = rows[-1][0]
+    rows[-1][1:] = [0, 0, None, 0]
+    del ratios[gone]
+    write_tsv(path, ("language", "lines", "tokens", "ratio_to_english", "english_tokens"), rows)
+    out = tmp_path / "out"
+    said = " ".join(" ".join(Page(write(results, out, "--parallel-text", "the text X")).text).split())
+    row = one_row(out / "tables/parallel.tsv", tokenizer="xlmr")
+    values = list(ratios.values())
+    gini = sum(abs(a - b) for a in values for b in values) / (2 * len(values) * sum(values))
+    assert float(row["gini"]) == pytest.approx(gini)
+    assert float(row["premium"]) == pytest.approx(sum(values) / len(values))
+    assert (row["languages"], row["lines"], row["fewest"]) == (str(len(values)), "900", str(900 - 80 * 8))
+    worst = [read_languages()[code].name for code in sorted(ratios, key=ratios.get, reverse=True)[:5]]
+    assert [name.rpartition(" ")[0] for name in row["worst"].split(", ")] == worst
+    assert "The text: the text X." in said
+
+
+def test_lines_that_languages_share_with_english(made):
+    folder, _, page = made
+    report = json.loads((folder / "results/corpora/starter/text/report.json").read_text())
+    rows = list(read_tsv(folder / "out/tables/starter-parallel.tsv"))
+    shared = {code: entry["parallel"] for code, entry in report["languages"].items() if "parallel" in entry}
+    assert {row["language"]: {name: int(row[name]) for name in ("development", "test")} for row in rows} == shared
+    assert "Parallel text of the starter corpus" in " ".join(page.text)
+
+
+def test_a_run_without_the_starter_corpus_has_no_table_of_it(tmp_path):
+    results = make_results(tmp_path / "results")
+    shutil.rmtree(results / "corpora/starter")
+    write(results, tmp_path / "out")
+    assert not (tmp_path / "out/tables/starter-parallel.tsv").exists()
 
 
 def test_missing_results_are_named_first(tmp_path):

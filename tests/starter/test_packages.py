@@ -161,8 +161,8 @@ def tables(extracted, tmp_path):
 
 def rows(path):
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "language\tkey\ttext"
-    return [(cells[0], cells[2]) for cells in (line.split("\t") for line in lines[1:])]
+    assert lines[0] == "language\tkey\tmessage\ttext"
+    return [(cells[0], cells[3]) for cells in (line.split("\t") for line in lines[1:])]
 
 
 def test_extraction_gives_english_first_and_each_sentence_once(tables):
@@ -258,7 +258,7 @@ def test_missing_packages_are_named_to_the_end(tables):
         (["starter-extract", "weblate", "django", "-o", "x"], 1, "holds no catalogue of weblate"),
         (["starter-extract", "django", "django.tsv", "-o", "x"], 1, "neither a wheel nor a Debian package"),
         (["starter-merge", "-o", "x", "django"], 1, "django: not UTF-8"),
-        (["starter-merge", "-o", "x", "cut.tsv"], 1, "cut.tsv, line 4: not three cells"),
+        (["starter-merge", "-o", "x", "cut.tsv"], 1, "cut.tsv, line 4: not four cells"),
         (["starter-merge", "-o", "x", "unsorted.tsv"], 1, "'en' is out of order"),
         (["starter-merge", "-o", "x", "django.tsv", "django.tsv"], 2, "django is given 2 times"),
         (["starter-merge", "-o", "x"], 2, "Missing argument"),

@@ -2,15 +2,16 @@
 
 import itertools
 import lzma
+import random
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv
-from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, find_files, gini, premiums
+from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, gini
 from vocap.tokenizers.output_commands import evaluate
 
 from .scripts import WORDS, model, processor
@@ -30,29 +31,23 @@ def test_gini_of_values_without_one(values):
         gini(values)
 
 
-def test_premiums():
-    assert premiums({"de": 30, "en": 20}) == {"de": 1.5, "en": 1.0}
-    assert premiums({"de": 30}) == {"de": None}
-
-
-def test_files_of_a_pattern(tmp_path):
-    (tmp_path / "de.txt").write_text("")
-    assert find_files(f"{tmp_path}/{{lang}}.txt", ["de", "en"]) == ({"de": tmp_path / "de.txt"}, ["en"])
-    with pytest.raises(UsageError, match=r"no \{lang\} in it"):
-        find_files("x.txt", ["de"])
-
-
 @pytest.fixture
 def made(tmp_path):
-    """A model, held-out lines of three languages, and parallel text of two of them; one has an empty line."""
+    """A model, held-out lines of three languages, and parallel text of two of them."""
     (tmp_path / "sentencepiece.model").write_bytes(model().SerializeToString())
     for language in ("el", "en", "hi"):
         (tmp_path / "corpora" / language).mkdir(parents=True)
         (tmp_path / "corpora" / language / "heldout.txt").write_text("x y\n")
     for language in ("en", "hi"):
         with lzma.open(tmp_path / f"{language}.xz", "wt", encoding="utf-8", newline="\n") as file:
-            file.write("".join(f"{word}\n" for word in ["", *WORDS[language][:6]]))
+            file.write("".join(f"{word}\n" for word in WORDS[language][:6]))
     return tmp_path
+
+
+def write_aligned(root, texts):
+    for language, lines in texts.items():
+        with lzma.open(root / f"{language}.xz", "wt", encoding="utf-8", newline="\n") as file:
+            file.write("".join(f"{line}\n" for line in lines))
 
 
 def run(root):
@@ -72,17 +67,68 @@ def test_parallel_text(made, caplog):
     tokens = {language: sum(map(len, own.encode(WORDS[language][:6]))) for language in ("en", "hi")}
     rows = list(read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS))
     assert [(row["language"], row["lines"], int(row["tokens"])) for row in rows] == [
-        (language, "7", tokens[language]) for language in ("en", "hi")
+        (language, "6", tokens[language]) for language in ("en", "hi")
     ]
     assert [float(row["ratio_to_english"]) for row in rows] == [1.0, tokens["hi"] / tokens["en"]]
+    assert [int(row["english_tokens"]) for row in rows] == [tokens["en"]] * 2
     assert "el.xz: no parallel text, left out" in caplog.text
     assert f"{gini(list(tokens.values())):.4f}" in result.output
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_language_is_compared_with_english_on_the_lines_of_both(made, seed, caplog):
+    draw = random.Random(seed)
+    texts = {language: [draw.choice(WORDS[language]) for _ in range(40)] for language in ("el", "en", "hi")}
+    for lines in texts.values():
+        for number in range(len(lines)):
+            if draw.random() < 0.3:
+                lines[number] = draw.choice(["", " ", "\u3000"])
+    if seed == 0:  # the two have nothing in common
+        texts["el"] = ["" if line.strip() else "x" for line in texts["en"]]
+    write_aligned(made, texts)
+    result = run(made)
+    own = processor(model())
+    ratios = []
+    rows = {row["language"]: row for row in read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS)}
+    assert list(rows) == ["el", "en", "hi"]
+    for language, row in rows.items():
+        both = [(a, b) for a, b in zip(texts[language], texts["en"], strict=True) if a.strip() and b.strip()]
+        tokens, english = (sum(len(own.encode(pair[side])) for pair in both) for side in (0, 1))
+        assert (int(row["lines"]), int(row["tokens"])) == (len(both), tokens)
+        assert int(row["english_tokens"]) == english
+        assert row["ratio_to_english"] == (repr(tokens / english) if both else "")
+        ratios += [tokens / english] if both else []
+    assert f"{gini(ratios):.4f}" in result.output
+    assert ("el.xz: no line in common with English" in caplog.text) == (seed == 0)
+
+
+def test_without_english_there_are_no_ratios(made):
+    (made / "en.xz").unlink()
+    write_aligned(made, {"el": ["α β", "", "γ"], "hi": ["क", "ख", ""]})
+    result = run(made)
+    own = processor(model())
+    rows = list(read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS))
+    tokens = [sum(map(len, own.encode(lines))) for lines in (["α β", "γ"], ["क", "ख"])]
+    assert [(row["language"], row["lines"], int(row["tokens"])) for row in rows] == [
+        ("el", "2", tokens[0]), ("hi", "2", tokens[1])
+    ]  # fmt: skip
+    assert all(row["ratio_to_english"] == row["english_tokens"] == "" for row in rows)
+    assert f"{gini(tokens):.4f}" in result.output
+
+
+def test_text_of_gaps_alone(made, caplog):
+    write_aligned(made, {"en": [""] * 3, "hi": ["x"] * 3})
+    result = run(made)
+    assert result.exit_code == 0 and "Gini" not in result.output
+    rows = list(read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS))
+    assert [tuple(row.values()) for row in rows] == [("en", "0", "0", "", "0"), ("hi", "0", "0", "", "0")]
+    assert "hi.xz: no line in common with English" in caplog.text
 
 
 def test_files_of_different_length(made):
     with lzma.open(made / "el.xz", "wt", encoding="utf-8") as file:
         file.write("a\nb\n")
-    with pytest.raises(VocapError, match=r"el.xz has 2 lines and .*en.xz has 7"):
+    with pytest.raises(VocapError, match=r"en.xz has 6 lines and .*el.xz has 2"):
         run(made)
     assert not (made / "parallel.tsv").exists() and not (made / "evaluation.tsv").exists()
 

@@ -64,7 +64,11 @@ class Workflow:
         (self.folder / "test.yaml").write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
 
     def snakemake(
-        self, *arguments: str, timeout: float = 600, configfile: str | None = "test.yaml"
+        self,
+        *arguments: str,
+        timeout: float = 600,
+        configfile: str | None = "test.yaml",
+        environment: dict[str, str] | None = None,
     ) -> subprocess.CompletedProcess:
         """Run Snakemake here, with config/config.yaml for None; the output is text, both streams in one."""
         chosen = [] if configfile is None else ["--configfile", configfile]
@@ -81,6 +85,7 @@ class Workflow:
                 "PATH": f"{BIN}:/usr/bin:/bin",
                 "HOME": str(self.folder),
                 "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+                **(environment or {}),
             },
         )
 

@@ -76,6 +76,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("corpora/max_sentnces", 10, ["corpora.max_sentnces", "no such key", "did you mean max_sentences"]),
         ("corpora/table", str(ROOT / "config"), ["corpora.table", "a folder"]),
         ("corpora/parallel", "text.txt", ["corpora.parallel", "{lang}"]),
+        ("corpora/development", "text.txt", ["corpora.development", "{lang}"]),
         ("vocabularies/sizes", "5:99999999999:1", ["vocabularies.sizes", "a larger step"]),
         ("allocation/vocap-100k", [1], ["allocation.vocap-100k", "write keys and values"]),
         ("vocabularies/sizes", [1000, 3000, 2000], ["vocabularies.sizes", "2000 comes after 3000"]),

@@ -163,7 +163,10 @@ def test_a_jobs_fields_are_those_of_its_rule(workflow, monkeypatch):
 def test_a_dry_run_that_fails_says_why(workflow):
     workflow.write_config(corpora={"parallel": "nowhere/{lang}.txt"})
     run = plan(workflow.folder, "--configfile", "test.yaml", status=1)
-    assert "no language has a file nowhere/{lang}.txt" in run.stderr and "Traceback" not in run.stderr
+    assert (
+        "corpora.parallel: nowhere/{lang}.txt: no file for any of de, ja, ru" in run.stderr
+        and "Traceback" not in run.stderr
+    )
 
 
 def test_every_rule_with_a_benchmark_has_features_and_coefficients():

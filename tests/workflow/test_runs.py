@@ -1,14 +1,17 @@
 """Whole runs: equal bytes on one core after a kill and on two, and faults that leave nothing half-written."""
 
 import hashlib
+import lzma
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.workflow.conftest import BIN, copy_workflow, parse_counts
 
@@ -65,12 +68,44 @@ def test_a_dry_run_leaves_out_a_language_without_its_file(workflow):
     assert "left out: language ja: no file text/ja.txt" in run.stdout
 
 
-def test_parallel_text_that_is_nowhere_is_named_before_anything_runs(workflow):
-    workflow.write_config(corpora={"parallel": "nowhere/{lang}.txt"})
+@pytest.mark.parametrize("key", ["parallel", "development"])
+def test_parallel_text_that_is_nowhere_is_named_before_anything_runs(workflow, key):
+    workflow.write_config(corpora={key: "nowhere/{lang}.txt"})
     run = workflow.snakemake("-n")
     assert run.returncode == 2
-    assert "corpora.parallel" in run.stdout
-    assert "nowhere/{lang}.txt" in run.stdout
+    assert f"corpora.{key}: nowhere/{{lang}}.txt: no file for any of de, ja, ru" in run.stdout
+
+
+def test_parallel_text_of_different_length_is_named_before_anything_runs(workflow):
+    (workflow.folder / "own").mkdir()
+    (workflow.folder / "own/de.txt").write_text("eins\nzwei\n")
+    (workflow.folder / "own/ru.txt").write_text("раз\n")
+    workflow.write_config(corpora={"development": "own/{lang}.txt"})
+    run = workflow.snakemake()
+    assert run.returncode == 2
+    assert "corpora.development: own/de.txt has 2 lines and own/ru.txt has 1; " in run.stdout
+    assert not (workflow.folder / "results/corpora").exists()
+
+
+def test_a_run_on_the_starter_corpus_says_which_parallel_text_it_takes(workflow):
+    shutil.rmtree(workflow.folder / "text")
+    config = yaml.safe_load((workflow.folder / "test.yaml").read_text("utf-8"))
+    config["corpora"] = {"source": "starter", "starter": {"packages": ["django"]}}
+    (workflow.folder / "test.yaml").write_text(yaml.safe_dump(config), "utf-8")
+    said = "parallel text for evaluation: "
+    run = workflow.snakemake("-n", "-p", "results/tokenizers/joint/parallel.tsv")
+    assert run.returncode == 0, run.stdout
+    assert f"{said}the starter corpus, parallel/test" in run.stdout
+    assert "--parallel=results/corpora/starter/text/parallel/test/{lang}.txt" in run.stdout
+    ntrex = workflow.folder / "data/text/ntrex"
+    ntrex.mkdir(parents=True)
+    (ntrex / "de.txt.xz").write_bytes(lzma.compress(b"eins\n"))
+    run = workflow.snakemake(
+        "-n", "-p", "results/tokenizers/joint/parallel.tsv", environment={"VOCAP_DATA": "data"}
+    )
+    assert run.returncode == 0, run.stdout
+    assert f"{said}$VOCAP_DATA/text/ntrex/{{lang}}.txt.xz" in run.stdout
+    assert "--parallel=data/text/ntrex/{lang}.txt.xz" in run.stdout
 
 
 def test_an_empty_corpus_file_stops_its_language_with_a_message(workflow):

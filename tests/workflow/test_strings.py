@@ -56,8 +56,8 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
 @pytest.mark.parametrize("path", ["{name}", "a{b", "a}", "<results>/a", "a\nb", "a\0b", "-a"])
 @pytest.mark.parametrize(
     "key",
-    ["corpora/table", "corpora/sources/x/path", "corpora/parallel", "tokenizers/x/path", "finetuning/xtreme",
-     "finetuning/models/x/path"],
+    ["corpora/table", "corpora/sources/x/path", "corpora/parallel", "corpora/development", "tokenizers/x/path",
+     "finetuning/xtreme", "finetuning/models/x/path"],
 )  # fmt: skip
 def test_a_path_that_snakemake_reads_otherwise_is_refused(key, path):
     config = read_files([ROOT / "config" / "sources.yaml", ROOT / "config" / "config.yaml"])
@@ -67,7 +67,7 @@ def test_a_path_that_snakemake_reads_otherwise_is_refused(key, path):
     section = config
     for name in parents:
         section = section.setdefault(name, {})
-    section[last] = f"{path}{{lang}}" if "sources" in key or "parallel" in key else path
+    section[last] = f"{path}{{lang}}" if last in ("parallel", "development") or "sources" in key else path
     with pytest.raises(UsageError, match=key.replace("/", r"\.")):
         load(config)
 

@@ -91,7 +91,13 @@ class Corpora(BaseModel):
     )
     mix: Mix = Mix()
     parallel: Annotated[PathPattern, AfterValidator(check_varies)] | None = Field(
-        None, description="path, with {lang}, of line-aligned files that tokenizers are evaluated on"
+        None,
+        description="path, with {lang}, of line-aligned files that tokenizers are evaluated on; an empty line: no "
+        "translation; null: those of the starter corpus, if all text comes from it",
+    )
+    development: Annotated[PathPattern, AfterValidator(check_varies)] | None = Field(
+        None,
+        description="the same, of files that trainers may look at and no evaluation uses",
     )
     starter: Starter = Starter()
 

@@ -28,7 +28,7 @@ def escape(cell: str) -> str:
 
 def unescape(cell: str) -> str:
     """Undo `escape`."""
-    return re.sub(r"\\[\\tnr]", lambda match: _ORIGINALS[match[0]], cell)
+    return re.sub(r"\\[\\tnr]", lambda match: _ORIGINALS[match[0]], cell) if "\\" in cell else cell
 
 
 def number(cell: str) -> float:

@@ -1,3 +1,3 @@
 """Tables, figures and the page."""
 
-REVISION = 21
+REVISION = 22

@@ -19,9 +19,12 @@ logger = logging.getLogger(__name__)
     "--settings", "settings_file", type=PATH, help="The merged configuration, JSON or YAML, to be shown."
 )
 @click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
+@click.option(
+    "--parallel-text", metavar="TEXT", help="Name of the parallel text that was evaluated on, to be shown."
+)
 @click.option("--benchmarks", type=PATH, help="Folder of Snakemake's benchmark files, whose times are shown.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
-def report(results, languages_table, title, settings_file, settings_json, benchmarks, out) -> None:
+def report(results, languages_table, title, settings_file, settings_json, parallel_text, benchmarks, out) -> None:
     """Write one self-contained page about the results of the stages.
 
     Writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX, Markdown). A stage without results is shown
@@ -39,6 +42,7 @@ def report(results, languages_table, title, settings_file, settings_json, benchm
     section = settings.get("report")
     configured = section.get("title") if isinstance(section, dict) else None
     loaded = load_results(results, languages_table, title or configured, settings)
+    loaded = replace(loaded, parallel_text=parallel_text or "")
     if benchmarks is not None:
         if not benchmarks.is_dir():
             raise UsageError(f"{benchmarks}: no such folder; --benchmarks names Snakemake's logs/benchmarks")

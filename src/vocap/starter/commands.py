@@ -10,6 +10,7 @@ logger = logging.getLogger(__name__)
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 REPORT = "report.json"  # beside the merged texts, always
+PARALLEL = "parallel"  # the folder beside them, of text that is held out of them
 
 # Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky 754 1,266, ur 414 633).
 FEW_LINES = 1000
@@ -36,7 +37,7 @@ def starter_fetch(package: str, output: str) -> None:
 @click.command("starter-extract")
 @click.argument("package")
 @click.argument("archive", type=FILE)
-@click.option("-o", "--output", required=True, type=FILE, help="Table: language, key, text.")
+@click.option("-o", "--output", required=True, type=FILE, help="Table: language, key, message, text.")
 @TABLE
 def starter_extract(package: str, archive: str, output: str, table: str | None) -> None:
     """Clean the messages of one fetched package."""
@@ -80,14 +81,19 @@ def _reason_of_absence(archive: Path) -> str:
 
 @click.command("starter-merge")
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
-@click.option("-o", "--output", required=True, type=FOLDER, help="Folder of {lang}.txt, report.json.")
+@click.option("-o", "--output", required=True, type=FOLDER, help="Folder of {lang}.txt, parallel/, report.json.")
 @TABLE
 def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> None:
-    """Merge the packages' messages, the preferred package first, into one text for each language."""
+    """Merge the packages' messages, the preferred package first, into one text for each language.
+
+    Messages that most languages have are held out: parallel/development/{lang}.txt and parallel/test/{lang}.txt
+    have one of them a line, empty where the language lacks it.
+    """
     from vocap.errors import UsageError
     from vocap.files.atomic import replacing_directory
     from vocap.languages import natural, read_languages
-    from vocap.starter.messages import merge, open_messages
+    from vocap.starter.merging import SETS, choose_messages, merge
+    from vocap.starter.messages import open_messages
 
     opened = [open_messages(file) for file in files]
     names = [file.package for file in opened]
@@ -96,25 +102,47 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
             raise UsageError(f"the package {name} is given {names.count(name)} times; give it once")
     missing = {file.package: file.missing for file in opened if file.missing}
     few, languages, known = [], {}, read_languages(table)
-    owned = [REPORT, *(f"{code}.txt" for code in known)] if (Path(output) / REPORT).exists() else []
-    with replacing_directory(output, owned) as folder:
-        for text in merge(opened, known):
-            content = "".join(f"{sentence}\n" for sentence in text.sentences).encode()
-            (folder / f"{text.language}.txt").write_bytes(content)
+    spoken = natural(known)
+    chosen = choose_messages(opened, spoken)
+    owned = [REPORT, f"{PARALLEL}/", *(f"{code}.txt" for code in known)]
+    with replacing_directory(output, owned if (Path(output) / REPORT).exists() else []) as folder:
+        for name in SETS:
+            (folder / PARALLEL / name).mkdir(parents=True)
+        for text in merge([open_messages(file) for file in files], known, chosen):
+            size = _write_lines(folder / f"{text.language}.txt", text.sentences)
             languages[text.language] = {
                 "lines": len(text.sentences),
-                "bytes": len(content),
+                "bytes": size,
                 "by_package": text.by_package,
                 "missing": _shortage(len(text.sentences), names, missing),
             }
-            if len(text.sentences) < FEW_LINES and text.language in natural(known):
+            if text.language not in spoken:
+                continue
+            for name, lines in text.parallel.items():
+                _write_lines(folder / PARALLEL / name / f"{text.language}.txt", lines)
+            languages[text.language][PARALLEL] = {
+                name: sum(map(bool, lines)) for name, lines in text.parallel.items()
+            }
+            if len(text.sentences) < FEW_LINES:
                 few.append(text.language)
-        report = {"packages": names, "missing_packages": missing, "few_lines": FEW_LINES, "languages": languages}
+        report = {
+            "packages": names,
+            "missing_packages": missing,
+            "few_lines": FEW_LINES,
+            "parallel_messages": {name: len(messages) for name, messages in chosen.items()},
+            "languages": languages,
+        }
         (folder / REPORT).write_text(
             json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
         )
     lines = sum(entry["lines"] for entry in languages.values())
     logger.info("%d lines in %d languages from %s", lines, len(languages), ", ".join(names))
+    for name, messages in chosen.items():
+        shared = sorted(languages[code][PARALLEL][name] for code in spoken)
+        logger.info(
+            "parallel text, %s: %d messages; a language has %d to %d of them",
+            name, len(messages), shared[0], shared[-1],
+        )  # fmt: skip
     for name, reason in missing.items():
         logger.warning("without %s: %s", name, reason)
     if few:
@@ -122,6 +150,11 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
             "too little starter text (under %d lines) for %s: bring your own text for them%s",
             FEW_LINES, " ".join(few), ", or fetch the missing packages again" if missing else "",
         )  # fmt: skip
+
+
+def _write_lines(path: Path, lines: list[str]) -> int:
+    """Write the lines; returns the number of bytes."""
+    return path.write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
 def _shortage(lines: int, packages: list[str], missing: dict[str, str]) -> str | None:

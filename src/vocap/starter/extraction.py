@@ -1,6 +1,6 @@
 """The clean sentences of one package, language by language."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +10,8 @@ from vocap.starter.cleaning import duplicate_key, line_key, sentences_of
 from vocap.starter.packages import Package, paper_code
 
 ENGLISH = "en"
+Keyed = tuple[str, str]  # the key of a message (`message_key`), its text
+Row = tuple[str, str, str, str]  # language, duplicate key, message key or "", sentence
 
 
 @dataclass
@@ -29,12 +31,19 @@ def wanted_code(package: Package, path: str, scripts: Mapping[str, str]) -> str 
     return code if code in scripts else None
 
 
+def message_key(package: Package, domain: str, identifier: str) -> str:
+    """16 hexadecimal digits, equal for the translations of one message: package, catalogue and id."""
+    return line_key(f"{package.name}\0{domain}\0{identifier}")
+
+
 def extract(
     package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str], done: Extraction
-) -> Iterator[tuple[str, str, str]]:
-    """Yield (language, duplicate key, sentence) of every clean sentence: English first, then by code.
+) -> Iterator[Row]:
+    """Yield (language, duplicate key, message key, sentence) of every clean sentence: English first, then by code.
 
-    Of source code, every distinct line that is not blank, as it is, with its indentation.
+    The message key is empty unless the sentence is its message's only one, and that message has one text alone in
+    the language (no second plural form or context). Of source code, every distinct line that is not blank, as it
+    is, with its indentation.
     `scripts` maps the languages to ISO 15924 codes. Within a language no key is repeated, and none is one of the
     package's English. A catalogue that cannot be read is left out and named in `done.unreadable`.
     """
@@ -49,29 +58,32 @@ def extract(
         if any(code == language for language, _ in package.code):
             yield from _source_lines(package, code, members, done)
             continue
-        texts = (
-            message.text
+        texts = [
+            (message_key(package, domain, message.id), message.text)
             for domain, path in catalogues[code]
             for message in _read(package, path, members, done)
             if message.text != (by_id[domain].get(message.id) if by_id else message.id)
-        )
+        ]
         yield from _language(package, code, texts, scripts[code], english_keys, done)
 
 
-def _language(package, code, texts, script, english_keys, done) -> Iterator[tuple[str, str, str]]:
+def _language(package, code, texts: list[Keyed], script, english_keys, done) -> Iterator[Row]:
     """Clean the texts of one language; returns its keys."""
     seen_texts, keys = set(), set()
-    for text in texts:
+    forms = Counter(message for message, text in dict.fromkeys(texts) if text)
+    for message, text in texts:
         done.messages += 1
         if not text or text in seen_texts:
             continue
         seen_texts.add(text)
-        for sentence in sentences_of(text, script, package.wikitext):
+        sentences = sentences_of(text, script, package.wikitext)
+        only = message if len(sentences) == 1 and forms[message] == 1 else ""
+        for sentence in sentences:
             key = duplicate_key(sentence)
             if key not in keys and key not in english_keys:
                 keys.add(key)
                 done.sentences += 1
-                yield code, key, sentence
+                yield code, key, only, sentence
     return keys
 
 
@@ -91,7 +103,7 @@ def _source_lines(package: Package, code: str, members: Mapping[str, bytes], don
             if line.strip() and key not in keys:
                 keys.add(key)
                 done.sentences += 1
-                yield code, key, line
+                yield code, key, "", line
 
 
 def _by_language(package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str]) -> dict:
@@ -114,7 +126,7 @@ def _read(package: Package, path: str, members: Mapping[str, bytes], done: Extra
         return []
 
 
-def _english(package, catalogues, members, done) -> tuple[list[str], dict[str, dict[str, str]]]:
+def _english(package, catalogues, members, done) -> tuple[list[Keyed], dict[str, dict[str, str]]]:
     """The English texts; of JSON packages also by domain and id, to find untranslated messages.
 
     A gettext package keeps its English in the message ids: those of each domain's fullest catalogue.
@@ -123,7 +135,7 @@ def _english(package, catalogues, members, done) -> tuple[list[str], dict[str, d
     for domain, path in catalogues[ENGLISH]:
         for message in _read(package, path, members, done):
             by_id[domain][message.id] = message.text
-            texts.append(message.text)
+            texts.append((message_key(package, domain, message.id), message.text))
     if package.catalogue == "json":
         return texts, by_id
     if package.english_ids:
@@ -133,5 +145,9 @@ def _english(package, catalogues, members, done) -> tuple[list[str], dict[str, d
                 ids = [message.id for message in _read(package, path, members, Extraction())]
                 if len(ids) > len(fullest.get(domain, [])):
                     fullest[domain] = ids
-        texts.extend(identifier for domain in sorted(fullest) for identifier in dict.fromkeys(fullest[domain]))
+        texts.extend(
+            (message_key(package, domain, identifier), identifier)
+            for domain in sorted(fullest)
+            for identifier in dict.fromkeys(fullest[domain])
+        )
     return texts, {}

@@ -1,35 +1,35 @@
 """The table that `vocap starter-extract` writes and `vocap starter-merge` reads, one for each package.
 
-Columns `language key text`, English first, then by code. Its first rows, of language `-`, describe it:
-`package`, and `missing` with the reason where the package could not be had.
+Columns `language key message text`, English first, then by code: the key that equal sentences share, the key of
+the message that is this sentence alone (else empty), the sentence. The first rows, of language `-`, describe the
+table: `package`, and `missing` with the reason where the package could not be had.
 """
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import itemgetter
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing
 from vocap.files.tsv import escape, unescape
-from vocap.starter.extraction import ENGLISH
+from vocap.starter.extraction import ENGLISH, Row
 
-HEADER = "language\tkey\ttext\n"
+HEADER = "language\tkey\tmessage\ttext\n"
 NOTE = "-"
+Sentence = tuple[str, str, str]  # duplicate key, message key or "", the sentence
 
 
-def write_messages(
-    path: str | os.PathLike, package: str, rows: Iterable[tuple[str, str, str]], missing: str | None = None
-) -> None:
-    """Write the (language, key, sentence) rows of one package, whole or not at all."""
+def write_messages(path: str | os.PathLike, package: str, rows: Iterable[Row], missing: str | None = None) -> None:
+    """Write the (language, key, message key, sentence) rows of one package, whole or not at all."""
     with replacing(path) as file:
         file.write(HEADER)
-        file.write(f"{NOTE}\tpackage\t{package}\n")
+        file.write(f"{NOTE}\tpackage\t\t{package}\n")
         if missing:
-            file.write(f"{NOTE}\tmissing\t{escape(missing)}\n")
-        for language, key, sentence in rows:
-            file.write(f"{language}\t{key}\t{escape(sentence)}\n")
+            file.write(f"{NOTE}\tmissing\t\t{escape(missing)}\n")
+        for language, key, message, sentence in rows:
+            file.write(f"{language}\t{key}\t{message}\t{escape(sentence)}\n")
 
 
 @dataclass
@@ -39,7 +39,7 @@ class MessageFile:
     path: str
     package: str
     missing: str | None
-    groups: Iterator[tuple[str, Iterator[tuple[str, str, str]]]]
+    groups: Iterator[tuple[str, Iterator[Row]]]
 
 
 def open_messages(path: str | os.PathLike) -> MessageFile:
@@ -50,37 +50,28 @@ def open_messages(path: str | os.PathLike) -> MessageFile:
         if row[0] != NOTE:
             first = row
             break
-        notes[row[1]] = row[2]
+        notes[row[1]] = row[3]
     if "package" not in notes:
         raise VocapError(f"{path}: names no package; make it again with: vocap starter-extract")
     remaining = chain([first], rows) if first else iter(())
     return MessageFile(str(path), notes["package"], notes.get("missing"), groupby(remaining, key=itemgetter(0)))
 
 
-def _rows(path: str | os.PathLike) -> Iterator[tuple[str, str, str]]:
+def _rows(path: str | os.PathLike) -> Iterator[Row]:
     remedy = "make it again with: vocap starter-extract"
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
             if file.readline() != HEADER:
-                raise VocapError(f"{path}, line 1: the columns are not language, key, text; {remedy}")
+                raise VocapError(f"{path}, line 1: the columns are not {', '.join(HEADER.split())}; {remedy}")
             for number, line in enumerate(file, start=2):
                 cells = tuple(line.rstrip("\n").split("\t"))
-                if len(cells) != 3 or not line.endswith("\n"):
-                    raise VocapError(f"{path}, line {number}: not three cells and a line end; {remedy}")
-                yield cells[0], cells[1], unescape(cells[2])
+                if len(cells) != 4 or not line.endswith("\n"):
+                    raise VocapError(f"{path}, line {number}: not four cells and a line end; {remedy}")
+                yield cells[0], cells[1], cells[2], unescape(cells[3])
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; {remedy}") from None
     except UnicodeDecodeError as error:
         raise VocapError(f"{path}: not UTF-8 ({error.reason}); {remedy}") from None
-
-
-@dataclass
-class Text:
-    """The merged sentences of one language and how many each package gave."""
-
-    language: str
-    sentences: list[str] = field(default_factory=list)
-    by_package: dict[str, int] = field(default_factory=dict)
 
 
 class _Groups:
@@ -102,38 +93,28 @@ class _Groups:
                 )
             self.place = place
 
-    def take(self, language: str) -> Iterator[tuple[str, str]]:
+    def take(self, language: str) -> list[Sentence]:
         while self.language is not None and _place(self.language) < _place(language):
             self._advance()  # a language that is not wanted
-        if self.language == language:
-            for _, key, sentence in self.rows:
-                yield key, sentence
-            self._advance()
+        if self.language != language:
+            return []
+        rows = [row[1:] for row in self.rows]
+        self._advance()
+        return rows
 
 
 def _place(language: str) -> tuple[int, str]:
     return (language != ENGLISH, language)
 
 
-def merge(files: Sequence[MessageFile], languages: Iterable[str]) -> Iterator[Text]:
-    """Yield the text of every language: of equal keys the earliest file's sentence stays.
+def by_language(
+    files: Sequence[MessageFile], languages: Iterable[str]
+) -> Iterator[tuple[str, dict[str, list[Sentence]]]]:
+    """Yield every language with its rows by package, the packages in the order of `files`.
 
-    English comes first (and is read even where `languages` lacks it), then the codes in order; English text of
-    any package is left out of the other languages. Holds one language and the English keys in memory.
+    English comes first (and is read even where `languages` lacks it), then the codes in order. Holds one language
+    in memory.
     """
     groups = [_Groups(file) for file in files]
-    languages = set(languages)
-    english: set[str] = set()
-    for language in sorted(languages | {ENGLISH}, key=_place):
-        text, keys = Text(language), set()
-        for group in groups:
-            before = len(text.sentences)
-            for key, sentence in group.take(language):
-                if key not in keys and key not in english:
-                    keys.add(key)
-                    text.sentences.append(sentence)
-            text.by_package[group.file.package] = len(text.sentences) - before
-        if language == ENGLISH:
-            english = keys
-        if language in languages:
-            yield text
+    for language in sorted({*languages, ENGLISH}, key=_place):
+        yield language, {group.file.package: group.take(language) for group in groups}

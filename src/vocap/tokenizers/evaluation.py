@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.errors import UsageError, VocapError
+from vocap.text_files.aligned import is_gap
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 from vocap.tokenizer_files.splitter import BYTE_PIECE, Splitter, is_bracketed
@@ -201,8 +201,9 @@ def _is_single(piece: str | None) -> bool:
     return piece is not None and len(piece.replace("\u2581", "")) == 1
 
 
-PARALLEL_COLUMNS = ("language", "lines", "tokens", "ratio_to_english")
+PARALLEL_COLUMNS = ("language", "lines", "tokens", "ratio_to_english", "english_tokens")
 ENGLISH = "en"
+GAP = -1  # in the place of a number of tokens
 
 
 def gini(values: Sequence[float]) -> float:
@@ -222,36 +223,36 @@ def gini(values: Sequence[float]) -> float:
     return max(0.0, (2 * ranked - (count + 1) * total) / (count * total))
 
 
-def premiums(tokens: Mapping[str, int]) -> dict[str, float | None]:
-    """Tokens of each language over those of English on the same text; None where there is no English."""
-    english = tokens.get(ENGLISH)
-    return {language: count / english if english else None for language, count in tokens.items()}
-
-
-def find_files(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path], list[str]]:
-    """Language to its file of `pattern`, which holds {lang}; and the languages that have none."""
-    if "{lang}" not in pattern:
-        raise UsageError(f"--parallel {pattern}: no {{lang}} in it; put it in the place of the language code")
-    paths = {language: Path(pattern.replace("{lang}", language)) for language in languages}
-    found = {language: path for language, path in paths.items() if path.exists()}
-    return found, [language for language in languages if language not in found]
-
-
-def count_tokens(encoder: Encoder, path: Path) -> tuple[int, int]:
-    """Lines and tokens of one file (plain, .gz, .xz, .zst), empty lines counted: they keep the alignment."""
-    lines = tokens = 0
+def count_by_line(encoder: Encoder, path: Path) -> np.ndarray:
+    """Tokens of every line of a file (plain or compressed), int64 [lines]; `GAP` where there is no translation."""
+    counts: list[int] = []
     for block in read_blocks(path):
-        lines += len(block)
-        tokens += sum(map(len, encoder.encode_batch(block)))
-    return lines, tokens
+        encoded = encoder.encode_batch(block)
+        counts += [GAP if is_gap(line) else len(ids) for line, ids in zip(block, encoded, strict=True)]
+    return np.array(counts, np.int64)
 
 
-def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
-    """Raise VocapError, naming both files, unless all have as many lines as the first."""
-    first = next(iter(lines), None)
-    for language, count in lines.items():
-        if count != lines[first]:
-            raise VocapError(
-                f"{paths[first]} has {lines[first]} lines and {paths[language]} has {count}; "
-                "parallel files hold the same sentences, one a line: align them or leave one out"
-            )
+def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> dict[str, float | None]:
+    """The columns from `lines` on, of the lines that both languages have; of all own lines without English.
+
+    `own`, `english`: tokens by line, int64 [lines], `GAP` where there is none. The ratio is tokens / English
+    tokens on these lines, None where there are none, or no English.
+
+    >>> compare_with_english(np.array([4, GAP, 6]), np.array([2, 3, GAP]))
+    {'lines': 1, 'tokens': 4, 'ratio_to_english': 2.0, 'english_tokens': 2}
+    """
+    shared = own != GAP if english is None else (own != GAP) & (english != GAP)
+    tokens = int(own[shared].sum())
+    base = None if english is None else int(english[shared].sum())
+    ratio = tokens / base if base else None
+    return dict(zip(PARALLEL_COLUMNS[1:], (int(shared.sum()), tokens, ratio, base), strict=True))
+
+
+def relative_costs(rows: Iterable[Mapping]) -> list[float]:
+    """Of rows of parallel text, the ratios to English; without English, tokens per line. Inequality is of these.
+
+    Languages with gaps have other lines than others, so their tokens alone do not compare.
+    """
+    rows = [row for row in rows if row["lines"]]
+    ratios = [row["ratio_to_english"] for row in rows if row["ratio_to_english"] is not None]
+    return ratios or [row["tokens"] / row["lines"] for row in rows if row["tokens"] is not None]

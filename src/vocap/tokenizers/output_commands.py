@@ -78,7 +78,9 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
 @click.option("--unknown", type=FILE, help="Table to write: which characters are unknown, how often.")
 @click.option("--round-trip", type=FILE, help="Table to write: lines that decode to themselves, and the losses.")
 @click.option(
-    "--parallel", metavar="PATTERN", help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too)."
+    "--parallel",
+    metavar="PATTERN",
+    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too); an empty line: no translation.",
 )
 @click.option("--parallel-output", type=FILE, help="Table to write, with --parallel.")
 def evaluate(
@@ -88,7 +90,8 @@ def evaluate(
 
     One row a language: ALP, tokens per sentence and word, characters and bytes per token, unknown rate, share of
     the vocabulary used, Rényi efficiency, single-character share, share of words that are one token, digits per
-    token, share of numbers cut alike, tokens that are broken UTF-8. On parallel text: tokens relative to English.
+    token, share of numbers cut alike, tokens that are broken UTF-8. On parallel text: tokens relative to English,
+    on the lines that both languages have.
     """
     if (parallel is None) != (parallel_output is None):
         raise UsageError("--parallel and --parallel-output go together; give both or none")
@@ -128,30 +131,33 @@ def evaluate(
 
 def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> None:
     from vocap.files.tsv import write_tsv
+    from vocap.text_files.aligned import check_aligned, find_aligned
     from vocap.tokenizers.evaluation import (
+        ENGLISH,
         PARALLEL_COLUMNS,
-        check_aligned,
-        count_tokens,
-        find_files,
+        compare_with_english,
+        count_by_line,
         gini,
-        premiums,
+        relative_costs,
     )
 
-    paths, without = find_files(pattern, codes)
-    if not paths:
-        raise VocapError(f"--parallel {pattern}: no file for any of {', '.join(codes)}; check the path")
+    paths, without = find_aligned(pattern, codes)
     for language in without:
         logger.warning("%s: no parallel text, left out", pattern.replace("{lang}", language))
-    counted = {language: count_tokens(encoder, path) for language, path in paths.items()}
-    lines = {language: count for language, (count, _) in counted.items()}
-    check_aligned(lines, paths)
-    tokens = {language: count for language, (_, count) in counted.items()}
-    ratios = premiums(tokens)
-    write_tsv(output, PARALLEL_COLUMNS, [(code, lines[code], tokens[code], ratios[code]) for code in paths])
-    if any(tokens.values()):
-        click.echo(
-            f"{output}: Gini coefficient of tokens per sentence {gini(list(tokens.values())):.4f}", err=True
-        )
+    english = count_by_line(encoder, paths[ENGLISH]) if ENGLISH in paths else None
+    lines = {} if english is None else {ENGLISH: len(english)}
+    rows = []
+    for code, path in paths.items():
+        own = english if english is not None and code == ENGLISH else count_by_line(encoder, path)
+        check_aligned(lines := {**lines, code: len(own)}, paths)
+        rows.append({"language": code, **compare_with_english(own, english)})
+        if not rows[-1]["lines"]:
+            logger.warning(
+                "%s: no line%s", path, "" if english is None else " in common with English, so no ratio"
+            )
+    write_tsv(output, PARALLEL_COLUMNS, [tuple(row[column] for column in PARALLEL_COLUMNS) for row in rows])
+    if any(costs := relative_costs(rows)):
+        click.echo(f"{output}: on {pattern}, Gini coefficient of tokens per sentence {gini(costs):.4f}", err=True)
 
 
 def find_languages(corpora: Path, codes: str | None) -> list[str]:

@@ -135,6 +135,7 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         languages=languages,
         corpora=corpora,
         packages=[read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
+        shared_lines=_shared_lines(folder / "corpora" / "starter" / "text" / "report.json"),
         weights=weights,
         curves=curves,
         allocations={
@@ -167,6 +168,13 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         folder=folder.as_posix(),
     )
     return replace(found, sentences=find_sentences(folder, found))
+
+
+def _shared_lines(path: Path) -> dict[str, dict[str, Any]]:
+    """By language the lines of the starter corpus's parallel text, from its report; empty without one."""
+    languages = find(read_object(path), "languages") if path.exists() else None
+    found = {code: find(languages, code, "parallel") for code in languages} if isinstance(languages, dict) else {}
+    return {code: counts for code, counts in found.items() if isinstance(counts, dict)}
 
 
 def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:

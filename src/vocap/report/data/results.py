@@ -130,6 +130,7 @@ class Results:
     languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below
     corpora: dict[str, dict[str, Any]]
     packages: list[dict[str, Any]]  # of the starter corpus, with licence and source
+    shared_lines: dict[str, dict[str, Any]]  # with English in its parallel text: by language, of each set
     weights: dict[str, dict[str, str]]
     curves: dict[str, list[Point]]
     allocations: dict[str, Allocation]
@@ -147,6 +148,7 @@ class Results:
     left: dict[str, list[str]] = field(default_factory=dict)  # by kind, names of other configurations' results
     inputs: Inputs = field(default_factory=lambda: Inputs([]))  # of an allocation
     no_inputs: str = ""  # the reason that there are none
+    parallel_text: str = ""  # the name of that of the tokenizers' evaluation
     folder: str = "results"  # of the stages' results, as the caller named it
     sentences: list[Sentence] = field(default_factory=list)  # cut by the tokenizers of the front page
 

@@ -128,7 +128,7 @@ def _compared(cell: Cells, counted: str) -> dict[str, Any]:
 
 
 def _parallel(cell: Cells) -> dict[str, Any]:
-    counts = {name: cell(name, _whole) for name in ("lines", "tokens")}
+    counts = {name: cell(name, _whole) for name in ("lines", "tokens", "english_tokens")}
     return {"language": cell("language"), **counts, "ratio_to_english": cell("ratio_to_english", float)}
 
 

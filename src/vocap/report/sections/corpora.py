@@ -1,4 +1,4 @@
-"""The text of each language, and the packages of the starter corpus."""
+"""The text of each language, and the packages and the parallel text of the starter corpus."""
 
 from typing import Any
 
@@ -24,6 +24,8 @@ def section(results: Results) -> Section:
         ]
         if results.packages:
             blocks.append(_packages(results))
+        if any(code in results.shared_lines for code in results.languages):
+            blocks.append(_shared_lines(results))
     return Section("corpora", "Text of each language", "Corpora", blocks)
 
 
@@ -83,6 +85,23 @@ def _packages(results: Results) -> Table:
     )
     title = "Packages of the starter corpus"
     return Table.of("packages", title, caption, columns, results.packages, folded=True)
+
+
+def _shared_lines(results: Results) -> Table:
+    def count(name: str) -> Column:
+        return Column(
+            name, name.capitalize(), "number", value=lambda code: _count(results.shared_lines[code].get(name))
+        )
+
+    columns = [*language_columns(results, group=False), count("development"), count("test")]
+    codes = [code for code in results.languages if code in results.shared_lines]
+    caption = (
+        "Lines that each language shares with English in the two sets of parallel text that the starter corpus "
+        "holds out of all other text: messages with the same key, of which a language lacks some. From "
+        "results/corpora/starter/text/report.json."
+    )
+    title = "Parallel text of the starter corpus"
+    return Table.of("starter-parallel", title, caption, columns, codes, folded=True)
 
 
 def _count(value: Any) -> float | int | None:

@@ -6,7 +6,7 @@ from vocap.report.data.comparisons import UNKNOWN_LIMIT, unfit
 from vocap.report.data.results import ALL, Results, Tokenizer, by_resource
 from vocap.report.page.blocks import Block, Note, Text
 from vocap.report.page.tables import LONG, Column, Table, language_columns
-from vocap.tokenizers.evaluation import gini
+from vocap.tokenizers.evaluation import gini, relative_costs
 
 WORST = 5
 PREMIUM = "ratio_to_english"
@@ -142,33 +142,38 @@ def parallel(results: Results) -> list[Block]:
             notes.append(Note(f"{tokenizer.name}, in no Gini coefficient and no mean: {listed}.", "warning"))
         if not counted:
             continue
-        tokens = [row["tokens"] for row in counted]
+        costs = relative_costs(counted)
         priced = [{**row, "resource": results.resource(row["language"])} for row in counted]
         means = {mean["resource"]: mean[PREMIUM] for mean in by_resource(priced, (PREMIUM,))}
-        inequality = gini(tokens) if min(tokens) >= 0 and sum(tokens) else None
+        inequality = gini(costs) if costs and min(costs) >= 0 and sum(costs) else None
         averages = (means.get(group) for group in (ALL, *groups))
         most = _most_tokens(results, counted)
-        rows.append((tokenizer.name, len(counted), counted[0]["lines"], inequality, *averages, most))
+        lines = [row["lines"] for row in counted]
+        rows.append((tokenizer.name, len(counted), max(lines), min(lines), inequality, *averages, most))
     columns = [
         Column("tokenizer", "Tokenizer"),
         Column("languages", "Languages", "number"),
         Column("lines", "Sentences", "number"),
+        Column("fewest", "in the language with fewest", "number"),
         Column("gini", "Gini coefficient", "number", 4),
         Column("premium", "Times English, mean", "number", 2),
         *(Column(f"premium_{group}", group, "number", 2) for group in groups),
         Column("worst", "Languages with most tokens"),
     ]
     caption = (
-        "The Gini coefficient is of the languages’ tokens per sentence: 0 if all have equally many, towards 1 if "
-        "few have nearly all. Times English: a language’s tokens over those of English, plain means over all "
-        f"languages and each resource group. Languages with more than {100 * UNKNOWN_LIMIT:.0f} % <unk> on "
-        "held-out lines, or left out by the allocation, are not counted. From "
+        "The Gini coefficient is of the languages’ tokens per sentence, as multiples of English: 0 if all have "
+        "equally many, towards 1 if few have nearly all. Times English: a language’s tokens over those of English "
+        "on the sentences that both have, plain means over all languages and each resource group. Languages "
+        "without such sentences are not counted, nor are those with more than "
+        f"{100 * UNKNOWN_LIMIT:.0f} % <unk> on held-out lines, or left out by the allocation. From "
         "results/tokenizers/{name}/parallel.tsv."
     )
     said = (
         "On parallel text every language has the same content, so the number of tokens is its cost: length of "
         "context, time and money."
     )
+    if results.parallel_text:
+        said += f" The text: {results.parallel_text}."
     if not rows:
         return notes
     return [Text(said), Table("parallel", "Fairness on parallel text", caption, columns, rows), *notes]
@@ -181,11 +186,13 @@ def parallel_by_language(results: Results, tokenizer: Tokenizer) -> Table:
         *language_columns(results, group=False),
         Column("lines", "Sentences", "number"),
         Column("tokens", "Tokens", "number", bar=True),
+        Column("english_tokens", "English tokens", "number"),
         Column(PREMIUM, "Times English", "number", 3),
         Column("apart", "Reason for exclusion", value=lambda row: apart.get(row["language"])),
     ]
     caption = (
-        "The same sentences in every language: the number of tokens, and its ratio to that of English. "
+        "The sentences that a language shares with English: the number of tokens, and its ratio to that of "
+        "English on the same sentences. "
         f"From results/tokenizers/{tokenizer.name}/parallel.tsv."
     )
     name, title = f"parallel-{tokenizer.name}", f"{tokenizer.name} on parallel text"
@@ -193,12 +200,12 @@ def parallel_by_language(results: Results, tokenizer: Tokenizer) -> Table:
 
 
 def _counted(tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    return [row for row in tokenizer.parallel if row["tokens"] is not None]
+    return [row for row in tokenizer.parallel if row["lines"] and row["tokens"] is not None]
 
 
 def _most_tokens(results: Results, rows: list[dict[str, Any]]) -> str:
-    """The languages of most tokens, with their premium where English is there."""
-    worst = sorted(rows, key=lambda row: (-row["tokens"], row["language"]))[:WORST]
+    """The languages of most tokens per sentence, with their premium where English is there."""
+    worst = sorted(rows, key=lambda row: (-relative_costs([row])[0], row["language"]))[:WORST]
     return ", ".join(
         results.name(row["language"]) + (f" {row[PREMIUM]:.2f}" if row[PREMIUM] is not None else "")
         for row in worst

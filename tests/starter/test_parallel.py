@@ -1,0 +1,212 @@
+"""Parallel text out of held-out messages, by brute force on made packages."""
+
+import json
+import random
+from collections import defaultdict
+from itertools import chain
+
+import orjson
+import pytest
+
+from tests.commands import vocap
+from tests.starter.test_packages import po, wheel
+from vocap.starter.cleaning import duplicate_key, sentences_of
+from vocap.starter.merging import LEAST_PART
+
+SCRIPTS = {"de": "Latn", "la": "Latn", "ru": "Cyrl", "am": "Ethi", "en": "Latn"}
+LETTERS = {"Latn": "abdeg", "Cyrl": "абвгд", "Ethi": "ሀለመሠረ"}
+HEADER = "language\tname\tscript\tresource\n"
+
+
+def made_text(rng: random.Random, script: str) -> str:
+    """One or two sentences of a few letters, so that some are equal; sometimes nothing, or code."""
+    kind = rng.random()
+    if kind < 0.1:
+        return ""
+    if kind < 0.15:
+        return "a == b"
+    letters = LETTERS[script]
+    words = [
+        " ".join("".join(rng.choices(letters, k=rng.randint(1, 3))) * 2 for _ in range(rng.randint(1, 2)))
+        for _ in range(1 if kind < 0.9 else 2)
+    ]
+    return " ".join(f"{word.capitalize()}." for word in words)
+
+
+def made_catalogues(seed: int) -> dict[str, dict[tuple[str, str], dict[str, str]]]:
+    """Package to (domain, language) to id to text; a language lacks some of the messages."""
+    rng = random.Random(seed)
+    packages: dict = {"homeassistant": {}, "django": {}}
+    for part in ("one", "two"):
+        english = {f"id{number}": made_text(rng, "Latn") for number in range(120)}
+        packages["homeassistant"][part, "en"] = english
+        for language, script in SCRIPTS.items():
+            if language != "en":
+                share = rng.choice([0.4, 0.9])
+                packages["homeassistant"][part, language] = {
+                    number: text if rng.random() < 0.05 else made_text(rng, script)
+                    for number, text in english.items()
+                    if rng.random() < share
+                }
+    ids = list(dict.fromkeys(text for text in (made_text(rng, "Latn") for _ in range(80)) if text))
+    for language, script in SCRIPTS.items():
+        packages["django"]["conf", language] = {
+            text: "" if language == "en" else made_text(rng, script) for text in ids
+        }
+    return packages
+
+
+def write_packages(folder, packages):
+    files = {
+        f"homeassistant/components/{part}/translations/{language}.json": orjson.dumps(texts)
+        for (part, language), texts in packages["homeassistant"].items()
+    }
+    wheel(folder / "homeassistant", files)
+    files = {
+        f"django/{part}/locale/{language}/LC_MESSAGES/django.po": po(texts)
+        for (part, language), texts in packages["django"].items()
+    }
+    wheel(folder / "django", files)
+
+
+@pytest.fixture(scope="module", params=range(3))
+def made(request, tmp_path_factory):
+    """The folder of a starter corpus of two made packages, and these."""
+    folder = tmp_path_factory.mktemp("made")
+    packages = made_catalogues(request.param)
+    write_packages(folder, packages)
+    rows = "".join(f"{code}\t{code}\t{script}\thigh\n" for code, script in SCRIPTS.items())
+    (folder / "languages.tsv").write_text(f"{HEADER}{rows}python\tPython\tLatn\tcode\n")
+    table = ("--languages-table", folder / "languages.tsv")
+    for name in packages:
+        done = vocap("starter-extract", name, folder / name, "-o", folder / f"{name}.tsv", *table)
+        assert done.returncode == 0, done.stderr
+    tables = [folder / f"{name}.tsv" for name in packages]
+    for name in ("text", "again"):
+        done = vocap("starter-merge", "-o", folder / name, *tables, *table)
+        assert done.returncode == 0, done.stderr
+    return folder, packages
+
+
+def lines(path):
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def all_messages(packages, language):
+    """(package, domain, id) to the text of every message that is not empty; gettext's English is its ids."""
+    found = {}
+    for name, catalogues in packages.items():
+        for (part, code), texts in catalogues.items():
+            if code == language:
+                for number, text in texts.items():
+                    found[name, part, number] = number if name == "django" and language == "en" else text
+    return {key: text for key, text in found.items() if text}
+
+
+def translations(packages, language):
+    """English sentence to the sentences that are its translations: both are the only one of their message."""
+    english, own = all_messages(packages, "en"), all_messages(packages, language)
+    pairs = defaultdict(set)
+    for key, text in english.items():
+        source = sentences_of(text, "Latn")
+        target = sentences_of(own.get(key, ""), SCRIPTS[language])
+        if len(source) == 1 and len(target) == 1:
+            pairs[source[0]].add(target[0])
+    return pairs
+
+
+def test_every_line_is_the_translation_of_its_english_line(made):
+    folder, packages = made
+    for name in ("development", "test"):
+        english = lines(folder / "text/parallel" / name / "en.txt")
+        assert len(english) > 5 and all(english) and len(set(map(duplicate_key, english))) == len(english)
+        for language in SCRIPTS:
+            texts = lines(folder / "text/parallel" / name / f"{language}.txt")
+            assert len(texts) == len(english)
+            pairs = translations(packages, language)
+            assert all(text in pairs[source] for source, text in zip(english, texts, strict=True) if text)
+        assert not (folder / "text/parallel" / name / "python.txt").exists()
+
+
+def test_no_held_out_sentence_is_in_any_other_text_of_its_language(made):
+    folder, packages = made
+    for language, script in SCRIPTS.items():
+        text = [duplicate_key(line) for line in lines(folder / "text" / f"{language}.txt")]
+        held_out = [
+            duplicate_key(line)
+            for name in ("development", "test")
+            for line in lines(folder / "text/parallel" / name / f"{language}.txt")
+            if line
+        ]
+        assert len(set(held_out)) == len(held_out) and len(set(text)) == len(text)
+        assert not set(text) & set(held_out)
+        # and nothing else is lost: every sentence of the packages is in one of the two
+        english = [
+            sentence for value in all_messages(packages, "en").values() for sentence in sentences_of(value, "Latn")
+        ]
+        known = set() if language == "en" else set(map(duplicate_key, english))
+        own = all_messages(packages, language).values()
+        sentences = chain.from_iterable(sentences_of(value, script) for value in own)
+        assert {*text, *held_out} == set(map(duplicate_key, sentences)) - known
+        for name in ("development", "test"):
+            taken = [line for line in lines(folder / "text/parallel" / name / f"{language}.txt") if line]
+            assert len(taken) <= len({*text, *held_out}) // LEAST_PART
+
+
+def test_the_most_translated_messages_are_chosen(made):
+    folder, packages = made
+    known = {
+        duplicate_key(sentence)
+        for value in all_messages(packages, "en").values()
+        for sentence in sentences_of(value, "Latn")
+    }
+    found = defaultdict(int)  # by English sentence: its languages, over all messages that have it
+    for language in set(SCRIPTS) - {"en"}:
+        for source, targets in translations(packages, language).items():
+            found[source] += any(duplicate_key(target) not in known for target in targets)
+    chosen = [
+        line for name in ("development", "test") for line in lines(folder / "text/parallel" / name / "en.txt")
+    ]
+    left = set(found) - set(chosen)
+    # a sentence that repeats an earlier one of its language is no translation of its own, so this is a bound
+    assert sum(found[source] for source in chosen) / len(chosen) > sum(found[source] for source in left) / len(
+        left
+    )
+
+
+def test_the_report_counts_the_shared_lines(made):
+    folder, _ = made
+    report = json.loads((folder / "text/report.json").read_text())
+    for language in SCRIPTS:
+        counted = {
+            name: sum(map(bool, lines(folder / "text/parallel" / name / f"{language}.txt")))
+            for name in ("development", "test")
+        }
+        assert report["languages"][language]["parallel"] == counted
+    assert report["parallel_messages"] == report["languages"]["en"]["parallel"]
+    assert "parallel" not in report["languages"]["python"]
+
+
+def test_the_same_tables_give_the_same_bytes(made):
+    folder, _ = made
+    files = sorted(path.relative_to(folder / "text") for path in (folder / "text").rglob("*.*"))
+    assert len(files) == 1 + 6 + 2 * 5
+    assert all((folder / "text" / path).read_bytes() == (folder / "again" / path).read_bytes() for path in files)
+
+
+def test_a_message_of_several_texts_has_no_translation(tmp_path):
+    """Plural forms, and one id under two contexts, are ambiguous; of a single form the translation is known."""
+    catalogue = (
+        'msgid ""\nmsgstr ""\n\nmsgid "One page"\nmsgid_plural "Many pages"\nmsgstr[0] "Одна"\nmsgstr[1] "Две"\n'
+        'msgstr[2] "Много"\n\nmsgctxt "a"\nmsgid "Open"\nmsgstr "Открыть"\n\nmsgctxt "b"\nmsgid "Open"\n'
+        'msgstr "Открыто"\n\nmsgid "Close"\nmsgstr "Закрыть"\n'
+    )
+    wheel(tmp_path / "django", {"django/conf/locale/ru/LC_MESSAGES/django.po": catalogue.encode()})
+    done = vocap("starter-extract", "django", tmp_path / "django", "-o", tmp_path / "django.tsv")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("\t") for line in lines(tmp_path / "django.tsv")[2:]]
+    message = {text: key for _, _, key, text in rows}
+    assert message["Одна"] == message["One page"] != ""
+    assert message["Закрыть"] == message["Close"] != ""
+    assert {message[text] for text in ("Две", "Много", "Открыть", "Открыто")} == {""}
+    assert len({message[text] for text in ("One page", "Many pages", "Open", "Close")}) == 4

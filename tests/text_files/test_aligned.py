@@ -1,0 +1,45 @@
+"""Aligned text of several languages, with gaps."""
+
+import gzip
+import lzma
+
+import pytest
+
+from vocap.errors import UsageError, VocapError
+from vocap.text_files.aligned import check_files, find_aligned, is_gap, read_aligned
+
+
+@pytest.fixture
+def pattern(tmp_path):
+    """English, German (gzip) and Thai (xz) of four lines; Greek has no file."""
+    (tmp_path / "en").write_text("One\n\nThree\n four\n", "utf-8")
+    (tmp_path / "de").write_bytes(gzip.compress(b"Eins\nZwei\n \t\nvier"))
+    (tmp_path / "th").write_bytes(lzma.compress("\n\n\u3000\nสี่\n".encode()))
+    return f"{tmp_path}/{{lang}}"
+
+
+def test_lines_are_aligned_and_gaps_are_empty(pattern):
+    assert read_aligned(pattern, ["th", "en", "el", "de"]) == {
+        "th": ["", "", "", "สี่"],
+        "en": ["One", "", "Three", " four"],
+        "de": ["Eins", "Zwei", "", "vier"],
+    }
+    found, without = find_aligned(pattern, ["th", "el"])
+    assert list(found) == ["th"] and without == ["el"]
+    check_files(pattern, ["th", "en", "el", "de"])
+
+
+@pytest.mark.parametrize("line", ["", " ", "\t\r", "\u3000\u00a0"])
+def test_white_space_is_a_gap(line):
+    assert is_gap(line) and not is_gap(f"{line}.")
+
+
+@pytest.mark.parametrize("read", [read_aligned, check_files])
+def test_what_cannot_be_aligned_is_named(read, pattern, tmp_path):
+    (tmp_path / "ru").write_text("раз\nдва\n", "utf-8")
+    with pytest.raises(VocapError, match=rf"{tmp_path}/en has 4 lines and {tmp_path}/ru has 2; "):
+        read(pattern, ["en", "ru"])
+    with pytest.raises(VocapError, match="no file for any of el, fr; check the path"):
+        read(pattern, ["el", "fr"])
+    with pytest.raises(UsageError, match=r"x\.txt: no \{lang\} in it"):
+        read("x.txt", ["en"])
