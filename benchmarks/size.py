@@ -7,8 +7,8 @@ FOLDER holds the sentencepiece.model of one T. `--steps`: of the largest T; a sm
 the same by the formula of `vocap size`. Shape, text and batches are those of benchmarks/downstream.py; the output
 bias starts at the words' frequencies. Seed by seed; a run is a file of OUT/runs, and is not made again. Prints,
 and writes to OUT/size.tsv, a row for each T: steps, CPU seconds of training and final validation, operations of a
-token and of a byte, bytes of text read, and bits per byte of held-out text under the exact full softmax, means over
-the languages of each resource group and over all, with the standard deviation over the seeds.
+token and of a byte, bytes of text read, and bits per byte of held-out text under the exact full softmax: means
+over the languages of each resource group and over all, with the standard deviation over the seeds.
 """
 
 import argparse
