@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from vocap.errors import VocapError
 from vocap.size.costs import ModelCosts
 from vocap.tables.sampling_probabilities import sampling_probabilities
-from vocap.tables.size_table import Measured
+from vocap.tables.size_table import Sizes
 
 STEP = 50_000  # ids that a point is compared over
 STAGES = ("training", "inference")
@@ -51,9 +51,7 @@ class Forecast:
 COLUMNS = tuple(field.name for field in fields(Forecast))
 
 
-def shares_of(
-    sizes: Mapping[int, Mapping[str, Measured]], weights: Mapping[str, float], alpha: float, where: str
-) -> dict[str, float]:
+def shares_of(sizes: Sizes, weights: Mapping[str, float], alpha: float, where: str) -> dict[str, float]:
     """q of the table's languages (Equation 3); VocapError where `weights`, read from `where`, lack one of them."""
     languages = list(next(iter(sizes.values())))
     missing = [language for language in languages if not weights.get(language)]
@@ -66,9 +64,7 @@ def shares_of(
     return dict(zip(languages, q.tolist(), strict=True))
 
 
-def forecast(
-    sizes: Mapping[int, Mapping[str, Measured]], costs: ModelCosts, shares: Mapping[str, float] | None = None
-) -> list[Forecast]:
+def forecast(sizes: Sizes, costs: ModelCosts, shares: Mapping[str, float] | None = None) -> list[Forecast]:
     """A row for each T of `sizes` (by T, then language), in their order. `shares`: q by language."""
     rows: list[Forecast] = []
     for total, found in sizes.items():

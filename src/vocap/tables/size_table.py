@@ -35,6 +35,9 @@ class Measured:
         return self.tokens / self.bytes
 
 
+Sizes = dict[int, dict[str, Measured]]  # by T, then language
+
+
 def points_below(largest: int) -> list[int]:
     """Equal steps up to the largest T.
 
@@ -71,7 +74,7 @@ def write_sizes(path: str | os.PathLike, rows: Iterable[Measured]) -> None:
     write_tsv(path, COLUMNS, map(astuple, sorted(rows, key=lambda row: row.total)))
 
 
-def read_sizes(path: str | os.PathLike) -> dict[int, dict[str, Measured]]:
+def read_sizes(path: str | os.PathLike) -> Sizes:
     """The rows by T, rising, and by language.
 
     Raises VocapError, naming file and line, for a missing column, a cell that is no number in its range, a
