@@ -5,7 +5,7 @@ T ids, and their ALP (Equation 1, p_uni counted on these lines). A text is the s
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -47,26 +47,27 @@ def points_below(largest: int) -> list[int]:
     return [largest * step // POINTS for step in range(1, POINTS + 1)]
 
 
-def heldout_texts(corpora: str | os.PathLike, languages: Iterable[str]) -> dict[str, list[str]]:
-    """The lines that are not empty of `corpora/{language}/heldout.txt`; languages without any are left out."""
-    texts = {
-        language: [
-            line for lines in read_blocks(Path(corpora) / language / "heldout.txt") for line in lines if line
-        ]
-        for language in languages
-    }
-    return {language: lines for language, lines in texts.items() if lines}
+def measure_size(encoder: Encoder, total: int, texts: Mapping[str, Path]) -> list[Measured]:
+    """The rows of one vocabulary of `total` ids on the files of `texts`, a language after another.
 
-
-def measure_size(encoder: Encoder, total: int, texts: Mapping[str, Sequence[str]]) -> list[Measured]:
-    """The rows of one vocabulary of `total` ids, a language after another."""
+    Empty lines are left out, and so are languages that have no other.
+    """
     rows = []
-    for language, lines in texts.items():
-        counts, count = count_tokens(encoder.encode_batch, encoder.size, [list(lines)])
-        size = sum(len(line.encode("utf-8")) for line in lines)
-        alp = average_log_probability(counts, count)
-        rows.append(Measured(total, language, count, size, int(counts.sum()), alp))
+    for language, path in texts.items():
+        sizes: list[int] = []
+        counts, lines = count_tokens(encoder.encode_batch, encoder.size, _filled(path, sizes))
+        if lines:
+            alp = average_log_probability(counts, lines)
+            rows.append(Measured(total, language, lines, sum(sizes), int(counts.sum()), alp))
     return rows
+
+
+def _filled(path: Path, sizes: list[int]) -> Iterator[list[str]]:
+    """Blocks of the lines that hold text; their bytes are appended to `sizes`."""
+    for block in read_blocks(path):
+        lines = [line for line in block if line]
+        sizes.append(sum(len(line.encode("utf-8")) for line in lines))
+        yield lines
 
 
 def write_sizes(path: str | os.PathLike, rows: Iterable[Measured]) -> None:

@@ -193,7 +193,7 @@ def joint(
     if curve and engine != "ladder":
         raise UsageError(f"--curve needs one descent for every T; --engine {engine} trains each alone")
     from vocap.tables.sampling_probabilities import read_weights
-    from vocap.tables.size_table import heldout_texts, measure_size, points_below, write_sizes
+    from vocap.tables.size_table import measure_size, points_below, write_sizes
     from vocap.tokenizer_files.encoders import SentencePieceEncoder
     from vocap.tokenizer_files.folder import write_as_trained
     from vocap.tokenizer_files.model_file import build_processor
@@ -218,7 +218,7 @@ def joint(
         **settings.changed(),
     }
     more = (coverage, threads, required, settings, layout)
-    texts = heldout_texts(heldout, find_languages(heldout, None)) if curve else {}
+    texts = {code: heldout / code / "heldout.txt" for code in find_languages(heldout, None)} if curve else {}
     measured = {}
     if engine == "ladder":
         trained = descend_joint(text, totals, *more, points_below(max(totals)) if curve else ())
