@@ -64,6 +64,7 @@ def bytes_per_step(tokens: Path, languages: list[str]) -> float:
 def train(tokenizer: Path, tokens: Path, languages: list[str], seed: int, options: argparse.Namespace) -> dict:
     recipe = Recipe(
         loss={"kind": options.kind},
+        output_bias=options.output_bias,
         shape=SHAPE,
         steps=options.steps,
         batch=BATCH,
@@ -102,6 +103,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--kind", default="full", help="loss")
+    parser.add_argument("--output-bias", choices=["constant", "unigram"], default="constant", help="at the start")
     parser.add_argument("--heldout-blocks", type=int, default=8, help="of each language")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(

@@ -128,10 +128,12 @@ if SETTINGS.vocabularies.engine == "ladder":
                 f"joint_descent_{number}"
             input:
                 text=TEXT_FILES[group[0].alpha],
+                heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
                 weights="<results>/corpora/weights.tsv",
                 rules=TEXT_RULES,
             output:
                 expand("<results>/{folder}/{file}", folder=[DESCENT_FOLDERS[name] for name in names], file=FILES),
+                sizes=Path(RESULTS, DESCENT_FOLDERS[names[0]]).parent / "sizes.tsv",
             log:
                 f"<logs>/{descent_name(group)}.log",
             benchmark:
@@ -148,7 +150,7 @@ if SETTINGS.vocabularies.engine == "ladder":
                 text=verbatim(JOINT_TEXT[names[0]]),
                 # Depends on the output, so is not watched: the same T may come from a descent for more of them.
                 totals=lambda wildcards, output: options(
-                    total=sorted({int(Path(file).parent.name) for file in output})
+                    total=sorted({int(Path(file).parent.name) for file in output if file != output.sizes})
                 ),
                 folder=Path(RESULTS, DESCENT_FOLDERS[names[0]]).parent,
                 revision=REVISION["tokenizers"],
@@ -156,7 +158,8 @@ if SETTINGS.vocabularies.engine == "ladder":
                 "Training the joint tokenizers: one descent over the text of all languages"
             shell:
                 "vocap joint --weights {input.weights:q} --characters {params.results:q}/corpora"
-                " {params.arguments} {params.text} {params.totals} -o {params.folder:q}/{{total}} 2> {log:q}"
+                " {params.arguments} {params.text} {params.totals} --curve {output.sizes:q}"
+                " --heldout {params.results:q}/corpora -o {params.folder:q}/{{total}} 2> {log:q}"
 
     # A T that is added to the configuration runs its descent again, for all T, and leaves their tokenizers as they are
     # (ancient); these are made again for another text, other weights and other settings.
@@ -167,12 +170,14 @@ if SETTINGS.vocabularies.engine == "ladder":
                     "<results>/{folder}/{file}", folder=DESCENT_FOLDERS[wildcards.name], file=FILES
                 )
             ),
+            sizes=ancient(lambda wildcards: Path(RESULTS, DESCENT_FOLDERS[wildcards.name]).parent / "sizes.tsv"),
             text=lambda wildcards: TEXT_FILES[JOINT[wildcards.name].alpha],
             weights="<results>/corpora/weights.tsv",
         output:
             model="<results>/tokenizers/{name}/sentencepiece.model",
             pieces="<results>/tokenizers/{name}/pieces.tsv",
             description="<results>/tokenizers/{name}/description.json",
+            sizes="<results>/tokenizers/{name}/sizes.tsv",
         log:
             "<logs>/tokenizers/{name}/pick_joint.log",
         benchmark:
@@ -191,7 +196,7 @@ if SETTINGS.vocabularies.engine == "ladder":
         message:
             "Taking {wildcards.name} from its descent"
         shell:
-            "cp {input.picked:q} {params.folder:q} 2> {log:q}"
+            "cp {input.picked:q} {input.sizes:q} {params.folder:q} 2> {log:q}"
 
 else:
 

@@ -19,6 +19,7 @@ GROUPS = {
         "ladder": "vocap.vocabularies.commands:ladder",
         "alp": "vocap.vocabularies.commands:alp",
         "allocate": "vocap.allocation.commands:allocate",
+        "size": "vocap.size.commands:size",
         "fit": "vocap.tokenizers.commands:fit",
         "joint": "vocap.tokenizers.commands:joint",
         "export": "vocap.tokenizers.output_commands:export",

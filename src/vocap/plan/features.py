@@ -198,7 +198,8 @@ def _joint_descent(job: Job, inputs: Inputs) -> dict[str, float]:
     entries = [entry for entry in inputs.settings.tokenizers.values() if isinstance(entry, Joint)]
     group = next(group for group in group_by_descent(entries) if descent_name(group) == job.name)
     total = sum(entry.total for entry in group)
-    return {"total_k": total / 1000, "mix_mb": mix_mb(inputs, group[0].alpha)}
+    mix = mix_mb(inputs, group[0].alpha)
+    return {"total_k": total / 1000, "mix_mb": mix, "heldout_mb": inputs.heldout_mb}
 
 
 @features("fit", "joint", "pick_joint", "mono")

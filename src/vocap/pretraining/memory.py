@@ -53,15 +53,18 @@ def estimate_memory(
 def count_parameters(shape: Shape, vocabulary: int) -> int:
     """Parameters of `build_model(shape, vocabulary)`, tied ones once."""
     hidden, width = shape.hidden, shape.width
-    layer = (
-        4 * (hidden + 1) * hidden + 2 * 2 * hidden + 2 * hidden * shape.intermediate + shape.intermediate + hidden
-    )
     if width == hidden:
         positions, projections = shape.positions + 2, 0
     else:
         positions, projections = shape.positions, (width + 1) * hidden
     head = (hidden + 1) * width + 2 * width
-    return vocabulary * (width + 1) + (positions + 1 + 2) * width + projections + shape.layers * layer + head
+    return vocabulary * (width + 1) + (positions + 1 + 2) * width + projections + layer_parameters(shape) + head
+
+
+def layer_parameters(shape: Shape) -> int:
+    """Parameters of all transformer layers: products with their biases, two LayerNorms each."""
+    hidden, wide = shape.hidden, shape.intermediate
+    return shape.layers * (4 * (hidden + 1) * hidden + 2 * 2 * hidden + 2 * hidden * wide + wide + hidden)
 
 
 def paper_parameters(shape: Shape, vocabulary: int) -> int:

@@ -1,5 +1,6 @@
 """`vocap fit`, `vocap joint`, `vocap mono`: the tokenizers as SentencePiece models."""
 
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -148,6 +149,12 @@ def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, layout, 
 )
 @text_options
 @options.id_layout
+@click.option(
+    "--curve",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Table to write, for vocap size: tokens and ALP of held-out text at eight T up to the largest.",
+)
+@click.option("--heldout", type=FOLDER, help="With --curve: folder with {language}/heldout.txt.")
 @OUT
 def joint(
     mix,
@@ -162,6 +169,8 @@ def joint(
     threads,
     settings,
     layout,
+    curve,
+    heldout,
     out,
 ) -> None:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
@@ -179,9 +188,17 @@ def joint(
         raise UsageError(f"--weights is missing: {option} needs n of each language")
     if vocabularies and characters:
         raise UsageError("give --vocabularies or --characters, not both: they say the same")
+    if (curve is None) != (heldout is None):
+        raise UsageError("--curve and --heldout go together; give both or none")
+    if curve and engine != "ladder":
+        raise UsageError(f"--curve needs one descent for every T; --engine {engine} trains each alone")
     from vocap.tables.sampling_probabilities import read_weights
+    from vocap.tables.size_table import measure_size, points_below, write_sizes
+    from vocap.tokenizer_files.encoders import SentencePieceEncoder
     from vocap.tokenizer_files.folder import write_as_trained
+    from vocap.tokenizer_files.model_file import build_processor
     from vocap.tokenizers.joint import descend_joint, train_joint
+    from vocap.tokenizers.output_commands import find_languages
     from vocap.unigram.training_text import count_shared_characters, read_shared_characters
 
     text = _text(mix, corpora, weights, alpha)
@@ -201,17 +218,27 @@ def joint(
         **settings.changed(),
     }
     more = (coverage, threads, required, settings, layout)
+    texts = {code: heldout / code / "heldout.txt" for code in find_languages(heldout, None)} if curve else {}
+    measured = {}
     if engine == "ladder":
-        trained = descend_joint(text, totals, *more)
+        trained = descend_joint(text, totals, *more, points_below(max(totals)) if curve else ())
     else:
         trained = ((total, train_joint(text, total, *more), None) for total in sorted(set(totals)))
     for total, proto, types in trained:
+        reached = len(proto.pieces)
+        if curve and reached not in measured:
+            encoder = SentencePieceEncoder(build_processor(proto, out))
+            measured[reached] = measure_size(encoder, reached, texts)
+        if total not in totals:
+            continue
         folder = Path(str(out).replace("{total}", str(total)))
         seen = {**text.facts, **({} if types is None else {"word_types": types})}
         written = write_as_trained(
             folder, "joint", proto, {"total": total, **facts}, short=total - len(proto.pieces), text=seen
         )
         _report(folder, written)
+    if curve:
+        write_sizes(curve, chain.from_iterable(measured.values()))
 
 
 @click.command()

@@ -63,8 +63,11 @@ def descend_joint(
     required: Sequence[str] | None = None,
     settings: TextSettings = XLM_R,
     layout: IdLayout = XLM_R_LAYOUT,
+    further: Sequence[int] = (),
 ) -> Iterator[tuple[int, object, int]]:
     """Each of `totals` with its `ModelProto` and the word types of `text`, from one descent over it.
+
+    `further`: totals that are left out where the text does not reach them.
 
     Equals `train_joint` with one thread for any number of `threads`; it holds all `required` characters. Lines are
     not held, only the word types. A total above what the text holds takes a second, short descent. Raises as
@@ -90,13 +93,16 @@ def descend_joint(
         {"train": sentences}, coverage if required is None else None, "".join(required or ()), trained
     )
     log.info("%s: %d lines, %d word types", text.name, sum(part.lines for part in text.parts), words.trained)
+    further = {total for total in further if total > layout.rows}.difference(totals)
     waiting = {
-        total - apart: [total] for total in sorted(set(totals))
+        total - apart: [total] for total in sorted(further.union(totals))
     }  # size of the descent: the totals it is for
     while waiting:
         shorter: dict[int, list[int]] = {}
         for rung in train_sizes(words, sorted(waiting), coverage, threads, reserved=1):  # <pad>
             size = rung.point.size
+            if rung.model is None and further.issuperset(waiting[size]):
+                continue
             if rung.most is not None and rung.most < size:
                 shorter.setdefault(rung.most, []).extend(waiting[size])
                 continue

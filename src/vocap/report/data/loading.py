@@ -25,6 +25,7 @@ from vocap.report.data.comparisons import APART, in_thousands
 from vocap.report.data.models import load_ceilings, load_finetuned, load_models, training_bytes
 from vocap.report.data.results import Language, Results, Tokenizer
 from vocap.report.data.sentences import find_sentences
+from vocap.report.data.sizes import load_sizes
 from vocap.report.data.stage_files import load_diffs, read_allocation, read_rows, read_tokenizer
 from vocap.report.page.blocks import counted
 from vocap.tables.character_table import read_characters
@@ -166,6 +167,7 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         inputs=inputs,
         no_inputs=no_inputs,
         folder=folder.as_posix(),
+        sizes=load_sizes(folder, [entry.name for entry in tokenizers], languages),
     )
     return replace(found, sentences=find_sentences(folder, found))
 

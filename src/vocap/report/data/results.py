@@ -12,6 +12,7 @@ from vocap.languages import RESOURCES
 from vocap.report.data import find
 from vocap.report.data.models import Finetuned, Model
 from vocap.tables.curve import Point
+from vocap.tables.size_table import Sizes
 
 ALL = "all"  # every language, beside the resource groups
 
@@ -150,6 +151,7 @@ class Results:
     no_inputs: str = ""  # the reason that there are none
     parallel_text: str = ""  # the name of that of the tokenizers' evaluation
     folder: str = "results"  # of the stages' results, as the caller named it
+    sizes: dict[str, Sizes] = field(default_factory=dict)  # curves over T, by the tokenizer that has one
     sentences: list[Sentence] = field(default_factory=list)  # cut by the tokenizers of the front page
 
     def section(self, *path: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The blocks of a section. Text is plain and escaped by the template, unless it is Markup."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,7 +111,38 @@ class Movers:
     kind: str = "movers"
 
 
-Block = Text | Heading | Note | Facts | Listing | Tiles | Fold | Loads | Cuts | Movers | Table | Figure | Explorer
+@dataclass(frozen=True)
+class Slider:
+    """A slider over computed points, which `label` names: for each choice, names and values of every point."""
+
+    name: str  # its id on the page
+    label: str
+    positions: Sequence[str]
+    choices: Mapping[str, Sequence[Sequence[tuple[str, str]]]]
+    kind: str = "slider"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """For the page's script; choices as a list, which keeps their order."""
+        return {"label": self.label, "positions": self.positions, "choices": list(self.choices.items())}
+
+
+Block = (
+    Text
+    | Heading
+    | Note
+    | Facts
+    | Listing
+    | Tiles
+    | Fold
+    | Loads
+    | Cuts
+    | Movers
+    | Slider
+    | Table
+    | Figure
+    | Explorer
+)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.files.tsv import write_tsv
 from vocap.report.data.explorer import Explorer
-from vocap.report.page.blocks import Section, leaves
+from vocap.report.page.blocks import Section, Slider, leaves
 from vocap.report.page.figures import (
     DARK,
     LIGHT,
@@ -52,7 +52,9 @@ def render(title: str, sections: Sequence[Section]) -> str:
     drawn = {figure.name: _draw(figure) for figure in figures}
     explores = any(isinstance(block, Explorer) for block in blocks)
     scripts = [_vega()] if figures else []
-    scripts += [_part(name) for name in ("widgets.js", *(EXPLORING if explores else ()), "page.js")]
+    slides = any(isinstance(block, Slider) for block in blocks)
+    parts = ("widgets.js", *(EXPLORING if explores else ()), *(("slider.js",) if slides else ()), "page.js")
+    scripts += [_part(name) for name in parts]
     return environment.get_template("page.html").render(
         title=title,
         sections=sections,

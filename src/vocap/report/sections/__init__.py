@@ -20,6 +20,7 @@ from vocap.report.sections import (
     provenance,
     same_size,
     segmentation,
+    size,
     tokenizers,
 )
 
@@ -31,6 +32,7 @@ ORDER = (
     allocation,
     frontier,
     explorer,
+    size,
     tokenizers,
     segmentation,
     missing,

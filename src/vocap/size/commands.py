@@ -1,0 +1,106 @@
+"""`vocap size`: ALP, tokens and the cost of a model by T."""
+
+from pathlib import Path
+
+import click
+
+from vocap import options
+from vocap.errors import UsageError
+
+PATH = click.Path(path_type=Path, dir_okay=False)
+COUNT = click.IntRange(1)
+
+
+@click.command()
+@click.argument("tables", nargs=-1, required=True, type=PATH)
+@click.option("--layers", default=12, show_default=True, type=COUNT, help="L: transformer layers.")
+@click.option("--hidden", default=768, show_default=True, type=COUNT, help="H: width of layers and embeddings.")
+@click.option("--intermediate", type=COUNT, help="I: width of the feed-forward layers.  [default: 4 H]")
+@click.option("--length", default=512, show_default=True, type=click.IntRange(8), help="S: tokens of a block.")
+@click.option(
+    "--causal",
+    is_flag=True,
+    help="A causal model (GPT-2's form, every token predicted); else a masked one (XLM-R's).",
+)
+@click.option("--untied", is_flag=True, help="The output layer has a table of its own.")
+@click.option("--candidates", type=COUNT, metavar="K", help="Words in a sampled loss.  [default: all T]")
+@click.option("--weights", type=PATH, help="Table with the columns language, n: the mix of the training text.")
+@click.option(
+    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="With --weights (Equation 3)."
+)
+@click.option("--bytes", "size", type=COUNT, help="UTF-8 bytes of the training text: adds the whole training.")
+@click.option("-o", "--output", "out", type=PATH, help="Table to write (one TABLE only).")
+def size(
+    tables, layers, hidden, intermediate, length, causal, untied, candidates, weights, alpha, size, out
+) -> None:
+    """How large should T be: tokens, ALP, and the cost of a model by T.
+
+    TABLE has the columns total, language, lines, bytes, tokens, alp: held-out text under the vocabulary of each T
+    (vocap joint --curve). Costs are per byte of text: tokens per byte x operations per token. These are, in
+    training, 6 L (4 H^2 + 2 H I) + 12 L S H + 6 p H K, p = 1 (--causal) or 0.15, K = T or --candidates, and
+    6 p H^2 for the head's own layer of a masked model; in inference a third of the layers' part, with 2 H T for
+    the head of a causal model. Memory: 16 bytes a parameter in training, 2 in inference (docs/size.md).
+    """
+    if out and len(tables) > 1:
+        raise UsageError("-o is one table; give one TABLE, or leave -o out")
+    from vocap.files.tsv import write_tsv
+    from vocap.pretraining.settings import Shape
+    from vocap.size.costs import ModelCosts
+    from vocap.size.forecast import COLUMNS, STAGES, forecast, shares_of, verdict
+    from vocap.tables.sampling_probabilities import read_weights
+    from vocap.tables.size_table import read_sizes
+
+    wide = intermediate or 4 * hidden
+    shape = Shape(layers=layers, hidden=hidden, heads=1, intermediate=wide, positions=length)
+    costs = ModelCosts(shape, causal, untied, candidates)
+    known = None if weights is None else read_weights(weights)
+    for table in tables:
+        sizes = read_sizes(table)
+        shares = None if known is None else shares_of(sizes, known, alpha, str(weights))
+        rows = forecast(sizes, costs, shares)
+        click.echo(f"{table}: {len(next(iter(sizes.values())))} languages")
+        click.echo(as_text(rows, size))
+        for stage in STAGES:
+            click.echo(verdict(rows, stage))
+        if out:
+            more = () if size is None else ("training_pflop",)
+            cells = [(*vars(row).values(), *(_whole(row, size) for _ in more)) for row in rows]
+            write_tsv(out, (*COLUMNS, *more), cells)
+
+
+def _whole(row, size: int) -> float:
+    """10^15 operations of a training on so many bytes."""
+    return row.training_mflop_per_byte * size / 1e9
+
+
+def as_text(rows, size: int | None) -> str:
+    """The rows as columns of text; changes are those from `compared_with`."""
+    heads = ["T", "ALP", "tokens/byte", "worst", "embeddings", "share", "train GB", "train MFLOP/byte"]
+    heads += ["use MFLOP/byte", "from T", "tokens", "training"] + ([] if size is None else ["PFLOP in all"])
+
+    def change(value: float | None) -> str:
+        return "" if value is None else f"{value:+.1f} %"
+
+    cells = [
+        [
+            f"{row.total:,}",
+            f"{row.alp if row.mix_alp is None else row.mix_alp:.2f}",
+            f"{row.used_tokens_per_byte:.4f}",
+            f"{row.worst_tokens_per_byte:.3f} {row.worst}",
+            f"{row.embedding_mparameters:.1f} M",
+            f"{100 * row.embedding_share:.0f} %",
+            f"{row.training_gb:.2f}",
+            f"{row.training_mflop_per_byte:.1f}",
+            f"{row.inference_mflop_per_byte:.1f}",
+            "" if row.compared_with is None else f"{row.compared_with:,}",
+            change(row.tokens_percent),
+            change(row.training_percent),
+            *([] if size is None else [f"{_whole(row, size):,.4g}"]),
+        ]
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    lines = [heads, *cells]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
+    )

@@ -1,0 +1,139 @@
+"""Parameters and operations against models of transformers, and torch's own count of operations."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+
+from vocap.pretraining.batches import SHARE
+from vocap.pretraining.model import build_model
+from vocap.pretraining.settings import Shape
+from vocap.size.costs import ModelCosts
+
+SHAPES = [Shape(), Shape(layers=2, hidden=64, heads=2, intermediate=100, positions=33)]
+
+
+def masked(shape: Shape, total: int, untied: bool) -> XLMRobertaForMaskedLM:
+    return XLMRobertaForMaskedLM(
+        XLMRobertaConfig(
+            vocab_size=total,
+            hidden_size=shape.hidden,
+            num_hidden_layers=shape.layers,
+            num_attention_heads=shape.heads,
+            intermediate_size=shape.intermediate,
+            max_position_embeddings=shape.positions + 2,
+            type_vocab_size=1,
+            tie_word_embeddings=not untied,
+        )
+    )
+
+
+def causal(shape: Shape, total: int, untied: bool) -> GPT2LMHeadModel:
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=total,
+            n_embd=shape.hidden,
+            n_layer=shape.layers,
+            n_head=shape.heads,
+            n_inner=shape.intermediate,
+            n_positions=shape.positions,
+            tie_word_embeddings=not untied,
+        )
+    )
+
+
+@pytest.mark.parametrize("total", [1000, 250_002])
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+@pytest.mark.parametrize("untied", [False, True])
+@pytest.mark.parametrize("build", [masked, causal])
+def test_parameters_are_those_of_the_model(build, untied, shape, total):
+    with torch.device("meta"):
+        model = build(shape, total, untied)
+    costs = ModelCosts(shape, causal=build is causal, untied=untied)
+    unused = (
+        total if build is masked and untied else 0
+    )  # lm_head.bias, which transformers keeps beside decoder.bias
+    assert costs.parameters(total) == model.num_parameters() - unused
+    tables = {id(module.weight): module.weight for module in (model.get_input_embeddings(),)}
+    tables[id(model.get_output_embeddings().weight)] = model.get_output_embeddings().weight
+    bias = model.get_output_embeddings().bias
+    held = sum(table.numel() for table in tables.values()) + (0 if bias is None else bias.numel())
+    assert costs.embedding_parameters(total) == held
+
+
+SMALL = Shape(layers=3, hidden=32, heads=2, intermediate=80, positions=40, dropout=0.0)
+TOTAL, SEQUENCES = 500, 4
+
+
+def counted(step) -> float:
+    """Operations of torch's products by its own counter, attention written out as products."""
+    with (
+        torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
+        FlopCounterMode(display=False) as counter,
+    ):
+        step()
+    return counter.get_total_flops()
+
+
+def test_operations_of_a_masked_model_are_those_that_torch_counts():
+    """`SHARE` of the tokens of full blocks are predicted."""
+    model = build_model(SMALL, TOTAL)
+    ids = torch.randint(5, TOTAL, (SEQUENCES, SMALL.positions))
+    tokens = ids.numel()
+    positions = torch.arange(round(SHARE * tokens))
+
+    def train():
+        hidden = model(ids, None, positions)
+        (hidden @ model.decoder_weight.T).sum().backward()
+
+    costs = ModelCosts(SMALL)
+    assert counted(train) == pytest.approx(tokens * costs.training_operations(TOTAL))
+    encoder = model.transformer.base_model
+    with torch.no_grad():
+        assert counted(lambda: encoder(input_ids=ids)) == pytest.approx(tokens * costs.inference_operations(TOTAL))
+
+
+@pytest.mark.parametrize("untied", [False, True])
+def test_operations_of_a_causal_model_are_those_that_torch_counts(untied):
+    model = causal(SMALL, TOTAL, untied)
+    ids = torch.randint(5, TOTAL, (SEQUENCES, SMALL.positions))
+    costs = ModelCosts(SMALL, causal=True, untied=untied)
+    # the first product's input, the embeddings, has a gradient, so no part of the backward pass is left out
+    assert counted(lambda: model(input_ids=ids).logits.sum().backward()) == pytest.approx(
+        ids.numel() * costs.training_operations(TOTAL)
+    )
+    with torch.no_grad():
+        assert counted(lambda: model(input_ids=ids)) == pytest.approx(
+            ids.numel() * costs.inference_operations(TOTAL)
+        )
+
+
+def test_the_cache_holds_keys_and_values_of_every_layer():
+    model = causal(SMALL, TOTAL, False).eval()
+    ids = torch.randint(5, TOTAL, (1, 7))
+    with torch.no_grad():
+        cache = model(input_ids=ids, use_cache=True).past_key_values
+    numbers = sum(layer.keys.numel() + layer.values.numel() for layer in cache.layers)
+    assert ModelCosts(SMALL, causal=True).cache_bytes() == 2 * numbers / ids.numel()
+    assert ModelCosts(SMALL).cache_bytes() == 0
+
+
+def test_memory_is_that_of_adam_and_of_16_bits():
+    model = causal(SMALL, TOTAL, False)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(input_ids=torch.randint(5, TOTAL, (1, 8))).logits.sum().backward()
+    optimizer.step()
+    moments = [value for state in optimizer.state.values() for value in state.values() if value.dim()]
+    held = [*model.parameters(), *(parameter.grad for parameter in model.parameters()), *moments]
+    costs = ModelCosts(SMALL, causal=True)
+    assert costs.training_bytes(TOTAL) == sum(tensor.numel() * tensor.element_size() for tensor in held)
+    half = model.to(torch.bfloat16)
+    assert costs.inference_bytes(TOTAL) == sum(part.numel() * part.element_size() for part in half.parameters())
+
+
+def test_a_sampled_loss_costs_its_candidates_in_training_alone():
+    full, sampled = ModelCosts(SMALL), ModelCosts(SMALL, candidates=100)
+    fewer = 6 * SHARE * SMALL.hidden * (TOTAL - 100)
+    assert full.training_operations(TOTAL) - sampled.training_operations(TOTAL) == pytest.approx(fewer)
+    assert sampled.training_operations(80) == full.training_operations(80)
+    assert full.inference_operations(TOTAL) == sampled.inference_operations(TOTAL)

@@ -1,0 +1,170 @@
+"""The table against encoding by the tokenizers themselves, the forecast against the definitions, messages."""
+
+import itertools
+import math
+from collections import Counter
+
+import pytest
+from sentencepiece import SentencePieceProcessor
+
+from tests.commands import run
+from tests.made_text import write_lines
+from tests.tokenizers.factories import NUMBERS, make_lines, make_stages
+from vocap.errors import UsageError, VocapError
+from vocap.files.tsv import read_tsv, write_tsv
+from vocap.size.commands import size
+from vocap.tables.size_table import COLUMNS, read_sizes
+from vocap.tokenizers.commands import joint
+
+TOTALS = (300, 1200)
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory):
+    """Tokenizers of two T and the curve of their descent; held-out text with an empty line and unknown letters."""
+    stages = make_stages(tmp_path_factory.mktemp("sizes"))
+    for language in NUMBERS:
+        lines = make_lines(language, 120, seed=2)
+        lines[3] += " \U00012000x"
+        write_lines(stages.root / "corpora" / language / "heldout.txt", [*lines[:50], "", *lines[50:]])
+    corpora, weights = stages.root / "corpora", stages.root / "weights.tsv"
+    asked = [word for total in TOTALS for word in ("--total", total)]
+    paths = ["--curve", stages.root / "sizes.tsv", "--heldout", corpora, "-o", stages.root / "joint" / "{total}"]
+    run(joint, "--corpora", corpora, "--weights", weights, *asked, *paths)
+    return stages
+
+
+def test_the_table_is_that_of_the_tokenizers(stages):
+    """Tokens, bytes and Equation 1 by `encode` and a dict, at both T."""
+    sizes = read_sizes(stages.root / "sizes.tsv")
+    for total in TOTALS:
+        model = stages.root / "joint" / str(total) / "sentencepiece.model"
+        processor = SentencePieceProcessor(model_file=str(model))
+        for language in NUMBERS:
+            text = (stages.root / "corpora" / language / "heldout.txt").read_text("utf-8")
+            lines = [line for line in text.split("\n") if line]
+            tokens = Counter(token for line in lines for token in processor.encode(line))
+            count = tokens.total()
+            row = sizes[processor.get_piece_size()][language]
+            assert (row.lines, row.bytes, row.tokens) == (120, sum(len(line.encode()) for line in lines), count)
+            alp = math.fsum(times * math.log(times / count) for times in tokens.values()) / len(lines)
+            assert row.alp == pytest.approx(alp, rel=1e-12)
+
+
+def test_the_curve_has_eighths_of_the_largest_that_the_text_reaches(stages):
+    sizes = read_sizes(stages.root / "sizes.tsv")
+    reached = SentencePieceProcessor(model_file=str(stages.root / "joint" / "1200" / "sentencepiece.model"))
+    assert set(sizes) == {150, 300, 450, 600, 750, 900, 1050, reached.get_piece_size()}
+    tokens = [sum(row.tokens for row in found.values()) for found in sizes.values()]
+    assert tokens == sorted(tokens, reverse=True)
+
+
+def test_the_curve_changes_no_tokenizer(stages, tmp_path):
+    corpora, weights = stages.root / "corpora", stages.root / "weights.tsv"
+    run(joint, "--corpora", corpora, "--weights", weights, "--total", 300, "-o", tmp_path)
+    for name in ("sentencepiece.model", "pieces.tsv"):
+        assert (tmp_path / name).read_bytes() == (stages.root / "joint" / "300" / name).read_bytes()
+
+
+TABLE = {  # T: language: lines, bytes, tokens, alp
+    50_000: {"en": (10, 1000, 250, -80.0), "zh": (20, 600, 240, -60.0)},
+    100_000: {"en": (10, 1000, 220, -70.0), "zh": (20, 600, 180, -55.0)},
+    150_000: {"en": (10, 1000, 215, -69.0), "zh": (20, 600, 170, -54.0)},
+}
+
+
+def write_table(path, table, columns=COLUMNS) -> None:
+    rows = [(total, code, *cells) for total, found in table.items() for code, cells in found.items()]
+    write_tsv(path, columns, rows)
+
+
+def forecast(tmp_path, *words) -> list[dict]:
+    write_table(tmp_path / "sizes.tsv", TABLE)
+    shown = run(size, tmp_path / "sizes.tsv", "-o", tmp_path / "out.tsv", *words)
+    return list(read_tsv(tmp_path / "out.tsv")), shown
+
+
+def test_the_forecast_is_that_of_a_hand_count(tmp_path):
+    rows, _ = forecast(tmp_path, "--causal", "--layers", 2, "--hidden", 16, "--length", 8, "--bytes", 1000)
+    for row, found in zip(rows, TABLE.values(), strict=True):
+        total = int(row["total"])
+        per_byte = [tokens / size for _, size, tokens, _ in found.values()]
+        mean = sum(per_byte) / 2
+        assert float(row["tokens_per_byte"]) == pytest.approx(mean)
+        assert float(row["alp"]) == pytest.approx(sum(alp for *_, alp in found.values()) / 2)
+        assert (row["worst"], float(row["worst_tokens_per_byte"])) == ("zh", pytest.approx(per_byte[1]))
+        forward = 2 * (8 * 16 * 16 + 2 * 2 * 16 * 64 + 4 * 8 * 16) + 2 * 16 * total
+        assert float(row["inference_mflop_per_byte"]) == pytest.approx(mean * forward / 1e6)
+        assert float(row["training_mflop_per_byte"]) == pytest.approx(3 * mean * forward / 1e6)
+        assert float(row["training_pflop"]) == pytest.approx(3 * mean * forward * 1000 / 1e15)
+        assert float(row["cache_bytes_per_byte"]) == pytest.approx(mean * 2 * 2 * 16 * 2)
+        assert row["mix_alp"] == row["mix_tokens_per_byte"] == ""
+    assert [row["compared_with"] for row in rows] == ["", "50000", "100000"]
+    for before, row in itertools.pairwise(rows):
+        change = 100 * (float(row["training_mflop_per_byte"]) / float(before["training_mflop_per_byte"]) - 1)
+        assert float(row["training_percent"]) == pytest.approx(change)
+
+
+def test_weights_give_the_mix_of_the_training_text(tmp_path):
+    """Against a text with so many lines of each language as its weight says, alpha 1."""
+    write_tsv(tmp_path / "weights.tsv", ("language", "n"), [("en", 30), ("zh", 10), ("fr", 5)])
+    rows, _ = forecast(tmp_path, "--weights", tmp_path / "weights.tsv", "--alpha", 1)
+    for row, found in zip(rows, TABLE.values(), strict=True):
+        times = {"en": 30 / 10, "zh": 10 / 20}  # of each held-out text, for 30 and 10 lines
+        tokens = sum(times[code] * cells[2] for code, cells in found.items())
+        read = sum(times[code] * cells[1] for code, cells in found.items())
+        assert float(row["mix_tokens_per_byte"]) == pytest.approx(tokens / read)
+        assert float(row["mix_alp"]) == pytest.approx(0.75 * found["en"][3] + 0.25 * found["zh"][3])
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (["--layers", 96, "--hidden", 12288], "as far as the table goes, 50,000 more ids pay"),
+        (["--layers", 12, "--hidden", 768], "at T = 100,000; from T = 100,000 on, 50,000 more ids cost more"),
+        (["--layers", 1, "--hidden", 64], "at T = 50,000; from T = 50,000 on, 50,000 more ids cost more"),
+    ],
+)
+def test_a_larger_model_pays_for_more_ids(tmp_path, shape, message):
+    _, shown = forecast(tmp_path, *shape)
+    assert message in next(line for line in shown.splitlines() if line.startswith("training:"))
+
+
+def broken(change) -> dict:
+    table = {total: dict(found) for total, found in TABLE.items()}
+    change(table)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({50_000: TABLE[50_000]}, r"sizes\.tsv: 1 T in it; a choice needs two or more"),
+        (broken(lambda table: table[100_000].pop("zh")), r"sizes\.tsv: T = 100000 and T = 50000 .* \(zh\)"),
+        (broken(lambda table: table[100_000].update(en=(10, 999, 1, -1.0))), r"different text \(en\)"),
+        (broken(lambda table: table[100_000].update(en=(10, 1000, -1, -1.0))), r"line 4: tokens is '-1', not a"),
+        (broken(lambda table: table[100_000].update(en=(10, 1000, 1, 1.0))), r"line 4: alp is '1\.0', not a"),
+    ],
+)
+def test_a_table_that_gives_no_curve_is_one_message(tmp_path, table, message):
+    write_table(tmp_path / "sizes.tsv", table)
+    with pytest.raises(VocapError, match=message):
+        run(size, tmp_path / "sizes.tsv")
+
+
+def test_other_files_and_options_are_one_message(tmp_path):
+    write_table(tmp_path / "short.tsv", TABLE, (*COLUMNS[:-1], "other"))
+    with pytest.raises(VocapError, match=r"short\.tsv, line 1: no column alp"):
+        run(size, tmp_path / "short.tsv")
+    write_table(tmp_path / "sizes.tsv", TABLE)
+    write_tsv(tmp_path / "weights.tsv", ("language", "n"), [("en", 30), ("fr", 10)])
+    with pytest.raises(VocapError, match=r"weights\.tsv: no n above 0 of zh, which the table of sizes has"):
+        run(size, tmp_path / "sizes.tsv", "--weights", tmp_path / "weights.tsv")
+    with pytest.raises(UsageError, match="one TABLE"):
+        run(size, tmp_path / "sizes.tsv", tmp_path / "sizes.tsv", "-o", tmp_path / "out.tsv")
+    assert not (tmp_path / "out.tsv").exists()
+    wanted = ["--corpora", tmp_path, "--weights", tmp_path / "weights.tsv", "--total", 300, "-o", tmp_path / "t"]
+    with pytest.raises(UsageError, match="--curve and --heldout go together"):
+        run(joint, *wanted, "--curve", tmp_path / "c.tsv")
+    with pytest.raises(UsageError, match="--curve needs one descent"):
+        run(joint, *wanted, "--curve", tmp_path / "c.tsv", "--heldout", tmp_path, "--engine", "sentencepiece")
