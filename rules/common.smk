@@ -37,12 +37,14 @@ from vocap.text_files.aligned import check_files, find_aligned
 from vocap.text_options import text_words
 from vocap.tuned_models import tuned_model
 from vocap.tokenizer_groups import (
+    BYTE_PAIR_FILES,
     FILES,
     compared_pairs,
     descent_name,
     group_by_descent,
     joint_folder,
     sampled_alphas,
+    training_folder,
 )
 from vocap.tokenizer_files import CARD, EXPORTED
 
@@ -139,6 +141,16 @@ def tokenizer_folder(name):
     """The folder of a tokenizer in the layout that models are trained with."""
     stage = "pretraining/tokenizers" if SETTINGS.tokenizers[name].kind == "file" else "tokenizers"
     return f"{RESULTS}/{stage}/{name}"
+
+
+def trained_file(name):
+    """The file of a tokenizer in its folder: a SentencePiece model, or tokenizer.json."""
+    return SETTINGS.tokenizers[name].file
+
+
+def tokenizer_file(name):
+    """The same of a tokenizer that this run makes, with its path."""
+    return f"{RESULTS}/tokenizers/{name}/{trained_file(name)}"
 
 
 def recipe_json(recipe):

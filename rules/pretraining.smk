@@ -79,7 +79,7 @@ rule tokenize:
     input:
         text=lambda wildcards: MODEL_SOURCES[wildcards.lang].inputs(RESULTS, MODEL_TEXT_STAGE),
         heldout="<results>/corpora/{lang}/heldout.txt",
-        model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/sentencepiece.model",
+        model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/{trained_file(wildcards.tokenizer)}",
     output:
         "<results>/pretraining/tokens/{tokenizer}/{lang}/description.json",
     log:
@@ -120,7 +120,9 @@ rule pretrain:
             tokenizer=MODELS[wildcards.name].tokenizer,
             lang=LANGUAGES,
         ),
-        tokenizer=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/sentencepiece.model",
+        tokenizer=lambda wildcards: (
+            f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/{trained_file(MODELS[wildcards.name].tokenizer)}"
+        ),
         exported=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface/tokenizer.json",
         weights=lambda wildcards: (
             [] if MODELS[wildcards.name].weights != "corpora" else "<results>/corpora/weights.tsv"

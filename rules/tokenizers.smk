@@ -1,10 +1,12 @@
 """The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
 
-ALL_TOKENIZERS = tokenizers_of("vocap", "joint", "mono", "file")
+ALL_TOKENIZERS = tokenizers_of("vocap", "joint", "bpe", "parity-bpe", "mono", "file")
 FITTED = tokenizers_of("vocap")
 JOINT = {name: SETTINGS.tokenizers[name] for name in tokenizers_of("joint")}
 MONO = {name: SETTINGS.tokenizers[name] for name in tokenizers_of("mono")}
-MADE_HERE = tokenizers_of("vocap", "joint", "mono")
+UNIGRAM = tokenizers_of("vocap", "joint", "mono")
+BYTE_PAIR = {name: SETTINGS.tokenizers[name] for name in tokenizers_of("bpe", "parity-bpe")}
+MADE_HERE = [*UNIGRAM, *BYTE_PAIR]
 COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
 # Parallel text, if there is some: then one table more for each tokenizer.
@@ -37,7 +39,7 @@ rule tokenizers:
     input:
         expand(
             "<results>/tokenizers/{name}/parity.tsv",
-            name=MADE_HERE,
+            name=UNIGRAM,
         ),
         expand(
             f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
@@ -279,7 +281,7 @@ rule mono:
 # Files and no directory(), in which Snakemake would put a file of its own.
 rule export:
     input:
-        model="<results>/tokenizers/{name}/sentencepiece.model",
+        model=lambda wildcards: tokenizer_file(wildcards.name),
     output:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
     log:
@@ -304,7 +306,7 @@ rule export:
 # After export, which replaces the folder.
 rule card:
     input:
-        model="<results>/tokenizers/{name}/sentencepiece.model",
+        model=lambda wildcards: tokenizer_file(wildcards.name),
         description="<results>/tokenizers/{name}/description.json",
         evaluation="<results>/tokenizers/{name}/evaluation.tsv",
         exported="<results>/tokenizers/{name}/huggingface/tokenizer.json",
@@ -397,7 +399,7 @@ rule evaluate:
         tokenizer=lambda wildcards: (
             source_file(wildcards.name)
             if SETTINGS.tokenizers[wildcards.name].kind == "file"
-            else f"{RESULTS}/tokenizers/{wildcards.name}/sentencepiece.model"
+            else tokenizer_file(wildcards.name)
         ),
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],

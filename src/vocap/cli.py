@@ -22,6 +22,7 @@ GROUPS = {
         "size": "vocap.size.commands:size",
         "fit": "vocap.tokenizers.commands:fit",
         "joint": "vocap.tokenizers.commands:joint",
+        "bpe": "vocap.tokenizers.bpe_commands:bpe",
         "export": "vocap.tokenizers.output_commands:export",
         "card": "vocap.tokenizers.output_commands:card",
         "diff": "vocap.diff.commands:diff",

@@ -1,4 +1,4 @@
-"""Groups of the configured tokenizers: those of one sample, those of one descent, and the pairs to compare."""
+"""Groups of the configured tokenizers: those of one sample, those of one training, and the pairs to compare."""
 
 import hashlib
 import json
@@ -7,9 +7,10 @@ from pathlib import Path
 
 from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Mix
-from vocap.tokenizers.settings import Joint, Kind, Vocap
+from vocap.tokenizers.settings import BytePair, Joint, Kind, Vocap
 
-FILES = ("sentencepiece.model", "pieces.tsv", "description.json")  # of any tokenizer's folder
+FILES = ("sentencepiece.model", "pieces.tsv", "description.json")  # of a unigram tokenizer's folder
+BYTE_PAIR_FILES = (BytePair.file, "tokenizer_config.json", *FILES[1:])
 
 
 def sampled_alphas(mix: Mix, tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]) -> list[str]:
@@ -43,6 +44,16 @@ def group_by_descent(entries: Iterable[Joint]) -> list[list[Joint]]:
 def descent_name(group: list[Joint]) -> str:
     """A name for the log of the descent that gives these entries."""
     return "-".join([str(Path(joint_folder(group[0])).parent), *(str(entry.total) for entry in group)])
+
+
+def training_folder(entry: BytePair, *further: object) -> str:
+    """Below the results: as `joint_folder`, of byte-pair encoding.
+
+    Weights that follow parallel text depend on T, so it is one of their settings.
+    """
+    own = entry.model_dump(exclude=set() if getattr(entry, "fairness", 0) else {"total"})
+    settings = json.dumps([own, *further], sort_keys=True)
+    return f"tokenizers/.bpe/{entry.kind}-{hashlib.sha256(settings.encode()).hexdigest()[:12]}/{entry.total}"
 
 
 def compared_pairs(tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]) -> list[tuple[str, str]]:

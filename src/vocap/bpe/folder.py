@@ -11,8 +11,10 @@ import tokenizers
 from vocap import __version__
 from vocap.bpe.tokenizer_json import Rows, build, token_names
 from vocap.bpe.words import Alphabet
-from vocap.files.atomic import replacing, write_text
+from vocap.files.atomic import write_text
 from vocap.files.tsv import write_tsv
+from vocap.tokenizer_files.hugging_face import ROLES, configuration
+from vocap.tokenizer_files.id_layout import MASK
 
 COLUMNS = ("piece", "id", "score", "languages", "status", "shadowed_by")  # those of other kinds of tokenizers
 
@@ -20,7 +22,7 @@ COLUMNS = ("piece", "id", "score", "languages", "status", "shadowed_by")  # thos
 def write_tokenizer(
     out: str | os.PathLike, alphabet: Alphabet, merges: np.ndarray, rows: Rows, description: Mapping, total: int
 ) -> int:
-    """Write `tokenizer.json`, `pieces.tsv` and, last, `description.json`; returns the number of ids.
+    """Write `tokenizer.json`, its configuration, `pieces.tsv` and, last, `description.json`; returns the ids.
 
     `merges` int32 [M, 3]; `description`: kind, settings and more; `total`: the ids that were asked for. A piece's
     score is less the number of merges before its own, 0 for the alphabet.
@@ -28,10 +30,14 @@ def write_tokenizer(
     out = Path(out)
     names = token_names(alphabet, merges)
     by_id = rows.ids(names)
-    data = build(alphabet, merges, rows).to_str(pretty=False)
+    tokenizer = build(alphabet, merges, rows)
+    roles = {entry.role: entry.token for entry in rows.layout.special if entry.role}
+    roles |= {"mask": MASK} if rows.layout.mask else {}
+    named = {name: roles[role] for name, role in ROLES.items() if role in roles}
     (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
-    with replacing(out / "tokenizer.json") as file:
-        file.write(data)
+    write_text(out / "tokenizer.json", tokenizer.to_str(pretty=False))
+    config = configuration(tokenizer, named, rows.layout.model_max_length)
+    write_text(out / "tokenizer_config.json", json.dumps(config, ensure_ascii=False, indent=2) + "\n")
     ranks = {names[new]: -rank for rank, new in reversed(list(enumerate(merges[:, 2].tolist())))}
     table, first = [], len(rows.controls) + len(rows.bytes)
     for number, name in enumerate(by_id[first : len(by_id) - len(rows.last)], start=first):

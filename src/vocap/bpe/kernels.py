@@ -440,8 +440,8 @@ def advance(state, given, wanted, merges):
         if least >= 0:
             count = -2 - first
         registered = add_pair(
-            a, b, np.int64(REGISTER), state.keys, state.count, state.head, state.sibling, state.raised, state.slots,
-            state.first, number,
+            a, b, np.int64(REGISTER), state.keys, state.count, state.head, state.sibling, state.raised,
+            state.slots, state.first, number,
         )  # fmt: skip
         state.count[registered] = count
         for group in range(groups):

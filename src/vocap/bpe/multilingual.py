@@ -66,7 +66,9 @@ def read_languages(
         words = count_words(texts, how)
         size = sum(len(other.encode("utf-8")) for _, other in shared)
         languages.append(Language(code, words, weight, size))
-        log.info("%s: %d lines, %d distinct words, %d parallel lines", code, words.lines[0], len(words), len(shared))
+        log.info(
+            "%s: %d lines, %d distinct words, %d parallel lines", code, words.lines[0], len(words), len(shared)
+        )
     return languages
 
 
@@ -77,7 +79,9 @@ def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
     return max(sorted(parallel), key=lambda code: sum(map(bool, parallel[code])), default=None)
 
 
-def common_alphabet(languages: Sequence[Language], unit: str, coverage: float | None, required: str = "") -> Alphabet:
+def common_alphabet(
+    languages: Sequence[Language], unit: str, coverage: float | None, required: str = ""
+) -> Alphabet:
     """The alphabet that holds, of unit characters, those which make up `coverage` of each language's text."""
     if unit == "bytes":
         return byte_alphabet()
@@ -139,7 +143,9 @@ def fair_weights(
     mean = EXACT.divide(sum(known, Decimal(0)), Decimal(len(known)))
     power = Decimal(str(fairness))
     return [
-        weight if not rate else max(1, int((weight * EXACT.power(EXACT.divide(rate, mean), power)).to_integral_value()))
+        weight
+        if not rate
+        else max(1, int((weight * EXACT.power(EXACT.divide(rate, mean), power)).to_integral_value()))
         for weight, rate in zip(weights, rates, strict=True)
     ]
 
@@ -184,9 +190,9 @@ def train_parity(
 ) -> Applied:
     """Parity-aware merges: each is the most frequent pair of the language with the longest parallel text.
 
-    `given`: merges before all others. Of equal pairs the one of the last tokens is merged, and length is counted in
-    tokens a byte of the reference, of equal ones the first language's: on parallel text without gaps the rule of
-    `ParityBpeTrainer`. Raises VocapError for a language without parallel text.
+    `given`: merges before all others. Of equal pairs the one of the last tokens is merged, and length is counted
+    in tokens a byte of the reference, of equal ones the first language's: on parallel text without gaps the rule
+    of `ParityBpeTrainer`. Raises VocapError for a language without parallel text.
     """
     if without := [language.code for language in languages if not language.reference]:
         raise VocapError(

@@ -1,9 +1,9 @@
 r"""Where text is cut before merging, under a name: as a regular expression of `tokenizers`, and as a kernel.
 
-`words`: letters with their marks, numbers, other characters, line ends, and runs of spaces are words of their own;
-one space goes with the word after it. Unlike in the expression of GPT-2, whose `\p{L}+` ends at every vowel sign, a
-mark stays with the letter before it, and so do the joiners U+200C and U+200D. `spaces`: a word is a run of spaces
-and the text up to the next one.
+`words`: letters with their marks, numbers, other characters, line ends, and runs of spaces are words of their
+own; one space goes with the word after it. Unlike in the expression of GPT-2, whose `\p{L}+` ends at every vowel
+sign, a mark stays with the letter before it, and so do the joiners U+200C and U+200D. `spaces`: a word is a run of
+spaces and the text up to the next one.
 
 No word of either crosses the beginning of a run of spaces, so the words of a line are those of its stretches
 between such runs, which are counted first.
@@ -39,9 +39,7 @@ def expression(split: str, single_digits: bool, space: str = " ") -> str:
     first, further = rf"[^\s{space}\p{{L}}\p{{M}}\p{{N}}]", rf"[^\s{space}\p{{L}}\p{{N}}]"
     others = rf"{space}?{first}{further}*[\r\n]*"
     blanks = rf"[^\S\r\n{space}]+"
-    return "|".join(
-        [letters, numbers, others, r"[\r\n]+", rf"{space}+(?={behind}|\z)", space, blanks]
-    )
+    return "|".join([letters, numbers, others, r"[\r\n]+", rf"{space}+(?={behind}|\z)", space, blanks])
 
 
 def build_pre_tokenizer(split: str, single_digits: bool, unit: str) -> pre_tokenizers.PreTokenizer:
@@ -97,7 +95,7 @@ def split_words(store, bounds, known, classes, single_digits):
                     after = SPACE
             else:
                 after = classes[store[at]]
-            if after == LETTER or after == MARK:
+            if after in (LETTER, MARK):
                 while at < end and (
                     classes[store[at]] == LETTER or classes[store[at]] == MARK or classes[store[at]] == JOINER
                 ):

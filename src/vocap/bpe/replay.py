@@ -18,7 +18,7 @@ def symbol_counts(symbols: tuple[np.ndarray, np.ndarray], counts: np.ndarray, ba
 def token_counts(
     initial: np.ndarray, applied: Applied, column: int, sizes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Each of the ascending `sizes` (in tokens, symbols among them), and the counts of all tokens at it, int64 [V].
+    """Each of the ascending `sizes` (tokens, symbols among them), and the counts of its tokens, int64 [size].
 
     `initial`: those of the symbols; `column` of `Applied.uses`. A text is encoded by the merges of lowest rank
     first, so its tokens at a size are those after the last merge of that size. Sizes that training did not reach

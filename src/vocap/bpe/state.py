@@ -6,9 +6,9 @@ import numpy as np
 from numba import boolean, int32, int64, types, uint64
 
 NONE = -1
-# Entries of `number`: tokens of all kinds, symbols, texts that are no token of a merge, the first symbol that merges,
-# pairs, places, nodes and the first unused of the latter two, merges applied, the next of the given ones, pairs that
-# wait to be merged again, the pair that was chosen last, the tie rule, and the places that the next merge needs.
+# Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, the first symbol that merges,
+# pairs, places, nodes and the first unused of the latter two, merges applied, the next of the given ones, pairs
+# that wait to be merged again, the pair chosen last, the tie rule, and the places that the next merge needs.
 (
     TOKENS,
     BASE,
@@ -81,8 +81,6 @@ _KINDS = {
     "hashes": uint64[::1],
     "applied": int32[:, ::1],
     "uses": int64[:, ::1],
-    **dict.fromkeys(
-        ("count", "floor", "length", "divisor", "weight", "bounds", "waiting", "number"), int64[::1]
-    ),
+    **dict.fromkeys(("count", "floor", "length", "divisor", "weight", "bounds", "waiting", "number"), int64[::1]),
 }
 STATE = types.NamedTuple([_KINDS.get(name, int32[::1]) for name in State._fields], State)

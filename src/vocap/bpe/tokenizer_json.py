@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, processors
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 
 from vocap.bpe.pretokenizer import build_pre_tokenizer
 from vocap.bpe.words import SPACE, Alphabet, Pretokenization
 from vocap.errors import UsageError
 from vocap.tokenizer_files.charsmap import read_charsmap
+from vocap.tokenizer_files.hugging_face import template
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.normalizer import build_normalizer
@@ -33,8 +34,8 @@ def merges_for(merges: np.ndarray, tokens: int, base: int) -> np.ndarray:
 class Rows:
     """The ids of a tokenizer of byte-pair encoding besides its pieces of text.
 
-    Special tokens, control symbols, reserved ids, the bytes of unit characters and user-defined symbols come before
-    the pieces, and the mask after them.
+    Special tokens, control symbols, reserved ids, the bytes of unit characters and user-defined symbols come
+    before the pieces, and the mask after them.
     """
 
     def __init__(self, how: Pretokenization, layout: IdLayout):
@@ -84,7 +85,7 @@ def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
         tokenizer.normalizer = _normalizer(how)
     tokenizer.pre_tokenizer = build_pre_tokenizer(how.split, how.settings.split_digits, how.unit)
     tokenizer.decoder = _decoder(how)
-    set_template(tokenizer, layout)
+    tokenizer.post_processor = template(layout, {token: number for number, token in enumerate(by_id)})
     controls = [*rows.controls, *rows.last]
     tokenizer.add_special_tokens(
         [AddedToken(token, lstrip=token == MASK, normalized=False, special=True) for token in controls]
@@ -94,9 +95,9 @@ def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
 
 
 def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
-    from vocap.unigram.ladder import template
-
     from sentencepiece import sentencepiece_model_pb2
+
+    from vocap.unigram.ladder import template
 
     spec = sentencepiece_model_pb2.ModelProto.FromString(template(COVERAGE, how.settings)[1]).normalizer_spec
     rules = read_charsmap(spec.precompiled_charsmap, "the rules of normalisation")
@@ -113,14 +114,3 @@ def _decoder(how: Pretokenization) -> decoders.Decoder:
     if how.settings.add_dummy_prefix:
         steps.append(decoders.Replace(Regex(r"\A "), ""))
     return decoders.Sequence(steps) if len(steps) > 1 else steps[0]
-
-
-def set_template(tokenizer: Tokenizer, layout: IdLayout) -> None:
-    """The special tokens around one text and around two, which an end token separates twice, as in XLM-R."""
-    first, last = ([side] if side else [] for side in layout.around)
-    between = [*last, *last] if first and last else [*last, *first]
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=[*first, "$A", *last],
-        pair=[*first, "$A", *between, "$B", *last],
-        special_tokens=[(token, tokenizer.token_to_id(token)) for token in dict.fromkeys([*first, *last])],
-    )

@@ -3,8 +3,9 @@
 A training for T tokens is the beginning of one for more, so one training gives every size.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -136,7 +137,7 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
     state.number[[SINGLE, BY_TEXT]] = alphabet.single, by_text
     kernels.link_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
-    kernels.reserve_texts(state, np.array([*sum(kept, [])], np.int32), bounds)
+    kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     left = words
     while left := kernels.add_words(state, starts, left):
         state = _grown(state)

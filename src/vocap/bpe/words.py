@@ -16,7 +16,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.unigram.kernels import kernel
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import Borders, code_points, required_characters, trainer_normalizer
-from vocap.unigram.word_table import INSIDE, RUNS, TEXTS, WordTable
+from vocap.unigram.word_table import RUNS, TEXTS, WordTable
 
 BYTES = 256
 SPACE, KEPT = "\u2581", "\ufdd1"  # KEPT stands for a U+2581 of the text, where it is no space
@@ -123,15 +123,13 @@ def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretoke
     return _as_words(cut, slice(TEXTS, None), lines)
 
 
-def join(
-    parts: Iterable[tuple[Words, np.ndarray | slice, np.ndarray]], lines: Sequence[int]
-) -> Words:
+def join(parts: Iterable[tuple[Words, np.ndarray | slice, np.ndarray]], lines: Sequence[int]) -> Words:
     """The words of several parts as those of one: of each part, some of its words and their counts [words, C]."""
     table, columns = WordTable(0), 0
     for words, chosen, counts in parts:
         columns = counts.shape[1]
-        table.counts = table.counts if table.counts.shape[1] == columns else np.zeros(
-            (len(table.counts), columns), np.int64
+        table.counts = (
+            table.counts if table.counts.shape[1] == columns else np.zeros((len(table.counts), columns), np.int64)
         )
         _check(words.store)
         start = words.bounds[:-1][chosen].astype(np.int32)
@@ -189,7 +187,7 @@ class Alphabet:
         return "".join(map(self.names.__getitem__, symbols))
 
     def text(self, token: str) -> str:
-        """A token as a user reads it: bytes that are no whole characters of UTF-8 as escapes, U+2581 for spaces."""
+        """A token to be read: bytes that are no whole characters of UTF-8 as escapes, U+2581 for spaces."""
         if self.unit == "characters":
             return token
         return bytes(map(byte_of, token)).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
@@ -214,7 +212,9 @@ def byte_alphabet() -> Alphabet:
     return Alphabet("bytes", tuple(byte_characters()), 0)
 
 
-def character_alphabet(counts: Mapping[str, float], coverage: float | None, required: Iterable[str] = ()) -> Alphabet:
+def character_alphabet(
+    counts: Mapping[str, float], coverage: float | None, required: Iterable[str] = ()
+) -> Alphabet:
     """The alphabet of unit characters: the most frequent ones that make up `coverage`, and the `required` ones."""
     chosen = sorted(required_characters(counts, coverage, required))
     return Alphabet("characters", (*(f"<0x{byte:02X}>" for byte in range(BYTES)), *chosen), BYTES)

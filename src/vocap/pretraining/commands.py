@@ -16,7 +16,12 @@ PATH = click.Path(path_type=Path)
 
 @click.command
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@click.option("--tokenizer", required=True, type=PATH, help="A sentencepiece.model of vocap fit, joint or mono.")
+@click.option(
+    "--tokenizer",
+    required=True,
+    type=PATH,
+    help="Of vocap fit, joint or mono: sentencepiece.model; of vocap bpe: tokenizer.json.",
+)
 @click.option("--language", required=True, type=options.Code(), help="Its code.")
 @click.option("--heldout", required=True, type=PATH, help="Lines to measure on; they are left out of FILEs.")
 @options.layout
@@ -72,9 +77,7 @@ def _progress(language: str, every_s: float = 30.0):
 
 
 @click.command
-@click.option(
-    "--tokenizer", required=True, type=PATH, help="Tokenizer folder, with sentencepiece.model and huggingface/."
-)
+@click.option("--tokenizer", required=True, type=PATH, help="Folder of a tokenizer: its file, and huggingface/.")
 @click.option("--tokens", required=True, type=PATH, help="Holds {language}/ of vocap tokenize.")
 @click.option("--languages", metavar="CODES", help="Comma-separated; default: all of --tokens.")
 @click.option("--weights", type=PATH, help="Table with language and n, where the settings weigh by corpora.")

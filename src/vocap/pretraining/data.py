@@ -17,7 +17,7 @@ from vocap.tables.sampling_probabilities import read_weights, sampling_probabili
 
 log = logging.getLogger(__name__)
 
-MODEL = "sentencepiece.model"  # within a tokenizer's folder
+MODELS = ("sentencepiece.model", "tokenizer.json")  # within a tokenizer's folder, one of them
 EXPORT = "huggingface"
 COUNTED = 1 << 24  # tokens of a language that unigram frequencies are counted on, at most
 PIECES = 16  # parts that they are counted in
@@ -46,9 +46,10 @@ def load_data(
     text are left out with a warning. Raises VocapError for blocks of another tokenizer or of different lengths,
     and where no language has text.
     """
-    model = tokenizer / MODEL
-    if not model.exists():
-        raise VocapError(f"{model}: no such file; name the folder of a tokenizer, with {MODEL} and {EXPORT}/")
+    model = next((tokenizer / name for name in MODELS if (tokenizer / name).exists()), None)
+    if model is None:
+        named = " or ".join(MODELS)
+        raise VocapError(f"{tokenizer}: no {named}; name the folder of a tokenizer, which holds {EXPORT}/ too")
     digest = file_sha256(model)
     opened = [open_language(tokens / language, digest) for language in languages]
     for language, found in zip(languages, opened, strict=True):

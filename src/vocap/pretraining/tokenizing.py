@@ -35,10 +35,10 @@ def tokenize_language(
 ) -> dict[str, Any]:
     """Write the blocks of `files` and of `heldout` to `folder`; returns the description, which is written last.
 
-    `model` is a SentencePiece model with special tokens of all roles. Lines of `files` equal to a held-out line
-    are dropped and counted. Memory: one MiB of text and the held-out lines. An unfinished `folder` of the same
-    files and settings is completed, to the same bytes. Raises VocapError for unusable input, and where another
-    call writes to `folder`.
+    `model` is a SentencePiece model, or a tokenizer.json, with special tokens of all roles. Lines of `files` equal
+    to a held-out line are dropped and counted. Memory: one MiB of text and the held-out lines. An unfinished
+    `folder` of the same files and settings is completed, to the same bytes. Raises VocapError for unusable input,
+    and where another call writes to `folder`.
     """
     from vocap.tokenizer_files.encoders import load_encoder
 
@@ -73,20 +73,17 @@ def tokenize_language(
 
 
 def _special_ids(model: str | os.PathLike) -> SpecialIds:
-    from vocap.tokenizer_files.id_layout import role_ids
-    from vocap.tokenizer_files.model_file import CONTROL, read_model
+    from vocap.tokenizer_files.special_ids import read_special_ids
 
-    proto = read_model(model)
-    ids = role_ids(proto)
+    ids, others = read_special_ids(model)
     roles = [one.name for one in fields(SpecialIds) if one.name != "others"]
     if lacking := [role for role in roles if role not in ids]:
         raise VocapError(
             f"{model}: no special token of role {', '.join(lacking)}, which a masked language model needs; "
-            "make it with vocap fit, joint or mono (mono takes any SentencePiece model), with XLM-R's layout or a "
-            "--layout that has them"
+            "make it with vocap fit, joint, bpe or mono (mono takes any SentencePiece model), with XLM-R's layout "
+            "or a --layout that has them"
         )
-    controls = {number for number, entry in enumerate(proto.pieces) if entry.type == CONTROL}
-    return SpecialIds(**ids, others=tuple(sorted(controls - set(ids.values()))))
+    return SpecialIds(**ids, others=others)
 
 
 def _texts(lines: Sequence[bytes], documents: bool) -> list[str]:

@@ -1,6 +1,7 @@
 """The model card of a tokenizer: README.md of its huggingface/ folder."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from vocap.tokenizer_files.id_layout import layout_of
 from vocap.tokenizer_files.model_file import CONTROL
@@ -11,6 +12,9 @@ METHODS = {
     "pieces": "PIECES: one descent over the pieces of all languages prunes those that the weighted log likelihood "
     "of all texts needs least, and the others get the scores of one unigram model",
     "joint": "JOINT: one unigram model trained on the text of all languages",
+    "bpe": "BPE: byte-pair encoding of the words of all languages, each weighted by its share of the text",
+    "parity-bpe": "parity-aware BPE: each merge is the most frequent pair of the language whose parallel text is "
+    "longest",
     "mono": "MONO: the unigram model of one language",
     "trim": "cut down from another tokenizer to the pieces that some languages need",
     "extend": "another tokenizer with the pieces of one language more",
@@ -18,9 +22,42 @@ METHODS = {
 COLUMNS = ("language", "alp", "tokens_per_sentence", "unk_rate")
 
 
+@dataclass(frozen=True)
+class About:
+    """The facts of a tokenizer that its file holds: T, the special tokens by id, tokens besides pieces in words.
+
+    `losses`: the differences between a text and the text that comes back, an item of a list each.
+    """
+
+    method: str
+    total: int
+    special: Sequence[tuple[str, int]]
+    others: str
+    losses: Sequence[str]
+    tags: str = "sentencepiece, vocap"
+
+    @classmethod
+    def of(cls, proto) -> "About":
+        """Those of a checked `ModelProto`."""
+        layout = layout_of(proto)
+        own = set(layout.names)
+        controls = [entry.piece for entry in proto.pieces if entry.type == CONTROL and entry.piece not in own]
+        others = (
+            f", {len(controls)} control symbols ({', '.join(f'`{piece}`' for piece in controls)})"
+            if controls
+            else ""
+        )
+        others += (
+            f", {layout.reserved} reserved ids (`{layout.reserved_names[0]}`, ...)" if layout.reserved else ""
+        )
+        others += f", pieces{', `<mask>`' if layout.mask else ''}"
+        special = [(entry.token, number) for number, entry in enumerate(layout.special)]
+        return cls("SentencePiece unigram", len(proto.pieces), special, others, _losses(proto))
+
+
 def write_card(
     name: str,
-    proto,
+    about: About,
     description: Mapping,
     evaluation: Sequence[Mapping[str, str]] | None = None,
     text: str | None = None,
@@ -34,25 +71,18 @@ def write_card(
     kind = description.get("kind", "")
     settings = ", ".join(f"{key} {value}" for key, value in description.get("settings", {}).items() if value != [])
     method = METHODS.get("pieces" if description.get("settings", {}).get("rule") == "pieces" else kind)
-    layout = layout_of(proto)
-    special = ", ".join(f"`{entry.token}` {number}" for number, entry in enumerate(layout.special))
-    own = set(layout.names)
-    controls = [entry.piece for entry in proto.pieces if entry.type == CONTROL and entry.piece not in own]
-    others = (
-        f", {len(controls)} control symbols ({', '.join(f'`{piece}`' for piece in controls)})" if controls else ""
-    )
-    others += f", {layout.reserved} reserved ids (`{layout.reserved_names[0]}`, ...)" if layout.reserved else ""
+    special = ", ".join(f"`{token}` {number}" for token, number in about.special)
     lines = [
         "---",
         "library_name: transformers",
-        "tags: [tokenizer, sentencepiece, vocap]",
+        f"tags: [tokenizer, {about.tags}]",
         *(["language:", *(f'- "{language}"' for language in languages)] if languages else []),
         "---",
         "",
         f"# {name}",
         "",
-        f"A multilingual SentencePiece unigram tokenizer of T = {len(proto.pieces):,} ids, made with VoCap: "
-        f"{special}{others}, pieces{', `<mask>`' if layout.mask else ''}.",
+        f"A multilingual {about.method} tokenizer of T = {about.total:,} ids, made with VoCap: "
+        f"{special}{about.others}.",
         "",
         "```python",
         "from transformers import AutoTokenizer",
@@ -76,7 +106,7 @@ def write_card(
         "",
         "## Limits",
         "",
-        *_losses(proto),
+        *about.losses,
         "- A language whose text was not used is cut into short pieces.",
     ]
     return "\n".join(lines) + "\n"

@@ -1,6 +1,5 @@
 """The Hugging Face form of a tokenizer: the same ids, `AutoTokenizer` loads it, no code comes with it."""
 
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,14 +12,12 @@ from tokenizers import (
     models,
     normalizers,
     pre_tokenizers,
-    processors,
 )
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing_directory
-from vocap.tokenizer_files import CARD, EXPORTED, golden
 from vocap.tokenizer_files.charsmap import read_charsmap
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.tokenizer_files.hugging_face import template, write_folder
 from vocap.tokenizer_files.id_layout import MASK, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_spaces
 from vocap.tokenizer_files.model_file import (
@@ -43,15 +40,6 @@ MAX_SCORE = 128.0  # nats: sums of 128 pieces and more are exact in float32 (mul
 NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
 WORDS_APART = [pre_tokenizers.Split(SPACE, "merged_with_next")]
-ROLES = {  # of transformers, and the role of the layout that gives each
-    "bos_token": "bos",
-    "eos_token": "eos",
-    "unk_token": "unk",
-    "sep_token": "eos",
-    "pad_token": "pad",
-    "cls_token": "bos",
-    "mask_token": "mask",
-}
 
 
 def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = None) -> Tokenizer:
@@ -89,25 +77,14 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     if splits:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
     tokenizer.decoder = _decoder(proto)
-    tokenizer.post_processor = _template(proto, layout or layout_of(proto))
+    ids = {entry.piece: number for number, entry in enumerate(proto.pieces)}
+    tokenizer.post_processor = template(layout or layout_of(proto), ids)
     controls = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN)]
     tokenizer.add_special_tokens(
         [AddedToken(token, lstrip=token == MASK, normalized=False, special=True) for token in controls]
     )
     _check_ids(tokenizer, proto, name)
     return tokenizer
-
-
-def _template(proto, layout: IdLayout) -> processors.TemplateProcessing:
-    """The special tokens around one text and around two, which an end token separates twice, as in XLM-R."""
-    first, last = ([side] if side else [] for side in layout.around)
-    between = [*last, *last] if first and last else [*last, *first]
-    ids = {entry.piece: number for number, entry in enumerate(proto.pieces)}
-    return processors.TemplateProcessing(
-        single=[*first, "$A", *last],
-        pair=[*first, "$A", *between, "$B", *last],
-        special_tokens=[(token, ids[token]) for token in dict.fromkeys(filter(None, layout.around))],
-    )
 
 
 def normalizer_of(proto, name: str = "the model") -> normalizers.Normalizer:
@@ -200,22 +177,12 @@ def write_export(proto, name: str, output: str | Path, layout: IdLayout | None =
             f"{name}: its special tokens are {', '.join(own.names)}, not those of the layout, "
             f"{', '.join(layout.names)}; give the layout that it was made with"
         )
-    definition, config, special_tokens, hashes = EXPORTED
-    with replacing_directory(output, owned=(*EXPORTED, CARD)) as folder:
-        tokenizer = build_tokenizer(proto, name, layout)
-        tokenizer.save(str(folder / definition), pretty=False)
-        _write_json(folder / config, _config(tokenizer, proto, layout.model_max_length))
-        mask = {"content": MASK, "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
-        roles = {role: mask if token == MASK else token for role, token in _tokens(proto).items()}
-        _write_json(folder / special_tokens, roles)
-        _write_json(folder / hashes, _golden(proto, name, tokenizer))
-    return len(proto.pieces)
-
-
-def _golden(proto, name: str, tokenizer: Tokenizer) -> dict:
+    tokenizer = build_tokenizer(proto, name, layout)
+    tokens = {role: proto.pieces[number].piece for role, number in role_ids(proto).items()}
     one = SentencePieceEncoder(build_processor(proto, name))
-    other = HuggingFaceEncoder(Tokenizer.from_str(tokenizer.to_str()), role_ids(proto)["unk"])
-    return golden.golden(one.pieces, one.encode_batch, other.encode_batch)
+    forms = {"sentencepiece": one.encode_batch}
+    write_folder(output, tokenizer, tokens, layout.model_max_length, one.pieces, forms)
+    return len(proto.pieces)
 
 
 def _check(proto, name: str) -> None:
@@ -300,39 +267,3 @@ def _decoder(proto) -> decoders.Decoder:
     if proto.normalizer_spec.add_dummy_prefix:
         steps.append(decoders.Replace(Regex(r"\A "), ""))
     return decoders.Sequence(steps)
-
-
-def _tokens(proto) -> dict[str, str]:
-    """The tokens of a model by the names of their roles in transformers: those that there are."""
-    ids = role_ids(proto)
-    return {name: proto.pieces[ids[role]].piece for name, role in ROLES.items() if role in ids}
-
-
-def _config(tokenizer: Tokenizer, proto, max_length: int) -> dict:
-    added = {
-        str(number): {
-            "content": token.content,
-            "lstrip": token.lstrip,
-            "normalized": token.normalized,
-            "rstrip": token.rstrip,
-            "single_word": token.single_word,
-            "special": token.special,
-        }
-        for number, token in sorted(tokenizer.get_added_tokens_decoder().items())
-    }
-    tokens = _tokens(proto)
-    further = [token["content"] for token in added.values() if token["content"] not in tokens.values()]
-    return {
-        "added_tokens_decoder": added,
-        **tokens,
-        **({"extra_special_tokens": further} if further else {}),
-        "clean_up_tokenization_spaces": False,
-        "model_input_names": ["input_ids", "attention_mask"],
-        "model_max_length": max_length,
-        # any XLMRoberta class would throw this pipeline away and build its own
-        "tokenizer_class": "PreTrainedTokenizerFast",
-    }
-
-
-def _write_json(path: Path, content: dict) -> None:
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

@@ -6,7 +6,7 @@ segmentations have the same score). `vocap verify` compares them with the ids un
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, resources
@@ -53,10 +53,9 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def golden(pieces: Sequence[str], sentencepiece: Encode, tokenizers: Encode) -> dict:
-    """The content of golden.json, of the two forms' functions from texts to ids."""
+def golden(pieces: Sequence[str], forms: Mapping[str, Encode]) -> dict:
+    """The content of golden.json, of the functions of some forms from texts to ids."""
     texts = golden_texts()
-    forms = {"sentencepiece": sentencepiece, "tokenizers": tokenizers}
     return {
         "version": VERSION,
         "made_with": {form: metadata.version(form) for form in forms},
@@ -78,7 +77,10 @@ def read_golden(folder: Path) -> dict:
         content = json.loads(path.read_text("utf-8"))
         texts, ids = content["texts"], content["ids"]
         texts_are_strings = all(isinstance(text, str) for text in [*texts, content["vocabulary"]])
-        complete = all(len(ids[form]) == len(texts) > 0 and content["made_with"][form] for form in FORMS.values())
+        complete = "tokenizers" in ids and all(
+            form in FORMS.values() and len(ids[form]) == len(texts) > 0 and content["made_with"][form]
+            for form in ids
+        )
         whole = content["version"] == VERSION and texts_are_strings and complete
     except (ValueError, KeyError, TypeError, RecursionError):
         whole = False

@@ -65,9 +65,9 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, out, **settings) -> None:
     """Train byte-pair encoding on the text of all languages, every T at once.
 
-    Pairs are counted over the words of all training lines, each line as often as its language weighs: no sample is
-    drawn. Writes tokenizer.json (T ids), pieces.tsv and description.json. Where the text does not hold T pieces the
-    tokenizer stays short, with a warning. {total} in -o stands for T.
+    Pairs are counted over the words of all training lines, each line as often as its language weighs: no sample
+    is drawn. Writes tokenizer.json (T ids), tokenizer_config.json, pieces.tsv and description.json. Where the text
+    does not hold T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
     """
     fairness = settings["fairness"]
     if len(set(totals)) > 1 and "{total}" not in str(out):
@@ -116,8 +116,8 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, o
 
 def _train(languages, rows, totals, coverage: float, parity: bool, first: int, settings) -> tuple:
     """The alphabet, the merges of the largest T, and the factors of the weights, for the description."""
-    from vocap.bpe import multilingual
     from vocap.bpe.multilingual import common_alphabet, train_fair, train_parity, train_weighted
+    from vocap.bpe.training import MERGES
     from vocap.progress import Steps
 
     how = rows.how
@@ -126,7 +126,7 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
     base, wanted = len(alphabet.names), max(sizes)
     rounds = 1 + settings["rounds"] * bool(settings["fairness"]) + bool(parity and first)
     weighed: Mapping = {}
-    with Steps("merges", max(1, rounds * wanted // multilingual.MERGES)) as steps:
+    with Steps("merges", max(1, rounds * wanted // MERGES)) as steps:
         progress = {"progress": lambda _: steps.advance()}
         if parity:
             given = None

@@ -34,13 +34,18 @@ LANGUAGES = click.option(
 def export(model: Path, out: Path, layout: str | None) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
 
-    MODEL is a sentencepiece.model of vocap fit, joint or mono. Writes tokenizer.json, tokenizer_config.json,
-    special_tokens_map.json and golden.json (for vocap verify); vocap card writes the model card beside them.
+    MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of vocap bpe. Writes
+    tokenizer.json, tokenizer_config.json, special_tokens_map.json and golden.json (for vocap verify); vocap card
+    writes the model card beside them.
     """
-    from vocap.tokenizer_files.export import export as export_model
+    from vocap.bpe.model_file import is_bpe
     from vocap.tokenizer_files.id_layout import parse_layout
 
     given = None if layout is None else parse_layout(layout)
+    if is_bpe(model):
+        from vocap.bpe.export import export as export_model
+    else:
+        from vocap.tokenizer_files.export import export as export_model
     click.echo(f"{out}: {export_model(model, out, given)} ids", err=True)
 
 
@@ -52,19 +57,27 @@ def export(model: Path, out: Path, layout: str | None) -> None:
 def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -> None:
     """Write the model card of a tokenizer: method, text and its licences, languages, limits.
 
-    MODEL is a sentencepiece.model of vocap fit, joint or mono; method and settings are those of the
-    description.json beside it.
+    MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of vocap bpe; method and
+    settings are those of the description.json beside it.
     """
+    from vocap.bpe.model_file import is_bpe
     from vocap.files.atomic import write_text
     from vocap.files.json_object import read_object
     from vocap.files.tsv import read_tsv
-    from vocap.tokenizer_files.card import COLUMNS, write_card
+    from vocap.tokenizer_files.card import COLUMNS, About, write_card
     from vocap.tokenizer_files.model_file import read_model
 
     description = model.with_name("description.json")
     facts = read_object(description) if description.is_file() else {}
     rows = None if evaluation is None else list(read_tsv(evaluation, COLUMNS))
-    write_text(output, write_card(model.resolve().parent.name, read_model(model), facts, rows, text))
+    if is_bpe(model):
+        from vocap.bpe.export import about
+        from vocap.bpe.model_file import read_bpe
+
+        found = about(read_bpe(model))
+    else:
+        found = About.of(read_model(model))
+    write_text(output, write_card(model.resolve().parent.name, found, facts, rows, text))
 
 
 @click.command()

@@ -178,6 +178,15 @@ class BytePair(Kind):
         "characters), or spaces alone",
     )
 
+    @property
+    @abstractmethod
+    def follows_text(self) -> bool:
+        """Whether it depends on parallel text."""
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """Its settings as options of `vocap bpe`."""
+
     def rows(self, settings: Any) -> int:
         return self.total
 
@@ -215,6 +224,14 @@ class Bpe(BytePair):
     )
     rounds: int = Field(2, ge=1, le=20, description="trainings with weights that follow parallel text")
 
+    @property
+    def follows_text(self) -> bool:
+        return self.fairness > 0
+
+    def options(self) -> dict[str, Any]:
+        fair = {"fairness": self.fairness, "rounds": self.rounds} if self.follows_text else {}
+        return {"alpha": self.alpha, "unit": self.unit, "split": self.split, **fair}
+
 
 class ParityBpe(BytePair):
     """Parity-aware byte-pair encoding: each merge is for the language with the longest parallel text."""
@@ -229,6 +246,14 @@ class ParityBpe(BytePair):
     first: int = Field(
         0, ge=0, alias="from", description="weighted merges of all languages before the first for the worst off"
     )
+
+    @property
+    def follows_text(self) -> bool:
+        return True
+
+    def options(self) -> dict[str, Any]:
+        first = {"from": self.first} if self.first else {}
+        return {"alpha": self.alpha, "unit": self.unit, "split": self.split, "parity": True, **first}
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         yield from super().mistakes(settings, languages)
