@@ -139,9 +139,7 @@ def _parse_pieces(text: str) -> list[int]:
     from vocap.tables.curve import parse_sizes
 
     try:
-        if text.isascii() and text.isdigit() and int(text):
-            return [int(text)]
-        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])
+        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")], least=1)
     except ValueError as error:
         raise UsageError(f"--pieces {text}: {error}; write 1500, 500:20000:500 or 500,1000") from None
 
