@@ -41,17 +41,21 @@ def orthogonal_matching_pursuit(
     with Steps("sparse combinations", -(-len(targets) // BATCH)) as steps:
         for begin in range(0, len(targets), BATCH):
             goal = targets[begin : begin + BATCH]
-            residual, rows = goal, np.arange(len(goal))[:, None]
+            joined, residual = chosen[begin : begin + BATCH], goal
+            rows = np.arange(len(goal))
+            basis = np.zeros((len(goal), count, goal.shape[1]))
+            gram = np.zeros((len(goal), count, count))
             for step in range(count):
                 cosine = np.abs(residual @ unit)
-                cosine[rows, chosen[begin : begin + BATCH, :step]] = -1
-                chosen[begin : begin + BATCH, step] = cosine.argmax(1)
-                joined = chosen[begin : begin + BATCH, : step + 1]
-                basis = atoms[joined]  # [b, step + 1, d]
-                gram = basis @ basis.swapaxes(1, 2)
-                gram[:, range(step + 1), range(step + 1)] += floor[joined]
-                solved = np.linalg.solve(gram, basis @ goal[:, :, None])
-                residual = goal - (solved.swapaxes(1, 2) @ basis)[:, 0]
-                coefficients[begin : begin + BATCH, : step + 1] = solved[:, :, 0]
+                cosine[rows[:, None], joined[:, :step]] = -1
+                joined[:, step] = cosine.argmax(1)
+                basis[:, step] = atoms[joined[:, step]]
+                have = basis[:, : step + 1]
+                products = (have @ basis[:, step, :, None])[:, :, 0]
+                gram[:, step, : step + 1] = gram[:, : step + 1, step] = products
+                gram[:, step, step] += floor[joined[:, step]]
+                solved = np.linalg.solve(gram[:, : step + 1, : step + 1], have @ goal[:, :, None])
+                residual = goal - (solved.swapaxes(1, 2) @ have)[:, 0]
+            coefficients[begin : begin + BATCH] = solved[:, :, 0]
             steps.advance()
     return chosen, coefficients
