@@ -38,9 +38,10 @@ def load_model(folder: Path):
             raise ValueError(
                 f"its architecture {architectures} is none of transformers {transformers.__version__}"
             )
-        model, loading = kind.from_pretrained(
-            folder, config=config, dtype="auto", use_safetensors=True, output_loading_info=True, **safe
-        )
+        options = {"config": config, "dtype": "auto", "use_safetensors": True, "output_loading_info": True, **safe}
+        model, loading = kind.from_pretrained(folder, **options)
+        if loading["missing_keys"] and all(key.startswith("pooler.") for key in loading["missing_keys"]):
+            model, loading = kind.from_pretrained(folder, add_pooling_layer=False, **options)  # as it was saved
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # the library raises types of its own for weights and settings
