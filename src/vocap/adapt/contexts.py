@@ -69,8 +69,8 @@ def context_vectors(
     share = tables[0].sum(0, dtype=np.float64) ** SMOOTHING
     share /= max(share.sum(), 1)
     tables = [_information(table, share) for table in tables]
-    _, axes = np.linalg.eigh(tables[0].T @ tables[0])
-    axes = axes[:, ::-1][:, :DIMENSIONS]
+    _, axes = np.linalg.eigh((tables[0].T @ tables[0]).astype(np.float64))
+    axes = axes[:, ::-1][:, :DIMENSIONS].astype(np.float32)
     return anchors, _unit(tables[0] @ axes), wanted, _unit(tables[1] @ axes)
 
 
@@ -95,12 +95,13 @@ def _count(
 
 
 def _information(counts: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """log(p(neighbour | row) / share), not below 0, float64 of the shape of `counts`; 0 where a count is 0."""
-    within = counts / np.maximum(counts.sum(1, keepdims=True, dtype=np.float64), 1)
-    ratio = np.divide(within, share, out=np.ones_like(within), where=(counts > 0) & (share > 0))
-    return np.maximum(np.log(ratio), 0)
+    """log(p(neighbour | row) / share), not below 0, in the place of `counts` (float32); 0 where a count is 0."""
+    counts /= np.maximum(counts.sum(1, keepdims=True), 1)
+    counts /= np.where(share > 0, share, np.inf).astype(np.float32)
+    return np.log(np.maximum(counts, 1, out=counts), out=counts)
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
+    rows = rows.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1)
