@@ -29,10 +29,8 @@ def new_lines(count, seed=3):
     return [line[::-1] for line in make_lines("en", count, seed=seed)]
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """A tokenizer of two languages, and corpora of three."""
-    root = tmp_path_factory.mktemp("extend")
+def make_root(root):
+    """A tokenizer of two languages, and corpora of three, in the folder `root`."""
     texts = {language: make_lines(language, 700, seed=3) for language in ("en", "ka")} | {NEW: new_lines(700)}
     for language, lines in texts.items():
         folder = root / "corpora" / language
@@ -45,6 +43,11 @@ def root(tmp_path_factory):
     (folder / "sentencepiece.model").write_bytes(serialize(relayout(read_model(stock), "stock")))
     export(folder / "sentencepiece.model", folder / "huggingface")
     return root
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return make_root(tmp_path_factory.mktemp("extend"))
 
 
 @pytest.fixture(scope="module")
@@ -245,6 +248,14 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
         ([old, language], UsageError, "give --pieces or --total"),
         ([old, language, "--pieces=5", "--total=900"], UsageError, "give --pieces or --total"),
         ([old, language, "--total=300"], UsageError, "has .* ids already"),
+        ([old, language, "--pieces=5:9:2", "--total=900"], UsageError, "give --pieces or --total"),
+        ([old, language, "--pieces=5:9:0"], UsageError, "step below 1; write 1500, 500:20000:500"),
+        ([old, language, "--pieces=9:5:1"], UsageError, "last below first"),
+        ([old, language, "--pieces=0"], UsageError, "--pieces 0: "),
+        ([old, language, "--pieces=10,x"], UsageError, "--pieces 10,x: "),
+        ([old, language, "--pieces=5", "--init=omp"], UsageError, "--init omp: .* with --model"),
+        ([old, language, "--pieces=5:9:2", "--init=mean", "--model=x"], UsageError, "one number of pieces"),
+        ([old, language, "--pieces=5:9:2", "--model=none"], VocapError, "config.json: no such file"),
         ([old, language, "--pieces=5", "--share=0"], UsageError, "--share"),
         ([old, language, "--pieces=5", "--share=nan"], UsageError, "--share"),
         ([old, "--language=xx", "--pieces=5"], UsageError, "no text of xx"),

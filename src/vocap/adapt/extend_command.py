@@ -1,7 +1,6 @@
 """`vocap extend`: a language added to a finished tokenizer, and to its model."""
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,6 +12,9 @@ from vocap.unigram import COVERAGE
 logger = logging.getLogger(__name__)
 PATH = click.Path(path_type=Path)
 SHARE = 0.01  # docs/adapting.md compares other shares
+OMP = "omp"
+INITS = ("mean", OMP)
+ATOMS = 64  # of a new row: as in mergekit-tokensurgeon
 
 
 @click.command()
@@ -20,8 +22,21 @@ SHARE = 0.01  # docs/adapting.md compares other shares
 @click.option("--language", required=True, type=options.Code(), metavar="CODE", help="The language to add.")
 @click.option("--text", "--train", "text", type=PATH, help="Its training text [default: train.txt of --corpora]")
 @click.option("--heldout", type=PATH, help="Its held-out text [default: heldout.txt of --corpora]")
-@click.option("--pieces", "count", type=click.IntRange(1), metavar="N", help="Number of new pieces.")
+@click.option(
+    "--pieces",
+    metavar="N",
+    help="Number of new pieces; FIRST:LAST:STEP or a list with commas: a table of their effect, and no tokenizer.",
+)
 @click.option("--total", type=click.IntRange(1), metavar="T", help="Or: number of ids of the result.")
+@click.option(
+    "--multiple-of",
+    "multiple",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 1 << 20),
+    metavar="N",
+    help="Add pieces until the number of ids is a multiple.",
+)
 @click.option(
     "--corpora",
     type=PATH,
@@ -37,30 +52,42 @@ SHARE = 0.01  # docs/adapting.md compares other shares
 @click.option("--share", default=SHARE, show_default=True, help="Assumed share of the tokens, for the scores.")
 @options.coverage(COVERAGE, "Share of its characters that are pieces.")
 @click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be extended too.")
+@click.option(
+    "--init",
+    type=click.Choice(INITS),
+    help="Rows of new pieces: the mean of the rows of their old pieces, or a sparse combination of rows, after "
+    f"neighbours in the text.  [default: {INITS[0]}]",
+)
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def extend(
     tokenizer,
     language,
     text,
     heldout,
-    count,
+    pieces,
     total,
+    multiple,
     corpora,
     languages,
     checks,
     share,
     coverage,
     model_folder,
+    init,
     out,
 ) -> None:
     """Add a language to a finished tokenizer; all old ids stay.
 
     TOKENIZER is results/tokenizers/NAME. Only the new language's ladder runs; its new pieces get the ids after
     <mask>. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (what changed for every language
-    measured) and, with --model, model/, whose new rows are the means of the old rows of their pieces.
+    measured) and, with --model, model/. With several numbers in --pieces, it prints and writes sweep.tsv alone, a
+    row a number: tokens saved, lines of the other languages that change, pieces never used, rows and memory.
     """
-    if (count is None) == (total is None):
+    if (pieces is None) == (total is None):
         raise UsageError("give --pieces or --total, exactly one of them")
+    counts = [] if pieces is None else _parse_pieces(pieces)
+    if init is not None and (model_folder is None or len(counts) > 1):
+        raise UsageError(f"--init {init}: rows are made for one number of pieces, with --model FOLDER; give both")
     if not 0 < share <= 1:
         raise UsageError(f"--share {share}: give a share above 0, and at most 1")
     from vocap.adapt.folder import in_order, load_source
@@ -68,9 +95,12 @@ def extend(
 
     source = in_order(load_source(tokenizer))
     if total is not None:
-        count = total - source.total
-        if count < 1:
+        counts = [total - source.total]
+        if counts[0] < 1:
             raise UsageError(f"--total {total}: {tokenizer} has {source.total} ids already; give a larger total")
+    from vocap.adapt.sweep import round_up
+
+    counts = sorted({round_up(source.total, count, multiple) for count in counts})
     corpora = corpora or source.corpora
     own = {"train": text, "heldout": heldout}
     for part, path in own.items():
@@ -90,38 +120,62 @@ def extend(
 
         model_rows.check_ids(model_folder, source.ids)
         model = model_rows.load_model(model_folder)
-    settings = {"language": language, "pieces": count, "share": share, "coverage": coverage}
-    for line in _extend(source, own, others, settings, model, out):
+        model_rows.check_rows(model, source.total - 1)
+    settings = {"language": language, "pieces": counts[-1], "share": share, "coverage": coverage}
+    if multiple > 1:
+        settings["multiple_of"] = multiple
+    if len(counts) > 1:
+        from vocap.adapt.sweep_command import sweep
+
+        lines = sweep(source, own, others, settings, counts, model, out)
+    else:
+        lines = _extend(source, own, others, settings, model, init or INITS[0], out)
+    for line in lines:
         click.echo(line)
 
 
-def _extend(source, own, others, settings, model, out: Path) -> list[str]:
+def _parse_pieces(text: str) -> list[int]:
+    """The numbers of --pieces, rising."""
+    from vocap.tables.curve import parse_sizes
+
+    try:
+        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")], least=1)
+    except ValueError as error:
+        raise UsageError(f"--pieces {text}: {error}; write 1500, 500:20000:500 or 500,1000") from None
+
+
+def _extend(source, own, others, settings, model, init: str, out: Path) -> list[str]:
     """Choose, score, build, compare, write. Returns the lines to print."""
     from sentencepiece import SentencePieceProcessor
 
     from vocap.adapt import extending
     from vocap.adapt.folder import write_adapted
+    from vocap.adapt.language_text import read_words
     from vocap.tokenizer_files.encoders import SentencePieceEncoder
     from vocap.tokenizer_files.layout import serialize
 
-    size, own_scores = _train(source, own["train"], settings)
-    available = extending.additions(own_scores, source.ids, source.contents.symbols)
+    count, symbols = settings["pieces"], source.contents.symbols
+    words = read_words(source, own["train"], settings["coverage"])
+    models = extending.choose_models(words, source.ids, symbols, [count], settings["coverage"])
+    size, own_scores = models[count]
+    available = extending.additions(own_scores, source.ids, symbols)
     if not available:
         raise VocapError(
             f"{own['train']}: every piece of its vocabulary is in the tokenizer already; nothing to add"
         )
-    new = extending.clip(available, settings["pieces"])
-    if len(new) < settings["pieces"]:
-        logger.warning("%s: too little text for %d new pieces: %d", own["train"], settings["pieces"], len(new))
+    new = extending.clip(available, _reachable(source, own["train"], settings, len(available)))
     scores = extending.score_additions(source.contents, new, settings["share"])
     proto = extending.append(source.proto, scores)
     after = SentencePieceEncoder(SentencePieceProcessor(model_proto=serialize(proto)))
     origins = extending.find_origins(source.proto, [entry.piece for entry in proto.pieces[source.total :]])
     checks, alps = _measure(source.encoder, after, own, others, settings["language"])
+    more = {}
     if model is not None:
         from vocap.adapt.model_rows import replace_rows
 
-        replace_rows(model, [*([number] for number in range(source.total)), *origins])
+        sums = _sparse_sums(source.encoder, after, own["train"]) if init == OMP else None
+        replace_rows(model, [*([number] for number in range(source.total)), *origins], sums)
+        more["rows"] = init
     owners = source.owners()
     for piece in own_scores.keys() & {entry.piece for entry in proto.pieces}:
         owners[piece] = sorted({*owners.get(piece, ()), settings["language"]})
@@ -150,37 +204,50 @@ def _extend(source, own, others, settings, model, out: Path) -> list[str]:
         added=len(new),
         size=size,
         language_alp=alps,
+        **more,
     )
     return _summary(source, settings, size, len(new), checks, alps, out)
 
 
-def _train(source, path: Path, settings) -> tuple[int, dict[str, float]]:
-    """The size of the language's model, and its pieces with their scores."""
-    from vocap.adapt import extending
-    from vocap.text_files.lines import read_blocks
-    from vocap.unigram.kernels import one_compiler
+def _reachable(source, path: Path, settings, available: int) -> int:
+    """The number of pieces to add, of so many that the text gives."""
+    from vocap.adapt.sweep import round_down
 
-    with one_compiler():
-        from vocap.unigram.word_types import load_word_types
-    from vocap.unigram.text_settings import NFC, settings_of
-
-    trained_with = settings_of(source.proto)
-    composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
-    if extending.normalises_alike(source.proto, composing, settings["coverage"]):
-        trained_with = composing
-    words = load_word_types(
-        {"train": lambda: read_blocks(path)}, coverage=settings["coverage"], settings=trained_with
-    )
-    logger.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
-    if not extending.normalises_alike(source.proto, trained_with, settings["coverage"]):
-        logger.warning(
-            "%s: another normaliser than this SentencePiece trains with; some new pieces may never be used",
-            source.path,
+    wanted, multiple = settings["pieces"], settings.get("multiple_of", 1)
+    if available >= wanted:
+        return wanted
+    count = round_down(source.total, available, multiple)
+    if not count:
+        raise VocapError(
+            f"{path}: it gives {available} new pieces, too few for a multiple of {multiple} ids; give more text"
         )
-    if not words.required:
-        raise VocapError(f"{path}: no text in it; give text with a sentence a line")
-    wanted, symbols = settings["pieces"], source.contents.symbols
-    return extending.choose_model(words, source.ids, symbols, wanted, settings["coverage"])
+    logger.warning("%s: too little text for %d new pieces: %d", path, wanted, count)
+    return count
+
+
+def _sparse_sums(before, after, path: Path):
+    """For each new id with a vector, the old ids and the factors of its row."""
+    from vocap.adapt.contexts import context_vectors, segment
+    from vocap.adapt.pursuit import orthogonal_matching_pursuit
+    from vocap.text_files.named_texts import read_sentences
+
+    segmented = []
+    for side in (before, after):
+        ids = {piece: number for number, piece in enumerate(side.pieces)}
+
+        def encode(lines: list[str], processor=side.processor) -> list[list[str]]:
+            return processor.encode(lines, out_type=str, num_threads=1)
+
+        segmented.append(segment(encode, ids, read_sentences(path)))
+    anchors, atoms, wanted, targets = context_vectors(*segmented, before.size, after.size)
+    if not len(anchors):
+        logger.warning("%s: no old piece is frequent enough in it; all new rows are means", path)
+        return {}
+    logger.info("%s: %d of %d new rows as sums of %d old ones, the others as means", path, len(wanted),
+                after.size - before.size, len(anchors))  # fmt: skip
+    chosen, factors = orthogonal_matching_pursuit(targets, atoms, ATOMS)
+    rows = zip(wanted.tolist(), anchors[chosen].tolist(), factors.tolist(), strict=True)
+    return {number: (ids, weights) for number, ids, weights in rows}
 
 
 def _measure(before, after, own, others, language: str) -> tuple[dict, dict]:

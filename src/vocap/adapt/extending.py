@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.tokenizer_files.layout import STEP, Contents, round_scores
+from vocap.tokenizer_files.layout import STEP, Contents, read_contents, round_scores
 from vocap.tokenizer_files.shadowing import UNKNOWN_PENALTY, best_split, symbol_scores
 from vocap.unigram import COVERAGE
-from vocap.unigram.text_settings import META_PIECES, TextSettings
+from vocap.unigram.text_settings import META_PIECES
 
-COARSE, WIDEST = 2.0, 16  # the first descent: sizes from the number of new pieces up to so many times as many
-FINE = 1.06  # then sizes by this factor: of the new pieces, at most so many are clipped
+WIDEST = 16  # the first descent: sizes from the number of new pieces up to so many times as many, by powers of two
+FINE = 12  # then so many sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
 
 
 def additions(scores: Mapping[str, float], taken: Collection[str], symbols: Collection[str]) -> dict[str, float]:
@@ -30,76 +31,82 @@ def clip(new: Mapping[str, float], count: int) -> dict[str, float]:
     return {piece: new[piece] for piece in ordered[:count]}
 
 
-def choose_model(words, taken: Collection[str], symbols: Sequence[str], wanted: int, coverage: float = COVERAGE):
-    """Size and scores of the smallest model of a language that has `wanted` new pieces, by two descents.
+def choose_models(
+    words, taken: Collection[str], symbols: Sequence[str], wanted: Collection[int], coverage: float = COVERAGE
+) -> dict[int, tuple[int, dict[str, float]]]:
+    """For each number of new pieces in `wanted`, the smallest model of a language with as many: size and scores.
 
-    `words` as `load_word_types` gives them. Where the text cannot give as many, the largest model that it gives.
-    Raises VocapError where it gives none.
+    Sizes are powers of two and, between, 2^(n/12) rounded up, or the smallest or largest that the text gives; two
+    descents train those that all of `wanted` need. A number's model does not depend on the others. Where the text
+    cannot give as many pieces, the largest model that it gives. `words` as `load_word_types` gives them. Raises
+    VocapError where the text gives none.
     """
-    found: dict[int, dict[str, float]] = {}
-
-    def enough(size: int) -> bool:
-        return len(additions(found[size], taken, symbols)) >= wanted
+    found: dict[int, tuple[int, bytes]] = {}  # size to the number of new pieces and the model
 
     def descend(sizes: Collection[int]) -> int | None:
-        """Train these sizes, down to the first with too few new pieces; the largest size possible, if known."""
+        """Train these sizes, down to the first with too few pieces; the largest size possible, if known."""
         most = None
-        for size, scores, limit in _descend(words, sorted(sizes), coverage):
+        for size, model, limit in _descend(words, sorted(sizes), coverage):
             most = limit or most
-            if scores is not None:
-                found[size] = scores
-                if not enough(size):
+            if model is not None:
+                found[size] = len(additions(_scores(model), taken, symbols)), model
+                if found[size][0] < min(wanted):
                     break
         return most
 
+    def within(count: int) -> tuple[dict[int, int], int | None]:
+        """New pieces by size up to the largest tried for `count`, and the smallest size with `count`, if any."""
+        limit = max(least, 2 ** _exponents(count)[-1])
+        sizes = {size: found[size][0] for size in sorted(found, reverse=True) if size <= limit}
+        enough = list(takewhile(lambda size: sizes[size] >= count, sizes))
+        return sizes, enough[-1] if enough else None
+
     least = len(words.required) + len(META_PIECES)
-    steps = int(math.log(WIDEST, COARSE)) + 1
-    most = descend({max(least, math.ceil(wanted * COARSE**step) + len(META_PIECES)) for step in range(steps + 1)})
-    if most is not None and not any(map(enough, found)):
+    most = descend({max(least, 2**exponent) for count in wanted for exponent in _exponents(count)})
+    if most is not None and any(within(count)[1] is None for count in wanted):
         descend({most})
     if not found:
         raise VocapError("the text gives no vocabulary: it holds no word")
-    if not any(map(enough, found)):
-        return max(found), found[max(found)]
-    upper = min(filter(enough, found))
-    lower = max([least, *(size for size in found if size < upper)])
-    between = [math.ceil(upper / FINE**step) for step in range(1, int(math.log(upper / lower, FINE)) + 1)]
+    between: set[int] = set()
+    for count in wanted:
+        sizes, upper = within(count)
+        if upper is not None:
+            lower = max([least, *(size for size in sizes if size < upper)])
+            steps = range(math.floor(FINE * math.log2(lower)), math.ceil(FINE * math.log2(upper)) + 1)
+            fine = (math.ceil(2 ** (step / FINE)) for step in steps)
+            between.update(size for size in fine if lower < size < upper)
     if between:
         descend(between)
-    size = min(filter(enough, found))
-    return size, found[size]
+    chosen = {}
+    for count in wanted:
+        sizes, smallest = within(count)
+        size = max(sizes) if smallest is None else smallest
+        chosen[count] = size, _scores(found[size][1])
+    return chosen
 
 
-def _descend(
-    words, sizes: Sequence[int], coverage: float
-) -> Iterator[tuple[int, dict[str, float] | None, int | None]]:
-    """Each size, its model's pieces and scores (None where there is none), and the largest size, if known."""
+def _exponents(count: int) -> range:
+    """Powers of two that are tried for `count` new pieces: from below it to `WIDEST` times as many."""
+    return range(count.bit_length() - 1, (count * WIDEST - 1).bit_length() + 1)
+
+
+def _scores(model: bytes) -> dict[str, float]:
+    """The pieces of a model and their scores."""
     from sentencepiece import sentencepiece_model_pb2
 
-    from vocap.tokenizer_files.layout import read_contents
+    contents = read_contents(sentencepiece_model_pb2.ModelProto.FromString(model), "the language's model")
+    return dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
+
+
+def _descend(words, sizes: Sequence[int], coverage: float) -> Iterator[tuple[int, bytes | None, int | None]]:
+    """Each size, its model (None where there is none), and the largest size, if known."""
     from vocap.unigram.kernels import one_compiler
 
     with one_compiler():
         from vocap.unigram.ladder import train_sizes
 
     for rung in train_sizes(words, sizes, coverage):
-        scores = None
-        if rung.model is not None:
-            contents = read_contents(
-                sentencepiece_model_pb2.ModelProto.FromString(rung.model), "the language's model"
-            )
-            scores = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
-        yield rung.point.size, scores, rung.most
-
-
-def normalises_alike(proto, settings: TextSettings, coverage: float = COVERAGE) -> bool:
-    """Whether the tokenizer normalises text by the same table as the models that the ladder gives."""
-    from sentencepiece import sentencepiece_model_pb2
-
-    from vocap.unigram.ladder import specifications
-
-    own = sentencepiece_model_pb2.ModelProto.FromString(specifications(coverage, 4, settings=settings))
-    return own.normalizer_spec.precompiled_charsmap == proto.normalizer_spec.precompiled_charsmap
+        yield rung.point.size, rung.model, rung.most
 
 
 def score_additions(contents: Contents, new: Mapping[str, float], share: float) -> dict[str, float]:
@@ -118,6 +125,11 @@ def score_additions(contents: Contents, new: Mapping[str, float], share: float) 
         split, _ = best_split(piece, table, lowest - UNKNOWN_PENALTY)
         table[piece] = max(own[piece], math.floor(split / STEP) * STEP + STEP) if len(piece) > 1 else own[piece]
     return {piece: table[piece] for piece in new}
+
+
+def extend_proto(contents: Contents, proto, available: Mapping[str, float], count: int, share: float):
+    """The `ModelProto` with `count` of the new pieces behind all others, scored by `score_additions`."""
+    return append(proto, score_additions(contents, clip(available, count), share))
 
 
 def append(proto, scores: Mapping[str, float]):

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -12,6 +12,7 @@ from vocap.errors import VocapError, system_error
 from vocap.model_folder import read_config
 from vocap.tokenizer_files.encoders import load_encoder
 
+Sums = Mapping[int, tuple[Sequence[int], Sequence[float]]]  # of a new row: old rows and their factors
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
 
@@ -37,9 +38,10 @@ def load_model(folder: Path):
             raise ValueError(
                 f"its architecture {architectures} is none of transformers {transformers.__version__}"
             )
-        model, loading = kind.from_pretrained(
-            folder, config=config, dtype="auto", use_safetensors=True, output_loading_info=True, **safe
-        )
+        options = {"config": config, "dtype": "auto", "use_safetensors": True, "output_loading_info": True, **safe}
+        model, loading = kind.from_pretrained(folder, **options)
+        if loading["missing_keys"] and all(key.startswith("pooler.") for key in loading["missing_keys"]):
+            model, loading = kind.from_pretrained(folder, add_pooling_layer=False, **options)  # as it was saved
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # the library raises types of its own for weights and settings
@@ -70,32 +72,39 @@ def check_ids(folder: Path, ids: Mapping[str, int]) -> None:
             )
 
 
-def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
-    """Give the model a table of len(origins) rows: row i is the mean of the old rows origins[i], one or several.
-
-    The input embeddings, the output layer's table and its bias, in place, tied where they were. Raises VocapError
-    where the model has no such table or a row that is asked for.
-    """
+def check_rows(model, highest: int) -> int:
+    """The rows of the model's table. Raises VocapError where it has none, or none for the id `highest`."""
     table = model.get_input_embeddings()
     if not isinstance(table, nn.Embedding):
         raise VocapError(f"{type(model).__name__} has no table of input embeddings; give a model of text")
-    size = table.num_embeddings
-    highest = max(map(max, origins))
-    if highest >= size:
-        raise VocapError(f"the model has {size} rows, and the tokenizer ids up to {highest}; give its own model")
-    output = model.get_output_embeddings()
-    wanted = {id(parameter) for parameter in (table.weight, *(output.parameters() if output else ()))}
+    if highest >= table.num_embeddings:
+        raise VocapError(
+            f"the model has {table.num_embeddings} rows, and the tokenizer ids up to {highest}; give its own model"
+        )
+    return table.num_embeddings
+
+
+def row_bytes(model) -> int:
+    """Bytes that one row more takes: in the input embeddings and, where they are not tied, the output layer."""
+    tables = {id(parameter): parameter for _, _, parameter in _tables(model)}
+    return sum(parameter[0].numel() * parameter.element_size() for parameter in tables.values())
+
+
+def replace_rows(model, origins: Sequence[Sequence[int]], sums: Sums | None = None) -> None:
+    """Give the model a table of len(origins) rows: row i is the mean of the old rows origins[i], one or several.
+
+    For i in `sums` it is the sum of other old rows, times their factors, except in a bias. The input embeddings,
+    the output layer's table and its bias, in place, tied where they were. Raises VocapError where the model has no
+    such table or a row that is asked for.
+    """
+    check_rows(model, max(map(max, origins)))
     made: dict[int, nn.Parameter] = {}
+    for module, name, parameter in list(_tables(model)):
+        if id(parameter) not in made:  # tied ones are one parameter again
+            rows = gather(parameter.data, origins, sums if parameter.ndim > 1 else None)
+            made[id(parameter)] = nn.Parameter(rows, requires_grad=parameter.requires_grad)
+        module._parameters[name] = made[id(parameter)]
     for module in model.modules():
-        holds_output = output is not None and any(child is output for child in module.children())
-        for name, parameter in module._parameters.items():
-            if parameter is None or parameter.shape[:1] != (size,):
-                continue
-            if id(parameter) in wanted or (holds_output and name == "bias"):
-                if id(parameter) not in made:  # tied ones are one parameter again
-                    rows = gather(parameter.data, origins)
-                    made[id(parameter)] = nn.Parameter(rows, requires_grad=parameter.requires_grad)
-                module._parameters[name] = made[id(parameter)]
         for name in ("num_embeddings", "out_features"):
             weight = module._parameters.get("weight")
             if hasattr(module, name) and weight is not None and any(weight is row for row in made.values()):
@@ -105,12 +114,30 @@ def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
         model.vocab_size = len(origins)
 
 
-def gather(table: Tensor, origins: Sequence[Sequence[int]]) -> Tensor:
-    """Rows [len(origins), ...] of `table` [V, ...]: each one row as it is, or the mean of several (in float32)."""
+def _tables(model) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
+    """The parameters with a row an id, tied ones once for each module: embeddings, output layer, its bias."""
+    table, output = model.get_input_embeddings(), model.get_output_embeddings()
+    wanted = {id(parameter) for parameter in (table.weight, *(output.parameters() if output else ()))}
+    for module in model.modules():
+        holds_output = output is not None and any(child is output for child in module.children())
+        for name, parameter in module._parameters.items():
+            if parameter is None or parameter.shape[:1] != table.weight.shape[:1]:
+                continue
+            if id(parameter) in wanted or (holds_output and name == "bias"):
+                yield module, name, parameter
+
+
+def gather(table: Tensor, origins: Sequence[Sequence[int]], sums: Sums | None = None) -> Tensor:
+    """Rows [len(origins), ...] of `table` [V, ...]: each one row as it is, or the mean of several (in float32).
+
+    For i in `sums`: the sum of its rows times its factors (in float64).
+    """
     rows = table[torch.tensor([rows[0] for rows in origins])].clone()
     for place, several in enumerate(origins):
         if len(several) > 1:
             rows[place] = table[torch.tensor(several)].float().mean(0).to(table.dtype)
+    for place, (several, factors) in (sums or {}).items():
+        rows[place] = (torch.tensor(factors).double() @ table[torch.tensor(several)].double()).to(table.dtype)
     return rows
 
 

@@ -37,8 +37,8 @@ class Point:
         return self.status == OK
 
 
-def parse_sizes(value: object) -> object:
-    """Sizes as a list, or as the text `first:last:step` (both ends included).
+def parse_sizes(value: object, least: int = 5) -> object:
+    """Sizes from `least` on as a list, or as the text `first:last:step` (both ends included).
 
     >>> parse_sizes("1000:3000:1000")
     [1000, 2000, 3000]
@@ -60,8 +60,8 @@ def parse_sizes(value: object) -> object:
     for size in value:
         if isinstance(size, bool) or not isinstance(size, int):
             raise ValueError(f"{size!r} is not a whole number")
-        if size < 5:
-            raise ValueError(f"{size} is too small: three ids are <unk>, <s> and </s>")
+        if size < least:
+            raise ValueError(f"{size} is too small" + (": three ids are <unk>, <s> and </s>" if least > 1 else ""))
         if size > MAX_SIZE:
             raise ValueError(f"{size} is too large: no text supports more than {MAX_SIZE:,} pieces")
     for lower, upper in itertools.pairwise(value):
