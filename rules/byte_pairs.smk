@@ -3,7 +3,9 @@
 # Those that follow parallel text; the others do not depend on it.
 FOLLOWERS = [name for name, entry in BYTE_PAIR.items() if entry.follows_text]
 if FOLLOWERS and not DEVELOPMENT_TEXT:
-    stop(f"tokenizers.{FOLLOWERS[0]}: follows parallel text, and this run has none; name some under corpora.development")
+    stop(
+        f"tokenizers.{FOLLOWERS[0]}: follows parallel text, and this run has none; name some under corpora.development"
+    )
 TRAINING_OPTIONS = {
     name: options(
         coverage=SETTINGS.vocabularies.coverage if entry.unit == "characters" else None,

@@ -189,6 +189,7 @@ def _loose_ends(settings: Settings) -> list[str]:
         *_weights(settings, table, chosen),
         *_names(settings),
         *_text(settings),
+        *_models_of_languages(settings),
         *_allocations(settings, chosen),
         *_tokenizers(settings, chosen),
         *_models(settings, table),
@@ -252,6 +253,20 @@ def _text(settings: Settings) -> Iterator[str]:
         )
     if text.rule_file and not os.path.isfile(text.rule_file):
         yield f"text.normalization: {text.rule_file}: no such file; take {', '.join(RULES)}, or a file *.tsv"
+
+
+def _models_of_languages(settings: Settings) -> Iterator[str]:
+    """Entries that need unigram models of the languages, where vocabularies.model is another."""
+    if settings.vocabularies.model == "unigram":
+        return
+    unigram = {f"tokenizers.{name}" for name, entry in settings.tokenizers.items() if entry.unigram}
+    for key in [*(f"allocation.{name}" for name in settings.allocation), *sorted(unigram)]:
+        yield (
+            f"{key}: needs vocabularies.model: unigram, not {settings.vocabularies.model}; lists of merges cannot "
+            "be allocated: take a tokenizer of kind bpe"
+        )
+    if settings.correlation.languages:
+        yield "correlation.languages: the study needs vocabularies.model: unigram; write []"
 
 
 def _allocations(settings: Settings, chosen: list[str]) -> Iterator[str]:

@@ -5,5 +5,6 @@ merges for one text or for many languages, `replay` counts tokens at every size,
 the result.
 """
 
+MODELS = ("unigram", "bpe")
 UNITS = ("bytes", "characters")
 SPLITS = ("words", "spaces")

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from vocap import options
+from vocap.bpe import MODELS, SPLITS, UNITS
 from vocap.errors import UsageError, VocapError
 from vocap.text_options import text_options
 from vocap.unigram import COVERAGE, SEEDS
@@ -167,10 +168,6 @@ def alp(model, text, as_json):
 WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 
-SHOWN = 12  # sizes in reach that are printed
-
-_NUMBERS = ("ALP", "held-out", "tokens/line")
-
 
 @click.command()
 @click.argument("train", type=file)
@@ -207,17 +204,33 @@ _NUMBERS = ("ALP", "held-out", "tokens/line")
     help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
 )
 @click.option(
+    "--model",
+    type=click.Choice(MODELS),
+    default=MODELS[0],
+    show_default=True,
+    help="Unigram models, or byte-pair encoding (models/{size}.json).",
+)
+@click.option(
+    "--unit", type=click.Choice(UNITS), default=UNITS[0], show_default=True, help="Of bpe: the first symbols."
+)
+@click.option(
+    "--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Of bpe: where text is cut."
+)
+@click.option(
     "--points",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that gets the curve as {size}.tsv, a table a size, in place of both tables.",
 )
 @text_options
-def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, points, settings):
-    """Train unigram models of all sizes on TRAIN at once, and measure their ALP.
+def ladder(
+    train, output, sizes, heldout, threads, coverage, arithmetic, seeds, model, unit, split, points, settings
+):
+    """Train models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
     trains for that size with one thread (with --arithmetic fast, one near it); with --seeds words, its pieces and
-    scores are those of 0.2.2. A size that the text cannot reach is no error: curve.tsv says why.
+    scores are those of 0.2.2. With --model bpe they have the merges of BpeTrainer of tokenizers. A size that the
+    text cannot reach is no error: curve.tsv says why.
     """
     numbers = _parse_sizes(sizes)
     if seeds == "words" and settings != XLM_R:
@@ -229,11 +242,58 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
 
+    models = output / "models"
+    tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
+    if model == "bpe":
+        train_unit = (unit, split)
+        rows, characters, lines = _train_pairs(
+            train, heldout, numbers, train_unit, coverage, settings, models, tables
+        )
+    else:
+        more = (coverage, threads, arithmetic, seeds, settings)
+        rows, characters, lines = _train_unigram(train, heldout, numbers, more, models, tables)
+    rows.sort(key=lambda point: point.size)
+    from vocap.tables.curve import write_points
+
+    if not points:
+        from vocap.tables.character_table import write_characters
+
+        write_characters(output / "characters.tsv", characters, lines)
+    for table, written in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
+        write_points(table, written)
+    logger.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
+    from vocap.vocabularies.printed_curve import print_curve
+
+    click.echo(print_curve(rows, tables))
+
+
+def _empty(models: Path, tables: list[Path]) -> None:
+    """Tables are written last: without a curve there is no whole result."""
+    models.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        table.unlink(missing_ok=True)
+
+
+def _train_pairs(train, heldout, sizes, unit_and_split, coverage, settings, models, tables):
+    """The points of byte-pair encoding, the counts of characters, and the number of lines."""
+    from vocap.unigram.kernels import one_compiler
+
+    with one_compiler():
+        from vocap.vocabularies.bpe_ladder import train_sizes
+    from vocap.bpe.words import Pretokenization
+
+    how = Pretokenization(*unit_and_split, settings)
+    _empty(models, tables)
+    return train_sizes(train, heldout, sizes, how, coverage, models)
+
+
+def _train_unigram(train, heldout, numbers, more, models, tables):
+    """The same of unigram models."""
     from contextlib import closing
 
+    coverage, threads, arithmetic, seeds, settings = more
     files = {"train": train} | ({"heldout": heldout} if heldout else {})
     words, train_sizes = _count_words(files, coverage, threads, settings)
-    from vocap.tables.curve import write_points
     from vocap.text_files.lines import read_blocks
 
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
@@ -242,23 +302,10 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         from vocap.unigram.text_end import frequencies_at_the_end
 
         ending = frequencies_at_the_end(read_blocks(train), words.required)
-    models = output / "models"
-    models.mkdir(parents=True, exist_ok=True)
-    tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
-    for table in tables:
-        table.unlink(missing_ok=True)  # written last: no curve, no whole result
+    _empty(models, tables)
     rungs = train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending)
     with closing(rungs):
-        rows = _write_models(rungs, models)
-    rows.sort(key=lambda point: point.size)
-    if not points:
-        from vocap.tables.character_table import write_characters
-
-        write_characters(output / "characters.tsv", words.characters, words.sentences["train"])
-    for table, lines in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
-        write_points(table, lines)
-    logger.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
-    click.echo("\n\n".join(filter(None, (_curve(rows, tables), _outline(rows)))))
+        return _write_models(rungs, models), words.characters, words.sentences["train"]
 
 
 def _count_words(files: dict[str, Path], coverage: float, threads: int, settings: TextSettings):
@@ -331,53 +378,3 @@ def _parse_sizes(text: str) -> list[int]:
         return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])
     except ValueError as error:
         raise UsageError(f"--sizes {text}: {error}; write 1000:50000:1000 or 1000,2000") from None
-
-
-def _curve(points, tables: list[Path]) -> str:
-    """At most `SHOWN` of the sizes in reach, evenly spaced, and the first of those out of reach."""
-    ok = [point for point in points if point.ok]
-    chosen = {ok[round(number * (len(ok) - 1) / (SHOWN - 1))].size for number in range(SHOWN)} if ok else set()
-    shown = [
-        point
-        for before, point in zip([None, *points], points, strict=False)
-        if (point.size in chosen if point.ok else before is None or _kind(before) != _kind(point))
-    ]
-    table = _table([("size", *_NUMBERS, "status"), *((*_cells(point), point.status) for point in shown)])
-    where = tables[0] if len(tables) == 1 else tables[0].parent
-    return table if len(shown) == len(points) else f"{table}\n{len(shown)} of {len(points)} sizes; all: {where}"
-
-
-def _kind(point) -> str:
-    """The status without its numbers."""
-    return point.status.partition(":")[0]
-
-
-def _outline(points) -> str:
-    """Start, knee and end of the curve."""
-    from vocap.tables.curve import outline
-
-    found = outline(points)
-    if found is None:
-        return ""
-    rows = [
-        ("start", found.start, found.start_reason),
-        ("knee", found.knee, "farthest above the line from start to end"),
-        ("end", found.end, found.end_reason),
-    ]
-    return _table(
-        [("", "size", *_NUMBERS, "why"), *((name, *_cells(point), why) for name, point, why in rows if point)]
-    )
-
-
-def _cells(point) -> tuple[str, ...]:
-    numbers = (point.alp, point.alp_heldout, point.tokens_per_sentence)
-    return str(point.size), *("" if x is None else f"{x:.3f}" for x in numbers)
-
-
-def _table(rows) -> str:
-    """Columns side by side, the last one to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]])
-        for row in rows
-    )

@@ -4,15 +4,23 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from vocap.bpe import MODELS, SPLITS, UNITS
 from vocap.tables.curve import parse_sizes
 from vocap.unigram import COVERAGE
 
 
 class Vocabularies(BaseModel):
-    """One unigram model for every language and size."""
+    """One model for every language and size."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    model: Literal[MODELS] = Field(
+        "unigram",
+        description="unigram, which allocations and tokenizers of kind vocap, joint and mono are made of, or bpe: "
+        "byte-pair encoding, all sizes from one training",
+    )
+    unit: Literal[UNITS] = Field("bytes", description="of model bpe: as of tokenizers of kind bpe")
+    split: Literal[SPLITS] = Field("words", description="of model bpe: as of tokenizers of kind bpe")
     engine: Literal["ladder", "sentencepiece"] = Field(
         "ladder", description="all sizes of a language in one descent, or one SentencePiece training a size"
     )
