@@ -31,11 +31,13 @@ for number, (folder, (name, totals)) in enumerate(TRAININGS_OF_PAIRS.items(), st
             f"bpe_training_{number}"
         input:
             train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
+            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
             weights="<results>/corpora/weights.tsv",
             development=DEVELOPMENT_TEXT.inputs(LANGUAGES) if name in FOLLOWERS else [],
             rules=TEXT_RULES,
         output:
             expand("<results>/{folder}/{total}/{file}", folder=folder, total=sorted(totals), file=BYTE_PAIR_FILES),
+            sizes=f"<results>/{folder}/sizes.tsv",
         log:
             f"<logs>/{folder}-{'-'.join(map(str, sorted(totals)))}.log",
         benchmark:
@@ -52,7 +54,7 @@ for number, (folder, (name, totals)) in enumerate(TRAININGS_OF_PAIRS.items(), st
             text=verbatim(shlex.join([*text_words(TEXT), *LAYOUT])),
             # Depends on the output, so is not watched: the same T may come from a training for more of them.
             totals=lambda wildcards, output: options(
-                total=sorted({int(Path(file).parent.name) for file in output})
+                total=sorted({int(Path(file).parent.name) for file in output if file != output.sizes})
             ),
             folder=Path(RESULTS, folder),
             revision=REVISION["tokenizers"],
@@ -60,7 +62,7 @@ for number, (folder, (name, totals)) in enumerate(TRAININGS_OF_PAIRS.items(), st
             f"Training byte-pair encoding on the text of all languages: {name}"
         shell:
             "vocap bpe --corpora {params.results:q}/corpora --weights {input.weights:q} {params.arguments} {params.text}"
-            " {params.totals} -o {params.folder:q}/{{total}} > {log:q} 2>&1"
+            " {params.totals} --curve {output.sizes:q} -o {params.folder:q}/{{total}} > {log:q} 2>&1"
 
 
 # A T that is added runs its training again, for all T, and leaves their tokenizers as they are, as in rule pick_joint.
@@ -71,6 +73,7 @@ rule pick_bpe:
                 "<results>/{folder}/{file}", folder=TRAINING_FOLDERS[wildcards.name], file=BYTE_PAIR_FILES
             )
         ),
+        sizes=ancient(lambda wildcards: f"{RESULTS}/{Path(TRAINING_FOLDERS[wildcards.name]).parent}/sizes.tsv"),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
         development=lambda wildcards: DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in FOLLOWERS else [],
@@ -79,6 +82,7 @@ rule pick_bpe:
         config="<results>/tokenizers/{name}/tokenizer_config.json",
         pieces="<results>/tokenizers/{name}/pieces.tsv",
         description="<results>/tokenizers/{name}/description.json",
+        sizes="<results>/tokenizers/{name}/sizes.tsv",
     log:
         "<logs>/tokenizers/{name}/pick_bpe.log",
     benchmark:
@@ -97,4 +101,4 @@ rule pick_bpe:
     message:
         "Taking {wildcards.name} from its training"
     shell:
-        "cp {input.picked:q} {params.folder:q} 2> {log:q}"
+        "cp {input.picked:q} {input.sizes:q} {params.folder:q} 2> {log:q}"

@@ -173,10 +173,13 @@ def set_floors(state):
             pair = np.int64(state.sibling[pair])
 
 
-@kernel(int64(STATE, int64, int64))
-def compare_texts(state, a, b):
+_TEXTS = "int64[::1], int32[::1], int64[::1]"  # number, store, bounds
+_ORDER = f"int64[::1], int32[::1], uint64[::1], {_TEXTS}"  # weight, node, keys
+
+
+@kernel(f"int64(int64, int64, {_TEXTS})")
+def compare_texts(a, b, number, store, bounds):
     """Below, at or above 0 as token a sorts before, as or after token b."""
-    number, store, bounds = state.number, state.store, state.bounds
     a += number[RESERVED] * (a >= number[BASE])
     b += number[RESERVED] * (b >= number[BASE])
     for at in range(min(bounds[a + 1] - bounds[a], bounds[b + 1] - bounds[b])):
@@ -186,41 +189,42 @@ def compare_texts(state, a, b):
     return (bounds[a + 1] - bounds[a]) - (bounds[b + 1] - bounds[b])
 
 
-@kernel(boolean(STATE, int64, int64))
-def comes_first(state, one, other):
+@kernel(f"boolean(int64, int64, {_ORDER})")
+def comes_first(one, other, weight, node, keys, number, store, bounds):
     """Whether node `one` leaves the heap before `other`: by weight, then by its pair.
 
     First is the pair of the lower symbols, as in `BpeTrainer` of `tokenizers`; by text, that of the tokens that
     sort last, as in its `ParityBpeTrainer`.
     """
-    if state.weight[one] != state.weight[other]:
-        return state.weight[one] > state.weight[other]
-    key, against = state.keys[state.node[one]], state.keys[state.node[other]]
-    if not state.number[BY_TEXT]:
+    if weight[one] != weight[other]:
+        return weight[one] > weight[other]
+    key, against = keys[node[one]], keys[node[other]]
+    if not number[BY_TEXT]:
         return key < against
-    difference = compare_texts(state, np.int64(key >> _A), np.int64(against >> _A))
+    difference = compare_texts(np.int64(key >> _A), np.int64(against >> _A), number, store, bounds)
     if not difference:
-        difference = compare_texts(state, np.int64(key >> _B) & _BITS, np.int64(against >> _B) & _BITS)
+        second, other_second = np.int64(key >> _B) & _BITS, np.int64(against >> _B) & _BITS
+        difference = compare_texts(second, other_second, number, store, bounds)
     return difference > 0
 
 
-@kernel(int64(STATE, int64, int64))
-def meld(state, one, other):
+@kernel(f"int64(int64, int64, int32[::1], int32[::1], {_ORDER})")
+def meld(one, other, left, right, weight, node, keys, number, store, bounds):
     """The root of two skew heaps as one."""
     if one < 0 or other < 0:
         return max(one, other)
-    if comes_first(state, other, one):
+    if comes_first(other, one, weight, node, keys, number, store, bounds):
         one, other = other, one
     root = one
     while True:
-        below = np.int64(state.right[one])
-        state.right[one] = state.left[one]
+        below = np.int64(right[one])
+        right[one] = left[one]
         if below < 0:
-            state.left[one] = other
+            left[one] = other
             return root
-        if comes_first(state, other, below):
+        if comes_first(other, below, weight, node, keys, number, store, bounds):
             below, other = other, below
-        state.left[one] = below
+        left[one] = below
         one = below
 
 
@@ -235,33 +239,39 @@ def push(state, group, pair):
         number[NODES] += 1
     state.weight[node], state.node[node] = state.count[pair], pair
     state.left[node] = state.right[node] = NONE
-    state.root[group] = meld(state, np.int64(state.root[group]), node)
+    state.root[group] = meld(
+        np.int64(state.root[group]), node, state.left, state.right,
+        state.weight, state.node, state.keys, number, state.store, state.bounds,
+    )  # fmt: skip
 
 
 @kernel(int64(STATE, int64))
 def heaviest(state, group):
     """The heaviest pair of a group, taken from its heap; NONE where none occurs in the training text."""
+    count, left, right, weight, node = state.count, state.left, state.right, state.weight, state.node
     while True:
         top = np.int64(state.root[group])
         if top < 0:
             if state.floor[group] <= 1:
                 return np.int64(NONE)
             ceiling = state.floor[group]
-            state.floor[group] = max(np.int64(1), ceiling // LOWER)
-            pair = np.int64(state.first[group])
+            floor = state.floor[group] = max(np.int64(1), ceiling // LOWER)
+            sibling, pair = state.sibling, np.int64(state.first[group])
             while pair >= 0:
-                if state.floor[group] <= state.count[pair] < ceiling:
+                if floor <= count[pair] < ceiling:
                     push(state, group, pair)
-                pair = np.int64(state.sibling[pair])
+                pair = np.int64(sibling[pair])
             continue
-        pair = np.int64(state.node[top])
-        state.root[group] = meld(state, np.int64(state.left[top]), np.int64(state.right[top]))
-        counted = state.weight[top]
-        state.left[top] = state.number[FREE_NODE]
+        pair, counted = np.int64(node[top]), weight[top]
+        state.root[group] = meld(
+            np.int64(left[top]), np.int64(right[top]), left, right,
+            weight, node, state.keys, state.number, state.store, state.bounds,
+        )  # fmt: skip
+        left[top] = state.number[FREE_NODE]
         state.number[FREE_NODE] = top
-        if state.count[pair] == counted:
+        if count[pair] == counted:
             return pair
-        if state.count[pair] >= state.floor[group]:
+        if count[pair] >= state.floor[group]:
             push(state, group, pair)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vocap.bpe.encoding import Merges, count_tokens
 from vocap.bpe.training import Applied, apply, train
 from vocap.bpe.words import (
     SPACE,
@@ -114,14 +115,8 @@ def train_weighted(
 
 def parallel_tokens(languages: Sequence[Language], alphabet: Alphabet, merges: np.ndarray) -> list[int]:
     """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
-    tokens = []
-    for language in languages:
-        words = language.words.of(PARALLEL)
-        counts = np.repeat(words.counts, 2, axis=1)
-        symbols = alphabet.symbols(words)
-        used = apply(alphabet, symbols, counts, given=merges)
-        tokens.append(int(np.diff(symbols[1]) @ words.counts[:, 0]) - int(used.uses[:, 0].sum()))
-    return tokens
+    known = Merges.of(merges)
+    return [count_tokens(language.words.of(PARALLEL), 0, alphabet, known) for language in languages]
 
 
 def fair_weights(

@@ -38,4 +38,4 @@ def token_counts(
         for side, sign in ((0, -1), (1, -1), (2, 1)):
             np.add.at(counts, rows[done:end, side], sign * uses[done:end])
         done = end
-        yield size, counts[:size]
+        yield size, counts[:size].copy()

@@ -52,13 +52,14 @@ class Rows:
         names = [*self.controls, *self.last, *self.symbols]
         return [*names, *BYTES]
 
-    def tokens(self, total: int, alphabet: Alphabet) -> int:
+    def tokens(self, total: int, alphabet: Alphabet, exact: bool = True) -> int:
         """The number of tokens, symbols among them, of a tokenizer of `total` ids.
 
-        Raises UsageError for a total that does not hold the alphabet, naming the smallest that does, and for one
-        that is no multiple of the layout's.
+        Raises UsageError for a total that does not hold the alphabet, naming the smallest that does, and, if
+        `exact`, for one that is no multiple of the layout's.
         """
-        self.layout.check_total(total)
+        if exact:
+            self.layout.check_total(total)
         apart = len(self.controls) + len(self.symbols) + len(self.last)
         if total - apart < len(alphabet.names):
             raise UsageError(

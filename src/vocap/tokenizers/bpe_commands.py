@@ -61,8 +61,13 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 )
 @text_options
 @options.id_layout
+@click.option(
+    "--curve",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Table to write, for vocap size: tokens and ALP of held-out text at eight T up to the largest.",
+)
 @click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
-def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, out, **settings) -> None:
+def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, curve, out, **settings) -> None:
     """Train byte-pair encoding on the text of all languages, every T at once.
 
     Pairs are counted over the words of all training lines, each line as often as its language weighs: no sample
@@ -109,6 +114,8 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, o
         **how.settings.changed(),
     }
     alphabet, merges, weighed = _train(languages, rows, totals, coverage, parity, first, settings)
+    if curve:
+        _write_curve(curve, corpora, languages, alphabet, merges, rows, max(totals))
     description = {"kind": "parity-bpe" if parity else "bpe", "settings": facts, "text": text.facts, **weighed}
     for total in sorted(set(totals)):
         _write(Path(str(out).replace("{total}", str(total))), alphabet, merges, rows, total, description)
@@ -141,6 +148,39 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
             if settings["fairness"]:
                 weighed = {"weights": {one.code: weight for one, weight in zip(languages, weights, strict=True)}}
     return alphabet, applied.merges, weighed
+
+
+def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int) -> None:
+    """The table of `vocap size`: each language's heldout.txt at the T that the text gives."""
+    from functools import partial
+
+    from vocap.bpe.encoding import Merges, counts_at
+    from vocap.bpe.tokenizer_json import merges_for
+    from vocap.bpe.words import count_words
+    from vocap.tables.size_table import Measured, points_below, write_sizes
+    from vocap.text_files.lines import read_blocks
+    from vocap.unigram.alp import average_log_probability
+
+    known, base, ranks = Merges.of(merges), len(alphabet.names), {}
+    for total in points_below(largest):
+        try:
+            tokens = rows.tokens(total, alphabet, exact=False)
+        except UsageError:
+            continue  # below the alphabet
+        if (rank := len(merges_for(merges, tokens, base))) not in ranks.values():
+            ranks[total] = rank
+    measured = []
+    for language in languages:
+        path, size = corpora / language.code / "heldout.txt", 0
+        lines = [line for block in read_blocks(path) for line in block if line] if path.is_file() else []
+        size = sum(len(line.encode("utf-8")) for line in lines)
+        if not lines:
+            continue
+        words = count_words([partial(iter, [lines])], rows.how)
+        for total, counts in zip(ranks, counts_at(words, 0, alphabet, known, [*ranks.values()]), strict=True):
+            alp = average_log_probability(counts, len(lines))
+            measured.append(Measured(total, language.code, len(lines), size, int(counts.sum()), alp))
+    write_sizes(curve, measured)
 
 
 def _write(out: Path, alphabet, merges, rows, total: int, description: Mapping) -> None:
