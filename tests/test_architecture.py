@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "vocap"
 
 STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning")
-FOUNDATIONS = ("files", "tables", "text_files", "unigram", "tokenizer_files", "training")
+FOUNDATIONS = ("files", "tables", "text_files", "unigram", "bpe", "tokenizer_files", "training")
 ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlation", "report")
 
 # Imports against the two rules below, if any must stay: importing file, imported module.

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.bpe.encoding import Merges, count_tokens
-from vocap.bpe.training import Applied, apply, train
+from vocap.bpe.training import Applied, apply, check_weight, train
 from vocap.bpe.words import (
     SPACE,
     Alphabet,
@@ -98,7 +98,9 @@ def weighted(languages: Sequence[Language], weights: Sequence[int]) -> Words:
     """The words of all languages, their training counts times the weights."""
     parts = []
     for language, weight in zip(languages, weights, strict=True):
-        counts = language.words.counts[:, TRAIN : TRAIN + 1] * weight
+        counts = language.words.counts[:, TRAIN : TRAIN + 1]
+        check_weight(float(counts.max(initial=0)) * weight)
+        counts = counts * weight
         parts.append((language.words, slice(None), counts))
     return join(parts, (sum(language.words.lines[TRAIN] for language in languages),))
 

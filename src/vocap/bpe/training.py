@@ -76,9 +76,7 @@ def apply(
     and then. Raises VocapError for weights whose sums 64 bits do not hold.
     """
     text, starts = symbols
-    heaviest = float(np.dot(counts[:, 0].astype(np.float64), np.diff(starts)))
-    if heaviest >= MAX_WEIGHT:
-        raise VocapError(f"weighted counts add up to {heaviest:.3g}, beyond 64 bits; give smaller weights")
+    check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(starts))))
     given = np.empty((0, 2), np.int32) if given is None else np.ascontiguousarray(given[:, :2], np.int32)
     state = _begin(alphabet, text, starts, counts, wanted + len(given), reserved, group, divisor, by_text)
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
@@ -87,6 +85,12 @@ def apply(
         progress(int(state.number[TOKENS]))
     done = int(state.number[APPLIED])
     return Applied(state.applied[:done].copy(), state.uses[:done].copy())
+
+
+def check_weight(total: float) -> None:
+    """Raise VocapError for a sum of weighted counts that 64 bits do not hold."""
+    if total >= MAX_WEIGHT:
+        raise VocapError(f"weighted counts add up to {total:.3g}, beyond 64 bits; give smaller weights")
 
 
 def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, by_text) -> State:
@@ -187,6 +191,7 @@ def train(
     alphabet: Alphabet, words: Words, weights: np.ndarray, wanted: int, reserved: Sequence[str] = (), **options
 ) -> Applied:
     """`apply` for the words of one or several texts: `weights` int64 [texts] of their counts, as a sum."""
+    check_weight(float((words.counts.astype(np.float64) @ weights.astype(np.float64)).max(initial=0)))
     counts = np.zeros((len(words), 2), np.int64)
     counts[:, 0] = words.counts @ weights
     return apply(alphabet, alphabet.symbols(words), counts, wanted, reserved=reserved, **options)

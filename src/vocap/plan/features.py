@@ -202,6 +202,20 @@ def _joint_descent(job: Job, inputs: Inputs) -> dict[str, float]:
     return {"total_k": total / 1000, "mix_mb": mix, "heldout_mb": inputs.heldout_mb}
 
 
+@features("bpe_training")
+def _bpe_training(job: Job, inputs: Inputs) -> dict[str, float]:
+    totals = {int(Path(file).parent.name) for file in job.outputs if file.endswith("tokenizer.json")}
+    return {"total_k": max(totals) / 1000, "train_mb": sum(text.train_mb for text in inputs.texts.values())}
+
+
+@features("ladder_bpe")
+def _ladder_bpe(job: Job, inputs: Inputs) -> dict[str, float]:
+    return {
+        "train_mb": inputs.texts[job.wildcards["lang"]].train_mb,
+        "points": len(inputs.settings.vocabularies.sizes),
+    }
+
+
 @features("fit", "joint", "pick_joint", "mono")
 def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
     settings = inputs.settings
@@ -214,7 +228,7 @@ def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
     return {**_export(job, inputs), "mix_mb": mix}
 
 
-@features("export", "card")
+@features("export", "card", "pick_bpe")
 def _export(job: Job, inputs: Inputs) -> dict[str, float]:
     return {"total_k": inputs.settings.rows(job.wildcards["name"]) / 1000}
 

@@ -1,0 +1,204 @@
+"""Weights of languages, weights that follow parallel text, and parity against `ParityBpeTrainer`."""
+
+import json
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models, trainers
+
+from tests.bpe.texts import LETTERS, blocks, made, real
+from tests.made_text import draw_sentences, write_lines
+from vocap.bpe.encoding import Merges, count_tokens
+from vocap.bpe.multilingual import (
+    Language,
+    fair_weights,
+    parallel_tokens,
+    read_languages,
+    train_fair,
+    train_parity,
+    train_weighted,
+)
+from vocap.bpe.pretokenizer import build_pre_tokenizer
+from vocap.bpe.tokenizer_json import token_names
+from vocap.bpe.training import train
+from vocap.bpe.words import Pretokenization, byte_alphabet, byte_characters, count_words
+from vocap.errors import UsageError, VocapError
+from vocap.unigram.text_settings import text_settings
+
+HOW = Pretokenization("bytes", "words", text_settings("lossless"))
+ALPHABET = byte_alphabet()
+SCRIPTS = ["Latin", "Cyrillic", "Malayalam", "Han"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("texts")
+    for script in SCRIPTS:
+        write_lines(folder / f"{script}.txt", made(script, 200))
+    return folder
+
+
+def development(script: str, lines: int = 40) -> list[str]:
+    space = "" if script == "Han" else " "
+    return list(islice(draw_sentences(script, LETTERS[script], space), 200, 200 + lines))
+
+
+def languages(folder: Path, weights=(1, 1, 1, 1), scripts=SCRIPTS, **parallel: list[str]) -> list[Language]:
+    texts = {script: development(script) for script in scripts} | parallel
+    return read_languages({script: folder / f"{script}.txt" for script in scripts}, weights, HOW, texts)
+
+
+def as_text(merges: np.ndarray) -> list[tuple[str, str]]:
+    names = token_names(ALPHABET, merges)
+    return [(names[a], names[b]) for a, b, _ in merges.tolist()]
+
+
+def test_weights_are_lines_repeated(folder):
+    merges = train_weighted(languages(folder, (3, 1, 2, 5)), ALPHABET, 900, ()).merges
+    lines = [
+        line
+        for script, weight in zip(SCRIPTS, (3, 1, 2, 5), strict=True)
+        for line in (folder / f"{script}.txt").read_text("utf-8").splitlines() * weight
+    ]
+    repeated = train(ALPHABET, count_words([blocks(lines)], HOW), np.ones(1, np.int64), 900)
+    assert (merges == repeated.merges).all()
+
+
+def their_parity(train_texts: list[list[str]], dev_texts: list[list[str]], merges: int) -> list[tuple[str, str]]:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = build_pre_tokenizer("words", True, "bytes")
+    trainer = trainers.ParityBpeTrainer(num_merges=merges, show_progress=False)
+    trainer.initial_alphabet = sorted(byte_characters())
+    trainer.train_from_iterator(tokenizer, train_iterators=train_texts, dev_iterators=dev_texts)
+    return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
+
+
+def test_parity_has_the_merges_of_tokenizers(folder):
+    texts = [(folder / f"{script}.txt").read_text("utf-8").splitlines() for script in SCRIPTS]
+    ours = train_parity(languages(folder), ALPHABET, 256 + 400, ()).merges
+    assert as_text(ours) == their_parity(texts, [development(script) for script in SCRIPTS], 400)
+
+
+def test_parity_of_real_text(tmp_path):
+    codes = "en de fi hi ja th".split()
+    texts = {code: real(code, 700) for code in codes}
+    paths = {code: write_lines(tmp_path / f"{code}.txt", lines[200:]) for code, lines in texts.items()}
+    parallel = {code: lines[:200] for code, lines in texts.items()}
+    ours = train_parity(read_languages(paths, [1] * len(codes), HOW, parallel), ALPHABET, 256 + 800, ()).merges
+    theirs = their_parity(
+        [lines[200:] for lines in texts.values()], [lines[:200] for lines in texts.values()], 800
+    )
+    assert as_text(ours) == theirs
+
+
+def test_parity_lowers_the_longest_text(folder):
+    """Each merge of the definition: the most frequent pair of the language with the longest development text."""
+    found = languages(folder)
+    merges = train_parity(found, ALPHABET, 256 + 60, ()).merges
+    texts = [[list(word.encode()) for line in development(script) for word in _words(line)] for script in SCRIPTS]
+    trained = [
+        [
+            list(word.encode())
+            for line in (folder / f"{script}.txt").read_text("utf-8").splitlines()
+            for word in _words(line)
+        ]
+        for script in SCRIPTS
+    ]
+    symbol = ALPHABET.symbol_of_byte
+    texts, trained = (
+        [[[int(symbol[b]) for b in word] for word in text] for text in group] for group in (texts, trained)
+    )
+    for a, b, new in merges.tolist():
+        lengths = [sum(map(len, text)) for text in texts]
+        worst = lengths.index(max(lengths))
+        counts: dict[tuple[int, int], int] = {}
+        for word in trained[worst]:
+            for pair in zip(word, word[1:], strict=False):
+                counts[pair] = counts.get(pair, 0) + 1
+        assert counts[a, b] == max(counts.values())
+        for group in (texts, trained):
+            for text in group:
+                text[:] = [_merge(word, a, b, new) for word in text]
+
+
+def _words(line: str) -> list[str]:
+    return [
+        line[begin:end] for _, (begin, end) in build_pre_tokenizer("words", True, "bytes").pre_tokenize_str(line)
+    ]
+
+
+def _merge(word: list[int], a: int, b: int, new: int) -> list[int]:
+    out, at = [], 0
+    while at < len(word):
+        if word[at : at + 2] == [a, b]:
+            out.append(new)
+            at += 2
+        else:
+            out.append(word[at])
+            at += 1
+    return out
+
+
+def test_first_merges_are_the_weighted_ones(folder):
+    found = languages(folder)
+    weighted = train_weighted(found, ALPHABET, 256 + 100, ()).merges
+    merges = train_parity(found, ALPHABET, 256 + 200, (), given=weighted[:100]).merges
+    assert (merges[:100] == weighted).all()
+    assert len(merges) == 200
+
+
+def test_weights_follow_the_tokens_of_parallel_text(folder):
+    """w x (x / mean)^P, x = tokens a byte of the reference, by the definition in decimals."""
+    found = languages(folder, (4, 4, 4, 4))
+    plain = train_weighted(found, ALPHABET, 700, ())
+    tokens = parallel_tokens(found, ALPHABET, plain.merges)
+    known = Merges.of(plain.merges)
+    for language, count in zip(found, tokens, strict=True):
+        words = count_words([blocks(development(language.code))], HOW)
+        assert count == count_tokens(words, 0, ALPHABET, known)
+    rates = [Decimal(count) / language.reference for language, count in zip(found, tokens, strict=True)]
+    mean = sum(rates) / len(rates)
+    expected = [round(4096 * (rate / mean) ** 4) for rate in rates]
+    assert fair_weights(found, [4096] * 4, tokens, 4) == expected
+
+
+def test_fairness_makes_tokens_more_equal(folder):
+    found = languages(folder, (9, 1, 3, 1))
+
+    def spread(fairness: float) -> float:
+        merges = train_fair(found, ALPHABET, 700, (), fairness, 2)[0].merges
+        tokens = parallel_tokens(found, ALPHABET, merges)
+        rates = [count / language.reference for language, count in zip(found, tokens, strict=True)]
+        return max(rates) / min(rates)
+
+    assert spread(4) < spread(0)
+    assert (
+        train_fair(found, ALPHABET, 700, (), 0, 2)[0].merges == train_weighted(found, ALPHABET, 700, ()).merges
+    ).all()
+
+
+def test_gaps_count_on_neither_side(folder):
+    """A line that one language lacks is left out of its text and of the reference's."""
+    full = development("Cyrillic")
+    gaps = [line if number % 3 else "" for number, line in enumerate(full)]
+    found = languages(folder, Cyrillic=gaps)
+    reference = development("Latin")  # the language with the most lines, of equal ones the first by name
+    index = SCRIPTS.index("Cyrillic")
+    best = max(
+        sorted(SCRIPTS), key=lambda script: sum(map(bool, gaps if script == "Cyrillic" else development(script)))
+    )
+    assert found[index].reference == sum(
+        len(line.encode()) for own, line in zip(gaps, development(best), strict=True) if own
+    )
+    assert found[index].words.lines[1] == sum(map(bool, gaps))
+    assert reference
+
+
+def test_parity_without_parallel_text_is_refused(folder):
+    with pytest.raises(VocapError, match="none of Han"):
+        train_parity(languages(folder, Han=[]), ALPHABET, 400, ())
+    with pytest.raises(UsageError, match="no language has any"):
+        train_fair(languages(folder, **dict.fromkeys(SCRIPTS, [])), ALPHABET, 400, (), 2, 1)

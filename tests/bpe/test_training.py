@@ -1,0 +1,171 @@
+"""Merges against `tokenizers`: the same training at several sizes, and the counts of encoding at each."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, trainers
+
+from tests.bpe.texts import CODE, LETTERS, blocks, made, real
+from vocap.bpe.encoding import Merges, counts_at, encode_words
+from vocap.bpe.pretokenizer import build_pre_tokenizer
+from vocap.bpe.replay import symbol_counts, token_counts
+from vocap.bpe.tokenizer_json import Rows, build, merges_for, token_names
+from vocap.bpe.training import apply, train
+from vocap.bpe.words import (
+    SPACE,
+    Pretokenization,
+    Words,
+    byte_alphabet,
+    byte_characters,
+    character_alphabet,
+    character_counts,
+    count_words,
+)
+from vocap.errors import VocapError
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
+from vocap.unigram.text_settings import text_settings
+
+LANGUAGES = "am ar de en fi hi ja ka km ko ml my ru ta th zh".split()
+ONE = np.ones(1, np.int64)
+
+
+def their_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = build_pre_tokenizer(split, True, "bytes")
+    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=sorted(byte_characters()), show_progress=False)
+    tokenizer.train_from_iterator(lines, trainer)
+    return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
+
+
+def our_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
+    how = Pretokenization("bytes", split, text_settings("lossless"))
+    merges = train(byte_alphabet(), count_words([blocks(lines)], how), ONE, size).merges
+    names = token_names(byte_alphabet(), merges)
+    return [(names[a], names[b]) for a, b, _ in merges.tolist()]
+
+
+@pytest.mark.parametrize("split", ["words", "spaces"])
+@pytest.mark.parametrize("script", [*LETTERS, "code"])
+def test_merges_are_those_of_tokenizers(script, split):
+    lines = CODE * 3 if script == "code" else made(script)
+    ours = our_merges(lines, 1500, split)
+    for size in (260, 500, 900, 1500):
+        theirs = their_merges(lines, size, split)
+        assert ours[: len(theirs)] == theirs
+    assert len(ours) == len(theirs)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_merges_of_real_text(language):
+    lines = real(language, 1000)
+    ours = our_merges(lines, 6000, "words")
+    for size in (300, 1000, 2000, 4000, 6000):
+        theirs = their_merges(lines, size, "words")
+        assert ours[: len(theirs)] == theirs
+
+
+@given(st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=12))
+def test_merges_of_few_letters(lines):
+    """Short words of few letters: pairs overlap, tie, and run out."""
+    assert our_merges(lines, 300, "words") == their_merges(lines, 300, "words")
+
+
+def test_every_size_counts_as_its_own_tokenizer_encodes():
+    """Bytes and characters, cut both ways, of text as it is and normalised."""
+    lines = [*made("Latin", 250), *made("Malayalam", 100), *made("Han", 50), *CODE * 2]
+    train_lines, heldout = lines[20:], lines[:20]
+    for unit, split, preset in (
+        ("bytes", "words", "lossless"),
+        ("bytes", "spaces", "xlm-r"),
+        ("characters", "words", "xlm-r"),
+        ("characters", "spaces", "lossless"),
+    ):
+        how = Pretokenization(unit, split, text_settings(preset))
+        words = count_words([blocks(train_lines), blocks(heldout)], how)
+        alphabet = byte_alphabet()
+        if unit == "characters":
+            alphabet = character_alphabet(character_counts(words, words.counts[:, 0].copy()), 0.98, [SPACE])
+        rows, symbols = Rows(how, XLM_R_LAYOUT), alphabet.symbols(words)
+        base = len(alphabet.names)
+        applied = apply(alphabet, symbols, words.counts, base + 600, reserved=rows.reserved)
+        known = Merges.of(applied.merges)
+        sizes = [base, base + 5, base + 150, base + 600]
+        ranks = [len(merges_for(applied.merges, size, base)) for size in sizes]
+        for text, texts in ((0, train_lines), (1, heldout)):
+            initial = symbol_counts(symbols, words.counts[:, text], base)
+            replayed = token_counts(initial, applied, text, sizes)
+            encoded = counts_at(words, text, alphabet, known, ranks)
+            for (size, counts), again, rank in zip(replayed, encoded, ranks, strict=True):
+                tokenizer = build(alphabet, applied.merges[:rank], rows)
+                tokenizer.encode_special_tokens = True
+                names = token_names(alphabet, applied.merges[:rank])
+                number = {tokenizer.token_to_id(name): place for place, name in enumerate(names)}
+                expected = np.zeros(len(counts), np.int64)
+                for line in texts:
+                    for token in tokenizer.encode(line, add_special_tokens=False).ids:
+                        expected[number[token]] += 1
+                assert (counts == expected).all(), (unit, split, preset, size)
+                assert (again[:size] == expected).all()
+                assert not again[size:].any()
+
+
+def test_one_training_counts_as_lines_repeated():
+    """Weights are numbers of times that a line is there."""
+    how = Pretokenization("bytes", "words", text_settings("lossless"))
+    some, others = made("Latin", 100), made("Cyrillic", 100)
+    words = count_words([blocks(some), blocks(others)], how)
+    weighted = train(byte_alphabet(), words, np.array([3, 2]), 800).merges
+    repeated = count_words([blocks(some * 3 + others * 2)], how)
+    assert (weighted == train(byte_alphabet(), repeated, ONE, 800).merges).all()
+
+
+def test_no_merge_gives_a_reserved_name():
+    lines = ["<s> <0x41> <s><s> x<s>y"] * 20
+    how = Pretokenization("characters", "spaces", text_settings("lossless"))
+    words = count_words([blocks(lines)], how)
+    alphabet = character_alphabet(character_counts(words, words.counts[:, 0].copy()), 1.0, [SPACE])
+    rows = Rows(how, XLM_R_LAYOUT)
+    free = token_names(alphabet, train(alphabet, words, ONE, 400).merges)
+    names = token_names(alphabet, train(alphabet, words, ONE, 400, rows.reserved).merges)
+    assert "<s>" in free
+    assert not set(names[len(alphabet.names) :]) & set(rows.reserved)
+
+
+def test_merges_do_not_depend_on_the_order_of_words():
+    how = Pretokenization("bytes", "words", text_settings("lossless"))
+    lines = [*made("Latin", 80), *made("Thai", 40)]
+    first = train(byte_alphabet(), count_words([blocks(lines)], how), ONE, 700).merges
+    second = train(byte_alphabet(), count_words([blocks(lines[::-1])], how), ONE, 700).merges
+    assert (first == second).all()
+
+
+def test_given_merges_are_applied_first():
+    """Training on after the first merges gives those of one training."""
+    how = Pretokenization("bytes", "words", text_settings("lossless"))
+    words, alphabet = count_words([blocks(made("Latin"))], how), byte_alphabet()
+    whole = train(alphabet, words, ONE, 900).merges
+    assert (train(alphabet, words, ONE, 900, given=whole[:200]).merges == whole).all()
+
+
+def test_the_same_token_by_two_merges():
+    """`aa` + `a` and `a` + `aa`: a pair that was merged before stands in the text again, and merges at once."""
+    alphabet = byte_alphabet()
+    a, b = (alphabet.names.index(letter) for letter in "ab")
+    given = np.array([[a, a], [256, b], [a, 256], [256, a], [258, b]], np.int32)
+    texts = [[a] * n + [b] * m for n in range(1, 9) for m in range(3)]
+    symbols = np.concatenate([np.array(text, np.int32) for text in texts])
+    starts = np.cumsum([0, *map(len, texts)])
+    counts = np.ones((len(texts), 2), np.int64)
+    applied = apply(alphabet, (symbols, starts), counts, given=given)
+    known = Merges.of(applied.merges)
+    encoded = encode_words((symbols, starts), known)
+    assert int(applied.uses[:, 0].sum()) == len(encoded.rank)
+
+
+def test_weights_beyond_64_bits_are_refused():
+    words = Words(np.array([97, 98], np.int32), np.array([0, 2]), np.array([[1 << 40]]), (1,))
+    with pytest.raises(VocapError, match="smaller weights"):
+        train(byte_alphabet(), words, np.array([1 << 30]), 300)
