@@ -2,7 +2,7 @@
 
 import json
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +83,7 @@ def test_parity_has_the_merges_of_tokenizers(folder):
 
 
 def test_parity_of_real_text(tmp_path):
-    codes = "en de fi hi ja th".split()
+    codes = ["en", "de", "fi", "hi", "ja", "th"]
     texts = {code: real(code, 700) for code in codes}
     paths = {code: write_lines(tmp_path / f"{code}.txt", lines[200:]) for code, lines in texts.items()}
     parallel = {code: lines[:200] for code, lines in texts.items()}
@@ -116,7 +116,7 @@ def test_parity_lowers_the_longest_text(folder):
         worst = lengths.index(max(lengths))
         counts: dict[tuple[int, int], int] = {}
         for word in trained[worst]:
-            for pair in zip(word, word[1:], strict=False):
+            for pair in pairwise(word):
                 counts[pair] = counts.get(pair, 0) + 1
         assert counts[a, b] == max(counts.values())
         for group in (texts, trained):
@@ -201,4 +201,4 @@ def test_parity_without_parallel_text_is_refused(folder):
     with pytest.raises(VocapError, match="none of Han"):
         train_parity(languages(folder, Han=[]), ALPHABET, 400, ())
     with pytest.raises(UsageError, match="no language has any"):
-        train_fair(languages(folder, **dict.fromkeys(SCRIPTS, [])), ALPHABET, 400, (), 2, 1)
+        train_fair(languages(folder, **{key: [] for key in SCRIPTS}), ALPHABET, 400, (), 2, 1)

@@ -1,4 +1,4 @@
-"""Words before merging: the kernel against the regular expression of `tokenizers`, and marks with their letters."""
+"""Words before merging: the kernel against the expression of `tokenizers`, and marks with their letters."""
 
 from collections import Counter
 

@@ -28,7 +28,7 @@ from vocap.errors import VocapError
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
 
-LANGUAGES = "am ar de en fi hi ja ka km ko ml my ru ta th zh".split()
+LANGUAGES = ["am", "ar", "de", "en", "fi", "hi", "ja", "ka", "km", "ko", "ml", "my", "ru", "ta", "th", "zh"]
 ONE = np.ones(1, np.int64)
 
 

@@ -1,0 +1,190 @@
+"""`vocap bpe`, its files, their export, and one message for each bad input."""
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+from tests.bpe.texts import CODE, LETTERS, made
+from tests.commands import run, vocap
+from tests.made_text import draw_sentences, write_lines
+from vocap.bpe.model_file import read_bpe
+from vocap.errors import UsageError, VocapError
+from vocap.tokenizer_files.special_ids import read_special_ids
+from vocap.tokenizers.bpe_commands import bpe
+from vocap.tokenizers.output_commands import card, export, verify
+from vocap.vocabularies.commands import alp, ladder
+
+SCRIPTS = {"en": "Latin", "ru": "Cyrillic", "ml": "Malayalam", "zh": "Han"}
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("run") / "corpora"
+    rows = ["language\tn"]
+    for number, (code, script) in enumerate(SCRIPTS.items(), start=1):
+        write_lines(folder / code / "train.txt", [*made(script, 150), *CODE])
+        space = "" if script == "Han" else " "
+        drawn = draw_sentences(script, LETTERS[script], space)
+        write_lines(folder / code / "heldout.txt", islice(drawn, 150, 180))
+        write_lines(folder.parent / "development" / f"{code}.txt", islice(drawn, 40))
+        rows.append(f"{code}\t{100 * number}")
+    write_lines(folder.parent / "weights.tsv", rows)
+    return folder
+
+
+def arguments(corpora: Path, *words: object) -> list[object]:
+    return ["--corpora", corpora, "--weights", corpora.parent / "weights.tsv", *words]
+
+
+@pytest.fixture(scope="module")
+def folder(corpora) -> Path:
+    """Two T of one training, of text as it is, with symbols of a layout of one's own."""
+    out = corpora.parent / "out"
+    layout = "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3}"
+    words = ["--total", 900, "--total", 700, "--preset", "lossless", "--layout", layout]
+    run(bpe, *arguments(corpora, *words, "--user-defined-symbols", "<tool>", "-o", f"{out}/{{total}}"))
+    return out
+
+
+def test_each_total_is_the_tokenizer_of_its_own_training(corpora, folder, tmp_path):
+    layout = "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3}"
+    words = ["--total", 700, "--preset", "lossless", "--layout", layout, "--user-defined-symbols", "<tool>"]
+    run(bpe, *arguments(corpora, *words, "-o", tmp_path))
+    for name in ("tokenizer.json", "tokenizer_config.json", "pieces.tsv", "description.json"):
+        assert (tmp_path / name).read_bytes() == (folder / "700" / name).read_bytes()
+
+
+def test_the_export_loads_with_its_ids(corpora, folder, tmp_path):
+    layout = (
+        "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3, model_max_length: 99}"
+    )
+    run(export, folder / "900" / "tokenizer.json", "-o", tmp_path / "huggingface", "--layout", layout)
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "huggingface")
+    assert len(loaded) == 900
+    assert loaded.convert_tokens_to_ids(["<pad>", "<|end|>", "<unk>", "<reserved_2>", "<tool>"]) == [0, 1, 2, 5, 6]
+    assert (loaded.pad_token_id, loaded.eos_token_id, loaded.unk_token_id) == (0, 1, 2)
+    assert loaded.model_max_length == 99
+    for line in [*CODE, "a<tool>b", "\u2581 \u2581", "\x00\r\n\t"]:
+        ids = loaded(line, add_special_tokens=False)["input_ids"]
+        assert loaded.decode(ids) == line
+        assert loaded(line)["input_ids"] == [*ids, 1]
+    assert "all ids as they were made" in run(verify, tmp_path / "huggingface")
+    card_file = tmp_path / "README.md"
+    run(card, folder / "900" / "tokenizer.json", "-o", card_file)
+    assert "byte-pair encoding tokenizer of T = 900 ids" in card_file.read_text("utf-8")
+
+
+def test_roles_come_from_the_configuration(folder):
+    ids, others = read_special_ids(folder / "900" / "tokenizer.json")
+    assert ids == {"pad": 0, "eos": 1, "unk": 2}
+    assert others == (3, 4, 5)
+
+
+@pytest.mark.parametrize("unit", ["bytes", "characters"])
+def test_normalised_text_is_that_of_sentencepiece(corpora, tmp_path, unit):
+    """The xlm-r text: what the tokenizer sees is what SentencePiece's normaliser gives."""
+    from vocap.unigram.training_text import trainer_normalizer
+
+    run(bpe, *arguments(corpora, "--total", 900, "--unit", unit, "-o", tmp_path))
+    tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    normalize = trainer_normalizer().normalize
+    for line in [*CODE, "ﬁ Å ｈａｌｆ  ﾊﾝ", "\u2581 x"]:
+        expected = normalize(line)
+        assert tokenizer.normalizer.normalize_str(line).replace(" ", "\u2581") == expected
+        decoded = tokenizer.decode(tokenizer.encode(line, add_special_tokens=False).ids)
+        assert decoded == expected.replace("\u2581", " ").removeprefix(" ")
+
+
+@pytest.mark.parametrize("words", [["--fairness", 4], ["--parity"], ["--parity", "--from", 100]])
+def test_parallel_text_is_followed(corpora, tmp_path, words):
+    pattern = f"{corpora.parent}/development/{{lang}}.txt"
+    run(bpe, *arguments(corpora, "--total", 800, "--development", pattern, *words, "-o", tmp_path))
+    description = json.loads((tmp_path / "description.json").read_text("utf-8"))
+    assert description["kind"] == ("bpe" if "--fairness" in words else "parity-bpe")
+    assert description["total"] == 800
+    assert len(read_bpe(tmp_path).tokens) == 800
+
+
+def test_ladder_of_merges(corpora, tmp_path):
+    """ALP of the curve is that of each file on the text, by `vocap alp`."""
+    text, heldout = (corpora / "ml" / name for name in ("train.txt", "heldout.txt"))
+    shown = run(
+        ladder, text, "--heldout", heldout, "-o", tmp_path, "--model", "bpe", "--sizes", "100,300,500,90000"
+    )
+    assert "too small: the alphabet takes 259 ids" in shown
+    rows = [line.split("\t") for line in (tmp_path / "curve.tsv").read_text().splitlines()[1:]]
+    assert [row[0] for row in rows] == ["100", "300", "500", "90000"]
+    assert rows[3][-1].startswith("too little text: at most")
+    for size, _, train_alp, heldout_alp, _, _ in rows[1:3]:
+        model = tmp_path / "models" / f"{size}.json"
+        assert float(run(alp, model, text)) == pytest.approx(float(train_alp), abs=1e-9)
+        assert float(run(alp, model, heldout)) == pytest.approx(float(heldout_alp), abs=1e-9)
+        assert len(read_bpe(model).tokens) == int(size)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--total", 200], "T = 200 does not hold the 256 bytes"),
+        (["--total", 900, "--parity"], "--development"),
+        (["--total", 900, "--from", 5], "--parity"),
+        (["--total", 900, "--parity", "--from", 1000, "--development", "x{lang}"], "more merges than T"),
+        (["--total", 900, "--fairness", 2, "--total", 800, "--development", "x{lang}"], "{total}"),
+        (["--total", 900, "--user-defined-symbols", "<x>"], "add_dummy_prefix"),
+        (["--total", 900, "--layout", "{multiple_of: 64}"], "take 896 or 960"),
+    ],
+)
+def test_calls_that_contradict_themselves(corpora, tmp_path, words, message):
+    with pytest.raises(UsageError, match=message.replace("{", r"\{").replace("}", r"\}")):
+        run(bpe, *arguments(corpora, *words, "-o", tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_parallel_text_that_cannot_be_used(corpora, tmp_path):
+    def refused(pattern: str) -> str:
+        words = arguments(corpora, "--total", 800, "--parity", "--development", pattern, "-o", tmp_path / "out")
+        result = vocap("bpe", *words)
+        assert result.returncode in (1, 2)
+        assert "Traceback" not in result.stderr
+        assert not (tmp_path / "out").exists()
+        return result.stderr
+
+    for code in ("en", "ru", "ml"):
+        write_lines(tmp_path / "some" / f"{code}.txt", made(SCRIPTS[code], 20))
+    assert "none of zh" in refused(f"{tmp_path}/some/{{lang}}.txt")
+    write_lines(tmp_path / "some" / "zh.txt", made("Han", 19))
+    assert "20 lines" in refused(f"{tmp_path}/some/{{lang}}.txt")
+    assert "{lang}" in refused(f"{tmp_path}/some/en.txt")
+
+
+def test_weights_of_zero(corpora, tmp_path):
+    weights = write_lines(tmp_path / "weights.tsv", ["language\tn", *(f"{code}\t0" for code in SCRIPTS)])
+    result = vocap("bpe", "--corpora", corpora, "--weights", weights, "--total", 800, "-o", tmp_path / "out")
+    assert result.returncode == 1
+    assert "every n of the weights is 0" in result.stderr
+
+
+def _rename_a_result(model: dict) -> None:
+    token = "".join(model["merges"][5])
+    model["vocab"]["renamed"] = model["vocab"].pop(token)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_rename_a_result, "merge 5, .* is no token of the vocabulary; a merge needs"),
+        (lambda model: model["merges"].insert(3, ["x"]), "merge 3 is"),
+        (lambda model: model.update(type="WordPiece", merges=None), "a model of type WordPiece"),
+        (lambda model: model["vocab"].update({"new": 10**6}), "ids are not 0 to"),
+    ],
+)
+def test_files_that_are_damaged(folder, tmp_path, change, message):
+    content = json.loads((folder / "900" / "tokenizer.json").read_text("utf-8"))
+    change(content["model"])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(VocapError, match=message):
+        read_bpe(tmp_path / "tokenizer.json")
