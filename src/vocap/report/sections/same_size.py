@@ -1,4 +1,4 @@
-"""The tokenizers of one T side by side, by resource group: the page's first figure."""
+"""The tokenizers of one T side by side, by resource group."""
 
 import altair as alt
 
