@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import fmean
@@ -55,10 +55,7 @@ class Size:
     @property
     def regimes(self) -> dict[str, list[str]]:
         """The names of the tokenizers of each regime."""
-        found: dict[str, list[str]] = {}
-        for mark in self.marks:
-            found.setdefault(mark.regime, []).append(mark.name)
-        return found
+        return _grouped((mark.regime, mark.name) for mark in self.marks)
 
 
 def sizes(results: Results) -> list[Size]:
@@ -204,6 +201,29 @@ def regime(tokenizer: Tokenizer) -> str:
         model = " ".join(filter(None, ["byte-pair encoding", units(known)]))
     symbols = known.get("user_defined_symbols")
     return f"{model}, symbols {', '.join(map(str, symbols))}" if symbols else model
+
+
+def regimes(tokenizers: Iterable[Tokenizer]) -> dict[str, list[str]]:
+    """The names of the tokenizers of each regime."""
+    return _grouped((regime(one), one.name) for one in tokenizers)
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key, name in pairs:
+        found.setdefault(key, []).append(name)
+    return found
+
+
+def apart_by_text(groups: Mapping[str, Sequence[str]]) -> str:
+    """The limit of comparing ALP between tokenizers, by regime, in words; empty for one regime."""
+    if len(groups) < 2:
+        return ""
+    listed = "; ".join(f"{regime} ({', '.join(names)})" for regime, names in groups.items())
+    return (
+        "ALP compares tokenizers that normalise text, and cut it before merging, alike. Between these groups a "
+        f"difference in ALP is one of the cuts too: {listed}."
+    )
 
 
 def _placed(mark: Mark, marks: Sequence[Mark]) -> Mark:

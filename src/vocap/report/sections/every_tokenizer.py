@@ -8,7 +8,7 @@ import altair as alt
 
 from vocap.allocation.rules import RULES
 from vocap.report.data.comparisons import UNKNOWN_LIMIT, in_thousands
-from vocap.report.data.every_tokenizer import Mark, Size, sizes
+from vocap.report.data.every_tokenizer import Mark, Size, apart_by_text, sizes
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
 from vocap.report.page.figures import WIDTH, Figure, chart, token
@@ -47,7 +47,7 @@ def section(results: Results) -> Section:
         blocks = [Note("Nothing to compare: no tokenizer of several languages was measured on held-out text.")]
     else:
         blocks = [Text(_introduction(results, found)), *_one(results, found[0])]
-        blocks += [Fold(f"{_size(one)}: {_best(results, one)}", _one(results, one, False)) for one in found[1:]]
+        blocks += [Fold(_best(results, one), _one(results, one, False)) for one in found[1:]]
     return Section("every-tokenizer", title, short, blocks)
 
 
@@ -83,7 +83,7 @@ def _best(results: Results, one: Size) -> str:
         if len(members) > 1:
             best = max(members, key=lambda mark: mark.alp)
             of = f" of {regime}" if len(one.regimes) > 1 else ""
-            parts.append(f"the highest mean ALP{of} has {best.name} ({best.alp:.2f})".replace("-", "−"))
+            parts.append(f"the highest mean ALP{of} has {best.name} ({best.alp:.2f})".replace("(-", "(−"))
     for key, measure, digits in (
         ("parallel_tokens", "the fewest tokens per sentence of parallel text", 2),
         ("gini", "the lowest Gini coefficient", 4),
@@ -102,13 +102,11 @@ def _limits(results: Results, one: Size) -> list[Note]:
     """What is not comparable, and the languages and tokenizers that are left out."""
     notes = []
     if len(one.regimes) > 1:
-        listed = "; ".join(f"{regime} ({', '.join(names)})" for regime, names in one.regimes.items())
         notes.append(
             Note(
-                "ALP compares tokenizers that normalise text and cut it before merging alike, so not these groups "
-                f"with each other: {listed}. Merging bytes, or inside words alone, has other tokens to count than "
-                "characters or unigram pieces; a tokenizer whose text does not come back has less to encode. "
-                "Tokens on parallel text, their Gini coefficient and the ratio to English compare all of them."
+                f"{apart_by_text(one.regimes)} Bytes cut characters that other units keep whole, cuts at words "
+                "forbid tokens that cuts at spaces allow, and a tokenizer whose text does not come back has less "
+                "to encode. Tokens on parallel text, their Gini coefficient and the ratio to English compare all."
             )
         )
     if foreign := [mark.name for mark in one.marks if mark.kind == KINDS["file"].label and one.total is not None]:

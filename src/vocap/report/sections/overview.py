@@ -7,6 +7,7 @@ from itertools import accumulate
 from markupsafe import Markup
 
 from vocap.report.data.comparisons import best_other, comparisons, method, text_facts
+from vocap.report.data.every_tokenizer import apart_by_text, regimes
 from vocap.report.data.results import Results, Sentence, Stretch
 from vocap.report.data.sentences import compared
 from vocap.report.page.blocks import (
@@ -135,7 +136,9 @@ def _movers(results: Results) -> list[Block]:
         'long and short lines count alike. <a href="#comparison">All languages</a>'
     )
     said = [Text(headline(results, entry)) for entry in found]
-    return [Heading("Largest gains and losses"), *said, shown, Text(explained)]
+    pair = [results.tokenizers[name], one.reference]
+    limits = [Text(apart)] if (apart := apart_by_text(regimes(pair))) else []
+    return [Heading("Largest gains and losses"), *said, shown, Text(explained), *limits]
 
 
 def _tiles(results: Results) -> list[tuple[str, str, str]]:
