@@ -16,6 +16,7 @@ from vocap.tokenizers.evaluation import gini, relative_costs
 from vocap.tokenizers.settings import KINDS
 
 DIALS = ("fairness", "from", "beta", "alpha")  # settings that members of a family differ in, one at a time
+ELSEWHERE = "from elsewhere, each on text of its own"  # no regime: they do not compare with each other
 PREMIUM = "ratio_to_english"
 
 
@@ -189,11 +190,10 @@ def kind_label(results: Results, tokenizer: Tokenizer) -> str:
 def regime(tokenizer: Tokenizer) -> str:
     """The model and its cuts before merging; ALP is compared inside one regime.
 
-    All tokenizers of a run are normalised by its section `text`. Every tokenizer from elsewhere has a regime of
-    its own, as its files do not say.
+    All tokenizers of a run are normalised by its section `text`; the files of those from elsewhere do not say.
     """
     if tokenizer.kind == "file":
-        return f"{tokenizer.name}, from elsewhere"
+        return ELSEWHERE
     settings = find(tokenizer.description, "settings")
     known = settings if isinstance(settings, dict) else {}
     model = "unigram"

@@ -8,7 +8,7 @@ import altair as alt
 
 from vocap.allocation.rules import RULES
 from vocap.report.data.comparisons import UNKNOWN_LIMIT, in_thousands
-from vocap.report.data.every_tokenizer import Mark, Size, apart_by_text, sizes
+from vocap.report.data.every_tokenizer import ELSEWHERE, Mark, Size, apart_by_text, sizes
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
 from vocap.report.page.figures import WIDTH, Figure, chart, token
@@ -80,7 +80,7 @@ def _best(results: Results, one: Size) -> str:
     parts = []
     for regime, names in one.regimes.items():
         members = [mark for mark in one.marks if mark.name in names and mark.alp is not None]
-        if len(members) > 1:
+        if len(members) > 1 and regime != ELSEWHERE:
             best = max(members, key=lambda mark: mark.alp)
             of = f" of {regime}" if len(one.regimes) > 1 else ""
             parts.append(f"the highest mean ALP{of} has {best.name} ({best.alp:.2f})".replace("(-", "(−"))

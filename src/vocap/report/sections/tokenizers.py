@@ -32,7 +32,11 @@ MEASURED = (
     "whose bytes are no whole characters."
 )
 T_DERIVED = "; its T is the least common denominator of the shares of its vocabulary that were used"
-STATUS = {"ok": "in use as scored", "character": "required characters added"}  # as pieces.tsv has them
+STATUS = {
+    "ok": "in use as scored",
+    "character": "required characters added",
+    "symbol": "symbols",
+}  # as pieces.tsv has them
 
 
 def section(results: Results) -> Section:
@@ -101,7 +105,8 @@ def _made(results: Results) -> Table:
     caption = (
         "T counts every id. A dead piece can never be used, since another segmentation of it always scores "
         "higher; raised pieces were dead and got the score of their best split, dropped ones were replaced by "
-        "required pieces. Compare tokenizers only where they have read the same text. Lines read: all "
+        "required pieces. Pieces of byte-pair encoding are its alphabet and its merges, scored by their order. "
+        "Compare tokenizers only where they have read the same text. Lines read: all "
         "different lines that the pieces were learnt from; word types: different words in them; weights: a "
         "language with n lines has the share q = n^alpha / sum of them, and its mean ALP the weight q^beta in an "
         "allocation. A tokenizer from elsewhere (kind file) is only evaluated: its pieces are "
