@@ -117,9 +117,10 @@ def test_order_kinds_and_methods(run):
     assert list(shown.index) == [*ALL, "xlmr"]
     labels = ["VOCAP", "JOINT", "PIECES", "JOINT", "BPE", "BPE", "BPE", "BPE", "parity BPE", "from elsewhere"]
     assert list(shown.kind) == labels
-    assert shown.method["fair2"] == "weighted merges of bytes inside words, alpha 0.7, fairness 2"
-    assert shown.method["parity"] == "parity merges of bytes inside words, alpha 0.7, after 50,000 weighted ones"
-    assert shown.regime["chars"] == "byte-pair encoding of characters between spaces"
+    assert shown.regime["chars"] == "BPE of characters between spaces"
+    made = pandas.read_csv(folder / "out/tables/tokenizers.tsv", sep="\t").set_index("tokenizer")
+    assert made.method["fair2"] == "weighted merges of bytes inside words, alpha 0.7, fairness 2"
+    assert made.method["parity"] == "parity merges of bytes inside words, alpha 0.7, after 50,000 weighted ones"
 
 
 def test_the_frontier_by_brute_force(run):
@@ -139,12 +140,12 @@ def test_the_frontier_by_brute_force(run):
 def test_limits_of_comparison_are_said(run):
     _, _, said = run
     groups = (
-        "unigram (vocap100k, joint100k, pieces100k, beta100k); byte-pair encoding of bytes inside words (fair4, "
-        "plain, fair2, parity); byte-pair encoding of characters between spaces (chars); from elsewhere, each on text "
-        "of its own (xlmr)"
+        "unigram (vocap100k, joint100k, pieces100k, beta100k); BPE of bytes inside words (fair4, plain, fair2, "
+        "parity); BPE of characters between spaces (chars); from elsewhere, each on text of its own (xlmr)"
     )
     assert f"{REGIMES}{groups}." in said
     assert "The text: a text of tests." in said
+    assert "fair4, fair2, parity were trained to follow parallel text (corpora.development);" in said
     assert "Of another T, and trained on other text: xlmr." in said
     assert "In no mean at T = 100K: Japanese (20.0 % <unk> in chars)." in said
     assert "Without parallel text, in no measure of it: Finnish." in said

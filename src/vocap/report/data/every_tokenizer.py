@@ -37,6 +37,7 @@ class Mark:
     worst_ratio: float | None  # of a language's tokens to those of English
     worst: str  # the language with it
     round_trip: float | None  # share of the held-out lines that come back
+    follows_text: bool  # whether its training followed parallel text
     frontier: bool | None = None  # whether no other of its regime is as good everywhere; None: not known
 
 
@@ -132,6 +133,8 @@ def _mark(
         worst_ratio=worst[PREMIUM] if worst else None,
         worst=worst["language"] if worst else "",
         round_trip=sum(row["identical"] or 0 for row in trips) / lines if lines else None,
+        follows_text=is_byte_pair(tokenizer)
+        and (tokenizer.kind == "parity-bpe" or bool(find(tokenizer.description, "settings", "fairness"))),
     )
 
 
@@ -198,7 +201,7 @@ def regime(tokenizer: Tokenizer) -> str:
     known = settings if isinstance(settings, dict) else {}
     model = "unigram"
     if is_byte_pair(tokenizer):
-        model = " ".join(filter(None, ["byte-pair encoding", units(known)]))
+        model = " ".join(filter(None, [KINDS["bpe"].label, units(known)]))
     symbols = known.get("user_defined_symbols")
     return f"{model}, symbols {', '.join(map(str, symbols))}" if symbols else model
 

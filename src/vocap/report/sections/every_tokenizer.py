@@ -32,6 +32,7 @@ AXES = {  # fields of a `Mark` on the axes of charts
 HEIGHT, PAD = 260, 0.1  # px; of the extent of the marks, on each side
 PHONE = 280  # px of the marks' area on a phone, where names are placed apart
 NARROW = "width < 400"
+HALO = {"color": token("surface"), "stroke": token("surface"), "strokeWidth": 4}  # names cross the lines
 LETTER, LINE = 6.3, 15  # px of a letter and of a line of a name
 ON = {True: "yes", False: "no"}
 NAMED = 12  # languages that a note names
@@ -64,7 +65,9 @@ def _introduction(results: Results, found: Sequence[Size]) -> str:
 
 def _one(results: Results, one: Size, said: bool = True) -> list[Block]:
     blocks: list[Block] = [Text(_best(results, one))] if said else []
-    axes = [("parallel_tokens", "alp"), ("gini", "parallel_tokens")] if one.parallel else [("tokens", "alp")]
+    axes = [("parallel_tokens", "alp"), ("gini", "parallel_tokens")]
+    if sum(mark.parallel_tokens is not None for mark in one.marks) < 2:
+        axes = [("tokens", "alp")]
     blocks += [figure for x, y in axes if (figure := _figure(one, x, y))]
     return [*blocks, _table(results, one), *_limits(results, one)]
 
@@ -111,6 +114,14 @@ def _limits(results: Results, one: Size) -> list[Note]:
         )
     if foreign := [mark.name for mark in one.marks if mark.kind == KINDS["file"].label and one.total is not None]:
         notes.append(Note(f"Of another T, and trained on other text: {', '.join(foreign)}."))
+    if followers := [mark.name for mark in one.marks if mark.follows_text and mark.parallel_tokens is not None]:
+        are = "was" if len(followers) == 1 else "were"
+        notes.append(
+            Note(
+                f"{', '.join(followers)} {are} trained to follow parallel text (corpora.development); where that "
+                "is of the same domain as the text measured here, these measures favour them."
+            )
+        )
     if one.apart:
         named = _listed([f"{results.name(code)} ({reason})" for code, reason in sorted(one.apart.items())])
         limit = f"{100 * UNKNOWN_LIMIT:.0f} %"
@@ -153,7 +164,6 @@ def _table(results: Results, one: Size) -> Table:
         Column(
             "frontier", "On the frontier", value=lambda mark: {True: "yes", False: "no"}.get(mark.frontier, "")
         ),
-        Column("method", "Pieces chosen by"),
         Column("regime", "Text regime"),
     ]
     by_q = f"; by q: weighted by the language’s share of the text, from {one.q_from}" if one.q_from else ""
@@ -237,10 +247,9 @@ def plane(marks: Sequence[Mark], families: Sequence[Sequence[str]], x: str, y: s
             some = [row for row in labels if row["align"] == align]
             for dy in sorted({row["dy"] for row in some}):
                 drawn = chart([row for row in some if row["dy"] == dy])
-                drawn = drawn.mark_text(
-                    align=align, dx=dx, dy=dy, baseline="middle", fontSize=alt.ExprRef(size), color=token("ink")
-                )
-                texts.append(drawn.encode(x=across, y=up, text="name:N"))
+                style = {"align": align, "dx": dx, "dy": dy, "baseline": "middle", "fontSize": alt.ExprRef(size)}
+                for ink in (HALO, {"color": token("ink")}):
+                    texts.append(drawn.mark_text(**style, **ink).encode(x=across, y=up, text="name:N"))
     return alt.layer(*([lines] if paths else []), points, *texts).properties(width=WIDTH, height=HEIGHT)
 
 
