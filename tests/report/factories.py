@@ -220,6 +220,34 @@ def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
     )
 
 
+def make_byte_pair(
+    folder: Path, name: str, kind: str, codes: list[str], total: int, seed: int, **settings
+) -> None:
+    """A tokenizer of kind `bpe` or `parity-bpe`: as `make_tokenizer`, without parity.tsv and owners of pieces."""
+    make_tokenizer(folder, name, kind, codes, total, seed, text={"sentences": "all", "alpha": 0.7, "lines": 1000})
+    out = folder / "tokenizers" / name
+    (out / "parity.tsv").unlink()
+    pieces = [(f" piece{number}", number + 4, -number, "", "ok", "") for number in range(300)]
+    write_tsv(out / "pieces.tsv", ("piece", "id", "score", "languages", "status", "shadowed_by"), pieces)
+    description = json.loads((out / "description.json").read_text())
+    asked = {"total": total, "alpha": 0.7, "unit": "bytes", "split": "words", **settings}
+    description |= {"settings": asked, "scores": "by the order of merges", "merges": total - 261, "dead": 0}
+    (out / "description.json").write_text(json.dumps(description))
+
+
+def make_parallel(folder: Path, name: str, codes: list[str], seed: int, english: bool = True) -> None:
+    """parallel.tsv of one tokenizer: languages with gaps, and ratios where English is there."""
+    rng = random.Random(seed)
+    rows, per_line = [], rng.uniform(20, 40)
+    for place, code in enumerate(codes):
+        lines = 1000 - 7 * (place % 3) * (code != "en")
+        own = round(lines * per_line * (1 + 0.1 * (place % 2)))
+        tokens = own if code == "en" else round(own * rng.uniform(1, 3))
+        rows.append((code, lines, tokens, tokens / own if english else None, own if english else None))
+    columns = ("language", "lines", "tokens", "ratio_to_english", "english_tokens")
+    write_tsv(folder / "tokenizers" / name / "parallel.tsv", columns, rows)
+
+
 def make_model(
     folder: Path,
     name: str,

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tests.report.chromium import BROWSER, Chromium
-from tests.report.factories import make_model, make_results
+from tests.report.factories import make_byte_pair, make_model, make_parallel, make_results
 from tests.report.pages import Page, write
 
 pytestmark = [
@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 
-FIGURES = 8
+FIGURES = 11
 HEIGHT = 13_500  # px of the page at 1280, of eleven languages and two T
 # clicks the controls, and records the effects
 DRIVER = """
@@ -78,6 +78,11 @@ def out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     results = make_results(folder / "results")
     make_model(results, "small", {"kind": "full"}, ["en", "de"])
+    codes = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
+    for seed, fairness in enumerate((0, 2, 4), start=20):
+        make_byte_pair(results, f"bpe100k-{fairness}", "bpe", codes, 100_000, seed, fairness=fairness)
+    for seed, name in enumerate(("vocap100k", "joint100k", "bpe100k-0", "bpe100k-2", "bpe100k-4")):
+        make_parallel(results, name, codes, seed)
     write(results, folder / "out")
     return folder / "out"
 

@@ -1,20 +1,24 @@
 """The front page: lines that load, sentences that are cut as SentencePiece cuts them, languages by name."""
 
+import html
 import json
 import re
+import shutil
 
 import pytest
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
-from tests.report.factories import make_results
+from tests.report.factories import make_byte_pair, make_results
 from tests.report.pages import Page, write
-from vocap.files.tsv import read_tsv
+from vocap.bpe.export import export as export_byte_pair
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.languages import read_languages
 from vocap.report.data.results import Sentence
 from vocap.report.data.sentences import choose, reads
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
+from vocap.tokenizers.bpe_commands import bpe
 from vocap.unigram.sentencepiece_trainer import train
 
 LINES = {
@@ -104,6 +108,47 @@ def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):
             # a piece's text has a space for U+2581, the first of them was put before the line
             ours = [piece.replace("\u2581", " ") for piece in pieces]
             assert stretches == [text for text in [ours[0][1:], *ours[1:]] if text]
+
+
+def test_byte_pair_encoding_is_loaded_and_cut_beside_unigram(tmp_path, monkeypatch):
+    results = make_results(tmp_path / "results")
+    codes = ["en", "de", "ru", "hi", "fa", "km", "ja"]
+    corpora, weights = tmp_path / "corpora", tmp_path / "weights.tsv"
+    for code in codes:
+        (corpora / code).mkdir(parents=True)
+        (corpora / code / "train.txt").write_text("".join(f"{line}\n" for line in LINES[code]) * 4, "utf-8")
+        (results / "corpora" / code / "heldout.txt").write_text(
+            "".join(f"{line}\n" for line in LINES[code]), "utf-8"
+        )
+    write_tsv(weights, ("language", "n"), [(code, 4 * len(LINES[code])) for code in codes])
+    for name in ("vocap100k", "vocap200k", "joint200k", "xlmr"):
+        shutil.rmtree(results / "tokenizers" / name)
+    make_byte_pair(
+        results, "pairs", "bpe", ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"], 100_000, 8
+    )
+    place = results / "tokenizers/pairs"
+    arguments = ["--corpora", corpora, "--weights", weights, "--total", "400", "-o", tmp_path / "trained"]
+    bpe(list(map(str, arguments)), standalone_mode=False)
+    shutil.copy(tmp_path / "trained/tokenizer.json", place)
+    export_byte_pair(place / "tokenizer.json", place / "huggingface")
+    make_model(results / "tokenizers/joint100k/sentencepiece.model", 148)
+    monkeypatch.chdir(tmp_path)
+    text = write("results", tmp_path / "out")
+    scope = {}
+    exec(re.search(r'<pre class="imports".*?>(.*?)</pre>', text, re.S)[1], scope)
+    body = re.search(r'aria-label="Lines that load pairs">(.*?)</pre>', text, re.S)[1].replace("&#34;", '"')
+    loaded, face = (eval(line, scope) for line in body.split("\n"))
+    block = re.search(r'<ul class="cuts">(.*?)</ul>', text, re.S)[1]
+    pattern = (
+        r'class="by">pairs <span class="n">(\d+) tokens</span></p>\s*<p class="cut" lang="(\w+)".*?>(.*?)</p>'
+    )
+    cuts = re.findall(pattern, block)
+    assert len(cuts) == 6
+    for count, code, spans in cuts:
+        line = html.unescape("".join(re.findall(r"<span[^>]*>(.*?)</span>", spans)))
+        assert line in LINES[code]
+        ids = loaded.encode(line, add_special_tokens=False).ids
+        assert int(count) == len(ids) and ids == face(line, add_special_tokens=False)["input_ids"]
 
 
 def test_the_line_is_typical_and_the_first_of_equals():

@@ -78,6 +78,7 @@ def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_pap
         replace(RUN, name="half", half=True),
         replace(RUN, name="nce", loss="nce"),
         replace(RUN, name="small", total=2000, loss="knn", k=10),
+        replace(RUN, name="bpe", kind="bpe", beta=None),  # of the paper's T, and no line of the paper's
     ]
     assert lines_of(xtreme_rows(runs)) == {
         "XLM-R 250K": "xlm-r",
@@ -89,6 +90,7 @@ def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_pap
         "VOCAP 500K, half embeddings": "half",
         "VOCAP 500K, k-NN, half embeddings": None,
         "VOCAP 2,000, k-NN": "small",
+        "BPE 500K": "bpe",
     }
 
 

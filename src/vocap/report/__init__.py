@@ -1,3 +1,3 @@
 """Tables, figures and the page."""
 
-REVISION = 22
+REVISION = 23

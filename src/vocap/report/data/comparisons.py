@@ -1,13 +1,13 @@
 """Tokenizers of one T compared: VOCAP against JOINT (the paper's Figure 4), and all against one of them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from vocap.report.data import as_number, find
 from vocap.report.data.results import ALL, Results, Tokenizer, by_resource
-from vocap.tokenizers.settings import KINDS
+from vocap.tokenizers.settings import KINDS, BytePair
 
 APART = tuple(name for name, kind in KINDS.items() if not kind.merged)  # of one language, or from elsewhere
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
@@ -276,7 +276,7 @@ def _compare(results: Results, total: int, candidates: list[Tokenizer]) -> Compa
     counted = [code for code in codes if code not in apart]
     if not counted:
         return None
-    weighed_by, q = _weights(results, tokenizers)
+    weighed_by, q = allocation_weights(results, tokenizers)
     base = alp[reference.name]
     best = {code: max(alp[one.name][code] for one in tokenizers) for code in counted}
     standings, changes = [], {}
@@ -306,7 +306,7 @@ def _compare(results: Results, total: int, candidates: list[Tokenizer]) -> Compa
     return Comparison(total, reference, tokenizers, len(counted), apart, others, weighed_by, standings, changes)
 
 
-def _weights(results: Results, tokenizers: list[Tokenizer]) -> tuple[str, dict[str, float]]:
+def allocation_weights(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dict[str, float]]:
     """The first allocation of these tokenizers that has q, and q by language; nothing where none has."""
     for tokenizer in tokenizers:
         allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
@@ -321,7 +321,32 @@ def method(results: Results, tokenizer: Tokenizer) -> str:
         return f"allocation, {rule.label} rule"
     if tokenizer.kind == "joint":
         return ", ".join(filter(None, ["one training on all languages", weights(tokenizer)]))
+    if is_byte_pair(tokenizer):
+        return _merges(tokenizer)
     return {"vocap": "allocation"}.get(tokenizer.kind, tokenizer.kind)
+
+
+def is_byte_pair(tokenizer: Tokenizer) -> bool:
+    """Whether it is of byte-pair encoding, by its kind."""
+    kind = KINDS.get(tokenizer.kind)
+    return kind is not None and issubclass(kind, BytePair)
+
+
+def units(settings: Mapping[str, Any]) -> str:
+    """The units of byte-pair encoding and its cuts before merging, by the settings of a description."""
+    cut = {"words": "inside words", "spaces": "between spaces"}.get(str(settings.get("split")))
+    return " ".join(filter(None, [f"of {settings['unit']}" if "unit" in settings else "", cut]))
+
+
+def _merges(tokenizer: Tokenizer) -> str:
+    """The method of byte-pair encoding by the settings of its description."""
+    settings = find(tokenizer.description, "settings")
+    known = settings if isinstance(settings, dict) else {}
+    first, fairness = as_number(known.get("from")), as_number(known.get("fairness"))
+    start, end = "weighted merges", f"fairness {fairness:g}" if fairness else ""
+    if tokenizer.kind == "parity-bpe":
+        start, end = "parity merges", f"after {first:,} weighted ones" if first else ""
+    return ", ".join(filter(None, [f"{start} {units(known)}".strip(), weights(tokenizer), end]))
 
 
 def leaders(comparison: Comparison) -> dict[str, str]:

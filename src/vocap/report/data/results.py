@@ -71,8 +71,8 @@ class Tokenizer:
     round_trips: list[dict[str, Any]]
     pieces: Pieces | None
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
-    kind: str  # vocap, joint, mono, file
-    forms: tuple[str, ...] = ()  # of sentencepiece.model and huggingface, those that are there
+    kind: str  # of vocap.tokenizers.settings.KINDS
+    forms: tuple[str, ...] = ()  # of sentencepiece.model, tokenizer.json and huggingface, those that are there
 
     @property
     def total(self) -> int | None:
@@ -103,8 +103,8 @@ Stretch = tuple[str, bool]  # text of one token, and whether it is <unk>
 class Sentence:
     """A held-out line and its cut under each of the tokenizers: stretches that make up the line, number of tokens.
 
-    A token without text of its own (all but the last of the bytes of a character, a space put before the line) has
-    no stretch.
+    A token without text of its own (all but one of the bytes of a character, a space put before the line) has no
+    stretch.
     """
 
     language: str

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from vocap.errors import VocapError
@@ -34,10 +34,9 @@ def find_sentences(folder: Path, results: Results) -> list[Sentence]:
 
     `folder` holds the results of the stages.
     """
-    models = [folder / "tokenizers" / name / "sentencepiece.model" for name in compared(results)]
-    if not models or not all(model.exists() for model in models):
+    cutters = [cutter(folder / "tokenizers" / name) for name in compared(results)]
+    if not cutters or None in cutters:
         return []
-    cutters = [sentencepiece_cutter(model) for model in models]
     found: list[Sentence] = []
     for language in candidates(results):
         path = folder / "corpora" / language / "heldout.txt"
@@ -90,6 +89,12 @@ def reads(line: str, script: str) -> bool:
     return len(letters) > len(line) / 2 and (mostly or not script)
 
 
+def cutter(folder: Path) -> Cutter | None:
+    """The cut of the tokenizer in a folder; None where its file is not there."""
+    files = {"sentencepiece.model": sentencepiece_cutter, "tokenizer.json": byte_pair_cutter}
+    return next((make(folder / name) for name, make in files.items() if (folder / name).exists()), None)
+
+
 def sentencepiece_cutter(model: Path) -> Cutter:
     """The cut of a SentencePiece model. Raises VocapError, naming the file, for another file."""
     import sentencepiece
@@ -103,5 +108,26 @@ def sentencepiece_cutter(model: Path) -> Cutter:
     def cut(line: str) -> tuple[list[Stretch], int]:
         pieces = processor.encode(line, out_type="immutable_proto").pieces
         return [(piece.surface, piece.id == unknown) for piece in pieces if piece.surface], len(pieces)
+
+    return cut
+
+
+def byte_pair_cutter(definition: Path) -> Cutter:
+    """The cut of a tokenizer.json of this project. Raises VocapError, naming the file, for another file."""
+    import tokenizers
+
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(definition))
+    except Exception:  # the library raises no other class
+        raise VocapError(f"{definition}: no tokenizer.json; delete the file and run its stage again") from None
+
+    def cut(line: str) -> tuple[list[Stretch], int]:
+        offsets = tokenizer.encode(line, add_special_tokens=False).offsets
+        # of tokens that share a character, bytes of it, the first has it; a space before a word is the word's
+        ends = [0]
+        for _, end in offsets:
+            ends.append(max(end, ends[-1]))
+        texts = [line[start:end] for start, end in pairwise(ends)]
+        return [(text, False) for text in texts if text], len(offsets)
 
     return cut

@@ -14,7 +14,10 @@ from vocap.report.data.results import Allocation, Diff, Pieces, Share, Tokenizer
 from vocap.tables.curve import Point, read_points
 from vocap.text_files.lines import count_lines
 from vocap.tokenizers.evaluation import COLUMNS
+from vocap.tokenizers.settings import KINDS
 
+DEFINITION = "tokenizer.json"
+FORMS = ("sentencepiece.model", DEFINITION, "huggingface")  # of a tokenizer
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
 MEASURES = COLUMNS[2:]  # the columns of evaluation.tsv that are numbers
 Row = TypeVar("Row")
@@ -97,6 +100,8 @@ def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:
         description.get("kind") or configured or ("file" if set(files) <= {*names[1:2], *names[4:]} else "unknown")
     )
     expected = names[1:2] if kind == "file" else names[:4]
+    if kind in KINDS and KINDS[kind].file == DEFINITION:  # its export is the same file
+        expected = (*names[:2], names[3])
 
     def rows(name: str, column: str, build: Callable[[Cells], dict[str, Any]]) -> list[dict[str, Any]]:
         return read_rows(files[name], ("language", column), build) if name in files else []
@@ -112,7 +117,7 @@ def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:
         _pieces(files["pieces.tsv"]) if "pieces.tsv" in files else None,
         tuple(name for name in expected if name not in files),
         str(kind),
-        tuple(name for name in ("sentencepiece.model", "huggingface") if (folder / name).exists()),
+        tuple(name for name in FORMS if (folder / name).exists()),
     )
 
 
@@ -168,9 +173,9 @@ def load_diffs(folder: Path, tokenizers: Collection[str], languages: Collection[
 
 
 def _name(path: Any) -> str:
-    """The tokenizer of a path results/tokenizers/NAME/sentencepiece.model, or of its folder."""
+    """The tokenizer of a path results/tokenizers/NAME/FILE, or of its folder."""
     parts = Path(str(path)).parts
-    return parts[-2] if len(parts) > 1 and parts[-1].endswith(".model") else parts[-1] if parts else ""
+    return parts[-2] if len(parts) > 1 and parts[-1].endswith((".model", ".json")) else parts[-1] if parts else ""
 
 
 def _listed(path: Path, summary: dict[str, Any]) -> list[dict[str, Any]]:

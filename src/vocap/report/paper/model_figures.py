@@ -8,6 +8,7 @@ from statistics import fmean
 
 import altair as alt
 
+from vocap.allocation.rules import RULES
 from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS as XTREME_TASKS
 from vocap.report.data import as_number
@@ -21,6 +22,9 @@ from vocap.report.paper.runs import Run, final_states, of_paper_beta, origins
 
 GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # the figure's tasks
 TASKS = ("xnli", "mlqa")  # of the paper's figure
+
+
+ALLOCATED = ("vocap", *(name for name, rule in RULES.items() if rule.needs_text))  # kinds of an allocation
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def group_scores(results: Results, runs: Sequence[Run]) -> list[GroupScore]:
     for task in GROUP_MEASURES:
         for run in scored:
             baselines = [other for other in scored if other.kind == "joint" and _alike(run, other)]
-            if run.kind not in ("joint", "mono", "file", "") and baselines:
+            if run.kind in ALLOCATED and baselines:
                 found += _compare(results, task, run, baselines[0], tuned)
     return found
 

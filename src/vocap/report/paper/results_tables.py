@@ -17,8 +17,9 @@ from vocap.tokenizers.settings import KINDS
 NOT_RUN = "not run"
 PAPER_SEEDS = "5"
 PAPER_K = 50  # where a table has one k
-OF_THE_PAPER = {name: kind.label for name, kind in KINDS.items()}
-KIND_NAMES = OF_THE_PAPER | {name: name.upper() for name, rule in RULES.items() if rule.needs_text}
+KIND_NAMES = {name: kind.label for name, kind in KINDS.items()} | {
+    name: name.upper() for name, rule in RULES.items() if rule.needs_text
+}
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,10 @@ def xtreme_rows(runs: Sequence[Run]) -> list[Row]:
     """
     candidates = [run for run in runs if run.loss in ("full", "knn") and run.kind in KIND_NAMES]
     candidates = [run for run in candidates if of_paper_beta(run) and run.kind != "mono"]
-    rows, paper_totals = [], set()
+    rows = []
+    known = {(row["tokenizer"], row["thousands"]) for row in printed("xtreme")}
+    kinds, paper_totals = ({pair[place] for pair in known} for place in (0, 1))
     for row in printed("xtreme"):
-        paper_totals.add(row["thousands"])
         same = [
             run
             for run in candidates
@@ -53,7 +55,7 @@ def xtreme_rows(runs: Sequence[Run]) -> list[Row]:
     others = [
         run
         for run in candidates
-        if run.kind not in OF_THE_PAPER or run.total is None or round(run.total / 1000) not in paper_totals
+        if run.kind not in kinds or run.total is None or round(run.total / 1000) not in paper_totals
     ]
     others.sort(key=lambda run: (run.total or 0, list(KIND_NAMES).index(run.kind), run.half, run.loss, run.name))
     return rows + [Row(_described(run), None, run) for run in others]

@@ -20,7 +20,7 @@ class Run:
 
     name: str
     tokenizer: str  # its name
-    kind: str  # of the tokenizer: vocap, joint, mono, file
+    kind: str  # of the tokenizer, or its rule (`_kind`)
     total: int | None  # T
     beta: float | None  # of the tokenizer's allocation
     loss: str  # its kind

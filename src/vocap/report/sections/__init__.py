@@ -10,6 +10,7 @@ from vocap.report.sections import (
     comparison,
     corpora,
     curves,
+    every_tokenizer,
     explorer,
     finetuning,
     frontier,
@@ -26,6 +27,7 @@ from vocap.report.sections import (
 
 ORDER = (
     overview,
+    every_tokenizer,
     same_size,
     curves,
     comparison,

@@ -37,7 +37,7 @@ LINES = ("beta", "fairness")
 
 def section(results: Results) -> Section:
     """One figure pair and one table for each T."""
-    title, short = "Cost of fairness", "Frontier"
+    title, short = "Cost of fairness", "Fairness"
     if not results.allocations:
         return Section("frontier", title, short, [not_run("allocation", "There is no allocation to compare.")])
     found = frontiers(results)

@@ -7,6 +7,7 @@ from itertools import accumulate
 from markupsafe import Markup
 
 from vocap.report.data.comparisons import best_other, comparisons, method, text_facts
+from vocap.report.data.every_tokenizer import apart_by_text, regimes
 from vocap.report.data.results import Results, Sentence, Stretch
 from vocap.report.data.sentences import compared
 from vocap.report.page.blocks import (
@@ -27,10 +28,13 @@ from vocap.report.page.blocks import (
 from vocap.report.sections.missing import missing_languages, short_of_total
 from vocap.report.sections.same_size import headline, percent
 
-IMPORTS = ("from sentencepiece import SentencePieceProcessor", "from transformers import AutoTokenizer")
-LOADS = {
-    "sentencepiece.model": 'SentencePieceProcessor(model_file="{}")',
-    "huggingface": 'AutoTokenizer.from_pretrained("{}")',
+LOADS = {  # by form: the import, and the line
+    "sentencepiece.model": (
+        "from sentencepiece import SentencePieceProcessor",
+        'SentencePieceProcessor(model_file="{}")',
+    ),
+    "tokenizer.json": ("from tokenizers import Tokenizer", 'Tokenizer.from_file("{}")'),
+    "huggingface": ("from transformers import AutoTokenizer", 'AutoTokenizer.from_pretrained("{}")'),
 }
 LOADED = 10  # tokenizers that the front page names; more are folded
 MOVED = 5  # languages that gain most, and that lose most
@@ -54,7 +58,7 @@ def _loads(results: Results) -> list[Block]:
     rows = []
     for tokenizer in results.configured_tokenizers():
         place = f"{results.folder}/tokenizers/{tokenizer.name}"
-        lines = [LOADS[form].format(f"{place}/{form}") for form in tokenizer.forms]
+        lines = [LOADS[form][1].format(f"{place}/{form}") for form in tokenizer.forms]
         if lines:
             read = text_facts(tokenizer).get("lines")
             said = [
@@ -65,7 +69,8 @@ def _loads(results: Results) -> list[Block]:
             rows.append((tokenizer.name, ", ".join(filter(None, said)), lines))
     if not rows:
         return []
-    shown = Loads(IMPORTS, rows[:LOADED])
+    used = {form for tokenizer in results.tokenizers.values() for form in tokenizer.forms}
+    shown = Loads([line for form, (line, _) in LOADS.items() if form in used], rows[:LOADED])
     more = [Fold(f"{len(rows) - LOADED} more tokenizers", [Loads((), rows[LOADED:])])] if rows[LOADED:] else []
     return [shown, *more]
 
@@ -131,7 +136,9 @@ def _movers(results: Results) -> list[Block]:
         'long and short lines count alike. <a href="#comparison">All languages</a>'
     )
     said = [Text(headline(results, entry)) for entry in found]
-    return [Heading("Largest gains and losses"), *said, shown, Text(explained)]
+    pair = [results.tokenizers[name], one.reference]
+    limits = [Text(apart)] if (apart := apart_by_text(regimes(pair))) else []
+    return [Heading("Largest gains and losses"), *said, shown, Text(explained), *limits]
 
 
 def _tiles(results: Results) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""The tokenizers of one T side by side, by resource group: the page's first figure."""
+"""The tokenizers of one T side by side, by resource group."""
 
 import altair as alt
 
@@ -11,6 +11,7 @@ from vocap.report.data.comparisons import (
     leaders,
     method,
 )
+from vocap.report.data.every_tokenizer import apart_by_text, regimes
 from vocap.report.data.results import ALL, Results
 from vocap.report.page.blocks import Block, Fold, Note, Section, counted, not_run
 from vocap.report.page.figures import WIDTH, Figure, chart, token
@@ -100,6 +101,8 @@ def _one(results: Results, one: Comparison) -> list[Block]:
                 "warning",
             )
         )
+    if said := apart_by_text(regimes(one.tokenizers)):
+        blocks.append(Note(said))
     if one.others:
         blocks.append(
             Note(

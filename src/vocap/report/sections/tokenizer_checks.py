@@ -81,8 +81,8 @@ def _overview(results: Results, measured: list[Tokenizer]) -> Table:
     ]
     caption = (
         "Lines for which sentencepiece.model and the Hugging Face export give the same ids. "
-        f"{_sample(results, rows)} From results/tokenizers/{{name}}/parity.tsv and "
-        "results/corpora/{language}/stats.json."
+        f"{_sample(results, rows)} Tokenizers of byte-pair encoding have one form alone. From "
+        "results/tokenizers/{name}/parity.tsv and results/corpora/{language}/stats.json."
     )
     alike = not any(row[4] for row in rows)
     return Table("parity", "Parity of the two exports", caption, columns, rows, folded=alike)

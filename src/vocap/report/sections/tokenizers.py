@@ -1,10 +1,8 @@
 """Each tokenizer: description, measures on held-out text, parity of its two exports."""
 
-import math
-from fractions import Fraction
-
 from vocap.report.data import as_number, find
 from vocap.report.data.comparisons import method, text_facts, weights
+from vocap.report.data.every_tokenizer import ids_of
 from vocap.report.data.results import Results, Tokenizer, by_resource
 from vocap.report.page.blocks import Block, Facts, Fold, Note, Section, Text, not_run, without_results
 from vocap.report.page.tables import Column, Table, language_columns
@@ -34,7 +32,11 @@ MEASURED = (
     "whose bytes are no whole characters."
 )
 T_DERIVED = "; its T is the least common denominator of the shares of its vocabulary that were used"
-STATUS = {"ok": "in use as scored", "character": "required characters added"}  # as pieces.tsv has them
+STATUS = {
+    "ok": "in use as scored",
+    "character": "required characters added",
+    "symbol": "symbols",
+}  # as pieces.tsv has them
 
 
 def section(results: Results) -> Section:
@@ -103,7 +105,8 @@ def _made(results: Results) -> Table:
     caption = (
         "T counts every id. A dead piece can never be used, since another segmentation of it always scores "
         "higher; raised pieces were dead and got the score of their best split, dropped ones were replaced by "
-        "required pieces. Compare tokenizers only where they have read the same text. Lines read: all "
+        "required pieces. Pieces of byte-pair encoding are its alphabet and its merges, scored by their order. "
+        "Compare tokenizers only where they have read the same text. Lines read: all "
         "different lines that the pieces were learnt from; word types: different words in them; weights: a "
         "language with n lines has the share q = n^alpha / sum of them, and its mean ALP the weight q^beta in an "
         "allocation. A tokenizer from elsewhere (kind file) is only evaluated: its pieces are "
@@ -111,19 +114,6 @@ def _made(results: Results) -> Table:
         "results/tokenizers/{name}/description.json."
     )
     return Table("tokenizers", "Kind, size and training text of each tokenizer", caption, columns, rows)
-
-
-def ids_of(tokenizer: Tokenizer) -> int | None:
-    """T from `vocabulary_used`, each a count over T: the least common denominator of them.
-
-    That is T unless all counts share a factor, which is unlikely with 20 languages or more; None with fewer, and
-    where the cells are no such shares.
-    """
-    used = [row["vocabulary_used"] for row in tokenizer.evaluation if row["vocabulary_used"]]
-    shares = [Fraction(value).limit_denominator(5_000_000) for value in used]
-    exact = all(share.numerator / share.denominator == value for share, value in zip(shares, used, strict=True))
-    total = math.lcm(*(share.denominator for share in shares))
-    return total if exact and len(set(shares)) >= 20 and total <= 5_000_000 else None
 
 
 def _by_group(results: Results) -> Table:
