@@ -1,6 +1,7 @@
 """Byte-pair encoding to adapt: the tokenizer of a tokenizer.json, and the folder of the result."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,6 +86,7 @@ def load_pairs(path: Path) -> PairSource:
 
     Raises VocapError as `read_bpe`, and for one that leaves out merges at random.
     """
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core, as with SentencePiece
     read = read_bpe(path)
     if read.definition["model"].get("dropout"):
         raise VocapError(f"{read.path}: dropout leaves out merges at random; set model.dropout to null first")

@@ -2,7 +2,7 @@
 
 No merge that is applied reaches over the borders of a token of the result, and merges are applied by rank, of
 equal rank from the left. So those inside a token are the ones that its characters alone lead to, whatever stands
-beside it: each token has one derivation. Merges that are in no derivation of a text's tokens are not applied in it.
+beside it: each token has one derivation. Merges in no derivation of a text's tokens are not applied in it.
 """
 
 from collections.abc import Iterable, Sequence
