@@ -100,7 +100,7 @@ def continue_training(read: BpeFile, words: Mapping[str, int], count: int, cover
 def _symbols(
     words: Mapping[str, int], number: Mapping[str, int]
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """The words, cut at unknown characters, as symbols and starts (as of `Alphabet.symbols`), and counts [K, 2]."""
+    """The words, cut at unknown characters, as `Alphabet.symbols` gives them, and their counts, int64 [K, 2]."""
     parts: Counter[str] = Counter()
     unknown = {character for word in words for character in word if character not in number}
     borders = re.compile("[" + "".join(map(re.escape, sorted(unknown))) + "]") if unknown else None
