@@ -14,7 +14,7 @@ from vocap.files.json_object import read_object
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.text_files.named_texts import Texts, read_sentences
 from vocap.tokenizer_files import CARD, EXPORTED
-from vocap.tokenizer_files.card import write_card
+from vocap.tokenizer_files.card import About, write_card
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, is_json, load_encoder
 from vocap.tokenizer_files.export import write_export
 from vocap.tokenizer_files.folder import account, describe, write_tokenizer
@@ -287,7 +287,9 @@ def write_adapted(
         if additions:
             write_tsv(folder / "additions.tsv", ADDED_COLUMNS, additions)
         write_export(proto, str(out), folder / "huggingface", layout)
-        (folder / "huggingface" / CARD).write_text(write_card(out.resolve().name, proto, description), "utf-8")
+        (folder / "huggingface" / CARD).write_text(
+            write_card(out.resolve().name, About.of(proto), description), "utf-8"
+        )
         if model is not None:
             from vocap.adapt.model_rows import save_model  # torch: only where it is needed
 
