@@ -13,6 +13,7 @@ from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.adapt.extend_command import extend
+from vocap.adapt.model_rows import renumber_specials
 from vocap.adapt.trim_command import trim
 from vocap.diff.commands import diff
 from vocap.errors import UsageError, VocapError
@@ -29,6 +30,7 @@ KINDS = {
     "symbols": ["--preset=lossless", "--user-defined-symbols=<date>"],
 }
 MADE = ("gpt2", "llama3")
+WHOLE = "QXQ"
 
 
 def new_lines(count):
@@ -42,7 +44,7 @@ def made(kind, lines):
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=700, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator(lines, trainer)
+    tokenizer.train_from_iterator([line.replace(WHOLE, "") for line in lines], trainer)
     content = json.loads(tokenizer.to_str())
     if kind == "llama3":
         vocabulary = content["model"]["vocab"]
@@ -51,7 +53,7 @@ def made(kind, lines):
             splits = [[token[:place], token[place:]] for place in range(1, len(token))]
             splits = [pair for pair in splits if vocabulary.keys() >= set(pair)]
             merges += sorted(splits, key=lambda pair: [vocabulary[part] for part in pair])
-        vocabulary["Qqq"] = len(vocabulary)  # a word that no merge gives
+        vocabulary[WHOLE] = len(vocabulary)  # a word that no merge gives
         content["model"] |= {"merges": merges, "ignore_merges": True}
     tokenizer = Tokenizer.from_str(json.dumps(content))
     tokenizer.add_special_tokens([AddedToken("<|begin|>", normalized=False), AddedToken("<|end|>")])
@@ -70,7 +72,7 @@ def root(tmp_path_factory):
     """Corpora of four languages, and a tokenizer of each kind for three of them."""
     root = tmp_path_factory.mktemp("pairs")
     texts = {language: make_lines(language, 500, seed=3) for language in LANGUAGES} | {NEW: new_lines(500)}
-    texts["en"] = [f"{line} Qqq's <date>, {number}" for number, line in enumerate(texts["en"])]
+    texts["en"] = [f"{WHOLE}'s {line} <date>, {number}" for number, line in enumerate(texts["en"])]
     for language, lines in texts.items():
         write_lines(root / "corpora" / language / "train.txt", lines[:400])
         write_lines(root / "corpora" / language / "heldout.txt", lines[400:])
@@ -168,12 +170,12 @@ def test_the_merges_that_are_applied_stay_and_no_others(root, tmp_path, kind):
     tokens = load(out).get_vocab().keys()
     assert all({*pair, "".join(pair)} <= tokens for pair in kept)
     reasons = Counter(row["reason"] for row in read_tsv(out / "ids.tsv"))
-    assert reasons["part"] and reasons["text"] and reasons["special"] and reasons["heldout"]
+    assert reasons["part"] and reasons["text"] and reasons["special"]
 
 
 def test_a_word_without_merges_stays_a_token(root, tmp_path):
     run(trim, root / "tokenizers/llama3", "--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "out")
-    assert "Qqq" in load(tmp_path / "out").encode("Qqq").tokens
+    assert WHOLE in load(tmp_path / "out").encode(WHOLE).tokens
     merges, before = (
         len(definition(folder)["model"]["merges"]) for folder in (tmp_path / "out", root / "tokenizers/llama3")
     )
@@ -206,17 +208,18 @@ def test_rare_tokens_dropped_and_all_characters_kept(root, tmp_path):
 
 
 def test_unforeseen_lines_would_have_changed(root, tmp_path):
-    folder, options = root / "tokenizers/bytes", ("--corpora", root / "corpora", "--languages=en")
-    run(trim, folder, *options, "-o", tmp_path / "both")
-    text = root / "corpora/en/train.txt"
-    run(trim, folder, f"--text=en={text}", "-o", tmp_path / "train")
+    folder, text = root / "tokenizers/bytes", f"--text=en={root}/corpora/en/train.txt"
+    held = root / "corpora/ka/heldout.txt"
+    run(trim, folder, text, f"--heldout=en={held}", "-o", tmp_path / "both")
+    run(trim, folder, text, "-o", tmp_path / "train")
     before, after, renamed = load(folder), load(tmp_path / "train"), id_map(tmp_path / "train")
     changed = sum(
         [renamed.get(number) for number in before.encode(line).ids] != after.encode(line).ids
-        for line in lines_of(root, "en")[400:]
+        for line in held.read_text("utf-8").splitlines()
     )
     rows = {row["part"]: row for row in read_tsv(tmp_path / "both/comparison.tsv")}
     assert int(rows["heldout"]["unforeseen"]) == changed > 0
+    assert {"text", "heldout"} <= {row["reason"] for row in read_tsv(tmp_path / "both/ids.tsv")}
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *MADE])
@@ -369,17 +372,15 @@ def test_rows_as_sparse_sums(root, tmp_path):
     assert json.loads((tmp_path / "out/description.json").read_text())["rows"] == "omp"
 
 
-def test_positions_that_depend_on_the_padding_are_kept(root, tmp_path):
+def test_positions_that_depend_on_the_padding_are_kept():
     from .test_trim import make_model
 
-    folder = root / "tokenizers/gpt2"
-    model = make_model("tied", load(folder).get_vocab_size())
-    model.config.pad_token_id = load(folder).token_to_id("<|end|>")
-    model.save_pretrained(tmp_path / "model")
-    options = ("--corpora", root / "corpora", "--languages=ka", "--model", tmp_path / "model")
     with pytest.raises(VocapError, match="its positions depend on it"):
-        run(trim, folder, *options, "-o", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+        renumber_specials(make_model("tied", 50), {0: 0, 1: 2, 2: 1})
+    model = gpt(50, 7)
+    model.config.eos_token_id = [7, 9]
+    renumber_specials(model, {7: 3})
+    assert (model.config.bos_token_id, model.config.eos_token_id) == (None, [3])
 
 
 def changed(root, path, change):
@@ -415,7 +416,7 @@ def test_bad_input_is_one_message(root, tmp_path):
     (tmp_path / "empty.txt").write_text("")
     for command, arguments, kind, says in (
         (trim, ["--languages=en", "--vocabulary=x"], UsageError, "belong to no language"),
-        (trim, [f"--text=en={tmp_path}/empty.txt"], VocapError, "no line in any text"),
+        (trim, ["--languages=en", f"--text=en={tmp_path}/empty.txt"], VocapError, "no line in any text"),
         (extend, [f"--language={NEW}", "--pieces=5", "--share=0.5"], UsageError, "has no scores"),
         (extend, [f"--language={NEW}", "--total=5"], UsageError, "has 900 ids already"),
         (extend, [f"--language={NEW}", "--pieces=5", f"--text={tmp_path}/empty.txt"], VocapError, "no text in it"),
