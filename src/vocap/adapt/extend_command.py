@@ -78,8 +78,9 @@ def extend(
 ) -> None:
     """Add a language to a finished tokenizer; all old ids stay.
 
-    TOKENIZER is results/tokenizers/NAME. Only the new language's ladder runs; its new pieces get the ids after
-    <mask>. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (what changed for every language
+    TOKENIZER is results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of byte-pair encoding, whose merges
+    are followed by those of the new language. Only this one is trained; its new pieces get the ids after all
+    others. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (what changed for every language
     measured) and, with --model, model/. With several numbers in --pieces, it prints and writes sweep.tsv alone, a
     row a number: tokens saved, lines of the other languages that change, pieces never used, rows and memory.
     """
@@ -91,9 +92,17 @@ def extend(
     if not 0 < share <= 1:
         raise UsageError(f"--share {share}: give a share above 0, and at most 1")
     from vocap.adapt.folder import in_order, load_source
+    from vocap.bpe.model_file import is_bpe
     from vocap.text_files.named_texts import check_file, find_texts, parse_languages
 
-    source = in_order(load_source(tokenizer))
+    if pairs := is_bpe(tokenizer):
+        from vocap.adapt.pair_files import load_pairs
+
+        if share != SHARE:
+            raise UsageError(f"--share {share}: byte-pair encoding has no scores; leave it out")
+        source = load_pairs(tokenizer)
+    else:
+        source = in_order(load_source(tokenizer))
     if total is not None:
         counts = [total - source.total]
         if counts[0] < 1:
@@ -122,14 +131,17 @@ def extend(
         model = model_rows.load_model(model_folder)
         model_rows.check_rows(model, source.total - 1)
     settings = {"language": language, "pieces": counts[-1], "share": share, "coverage": coverage}
+    if pairs:
+        del settings["share"]
     if multiple > 1:
         settings["multiple_of"] = multiple
     if len(counts) > 1:
-        from vocap.adapt.sweep_command import sweep
+        from vocap.adapt.sweep_command import PieceLadder, sweep
 
-        lines = sweep(source, own, others, settings, counts, model, out)
+        ladder = _pair_ladder(source, own, settings) if pairs else PieceLadder(source, own["train"], settings)
+        lines = sweep(source, ladder, own, others, settings, counts, model, out)
     else:
-        lines = _extend(source, own, others, settings, model, init or INITS[0], out)
+        lines = (_extend_pairs if pairs else _extend)(source, own, others, settings, model, init or INITS[0], out)
     for line in lines:
         click.echo(line)
 
@@ -142,6 +154,38 @@ def _parse_pieces(text: str) -> list[int]:
         return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")], least=1)
     except ValueError as error:
         raise UsageError(f"--pieces {text}: {error}; write 1500, 500:20000:500 or 500,1000") from None
+
+
+def _pair_ladder(source, own, settings):
+    from vocap.unigram.kernels import one_compiler
+
+    with one_compiler():
+        from vocap.adapt.pair_extend import PairLadder
+
+    return PairLadder(source, own["train"], settings["coverage"])
+
+
+def _extend_pairs(source, own, others, settings, model, init: str, out: Path) -> list[str]:
+    """Train, build, compare, write, of byte-pair encoding. Returns the lines to print."""
+    ladder = _pair_ladder(source, own, settings)
+    from vocap.adapt.pair_extend import origins_of, write_extended
+
+    ladder.train([settings["pieces"]])
+    count = _reachable(source, own["train"], settings, len(ladder.added))
+    after = ladder.extended(count)
+    origins = origins_of(source, ladder.added.first(count)[0])
+    checks, alps = _measure(source.encoder, after, own, others, settings["language"])
+    more = {}
+    if model is not None:
+        from vocap.adapt.model_rows import replace_rows
+
+        sums = _sparse_sums(source.encoder, after, own["train"]) if init == OMP else None
+        replace_rows(model, [*([number] for number in range(source.total)), *origins], sums)
+        more["rows"] = init
+    write_extended(
+        out, source, after, ladder.added, count, own["train"], settings, checks, alps, origins, model, **more
+    )
+    return _summary(source, settings, f"merges of {settings['language']}", count, checks, alps, out)
 
 
 def _extend(source, own, others, settings, model, init: str, out: Path) -> list[str]:
@@ -206,7 +250,8 @@ def _extend(source, own, others, settings, model, init: str, out: Path) -> list[
         language_alp=alps,
         **more,
     )
-    return _summary(source, settings, size, len(new), checks, alps, out)
+    origin = f"a model of {size:,} of {settings['language']}"
+    return _summary(source, settings, origin, len(new), checks, alps, out)
 
 
 def _reachable(source, path: Path, settings, available: int) -> int:
@@ -234,11 +279,7 @@ def _sparse_sums(before, after, path: Path):
     segmented = []
     for side in (before, after):
         ids = {piece: number for number, piece in enumerate(side.pieces)}
-
-        def encode(lines: list[str], processor=side.processor) -> list[list[str]]:
-            return processor.encode(lines, out_type=str, num_threads=1)
-
-        segmented.append(segment(encode, ids, read_sentences(path)))
+        segmented.append(segment(side.split_batch, ids, read_sentences(path)))
     anchors, atoms, wanted, targets = context_vectors(*segmented, before.size, after.size)
     if not len(anchors):
         logger.warning("%s: no old piece is frequent enough in it; all new rows are means", path)
@@ -267,11 +308,11 @@ def _measure(before, after, own, others, language: str) -> tuple[dict, dict]:
     return checks, alps
 
 
-def _summary(source, settings, size: int, added: int, checks, alps, out: Path) -> list[str]:
-    """The summary: pieces added, their effect on the language and on the others."""
+def _summary(source, settings, origin: str, added: int, checks, alps, out: Path) -> list[str]:
+    """The summary: pieces added, where from, their effect on the language and on the others."""
     language = settings["language"]
     total = source.total + added
-    shown = [f"{out}: {source.total:,} + {added:,} = {total:,} ids, from a model of {size:,} of {language}"]
+    shown = [f"{out}: {source.total:,} + {added:,} = {total:,} ids, from {origin}"]
     for part, alp in alps.items():
         found = checks[language, part]
         tokens = found.tokens_before / found.lines, found.tokens_after / found.lines

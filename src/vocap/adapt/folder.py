@@ -14,7 +14,7 @@ from vocap.files.json_object import read_object
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.text_files.named_texts import Texts, read_sentences
 from vocap.tokenizer_files import CARD, EXPORTED
-from vocap.tokenizer_files.card import write_card
+from vocap.tokenizer_files.card import About, write_card
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, is_json, load_encoder
 from vocap.tokenizer_files.export import write_export
 from vocap.tokenizer_files.folder import account, describe, write_tokenizer
@@ -143,7 +143,9 @@ def _find_model(path: Path) -> Path:
         raise VocapError(f"{path}: no such tokenizer; give results/tokenizers/NAME, or a SentencePiece .model")
     if path.is_file():
         if path.suffix == ".json" or is_json(path):
-            raise VocapError(f"{path}: not a SentencePiece model; name the .model that it was made from")
+            raise VocapError(
+                f"{path}: not a SentencePiece model, nor byte-pair encoding; name the .model that it was made from"
+            )
         return path
     models = [path / MODEL] if (path / MODEL).is_file() else sorted(path.glob("*.model"))
     if len(models) != 1:
@@ -226,7 +228,7 @@ def compare_texts(
 
 def _show(before, after, line: str) -> str:
     """The line, shortened, and the part of both splits that differs, with a piece on either side."""
-    one, other = (side.processor.encode(line, out_type=str) for side in (before, after))
+    one, other = (_tokens(side, line) for side in (before, after))
     start = next(
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
@@ -236,6 +238,12 @@ def _show(before, after, line: str) -> str:
     first, last = max(start - 1, 0), max(end - 1, 0)
     shown = [" ".join(side[first : len(side) - last]) for side in (one, other)]
     return f"“{line if len(line) <= _LINE else line[:_LINE] + '…'}”: {shown[0]} → {shown[1]}"
+
+
+def _tokens(side, line: str) -> list[str]:
+    if isinstance(side, SentencePieceEncoder):
+        return side.processor.encode(line, out_type=str)
+    return [side.readable[number] for number in side.encode_batch([line])[0]]
 
 
 ID_COLUMNS = ("old", "new", "piece", "reason")
@@ -275,14 +283,21 @@ def write_adapted(
     description = describe(kind, proto, settings, scores, len(dead), **more)
     with replacing_directory(out, owned=OWNED) as folder:
         write_tokenizer(folder, proto, account(proto, owners, dict.fromkeys(dead, "dead"), dead), description)
-        write_tsv(folder / "ids.tsv", ID_COLUMNS, ids)
-        rows = [found.row(language, part) for (language, part), found in checks.items()]
-        write_tsv(folder / "comparison.tsv", tuple(rows[0]), [tuple(row.values()) for row in rows])
+        write_comparison(folder, ids, checks)
         if additions:
             write_tsv(folder / "additions.tsv", ADDED_COLUMNS, additions)
         write_export(proto, str(out), folder / "huggingface", layout)
-        (folder / "huggingface" / CARD).write_text(write_card(out.resolve().name, proto, description), "utf-8")
+        (folder / "huggingface" / CARD).write_text(
+            write_card(out.resolve().name, About.of(proto), description), "utf-8"
+        )
         if model is not None:
             from vocap.adapt.model_rows import save_model  # torch: only where it is needed
 
             save_model(model, folder / "huggingface", folder / "model")
+
+
+def write_comparison(folder: Path, ids: Sequence[tuple], checks: Mapping[tuple[str, str], Check]) -> None:
+    """Write ids.tsv and comparison.tsv, of rows of `ID_COLUMNS` and of the checks by language and part."""
+    write_tsv(folder / "ids.tsv", ID_COLUMNS, ids)
+    rows = [found.row(language, part) for (language, part), found in checks.items()]
+    write_tsv(folder / "comparison.tsv", tuple(rows[0]), [tuple(row.values()) for row in rows])

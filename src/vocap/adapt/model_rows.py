@@ -169,3 +169,26 @@ def check_specials(model, before: Mapping[str, int], after: Mapping[str, int]) -
                     "its positions may depend on it; only models with special tokens in the order of the layout, "
                     "from id 0, are adapted"
                 )
+
+
+def renumber_specials(model, number: Mapping[int, int]) -> None:
+    """Give the special tokens that the model's settings know by id their new ones; None for those that are gone.
+
+    Raises VocapError where the padding gets another id on which the model's positions depend, as RoBERTa's do.
+    """
+    old = getattr(model.config, "pad_token_id", None)
+    table = model.get_input_embeddings()
+    tables = [module for module in model.modules() if isinstance(module, nn.Embedding) and module is not table]
+    if old is not None and number.get(old) != old and any(each.padding_idx is not None for each in tables):
+        raise VocapError(
+            f"the model's pad_token_id is {old}, which becomes {number.get(old)}, and its positions depend on it; "
+            "only models with the padding before all tokens that are left out are adapted"
+        )
+    if table.padding_idx is not None:
+        table.padding_idx = number.get(table.padding_idx)
+    for settings in (model.config, getattr(model, "generation_config", None)):
+        for key, value in list(vars(settings).items()) if settings is not None else ():
+            if key.endswith("_token_id") and isinstance(value, int):
+                setattr(settings, key, number.get(value))
+            elif key.endswith("_token_id") and isinstance(value, list):
+                setattr(settings, key, [number[one] for one in value if one in number])

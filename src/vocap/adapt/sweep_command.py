@@ -1,4 +1,4 @@
-"""The sweep of `vocap extend`: every number of new pieces measured, from one training of the ladder."""
+"""The sweep of `vocap extend`: every number of new pieces measured, from one training."""
 
 import logging
 from pathlib import Path
@@ -9,22 +9,17 @@ from vocap.progress import Steps
 logger = logging.getLogger(__name__)
 
 
-def sweep(source, own, others, settings, counts: list[int], model, out: Path) -> list[str]:
+def sweep(source, ladder, own, others, settings, counts: list[int], model, out: Path) -> list[str]:
     """Measure each number of new pieces in `counts` (rising), write the table. Returns the lines to print.
 
-    `source` is a `SourceTokenizer`, `own` and `others` the texts of the new language and of the others.
+    `source` is a `SourceTokenizer` or `PairSource`; `ladder` a `PieceLadder` or `PairLadder` of the new language,
+    `own` and `others` the texts of it and of the others.
     """
-    from sentencepiece import SentencePieceProcessor
-
-    from vocap.adapt import extending
     from vocap.adapt import sweep as rows
-    from vocap.adapt.language_text import read_words
     from vocap.text_files.named_texts import read_sentences
-    from vocap.tokenizer_files.encoders import SentencePieceEncoder
-    from vocap.tokenizer_files.layout import serialize
     from vocap.unigram.alp import corpus_alp
 
-    symbols, part = source.contents.symbols, "heldout" if own["heldout"] else "train"
+    part = "heldout" if own["heldout"] else "train"
     before = corpus_alp(source.encoder, read_sentences(own[part]))
     if before is None:
         raise VocapError(f"{own[part]}: no line in it; give text with a sentence a line")
@@ -33,8 +28,7 @@ def sweep(source, own, others, settings, counts: list[int], model, out: Path) ->
         from vocap.adapt.model_rows import check_rows, row_bytes
 
         table = check_rows(model, source.total - 1), row_bytes(model)
-    words = read_words(source, own["train"], settings["coverage"])
-    models = extending.choose_models(words, source.ids, symbols, counts, settings["coverage"])
+    ladder.train(counts)
     texts = [path for parts in others.values() for path in parts.values()]
     lines = sum(len(block) for path in texts for block in read_sentences(path))
     points = [
@@ -45,22 +39,61 @@ def sweep(source, own, others, settings, counts: list[int], model, out: Path) ->
     ]  # fmt: skip
     with Steps("sweep", len(counts)) as steps:
         for count in counts:
-            available = extending.additions(models[count][1], source.ids, symbols)
-            if len(available) < count:
-                status = f"too little text: at most {len(available)} new pieces"
+            available = ladder.available(count)
+            if available < count:
+                status = f"too little text: at most {available} new pieces"
                 points.append(rows.Point(count, source.total + count, status=status))
             else:
-                proto = extending.extend_proto(source.contents, source.proto, available, count, settings["share"])
-                after = SentencePieceEncoder(SentencePieceProcessor(model_proto=serialize(proto)))
-                changed = sum(
-                    rows.count_changed(after.encode_batch, source.total, read_sentences(path)) for path in texts
-                )
+                after = ladder.extended(count)
+                changed = sum(ladder.changed_lines(after, path) for path in texts)
                 alp = corpus_alp(after, read_sentences(own[part]))
                 points.append(rows.measure(before, alp, source.total, changed if lines else None, lines, table))
             steps.advance()
     points = rows.mark_knee(points)
     rows.write_sweep(out, points, _chart(points, settings["language"]))
     return [*rows.shown(points), *_notes(points, settings, others, lines, part, out)]
+
+
+class PieceLadder:
+    """The new pieces of a unigram model: `source` a `SourceTokenizer`, `text` that of the new language."""
+
+    def __init__(self, source, text: Path, settings):
+        self.source, self.text, self.settings = source, text, settings
+
+    def train(self, counts: list[int]) -> None:
+        """Choose the models of so many new pieces."""
+        from vocap.adapt import extending
+        from vocap.adapt.language_text import read_words
+
+        coverage, symbols = self.settings["coverage"], self.source.contents.symbols
+        words = read_words(self.source, self.text, coverage)
+        models = extending.choose_models(words, self.source.ids, symbols, counts, coverage)
+        self.new = {
+            count: extending.additions(scores, self.source.ids, symbols) for count, (_, scores) in models.items()
+        }
+
+    def available(self, count: int) -> int:
+        """The new pieces of the model for `count` of them."""
+        return len(self.new[count])
+
+    def extended(self, count: int):
+        """The encoder with `count` new pieces."""
+        from sentencepiece import SentencePieceProcessor
+
+        from vocap.adapt import extending
+        from vocap.tokenizer_files.encoders import SentencePieceEncoder
+        from vocap.tokenizer_files.layout import serialize
+
+        share = self.settings["share"]
+        proto = extending.extend_proto(self.source.contents, self.source.proto, self.new[count], count, share)
+        return SentencePieceEncoder(SentencePieceProcessor(model_proto=serialize(proto)))
+
+    def changed_lines(self, after, path: Path) -> int:
+        """The lines of a text that the encoder `after` segments otherwise."""
+        from vocap.adapt.sweep import count_changed
+        from vocap.text_files.named_texts import read_sentences
+
+        return count_changed(after.encode_batch, self.source.total, read_sentences(path))
 
 
 def _notes(points, settings, others, lines: int, part: str, out: Path) -> list[str]:

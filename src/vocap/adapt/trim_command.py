@@ -47,16 +47,25 @@ def trim(
 ) -> None:
     """Reduce a tokenizer to the pieces that some languages need.
 
-    TOKENIZER is results/tokenizers/NAME, or a SentencePiece unigram .model. Kept are the pieces that the text
-    uses, those of the languages, and the characters of both; then every line is segmented again and compared.
+    TOKENIZER is results/tokenizers/NAME, a SentencePiece unigram .model, or a tokenizer.json of byte-pair
+    encoding. Kept are the pieces that the text uses, those of the languages, and the characters of both; of merges
+    those applied in the text, and their parts. Then every line is segmented again and compared.
     Writes a tokenizer's folder, ids.tsv (old and new ids), comparison.tsv and, with --model, model/.
     """
     if vocabulary is not None and only_used:
         raise UsageError("--vocabulary keeps the languages' own pieces, --only-used drops them; give one of them")
     from vocap.adapt.folder import load_source
+    from vocap.bpe.model_file import is_bpe
     from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
 
-    source = load_source(tokenizer)
+    if pairs := is_bpe(tokenizer):
+        from vocap.adapt.pair_files import load_pairs
+
+        if vocabulary is not None:
+            raise UsageError("--vocabulary: pieces of byte-pair encoding belong to no language; leave it out")
+        source = load_pairs(tokenizer)
+    else:
+        source = load_source(tokenizer)
     if corpora is None and not texts:
         corpora = source.corpora
     files = find_texts(texts, corpora, parse_languages(languages), ["train", "heldout"])
@@ -65,6 +74,13 @@ def trim(
             raise UsageError(f"--heldout {code}={path}: {code} is not among the languages; give it text too")
         files[code]["heldout"] = path
     model = _load_model(model_folder, source) if model_folder is not None else None
+    if pairs:
+        from vocap.adapt.pair_trim import trim_pairs
+
+        settings = {"languages": list(files), "min_count": min_count, "all_characters": all_characters}
+        checks, reasons, total = trim_pairs(source, files, settings, model, out)
+        _show(_summary(checks, reasons), out, total, source.total)
+        return
     owners = {} if only_used else source.owners(vocabulary)
     owned = {piece for piece, codes in owners.items() if not files.keys().isdisjoint(codes)}
     if vocabulary is not None and not owned:
@@ -76,15 +92,20 @@ def trim(
         "all_characters": all_characters,
     }
     rows, total = _trim(source, files, owners, owned, settings, model, out)
+    _show(rows, out, total, source.total)
+
+
+def _show(rows: list[str], out: Path, total: int, before: int) -> None:
     for line in rows:
         click.echo(line)
-    click.echo(f"{out}: {total} of {source.total} ids", err=True)
+    click.echo(f"{out}: {total} of {before} ids", err=True)
 
 
 def _load_model(folder: Path, source):
     from vocap.adapt import model_rows
+    from vocap.adapt.folder import SourceTokenizer
 
-    names = source.layout.names
+    names = source.layout.names if isinstance(source, SourceTokenizer) else []
     if missing := [token for token in names if token not in source.ids]:
         raise VocapError(
             f"{source.path}: no id for {', '.join(missing)}, which a model needs; name the folder of the "
@@ -92,6 +113,9 @@ def _load_model(folder: Path, source):
         )
     model_rows.check_ids(folder, source.ids)
     model = model_rows.load_model(folder)
+    if not names:
+        model_rows.check_rows(model, source.total - 1)
+        return model
     after = {entry.token: number for number, entry in enumerate(source.layout.special)}
     model_rows.check_specials(model, {token: source.ids[token] for token in names}, after)
     return model
@@ -146,7 +170,7 @@ def _trim(source, files, owners, owned, settings, model, out: Path) -> tuple[lis
         lines_compared=lines,
         lines_identical=identical,
     )
-    return _summary(checks, reasons, lines, identical), len(proto.pieces)
+    return _summary(checks, reasons), len(proto.pieces)
 
 
 def _count_uses(source, files) -> dict[str, dict[str, int]]:
@@ -165,8 +189,10 @@ def _count_uses(source, files) -> dict[str, dict[str, int]]:
     return {name: {pieces[n]: int(count[n]) for n in np.flatnonzero(count)} for name, count in counts.items()}
 
 
-def _summary(checks, reasons, lines: int, identical: int) -> list[str]:
+def _summary(checks, reasons) -> list[str]:
     """The summary: pieces kept by reason, and lines that changed."""
+    lines = sum(found.lines for found in checks.values())
+    identical = sum(found.identical for found in checks.values())
     shown = [f"kept: {', '.join(f'{count:,} {reason}' for reason, count in reasons.items() if count)}"]
     for (code, part), found in checks.items():
         if found.lines:

@@ -33,11 +33,11 @@ def write_export(read: BpeFile, output: str | Path, layout: IdLayout | None = No
         tokenizer.post_processor = template(layout, ids)
         roles = {entry.role: entry.token for entry in layout.special if entry.role}
         roles |= {"mask": MASK} if layout.mask else {}
-    length = layout.model_max_length if layout else _longest(read.path)
+    length = layout.model_max_length if layout else longest_input(read.path)
     write_folder(output, tokenizer, roles, length, read.tokens)
 
 
-def _longest(definition: Path) -> int:
+def longest_input(definition: Path) -> int:
     """The longest input of the tokenizer_config.json beside a tokenizer.json, or that of a layout."""
     beside = definition.with_name("tokenizer_config.json")
     length = read_object(beside).get("model_max_length") if beside.is_file() else None

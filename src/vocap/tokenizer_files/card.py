@@ -16,8 +16,8 @@ METHODS = {
     "parity-bpe": "parity-aware BPE: each merge is the most frequent pair of the language whose parallel text is "
     "longest",
     "mono": "MONO: the unigram model of one language",
-    "trim": "cut down from another tokenizer to the pieces that some languages need",
-    "extend": "another tokenizer with the pieces of one language more",
+    "trimmed": "cut down from another tokenizer to the pieces that some languages need",
+    "extended": "another tokenizer with the pieces of one language more",
 }
 COLUMNS = ("language", "alp", "tokens_per_sentence", "unk_rate")
 

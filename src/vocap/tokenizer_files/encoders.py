@@ -42,6 +42,10 @@ class SentencePieceEncoder:
         # one thread: the workflow starts as many jobs as there are cores
         return self.processor.encode(lines, num_threads=1) if lines else []
 
+    def split_batch(self, lines: list[str]) -> list[list[str]]:
+        """The pieces of every line; unknown text is itself."""
+        return self.processor.encode(lines, out_type=str, num_threads=1) if lines else []
+
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.processor.decode(ids, num_threads=1) if ids else []
 

@@ -27,7 +27,7 @@ class Splitter:
         if isinstance(encoder, HuggingFaceEncoder):
             definition = json.loads(encoder.tokenizer.to_str())
             model = definition.get("model") or {}
-            if "ByteLevel" in _types(definition.get("decoder")) | _types(definition.get("pre_tokenizer")):
+            if "ByteLevel" in step_types(definition.get("decoder"), definition.get("pre_tokenizer")):
                 self._bytes = _byte_characters()
             if model.get("type") == "WordPiece":
                 self._continued = model.get("continuing_subword_prefix") or ""
@@ -118,12 +118,14 @@ def is_bracketed(piece: str) -> bool:
     return len(piece) > 2 and piece[0] == "⟨" and piece[-1] == "⟩"
 
 
-def _types(step) -> set[str]:
-    """The kinds of a step of tokenizer.json and of all steps inside it."""
-    if not isinstance(step, dict):
-        return set()
-    inner = [*(step.get("decoders") or ()), *(step.get("pretokenizers") or ())]
-    return {str(step.get("type"))}.union(*map(_types, inner))
+def step_types(*steps) -> set[str]:
+    """The kinds of some steps of tokenizer.json, which may be absent, and of all steps inside them."""
+    found: set[str] = set()
+    for step in steps:
+        if isinstance(step, dict):
+            inner = (step.get(key) or () for key in ("decoders", "pretokenizers", "normalizers"))
+            found |= {str(step.get("type"))} | step_types(*chain.from_iterable(inner))
+    return found
 
 
 def _byte_characters() -> dict[str, int]:

@@ -281,7 +281,9 @@ def verify(folder: Path) -> int:
     results = []
     above = (path / "sentencepiece.model" for path in (folder, folder.resolve().parent))
     model = next(filter(Path.is_file, above), None)
-    if model is None:
+    if "sentencepiece" not in content["ids"]:
+        pass  # byte-pair encoding
+    elif model is None:
         logger.info("%s: no sentencepiece.model there or above, so SentencePiece is not checked", folder)
     else:
         encoder = SentencePieceEncoder(load_processor(model))
