@@ -259,12 +259,10 @@ def _models_of_languages(settings: Settings) -> Iterator[str]:
     """Entries that need unigram models of the languages, where vocabularies.model is another."""
     if settings.vocabularies.model == "unigram":
         return
-    unigram = {f"tokenizers.{name}" for name, entry in settings.tokenizers.items() if entry.unigram}
-    for key in [*(f"allocation.{name}" for name in settings.allocation), *sorted(unigram)]:
-        yield (
-            f"{key}: needs vocabularies.model: unigram, not {settings.vocabularies.model}; lists of merges cannot "
-            "be allocated: take a tokenizer of kind bpe"
-        )
+    needing = [f"allocation.{name}" for name in settings.allocation]
+    needing += [f"tokenizers.{name}" for name, entry in settings.tokenizers.items() if entry.unigram]
+    for key in needing:
+        yield f"{key}: needs vocabularies.model: unigram, not bpe; for BPE take tokenizers of kind bpe"
     if settings.correlation.languages:
         yield "correlation.languages: the study needs vocabularies.model: unigram; write []"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vocap.bpe.kernels import find_pair, key_of, slot_of
+from vocap.bpe.pairs import find_pair, key_of, slot_of
 from vocap.bpe.replay import symbol_counts
 from vocap.bpe.words import Alphabet, Words
 from vocap.unigram.kernels import kernel

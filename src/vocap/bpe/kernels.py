@@ -1,14 +1,14 @@
-"""Kernels of merging: pairs found by hash, their places in lists, and heaps of the heaviest pairs."""
+"""Kernels of merging: a chosen pair wherever it stands, and one merge after another."""
 
 import numpy as np
-from numba import boolean, int32, int64, types, uint64
+from numba import boolean, int32, int64, types
 
+from vocap.bpe.heaps import heaviest, longest_group, push
+from vocap.bpe.pairs import BITS, FIRST, NEVER, REGISTER, SECOND, add_pair, add_place, find_pair, key_of
 from vocap.bpe.state import (
     APPLIED,
     BASE,
-    BY_TEXT,
     CHOSEN,
-    FREE_NODE,
     FREE_PLACE,
     GIVEN,
     NEEDED,
@@ -25,266 +25,7 @@ from vocap.bpe.state import (
 from vocap.unigram.kernels import kernel
 from vocap.unigram.word_table import find_word
 
-NEVER = -1  # the count of a pair that is not to be merged; a merged one has -2 less the number of its merge
-LOWER = 4  # the factor between two floors of a heap
 ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
-_A, _B, _BITS = np.uint64(36), np.uint64(8), (1 << 28) - 1
-REGISTER = 255  # the group of keys that say which pairs were merged, in whichever group
-
-
-@kernel(uint64(int64, int64, int64))
-def key_of(a, b, group):
-    """Sorts by both symbols in one group."""
-    return np.uint64(a) << _A | np.uint64(b) << _B | np.uint64(group)
-
-
-@kernel(uint64(uint64, int64))
-def slot_of(key, slots):
-    code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    code = (code ^ (code >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return (code ^ (code >> np.uint64(32))) & np.uint64(slots - 1)
-
-
-_PAIRS = "uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], int64[::1]"
-_PLACES = "int32[::1], int32[::1], int32[::1], int64[::1]"
-
-
-# Functions that run for every neighbour take the arrays that they need: each field that is read of a `State` costs
-# two operations on the counter of its references.
-@kernel("int64(uint64, uint64[::1], int32[::1])")
-def find_pair(key, keys, slots):
-    """The number of a pair, NONE where there is none."""
-    slot = slot_of(key, slots.size)
-    while slots[slot]:
-        if keys[slots[slot] - 1] == key:
-            return np.int64(slots[slot]) - 1
-        slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
-    return np.int64(NONE)
-
-
-@kernel(f"int64(int64, int64, int64, {_PAIRS})")
-def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, number):
-    """The number of a pair, a new one where there was none; the arrays have space for it."""
-    key = key_of(a, b, group)
-    slot = slot_of(key, slots.size)
-    while slots[slot]:
-        if keys[slots[slot] - 1] == key:
-            return np.int64(slots[slot]) - 1
-        slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
-    pair = number[PAIRS]
-    number[PAIRS] += 1
-    slots[slot] = pair + 1
-    keys[pair], head[pair], raised[pair], count[pair] = key, NONE, False, 0
-    if group != REGISTER:
-        merged = find_pair(key_of(a, b, REGISTER), keys, slots)
-        if merged >= 0:
-            count[pair] = count[merged]
-        sibling[pair] = first[group]
-        first[group] = pair
-    return pair
-
-
-@kernel(f"void(int64, int64, {_PLACES})")
-def add_place(pair, at, place, further, head, number):
-    if number[FREE_PLACE] >= 0:
-        new = number[FREE_PLACE]
-        number[FREE_PLACE] = further[new]
-    else:
-        new = number[PLACES]
-        number[PLACES] += 1
-    place[new], further[new] = at, head[pair]
-    head[pair] = new
-
-
-@kernel(types.void(STATE))
-def fill_slots(state):
-    """Enter all pairs into empty `slots`."""
-    slots = state.slots
-    for pair in range(state.number[PAIRS]):
-        slot = slot_of(state.keys[pair], slots.size)
-        while slots[slot]:
-            slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
-        slots[slot] = pair + 1
-
-
-@kernel(types.void(STATE, int64[::1], int64))
-def link_words(state, starts, base):
-    """Link the symbols of each word, count the tokens of each group, and number the texts of symbols."""
-    text = np.empty(1, np.int32)
-    for symbol in range(base):
-        text[0] = symbol
-        find_word(text, 0, 1, symbol, state.store, state.bounds, state.hashes, state.token_slots)
-    state.number[BASE] = state.number[TOKENS] = base
-    for word in range(starts.size - 1):
-        begin, end = starts[word], starts[word + 1]
-        for at in range(begin, end):
-            state.after[at] = at + 1 if at + 1 < end else NONE
-            state.before[at] = at - 1 if at > begin else NONE
-            state.word[at] = word
-        state.length[state.group[word]] += state.counts[word, 1] * (end - begin)
-
-
-@kernel(types.void(STATE, int32[::1], int64[::1]))
-def reserve_texts(state, texts, bounds):
-    """Number texts that no token may have, each a sequence of symbols, after those of the symbols."""
-    number = state.number
-    for other in range(bounds.size - 1):
-        known = number[BASE] + number[RESERVED]
-        found = find_word(
-            texts, bounds[other], bounds[other + 1], known,
-            state.store, state.bounds, state.hashes, state.token_slots,
-        )  # fmt: skip
-        number[RESERVED] += found == known
-
-
-@kernel(int64(STATE, int64[::1], int64))
-def add_words(state, starts, last):
-    """Add the pairs of the words from the one before `last` down to 0; where it stopped, as the arrays were full.
-
-    From behind, so that a list begins with its first place.
-    """
-    keys, count, head, sibling, raised, slots = (
-        state.keys, state.count, state.head, state.sibling, state.raised, state.slots
-    )  # fmt: skip
-    first, number, place, further = state.first, state.number, state.place, state.further
-    symbol, groups, counts, single = state.symbol, state.group, state.counts, state.number[SINGLE]
-    for word in range(last - 1, -1, -1):
-        if number[PAIRS] + starts[word + 1] - starts[word] >= keys.size:
-            number[NEEDED] = starts[word + 1] - starts[word]
-            return word + 1
-        for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
-            a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
-            if a >= single and b >= single:
-                pair = add_pair(
-                    a, b, np.int64(groups[word]), keys, count, head, sibling, raised, slots, first, number
-                )
-                count[pair] += counts[word, 0]
-                add_place(pair, at, place, further, head, number)
-    return 0
-
-
-@kernel(types.void(STATE))
-def set_floors(state):
-    """A floor above all pairs of a group: the first search of its heap lowers it."""
-    for group in range(state.floor.size):
-        pair = np.int64(state.first[group])
-        while pair >= 0:
-            state.floor[group] = max(state.floor[group], state.count[pair] + 1)
-            pair = np.int64(state.sibling[pair])
-
-
-_TEXTS = "int64[::1], int32[::1], int64[::1]"  # number, store, bounds
-_ORDER = f"int64[::1], int32[::1], uint64[::1], {_TEXTS}"  # weight, node, keys
-
-
-@kernel(f"int64(int64, int64, {_TEXTS})")
-def compare_texts(a, b, number, store, bounds):
-    """Below, at or above 0 as token a sorts before, as or after token b."""
-    a += number[RESERVED] * (a >= number[BASE])
-    b += number[RESERVED] * (b >= number[BASE])
-    for at in range(min(bounds[a + 1] - bounds[a], bounds[b + 1] - bounds[b])):
-        difference = np.int64(store[bounds[a] + at]) - np.int64(store[bounds[b] + at])
-        if difference:
-            return difference
-    return (bounds[a + 1] - bounds[a]) - (bounds[b + 1] - bounds[b])
-
-
-@kernel(f"boolean(int64, int64, {_ORDER})")
-def comes_first(one, other, weight, node, keys, number, store, bounds):
-    """Whether node `one` leaves the heap before `other`: by weight, then by its pair.
-
-    First is the pair of the lower symbols, as in `BpeTrainer` of `tokenizers`; by text, that of the tokens that
-    sort last, as in its `ParityBpeTrainer`.
-    """
-    if weight[one] != weight[other]:
-        return weight[one] > weight[other]
-    key, against = keys[node[one]], keys[node[other]]
-    if not number[BY_TEXT]:
-        return key < against
-    difference = compare_texts(np.int64(key >> _A), np.int64(against >> _A), number, store, bounds)
-    if not difference:
-        second, other_second = np.int64(key >> _B) & _BITS, np.int64(against >> _B) & _BITS
-        difference = compare_texts(second, other_second, number, store, bounds)
-    return difference > 0
-
-
-@kernel(f"int64(int64, int64, int32[::1], int32[::1], {_ORDER})")
-def meld(one, other, left, right, weight, node, keys, number, store, bounds):
-    """The root of two skew heaps as one."""
-    if one < 0 or other < 0:
-        return max(one, other)
-    if comes_first(other, one, weight, node, keys, number, store, bounds):
-        one, other = other, one
-    root = one
-    while True:
-        below = np.int64(right[one])
-        right[one] = left[one]
-        if below < 0:
-            left[one] = other
-            return root
-        if comes_first(other, below, weight, node, keys, number, store, bounds):
-            below, other = other, below
-        left[one] = below
-        one = below
-
-
-@kernel(types.void(STATE, int64, int64))
-def push(state, group, pair):
-    number = state.number
-    if number[FREE_NODE] >= 0:
-        node = number[FREE_NODE]
-        number[FREE_NODE] = state.left[node]
-    else:
-        node = number[NODES]
-        number[NODES] += 1
-    state.weight[node], state.node[node] = state.count[pair], pair
-    state.left[node] = state.right[node] = NONE
-    state.root[group] = meld(
-        np.int64(state.root[group]), node, state.left, state.right,
-        state.weight, state.node, state.keys, number, state.store, state.bounds,
-    )  # fmt: skip
-
-
-@kernel(int64(STATE, int64))
-def heaviest(state, group):
-    """The heaviest pair of a group, taken from its heap; NONE where none occurs in the training text."""
-    count, left, right, weight, node = state.count, state.left, state.right, state.weight, state.node
-    while True:
-        top = np.int64(state.root[group])
-        if top < 0:
-            if state.floor[group] <= 1:
-                return np.int64(NONE)
-            ceiling = state.floor[group]
-            floor = state.floor[group] = max(np.int64(1), ceiling // LOWER)
-            sibling, pair = state.sibling, np.int64(state.first[group])
-            while pair >= 0:
-                if floor <= count[pair] < ceiling:
-                    push(state, group, pair)
-                pair = np.int64(sibling[pair])
-            continue
-        pair, counted = np.int64(node[top]), weight[top]
-        state.root[group] = meld(
-            np.int64(left[top]), np.int64(right[top]), left, right,
-            weight, node, state.keys, state.number, state.store, state.bounds,
-        )  # fmt: skip
-        left[top] = state.number[FREE_NODE]
-        state.number[FREE_NODE] = top
-        if count[pair] == counted:
-            return pair
-        if count[pair] >= state.floor[group]:
-            push(state, group, pair)
-
-
-@kernel(int64(STATE))
-def longest_group(state):
-    """The group of the highest length / divisor among those with pairs, of equal ones the first; NONE for none."""
-    best = np.int64(NONE)
-    for group in range(state.length.size):
-        if not state.spent[group] and state.divisor[group] and (
-            best < 0 or state.length[group] * state.divisor[best] > state.length[best] * state.divisor[group]
-        ):  # fmt: skip
-            best = np.int64(group)
-    return best
 
 
 @kernel(types.void(STATE, int64, int64))
@@ -296,7 +37,7 @@ def merge_in_group(state, pair, row):
     first, number, place, further = state.first, state.number, state.place, state.further
     symbol, after, before, word, counts = state.symbol, state.after, state.before, state.word, state.counts
     key, new, single = keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
-    a, b, group = np.int64(key >> _A), np.int64(key >> _B) & _BITS, np.int64(key & np.uint64(255))
+    a, b, group = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS, np.int64(key & np.uint64(255))
     size, at = 0, np.int64(head[pair])
     while at >= 0:
         size, at = size + 1, np.int64(further[at])
@@ -433,7 +174,7 @@ def advance(state, given, wanted, merges):
                     state.spent[group] = True
                     continue
             key = state.keys[number[CHOSEN]]
-            a, b = np.int64(key >> _A), np.int64(key >> _B) & _BITS
+            a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
         number[NEEDED] = places_of(state, a, b)
         if not has_space(state, number[NEEDED], a, b):
             return FULL

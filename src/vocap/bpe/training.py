@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from vocap.bpe import kernels
+from vocap.bpe import heaps, kernels, pairs
 from vocap.bpe.state import (
     APPLIED,
     BY_TEXT,
@@ -104,14 +104,14 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
     number = {name: symbol for symbol, name in enumerate(alphabet.names)}
     kept = [text for text in map(number_in(number), reserved) if text]
     texts = base + tokens + len(kept) + 2
-    pairs = 1 << 12
+    capacity = 1 << 12
     fields = {
         "symbol": symbols.astype(np.int32),
         "counts": np.ascontiguousarray(counts, np.int64),
         "group": np.ascontiguousarray(group, np.int32),
-        "keys": np.empty(pairs, np.uint64),
-        "raised": np.zeros(pairs, bool),
-        "slots": np.zeros(2 * pairs, np.int32),
+        "keys": np.empty(capacity, np.uint64),
+        "raised": np.zeros(capacity, bool),
+        "slots": np.zeros(2 * capacity, np.int32),
         "first": np.full(MAX_GROUPS + 1, NONE, np.int32),
         "root": np.full(groups, NONE, np.int32),
         "floor": np.ones(groups, np.int64),
@@ -124,28 +124,28 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
         "token_slots": np.zeros(1 << (4 * texts).bit_length(), np.int32),
         "applied": np.zeros((tokens + 16, 4), np.int32),
         "uses": np.zeros((tokens + 16, 2), np.int64),
-        "count": np.empty(pairs, np.int64),
-        "weight": np.empty(2 * pairs, np.int64),
+        "count": np.empty(capacity, np.int64),
+        "weight": np.empty(2 * capacity, np.int64),
         "waiting": np.empty(1 << 12, np.int64),
         "number": np.zeros(LAST + 1, np.int64),
     }
     lengths = {
         **dict.fromkeys(("after", "before", "word"), len(symbols)),
-        **dict.fromkeys(("head", "sibling"), pairs),
+        **dict.fromkeys(("head", "sibling"), capacity),
         **dict.fromkeys(("place", "further"), len(symbols) + 16),
-        **dict.fromkeys(("node", "left", "right"), 2 * pairs),
+        **dict.fromkeys(("node", "left", "right"), 2 * capacity),
     }
     fields |= {name: np.empty(length, np.int32) for name, length in lengths.items()}
     state = State(**fields)
     state.number[[FREE_PLACE, FREE_NODE, CHOSEN]] = NONE
     state.number[[SINGLE, BY_TEXT]] = alphabet.single, by_text
-    kernels.link_words(state, starts, base)
+    pairs.link_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
-    kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
+    pairs.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     left = words
-    while left := kernels.add_words(state, starts, left):
+    while left := pairs.add_words(state, starts, left):
         state = _grown(state)
-    kernels.set_floors(state)
+    heaps.set_floors(state)
     return state
 
 
@@ -183,7 +183,7 @@ def _grown(state: State) -> State:
     state = state._replace(**larger)
     if 2 * len(state.keys) > len(state.slots):
         state = state._replace(slots=np.zeros(1 << (2 * len(state.keys) - 1).bit_length(), np.int32))
-        kernels.fill_slots(state)
+        pairs.fill_slots(state)
     return state
 
 
