@@ -1,0 +1,79 @@
+"""Byte-pair encoding in the workflow: curves, tokenizers of one training, and reruns of what an edit touches."""
+
+import json
+
+from tests.made_text import write_lines
+from tests.workflow.conftest import make_text
+
+SETTINGS = {
+    "vocabularies": {"model": "bpe", "sizes": [300, 400]},
+    "allocation": {},
+    "text": {"preset": "lossless"},
+    "tokenizers": {
+        "bpe-500": {"kind": "bpe", "total": 500},
+        "bpe-400": {"kind": "bpe", "total": 400},
+        "parity-400": {"kind": "parity-bpe", "total": 400, "from": 50},
+    },
+}
+CORPORA = {
+    "source": "made",
+    "sources": {"made": {"path": "text/{lang}.txt"}},
+    "development": "parallel/{lang}.txt",
+}
+
+
+def configure(workflow, corpora: dict = CORPORA, **changes) -> None:
+    path = workflow.folder / "test.json"
+    settings = {
+        **SETTINGS,
+        "languages": ["de", "ja", "ru"],
+        "pretraining": {"models": {}},
+        "corpora": corpora,
+        **changes,
+    }
+    path.write_text(json.dumps(settings), "utf-8")
+    path.rename(workflow.folder / "test.yaml")  # JSON is YAML
+
+
+def test_a_run_and_what_an_edit_reruns(workflow):
+    for language in ("de", "ja", "ru"):
+        lines = make_text(language, 40, seed=7).splitlines()
+        write_lines(workflow.folder / "parallel" / f"{language}.txt", lines)
+    configure(workflow)
+    planned = workflow.planned("tokenizers", "vocabularies")
+    assert (planned["bpe_training_1"], planned["bpe_training_2"], planned["pick_bpe"]) == (1, 1, 3)
+    assert planned["ladder_bpe"] == 3
+    run = workflow.snakemake("tokenizers", "vocabularies")
+    assert run.returncode == 0, run.stdout
+    folder = workflow.folder / "results" / "tokenizers"
+    for name, total in (("bpe-500", 500), ("bpe-400", 400), ("parity-400", 400)):
+        assert json.loads((folder / name / "description.json").read_text())["total"] == total
+        assert (folder / name / "huggingface" / "golden.json").is_file()
+        trips = [line.split("\t") for line in (folder / name / "roundtrip.tsv").read_text().splitlines()[1:]]
+        assert all(row[2] == row[3] for row in trips)
+    assert (workflow.folder / "results/vocabularies/ru/models/400.json").is_file()
+
+    more = {**SETTINGS["tokenizers"], "bpe-450": {"kind": "bpe", "total": 450}}
+    configure(workflow, tokenizers=more)
+    planned = workflow.planned("tokenizers")
+    assert (planned["bpe_training_1"], planned["pick_bpe"], planned["evaluate"]) == (1, 1, 1)
+    assert "bpe_training_2" not in planned
+
+    write_lines(workflow.folder / "parallel" / "de.txt", make_text("de", 40, seed=8).splitlines())
+    configure(workflow)
+    planned = workflow.planned("tokenizers")
+    assert (planned["bpe_training_2"], planned["pick_bpe"]) == (1, 1)
+
+
+def test_what_cannot_be_made_is_said_before_anything_runs(workflow):
+    configure(workflow, {key: value for key, value in CORPORA.items() if key != "development"})
+    run = workflow.snakemake("-n")
+    assert run.returncode != 0
+    assert "corpora.development" in run.stdout
+    configure(workflow, tokenizers={"joint": {"kind": "joint", "total": 300}})
+    run = workflow.snakemake("-n")
+    assert "tokenizers.joint: needs vocabularies.model: unigram" in run.stdout
+    configure(workflow, tokenizers={"p": {"kind": "parity-bpe", "total": 400, "from": 500}})
+    assert "tokenizers.p.from: 500 merges are more than T = 400" in workflow.snakemake("-n").stdout
+    configure(workflow, tokenizers={"b": {"kind": "bpe", "total": 200}})
+    assert "raise total" in workflow.snakemake("-n").stdout
