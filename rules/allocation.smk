@@ -3,12 +3,21 @@
 BY_PIECES = [name for name, entry in SETTINGS.allocation.items() if entry.needs_text]
 BY_CURVES = [name for name in SETTINGS.allocation if name not in BY_PIECES]
 
+# Those whose weights follow parallel text; the others do not depend on it.
+BY_TOKENS = [name for name, entry in SETTINGS.allocation.items() if entry.token_fairness]
+if BY_TOKENS and not DEVELOPMENT_TEXT:
+    stop(
+        f"allocation.{BY_TOKENS[0]}.token_fairness: follows parallel text, and this run has none; name some under"
+        " corpora.development"
+    )
+
 # Each entry's settings as options of the same names.
 ALLOCATION_OPTIONS = {
     name: options(
         **entry.model_dump(exclude_defaults=True, exclude={"without"}),
         without=",".join(entry.without) or None,
         coverage=SETTINGS.vocabularies.coverage,
+        development=DEVELOPMENT_TEXT.pattern if name in BY_TOKENS else None,
     )
     for name, entry in SETTINGS.allocation.items()
 }
@@ -109,6 +118,7 @@ rule allocate_pieces:
         indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
         characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
+        development=lambda wildcards: DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in BY_TOKENS else [],
         rules=TEXT_RULES,
     output:
         allocation="<results>/allocation/{name}/allocation.tsv",

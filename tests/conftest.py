@@ -20,6 +20,7 @@ SLOW = {
     "allocation/test_pieces_command.py",
     "allocation/test_rules.py",
     "allocation/test_solution.py",
+    "allocation/test_token_fairness.py",
     "cluster",
     "corpora/test_commands.py",
     "files/test_files_and_tables.py",

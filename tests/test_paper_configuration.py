@@ -99,6 +99,7 @@ ALLOCATIONS = {
 EQUATION_2 = {
     "alpha": (0.7, "section 2.2.2: alpha = 0.7 for JOINT's text; taken for every q"),
     "fairness": (0.0, "Equation 2"),
+    "token_fairness": (0.0, "Equation 2"),
     "rule": ("paper", "Algorithm 1"),
     "per": ("line", "Equation 1: per sentence"),
     "search": ("greedy", "Algorithm 1"),

@@ -96,6 +96,11 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("allocation/vocap-100k/beta", "1e-1", ["allocation.vocap-100k.beta", "'1e-1'", "write 1.0e-1"]),
         ("allocation/vocap-100k/without", ["xx"], ["allocation.vocap-100k.without", "'xx'"]),
         ("allocation/vocap-100k/rule", "best", ["allocation.vocap-100k.rule", "'best'", "cost-aware"]),
+        (
+            "allocation/vocap-100k/token_fairness",
+            2.0,
+            ["allocation.vocap-100k", "rule paper does not use token_fairness"],
+        ),
         ("allocation/a b", {"total": 1000}, ["allocation.a b", "folders"]),
         ("allocation/..", {"total": 1000}, ["allocation...", "folders"]),
         ("tokenizers/vocap-100k/allocation", "none", ["tokenizers.vocap-100k.allocation", "'none'"]),

@@ -108,6 +108,21 @@ def test_a_run_on_the_starter_corpus_says_which_parallel_text_it_takes(workflow)
     assert "--parallel=data/text/ntrex/{lang}.txt.xz" in run.stdout
 
 
+def test_an_allocation_that_follows_parallel_text_reads_it(workflow):
+    fair = {"fair": {"total": 500, "rule": "pieces", "token_fairness": 2.0}}
+    workflow.write_config(allocation=fair)
+    run = workflow.snakemake("-n", "results/allocation/fair/allocation.tsv")
+    assert run.returncode != 0 and "Traceback" not in run.stdout
+    assert "allocation.fair.token_fairness: follows parallel text, and this run has none" in run.stdout
+    for lang in ("de", "ru"):
+        (workflow.folder / "text" / f"dev-{lang}.txt").write_text("a\nb\n")
+    workflow.write_config(allocation=fair, corpora={"development": "text/dev-{lang}.txt"})
+    run = workflow.snakemake("-n", "-p", "results/allocation/fair/allocation.tsv")
+    assert run.returncode == 0, run.stdout
+    (command,) = re.findall("vocap allocate .*fair.*", run.stdout)
+    assert "--token-fairness=2.0" in command and "'--development=text/dev-{lang}.txt'" in command
+
+
 def test_an_empty_corpus_file_stops_its_language_with_a_message(workflow):
     (workflow.folder / "text/ja.txt").write_text("")
     run = workflow.snakemake("results/corpora/ja/stats.json")

@@ -74,6 +74,10 @@ THREADS = click.option(
 @_setting("rule")
 @click.option("--corpora", type=FILE, metavar="DIR", help="Holds LANG/train.txt: rule pieces reads it.")
 @click.option("--trunk", type=FILE, metavar="FILE", help="Of rule pieces: the file of vocap trunk, used again.")
+@_setting("token_fairness")
+@click.option(
+    "--development", metavar="PATTERN", help="Parallel text for --token-fairness: aligned files with {lang}."
+)
 @THREADS
 @_setting("search")
 @_setting("curve")
@@ -111,6 +115,7 @@ def allocate(
 
     if fields["other_rows"] is None:
         fields["other_rows"] = rows_beside_pieces(settings, fields["rule"])
+    development = fields.pop("development")
     entries = [_entry(total=total, without=without, **fields) for total in dict.fromkeys(totals)]
     if len(entries) > 1 and "{total}" not in str(output):
         raise UsageError(f"-o {output}: put {{total}} for T into the path: it is the folder of several totals")
@@ -119,11 +124,16 @@ def allocate(
         raise UsageError(f"--rule {rule.name} reads the languages' text; add --corpora DIR")
     if not rule.needs_text and (corpora or trunk):
         raise UsageError(f"--rule {rule.name} reads no text; leave out --corpora and --trunk")
+    if bool(fields["token_fairness"]) != bool(development):
+        raise UsageError("--token-fairness follows the parallel text of --development PATTERN; give both, or none")
     inputs = gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
         from vocap.allocation.pieces.rule import Source
+        from vocap.text_files.aligned import read_aligned
 
-        solve = rule.solver(Source(inputs, corpora, coverage, Path(str(output)), threads, settings), trunk)
+        parallel = read_aligned(development, [entry.language for entry in inputs.languages]) if development else {}
+        source = Source(inputs, corpora, coverage, Path(str(output)), threads, settings, parallel)
+        solve = rule.solver(source, trunk)
     else:
         solve = _by_curves(inputs, vocabularies, coverage)
     for entry in entries:

@@ -86,6 +86,7 @@ RULES = {
             "pieces",
             "pieces",
             "one descent over the pieces of all languages, on their text",
+            frozenset({"token_fairness"}),
             solver=_pieces,
         ),
     )

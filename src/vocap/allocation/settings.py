@@ -28,6 +28,14 @@ class Allocation(BaseModel):
         allow_inf_nan=False,
         description="how much more a nat counts in a language far from its best ALP: (ALP / best) to this power",
     )
+    token_fairness: float = Field(
+        0.0,
+        ge=0,
+        le=16,
+        allow_inf_nan=False,
+        description="of rule pieces: multiply weights by (tokens on development parallel text / mean) to this "
+        "power, and descend again, twice",
+    )
     rule: Literal[tuple(RULES)] = Field(
         "paper",
         description="choice of sizes or pieces; "
@@ -87,7 +95,7 @@ class Allocation(BaseModel):
                 f"total {self.total} has no row for pieces: special tokens take {self.special_tokens}, bytes and "
                 f"symbols {self.other_rows}; raise total"
             )
-        for name in ("fairness", "search", "curve"):
+        for name in ("fairness", "token_fairness", "search", "curve"):
             if (
                 name not in RULES[self.rule].options
                 and getattr(self, name) != type(self).model_fields[name].default

@@ -7,7 +7,6 @@ weights are integers, so sums and ties are the same on every machine.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from functools import partial
 from pathlib import Path
 
@@ -27,12 +26,12 @@ from vocap.bpe.words import (
     join,
 )
 from vocap.errors import UsageError, VocapError
+from vocap.tables.parallel_weights import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
 from vocap.unigram.training_text import required_characters
 
 log = logging.getLogger(__name__)
 FINE = 1 << 10  # factor of the weights before those of parallel text are applied: they are rounded afterwards
-EXACT = Context(prec=40)  # decimal powers are the same on every machine
 TRAIN, PARALLEL = 0, 1  # the texts of a language's words
 
 
@@ -58,26 +57,15 @@ def read_languages(
     `parallel`: aligned lines of each language that has some, empty where it has no translation. Raises as
     `read_blocks`.
     """
-    reference = reference_language(parallel)
     languages = []
     for (code, path), weight in zip(paths.items(), weights, strict=True):
-        pairs = zip(parallel.get(code, ()), parallel.get(reference, ()), strict=False)
-        shared = [(own, other) for own, other in pairs if own and other]
-        texts = [partial(read_blocks, path), lambda shared=shared: iter([[own for own, _ in shared]])]
-        words = count_words(texts, how)
-        size = sum(len(other.encode("utf-8")) for _, other in shared)
+        shared, size = reference_lines(parallel, code)
+        words = count_words([partial(read_blocks, path), lambda shared=shared: iter([shared])], how)
         languages.append(Language(code, words, weight, size))
         log.info(
             "%s: %d lines, %d distinct words, %d parallel lines", code, words.lines[0], len(words), len(shared)
         )
     return languages
-
-
-def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
-    """The language that others are compared with: English, or the one with the most lines; None without any."""
-    if "en" in parallel:
-        return "en"
-    return max(sorted(parallel), key=lambda code: sum(map(bool, parallel[code])), default=None)
 
 
 def common_alphabet(
@@ -130,20 +118,9 @@ def fair_weights(
     >>> fair_weights([Entry(reference=10), Entry(reference=10), Entry(reference=0)], [8, 8, 8], [2, 6, 0], 1)
     [4, 12, 8]
     """
-    rates = [
-        EXACT.divide(Decimal(count), Decimal(language.reference)) if language.reference else None
-        for language, count in zip(languages, tokens, strict=True)
-    ]
-    known = [rate for rate in rates if rate]
-    if not known:
-        return list(weights)
-    mean = EXACT.divide(sum(known, Decimal(0)), Decimal(len(known)))
-    power = Decimal(str(fairness))
+    factors = fair_factors(tokens, [language.reference for language in languages], fairness)
     return [
-        weight
-        if not rate
-        else max(1, int((weight * EXACT.power(EXACT.divide(rate, mean), power)).to_integral_value()))
-        for weight, rate in zip(weights, rates, strict=True)
+        max(1, int((weight * factor).to_integral_value())) for weight, factor in zip(weights, factors, strict=True)
     ]
 
 

@@ -190,7 +190,9 @@ def _trunk(job: Job, inputs: Inputs) -> dict[str, float]:
 @features("allocate", "allocate_pieces")
 def _allocate(job: Job, inputs: Inputs) -> dict[str, float]:
     entry = inputs.settings.allocation[job.wildcards["name"]]
-    return {**_shared_pieces(inputs, entry.without), "total_k": entry.total / 1000}
+    shared = _shared_pieces(inputs, entry.without)
+    again = {"again_mb": shared["train_mb"]} if entry.token_fairness else {}
+    return {**shared, "total_k": entry.total / 1000, **again}
 
 
 @features("joint_descent")

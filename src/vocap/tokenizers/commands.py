@@ -97,8 +97,8 @@ def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, layout, 
     free = free_rows(allocation)
     fitted = fit_vocap(chosen.owners, models, shares, normalizer, text, scores, settings, free, layout, trained)
     fitted.description["settings"]["alpha"] = alpha
-    if rule := settings_of(allocation).get("rule"):
-        fitted.description["settings"]["rule"] = rule
+    made = settings_of(allocation)
+    fitted.description["settings"] |= {name: made[name] for name in ("rule", "token_fairness") if made.get(name)}
     fitted.description["text"] = learnt_from(allocation, vocabularies, chosen.sizes)
     write_tokenizer(out, fitted.proto, fitted.rows, fitted.description)
     facts = fitted.description

@@ -1,8 +1,9 @@
 """The rule `pieces`: from curves and texts to a `Solution`, and the languages' models on its pieces."""
 
+import logging
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from vocap.allocation.solution import (
 )
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import scratch_directory
+from vocap.tables.parallel_weights import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import corpus_alp
@@ -35,6 +37,8 @@ from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_text import texts_of
 from vocap.unigram.word_types import WordTypes, count_word_types
 
+log = logging.getLogger(__name__)
+ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
 MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
 
 
@@ -43,8 +47,9 @@ class Source:
     """The texts and tables of a descent.
 
     `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`: a path beside which a
-    temporary folder is made; `text`: the settings with which the languages' models were trained. Raises UsageError
-    for settings with which words do not begin with a space.
+    temporary folder is made; `text`: the settings with which the languages' models were trained; `parallel`:
+    aligned development lines by language, empty where one has no translation. Raises UsageError for settings with
+    which words do not begin with a space.
     """
 
     inputs: Inputs
@@ -53,6 +58,7 @@ class Source:
     scratch: Path
     threads: int = 1
     text: TextSettings = XLM_R
+    parallel: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.text.treat_whitespace_as_suffix:
@@ -68,13 +74,17 @@ def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
     return dict(zip((entry.language for entry in inputs.languages), weights.tolist(), strict=True))
 
 
-def make_trunk(source: Source, settings: Allocation) -> Trunk:
-    """The part of the descent that does not depend on T; of the settings, alpha, beta, per and without count."""
+def make_trunk(source: Source, settings: Allocation, weights: Mapping[str, float] | None = None) -> Trunk:
+    """The part of the descent that does not depend on T; of the settings, alpha, beta, per and without count.
+
+    `weights`: of a nat a line of each language, if not those of the settings.
+    """
     texts = texts_of_corpora(source)
+    weights = weights or weights_of(source.inputs, settings)
     _, _, required = pose(source.inputs, settings, source.coverage)
     with scratch_directory(source.scratch) as folder:
         languages = LanguageStore(folder, MEMORY)
-        return grow_trunk(texts, weights_of(source.inputs, settings), required, languages, source.threads)
+        return grow_trunk(texts, weights, required, languages, source.threads)
 
 
 def solver(
@@ -95,9 +105,54 @@ def solver(
 def solve(source: Source, settings: Allocation, trunk: Trunk) -> tuple[Solution, dict[str, Unigram]]:
     """Allocate by pieces: exactly T - 5 of them, or all that occur in best segmentations.
 
-    Raises UsageError for a total below the characters that must be pieces.
+    With `token_fairness` P, `ROUNDS` more descents with trunks of their own, each with the weights of the one
+    before times (tokens of its models on parallel text / mean)^P. Raises UsageError for a total below the
+    characters that must be pieces, and for P without parallel text.
     """
-    inputs, weights = source.inputs, weights_of(source.inputs, settings)
+    weights = weights_of(source.inputs, settings)
+    power, warnings = settings.token_fairness, []
+    if power:
+        parallel = {code: reference_lines(source.parallel, code) for code in weights}
+        absent = [code for code, (lines, _) in parallel.items() if not lines]
+        if len(absent) == len(weights):
+            raise UsageError("token_fairness follows parallel text, and no language has any; give its files")
+        if absent:
+            warnings.append(f"no parallel text, so no change of weight by token_fairness: {', '.join(absent)}")
+    price, pieces, models = _descend(source, settings, trunk, weights)
+    for number in range(1, ROUNDS + 1 if power else 1):
+        weights = follow(weights, models, parallel, power)
+        log.info("round %d of token_fairness %g", number, power)
+        trunk = make_trunk(source, settings, weights)
+        price, pieces, models = _descend(source, settings, trunk, weights)
+    if source.text.byte_fallback or source.text.user_defined_symbols:
+        models = {code: _measured(source.corpora / code, model) for code, model in models.items()}
+    solution = _solution(source.inputs, settings, source.coverage, weights, price, pieces, models)
+    return replace(solution, warnings=solution.warnings + warnings), models
+
+
+def follow(
+    weights: Mapping[str, float],
+    models: Mapping[str, Unigram],
+    parallel: Mapping[str, tuple[Sequence[str], int]],
+    power: float,
+) -> dict[str, float]:
+    """The weights times (x / mean of x)^power, x = tokens of a language's own model a byte of the reference.
+
+    `parallel`: a language's lines, and the bytes of those of the reference language; without lines it keeps its
+    weight.
+    """
+    tokens = []
+    for code in weights:
+        encode = SentencePieceProcessor(model_proto=models[code].model).encode
+        tokens.append(sum(map(len, encode(list(parallel[code][0])))))
+    factors = fair_factors(tokens, [parallel[code][1] for code in weights], power)
+    return {code: weight * float(factor) for (code, weight), factor in zip(weights.items(), factors, strict=True)}
+
+
+def _descend(
+    source: Source, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
+) -> tuple[float, list[str], dict[str, Unigram]]:
+    """The price of a piece, the pieces, and the languages' models on them."""
     capacity, required = settings.capacity, len(trunk.required)
     if required > capacity:
         raise UsageError(
@@ -111,9 +166,7 @@ def solve(source: Source, settings: Allocation, trunk: Trunk) -> tuple[Solution,
         languages = LanguageStore(folder, MEMORY)
         chosen = branch(trunk, capacity, texts, weights, languages, source.threads)
         pieces, models = settle(chosen, languages, source.coverage, source.threads, source.text)
-    if source.text.byte_fallback or source.text.user_defined_symbols:
-        models = {code: _measured(source.corpora / code, model) for code, model in models.items()}
-    return _solution(inputs, settings, source.coverage, chosen.price, pieces, models), models
+    return chosen.price, pieces, models
 
 
 def _measured(folder: Path, model: Unigram) -> Unigram:
@@ -129,11 +182,13 @@ def _solution(
     inputs: Inputs,
     settings: Allocation,
     coverage: float,
+    weights: Mapping[str, float],
     price: float,
     pieces: list[str],
     models: Mapping[str, Unigram],
 ) -> Solution:
     problem, q, required = pose(inputs, settings, coverage)
+    problem = problem.weighed(list(weights.values()), [own.value for own in problem.curves], settings.curve)
     bound, others = assess(problem, choose(problem, settings))
     objective = sum(own.weight * models[own.language].alp[0] for own in problem.curves)
     smallest = problem.objective([0] * len(problem.curves))

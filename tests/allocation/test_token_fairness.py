@@ -1,0 +1,158 @@
+"""Weights of rule pieces that follow tokens on parallel text: by definition, their effect, and bad input."""
+
+import json
+import statistics
+
+import pytest
+import sentencepiece
+
+from tests.allocation.test_pieces_command import TOTALS, allocate, files_of, inputs
+from tests.commands import vocap
+from tests.made_text import write_lines
+from tests.vocabularies.factories import make_text
+from vocap.allocation.inputs import gather
+from vocap.allocation.pieces.descent import branch, settle
+from vocap.allocation.pieces.rule import ROUNDS, Source, make_trunk, texts_of_corpora
+from vocap.allocation.pieces.store import LanguageStore
+from vocap.allocation.settings import Allocation
+from vocap.files.tsv import read_tsv
+from vocap.tables.sampling_probabilities import read_weights
+
+pytestmark = pytest.mark.xdist_group("allocate-pieces")  # one worker trains the models of `trained`
+POWER = 2.0
+
+
+@pytest.fixture
+def parallel(folder):
+    """Lines by language; bb has no second one, so only its others count."""
+    lines = {"aa": make_text("latin", 40, 7), "bb": make_text("latin", 40, 8), "cc": make_text("kana", 40, 9)}
+    lines["bb"][1] = ""
+    for code, text in lines.items():
+        write_lines(folder / f"dev-{code}.txt", text)
+    return lines
+
+
+def fairly(folder, power=POWER, *options, output="fair"):
+    development = ("--development", folder / "dev-{lang}.txt")
+    return allocate(folder, "--token-fairness", power, *development, *options, output=output)
+
+
+def rates(parallel, models):
+    """Tokens a byte of the reference: aa, the first of those with the most lines."""
+    found = {}
+    for code, lines in parallel.items():
+        pairs = [(line, other) for line, other in zip(lines, parallel["aa"], strict=True) if line]
+        processor = sentencepiece.SentencePieceProcessor(model_proto=models[code])
+        tokens = sum(len(processor.encode(line)) for line, _ in pairs)
+        found[code] = tokens / sum(len(other.encode()) for _, other in pairs)
+    return found
+
+
+def models_in(folder):
+    return {
+        path.name: next((path / "models").iterdir()).read_bytes() for path in (folder / "vocabularies").iterdir()
+    }
+
+
+def weights_in(folder):
+    return {row["language"]: float(row["weight"]) for row in read_tsv(folder / "allocation.tsv")}
+
+
+def descended(source, entry, weights, folder):
+    """The languages' models after one descent with these weights."""
+    folder.mkdir()
+    trunk = make_trunk(source, entry, weights)
+    texts, store = texts_of_corpora(source, heldout=True), LanguageStore(folder, 0)
+    chosen = branch(trunk, entry.capacity, texts, weights, store)
+    _, models = settle(chosen, store, source.coverage)
+    return {code: model.model for code, model in models.items()}
+
+
+def test_weights_by_definition(folder, parallel, tmp_path):
+    assert allocate(folder).returncode == 0
+    done = fairly(folder)
+    assert done.returncode == 0, done.stderr
+    weights, models = weights_in(folder / "out"), models_in(folder / "out")
+    entry = Allocation(total=TOTALS[0], rule="pieces")
+    source = Source(gather(folder / "v", read_weights(folder / "w.tsv")), folder / "corpora", 0.9995, tmp_path)
+    for number in range(ROUNDS):
+        needed = rates(parallel, models)
+        mean = sum(needed.values()) / len(needed)
+        weights = {code: weight * (needed[code] / mean) ** POWER for code, weight in weights.items()}
+        models = descended(source, entry, weights, tmp_path / f"round-{number}")
+    assert weights_in(folder / "fair") == pytest.approx(weights, rel=1e-9)
+    assert models_in(folder / "fair") == models
+    summary = json.loads((folder / "fair" / "summary.json").read_text())
+    alp = {row["language"]: row for row in read_tsv(folder / "fair" / "allocation.tsv")}
+    objective = sum(
+        weights[code] * float(next(iter(read_tsv(folder / "fair" / "vocabularies" / code / "curve.tsv")))["alp"])
+        for code in alp
+    )
+    assert summary["chosen"]["objective"] == pytest.approx(objective)
+
+
+def test_tokens_become_more_equal(folder, parallel):
+    assert allocate(folder).returncode == 0 and fairly(folder, 4).returncode == 0
+
+    def spread(name):
+        needed = rates(parallel, models_in(folder / name)).values()
+        return statistics.pstdev(needed) / statistics.mean(needed)
+
+    assert spread("fair") < 0.9 * spread("out")
+
+
+def test_power_0_changes_no_byte_and_a_trunk_is_shared(folder, parallel):
+    assert allocate(folder).returncode == 0
+    assert allocate(folder, "--token-fairness", "0", output="zero").returncode == 0
+    assert files_of(folder / "zero") == files_of(folder / "out")
+    assert vocap("trunk", *inputs(folder), "-o", folder / "t.npz").returncode == 0
+    assert fairly(folder).returncode == 0
+    assert fairly(folder, POWER, "--trunk", folder / "t.npz", "--threads", "3", output="again").returncode == 0
+    assert files_of(folder / "again") == files_of(folder / "fair")
+
+
+def test_a_language_without_text_keeps_its_weight_and_is_named(folder, parallel):
+    (folder / "dev-cc.txt").unlink()
+    assert allocate(folder).returncode == 0
+    done = fairly(folder)
+    assert done.returncode == 0 and "no parallel text" in done.stderr
+    before, after = weights_in(folder / "out"), weights_in(folder / "fair")
+    assert after["cc"] == before["cc"] and after["aa"] != before["aa"]
+    warnings = json.loads((folder / "fair" / "summary.json").read_text())["warnings"]
+    assert [line for line in warnings if line.endswith("by token_fairness: cc")]
+
+
+def no_files(root):
+    for path in root.glob("dev-*.txt"):
+        path.unlink()
+
+
+def no_lines(root):
+    for path in root.glob("dev-*.txt"):
+        path.write_text("\n\n")
+
+
+BAD = {
+    "no pattern": (None, ["--token-fairness", "2"], 2, "--development PATTERN; give both"),
+    "no exponent": (None, ["--development", "dev-{lang}.txt"], 2, "give both, or none"),
+    "no files": (no_files, ["--token-fairness", "2", "--development", "dev-{lang}.txt"], 1, "no file for any of"),
+    "no lines": (no_lines, ["--token-fairness", "2", "--development", "dev-{lang}.txt"], 2, "no language has any"),
+    "a rule of sizes": (
+        None,
+        ["--rule", "paper", "--token-fairness", "2"],
+        2,
+        "does not use token_fairness",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_message(folder, parallel, case):
+    spoil, options, status, message = BAD[case]
+    if spoil:
+        spoil(folder)
+    done = allocate(folder, *(folder / word if word.startswith("dev") else word for word in options))
+    assert done.returncode == status, done.stderr
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1 and message in errors[0] and "Traceback" not in done.stderr
+    assert not (folder / "out").exists()
