@@ -140,6 +140,8 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
             if first:
                 most = min(base + first, wanted)
                 given = train_weighted(languages, alphabet, most, rows.reserved, **progress).merges[:first]
+                if len(given) >= wanted - base:
+                    logger.warning("--from %d: all merges that T holds are weighted; none follows parity", first)
             applied = train_parity(languages, alphabet, wanted, rows.reserved, given, **progress)
         else:
             applied, weights = train_fair(

@@ -119,6 +119,7 @@ def _mark(
     worst = min(priced, key=lambda row: (-row[PREMIUM], row["language"]), default=None)
     trips = [row for row in tokenizer.round_trips if row["share"] is not None and row["language"] in counted]
     lines = sum(row["texts"] or 0 for row in trips)
+    dials = [find(tokenizer.description, "settings", name) for name in ("fairness", "token_fairness")]
     return Mark(
         name=tokenizer.name,
         kind=kind_label(results, tokenizer),
@@ -133,8 +134,7 @@ def _mark(
         worst_ratio=worst[PREMIUM] if worst else None,
         worst=worst["language"] if worst else "",
         round_trip=sum(row["identical"] or 0 for row in trips) / lines if lines else None,
-        follows_text=is_byte_pair(tokenizer)
-        and (tokenizer.kind == "parity-bpe" or bool(find(tokenizer.description, "settings", "fairness"))),
+        follows_text=tokenizer.kind == "parity-bpe" or any(map(bool, dials)),
     )
 
 
