@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from vocap.pretraining.loss_kinds import LOSSES
+from vocap.tokenizers.settings import KINDS as TOKENIZERS
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
 NO_NAMES = {"extra_forbidden", "int_type", "float_type"}  # findings where no name of a language was expected
@@ -75,8 +76,7 @@ def _message(detail: Mapping[str, Any]) -> str:
     kind, value = detail["type"], detail["input"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tokenizer = detail["loc"][0] == "tokenizers"
-        known = "vocap, joint, mono, file" if tokenizer else ", ".join(LOSSES)
-        return f"kind must be one of {known}"
+        return f"kind must be one of {', '.join(TOKENIZERS if tokenizer else LOSSES)}"
     if kind in ("too_short", "missing"):
         return KINDS[kind]
     message = KINDS.get(kind) or detail["msg"].removeprefix("Value error, ")
