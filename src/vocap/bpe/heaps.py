@@ -24,7 +24,7 @@ _TEXTS = "int64[::1], int32[::1], int64[::1]"  # number, store, bounds
 _ORDER = f"int64[::1], int32[::1], uint64[::1], {_TEXTS}"  # weight, node, keys
 
 
-@kernel(f"int64(int64, int64, {_TEXTS})")
+@kernel(f"int64(int64, int64, {_TEXTS})", inner=True)
 def compare_texts(a, b, number, store, bounds):
     """Below, at or above 0 as token a sorts before, as or after token b."""
     a += number[RESERVED] * (a >= number[BASE])
@@ -36,7 +36,7 @@ def compare_texts(a, b, number, store, bounds):
     return (bounds[a + 1] - bounds[a]) - (bounds[b + 1] - bounds[b])
 
 
-@kernel(f"boolean(int64, int64, {_ORDER})")
+@kernel(f"boolean(int64, int64, {_ORDER})", inner=True)
 def comes_first(one, other, weight, node, keys, number, store, bounds):
     """Whether node `one` leaves the heap before `other`: by weight, then by its pair.
 
@@ -55,7 +55,7 @@ def comes_first(one, other, weight, node, keys, number, store, bounds):
     return difference > 0
 
 
-@kernel(f"int64(int64, int64, int32[::1], int32[::1], {_ORDER})")
+@kernel(f"int64(int64, int64, int32[::1], int32[::1], {_ORDER})", inner=True)
 def meld(one, other, left, right, weight, node, keys, number, store, bounds):
     """The root of two skew heaps as one."""
     if one < 0 or other < 0:
@@ -75,7 +75,7 @@ def meld(one, other, left, right, weight, node, keys, number, store, bounds):
         one = below
 
 
-@kernel(types.void(STATE, int64, int64))
+@kernel(types.void(STATE, int64, int64), inner=True)
 def push(state, group, pair):
     number = state.number
     if number[FREE_NODE] >= 0:
@@ -92,7 +92,7 @@ def push(state, group, pair):
     )  # fmt: skip
 
 
-@kernel(int64(STATE, int64))
+@kernel(int64(STATE, int64), inner=True)
 def heaviest(state, group):
     """The heaviest pair of a group, taken from its heap; NONE where none occurs in the training text."""
     count, left, right, weight, node = state.count, state.left, state.right, state.weight, state.node
@@ -122,7 +122,7 @@ def heaviest(state, group):
             push(state, group, pair)
 
 
-@kernel(int64(STATE))
+@kernel(int64(STATE), inner=True)
 def longest_group(state):
     """The group of the highest length / divisor among those with pairs, of equal ones the first; NONE for none."""
     best = np.int64(NONE)

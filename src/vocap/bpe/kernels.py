@@ -28,7 +28,7 @@ from vocap.unigram.word_table import find_word
 ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
 
 
-@kernel(types.void(STATE, int64, int64))
+@kernel(types.void(STATE, int64, int64), inner=True)
 def merge_in_group(state, pair, row):
     """Merge a pair wherever it stands in the words of its group, from left to right; row `row` of `applied`."""
     keys, count, head, sibling, raised, slots = (
@@ -97,7 +97,7 @@ def merge_in_group(state, pair, row):
             number[WAITING] += 1
 
 
-@kernel(int64(STATE, int64, int64))
+@kernel(int64(STATE, int64, int64), inner=True)
 def places_of(state, a, b):
     """The places in the lists of a pair, of all groups."""
     count = 0
@@ -109,7 +109,7 @@ def places_of(state, a, b):
     return count
 
 
-@kernel(boolean(STATE, int64, int64, int64))
+@kernel(boolean(STATE, int64, int64, int64), inner=True)
 def has_space(state, needed, a, b):
     """Whether the arrays hold the merge of a pair that stands in so many places."""
     number, bounds = state.number, state.bounds
@@ -129,7 +129,7 @@ def has_space(state, needed, a, b):
     )
 
 
-@kernel(int64(STATE, int64, int64))
+@kernel(int64(STATE, int64, int64), inner=True)
 def token_of(state, a, b):
     """The token of a merge, a new one where none has its text; NONE where no token may have it."""
     number, store, bounds = state.number, state.store, state.bounds

@@ -16,13 +16,13 @@ FIRST, SECOND, BITS = (
 REGISTER = 255  # the group of keys that say which pairs were merged, in whichever group
 
 
-@kernel(uint64(int64, int64, int64))
+@kernel(uint64(int64, int64, int64), inner=True)
 def key_of(a, b, group):
     """Sorts by both symbols in one group."""
     return np.uint64(a) << FIRST | np.uint64(b) << SECOND | np.uint64(group)
 
 
-@kernel(uint64(uint64, int64))
+@kernel(uint64(uint64, int64), inner=True)
 def slot_of(key, slots):
     code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     code = (code ^ (code >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -46,7 +46,7 @@ def find_pair(key, keys, slots):
     return np.int64(NONE)
 
 
-@kernel(f"int64(int64, int64, int64, {_PAIRS})")
+@kernel(f"int64(int64, int64, int64, {_PAIRS})", inner=True)
 def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, number):
     """The number of a pair, a new one where there was none; the arrays have space for it."""
     key = key_of(a, b, group)
@@ -68,7 +68,7 @@ def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, numb
     return pair
 
 
-@kernel(f"void(int64, int64, {_PLACES})")
+@kernel(f"void(int64, int64, {_PLACES})", inner=True)
 def add_place(pair, at, place, further, head, number):
     if number[FREE_PLACE] >= 0:
         new = number[FREE_PLACE]

@@ -17,13 +17,18 @@ index = np.uintp
 LATTICES = "int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1]"
 
 
-def kernel(signature: str):
+def kernel(signature, inner: bool = False):
     """Compile a function for `signature`; its bits must not depend on the compiler, so no fast-math.
+
+    An `inner` one is called by other kernels alone: it is compiled without an entry for Python, which for many
+    arguments takes as long as the function.
 
     numba caches the machine code beside the source file or in the user's cache folder (NUMBA_CACHE_DIR overrules
     both); where none of them can be written, or the device is full, every process compiles for itself.
     """
     settings = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+    if inner:
+        settings |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
     def compile_function(function):
         try:
