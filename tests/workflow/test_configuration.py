@@ -114,7 +114,11 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             },
             ["tokenizers.vocap", "joint-small with vocap", "diff/joint-small-vocap"],
         ),
-        ("tokenizers/new", {"kind": "wordpiece"}, ["tokenizers.new", "kind", "vocap, joint, bpe, parity-bpe, mono, file"]),
+        (
+            "tokenizers/new",
+            {"kind": "wordpiece"},
+            ["tokenizers.new", "kind", "vocap, joint, bpe, parity-bpe, mono, file"],
+        ),
         ("tokenizers/new", {"kind": "joint"}, ["tokenizers.new.total", "missing"]),
         ("tokenizers/new", {"kind": "joint", "total": 260, "byte_fallback": True}, ["tokenizers.new", "261 ids"]),
         ("tokenizers/diff", {"kind": "joint", "total": 2000}, ["tokenizers.diff", "another name"]),
