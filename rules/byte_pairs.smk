@@ -15,9 +15,18 @@ TRAINING_OPTIONS = {
     for name, entry in BYTE_PAIR.items()
 }
 
-# In its path, the settings that a training depends on: others give other files, for which tokenizers are made again.
+# In its path, what a training depends on besides the text: other settings give other files, for which tokenizers are made
+# again, and so do other contents of the user's parallel text, which no job makes.
+DEVELOPMENT_CONTENT = DEVELOPMENT_TEXT.fingerprint(LANGUAGES) if FOLLOWERS else ""
 TRAINING_FOLDERS = {
-    name: training_folder(entry, TRAINING_OPTIONS[name], REVISION["tokenizers"], *text_words(TEXT), *LAYOUT)
+    name: training_folder(
+        entry,
+        TRAINING_OPTIONS[name],
+        DEVELOPMENT_CONTENT if name in FOLLOWERS else "",
+        REVISION["tokenizers"],
+        *text_words(TEXT),
+        *LAYOUT,
+    )
     for name, entry in BYTE_PAIR.items()
 }
 TRAININGS_OF_PAIRS = {}  # a folder of one training to the totals of its tokenizers and the first of their names

@@ -1,11 +1,13 @@
 """The parallel text of a run: what the configuration names, else what the starter corpus holds out of itself."""
 
+import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from vocap.corpora.settings import Corpora
 from vocap.errors import UsageError
+from vocap.files import file_sha256
 from vocap.files.paths import check_path
 
 VARIABLE = "VOCAP_DATA"  # of the environment: a folder with NTREX-128 (Federmann et al. 2022), among other data
@@ -22,6 +24,13 @@ class ParallelText:
     pattern: str
     name: str
     folder: str | None = None
+
+    def fingerprint(self, languages: Collection[str]) -> str:
+        """The hash of the files' contents; empty where Snakemake makes them."""
+        if self.folder:
+            return ""
+        contents = "".join(file_sha256(path) for path in self.inputs(languages))
+        return hashlib.sha256(contents.encode()).hexdigest()
 
     def inputs(self, languages: Collection[str]) -> list[str]:
         """The files that are there, or the folder that is to be made."""
