@@ -6,7 +6,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from tests.tokenizers import scripts
-from vocap.tokenizer_files.export import ROLES, build_tokenizer, scores_of
+from vocap.tokenizer_files.export import build_tokenizer, scores_of
+from vocap.tokenizer_files.hugging_face import ROLES
 
 SIZE = 700
 TOKENS = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
