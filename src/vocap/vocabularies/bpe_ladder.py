@@ -4,8 +4,10 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import orjson
 
 from vocap.bpe.replay import symbol_counts, token_counts
 from vocap.bpe.tokenizer_json import Rows, build, merges_for
@@ -20,7 +22,7 @@ from vocap.bpe.words import (
     count_words,
 )
 from vocap.errors import UsageError
-from vocap.files.atomic import write_text
+from vocap.files.atomic import replacing
 from vocap.progress import Steps
 from vocap.tables.curve import Point
 from vocap.text_files.lines import read_blocks
@@ -77,6 +79,7 @@ def train_sizes(
         return {size: (average_log_probability(each, lines), int(each.sum())) for size, each in found if lines}
 
     trained, held = alps(0), alps(1)
+    largest = orjson.loads(build(alphabet, applied.merges, rows).to_str(pretty=False))
     points = []
     for size in sizes:
         path = models / f"{size}.json"
@@ -84,7 +87,8 @@ def train_sizes(
             path.unlink(missing_ok=True)
             points.append(Point(size, status=_reason(size, tokens, words, base + apart, reached + apart)))
             continue
-        write_text(path, _truncated(alphabet, merges_for(applied.merges, tokens[size], base), rows))
+        with replacing(path, "wb") as file:
+            file.write(_truncated(largest, size, len(merges_for(applied.merges, tokens[size], base))))
         alp, total = trained[tokens[size]]
         heldout_alp = held.get(tokens[size], (None,))[0]
         points.append(Point(size, size, alp, heldout_alp, total / words.lines[0]))
@@ -105,6 +109,8 @@ def _reason(size: int, tokens: dict[int, int], words, least: int, most: int) -> 
     return f"too little text: at most {most} pieces"
 
 
-def _truncated(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> str:
-    """The tokenizer.json of some merges, as one line."""
-    return build(alphabet, merges, rows).to_str(pretty=False)
+def _truncated(largest: dict[str, Any], size: int, merges: int) -> bytes:
+    """The tokenizer.json of the first ids and merges of another: no id is behind the pieces."""
+    model = largest["model"]
+    vocabulary = {token: number for token, number in model["vocab"].items() if number < size}
+    return orjson.dumps({**largest, "model": {**model, "vocab": vocabulary, "merges": model["merges"][:merges]}})
