@@ -348,6 +348,7 @@ rule parity_words:
         "<logs>/benchmarks/tokenizers/parity-words.tsv"
     conda:
         "../envs/tokenizers.yaml"
+    priority: 1  # every comparison of two forms waits for it
     resources:
         mem_mb=memory(800),
         runtime=minutes(60),

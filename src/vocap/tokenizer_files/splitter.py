@@ -44,17 +44,11 @@ class Splitter:
         texts = [self.prefix + word for word in words]
         if isinstance(self.encoder, SentencePieceEncoder):
             rows = self.encoder.processor.encode(texts, out_type=int, num_threads=1)
-            return [
-                self._with_unknown(text, row) if unknown in row else tuple(map(self.pieces.__getitem__, row))
-                for text, row in zip(texts, rows, strict=True)
-            ]
-        encodings = self.encoder.tokenizer.encode_batch(texts, add_special_tokens=False)
+        else:  # ids alone: tokens and places of every word would be several times as much to pass on
+            rows = [each.ids for each in self.encoder.tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
         return [
-            tuple(
-                self._unknown(text[slice(*place)], token) if number == unknown else self._write(token)
-                for token, number, place in zip(encoding.tokens, encoding.ids, encoding.offsets, strict=True)
-            )
-            for text, encoding in zip(texts, encodings, strict=True)
+            self._with_unknown(text, row) if unknown in row else tuple(map(self.pieces.__getitem__, row))
+            for text, row in zip(texts, rows, strict=True)
         ]
 
     @cached_property
@@ -77,9 +71,16 @@ class Splitter:
         return False
 
     def _with_unknown(self, text: str, ids: Sequence[int]) -> tuple[str, ...]:
-        pieces = self.encoder.processor.encode(text, out_type=str)  # unknown text is itself
-        numbered = zip(pieces, ids, strict=True)
-        return tuple(bracketed(piece) if number == self.encoder.unk_id else piece for piece, number in numbered)
+        unknown = self.encoder.unk_id
+        if isinstance(self.encoder, SentencePieceEncoder):
+            pieces = self.encoder.processor.encode(text, out_type=str)  # unknown text is itself
+            numbered = zip(pieces, ids, strict=True)
+            return tuple(bracketed(piece) if number == unknown else piece for piece, number in numbered)
+        encoding = self.encoder.tokenizer.encode(text, add_special_tokens=False)
+        return tuple(
+            self._unknown(text[slice(*place)], token) if number == unknown else self._write(token)
+            for token, number, place in zip(encoding.tokens, encoding.ids, encoding.offsets, strict=True)
+        )
 
     def _unknown(self, text: str, token: str) -> str:
         """Text without a piece: the token itself (unigram models), or the text at its offsets."""
