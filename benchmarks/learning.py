@@ -51,8 +51,8 @@ LINES = 8  # of metrics in a run
 SENTENCES = 1500  # of each file
 
 
-def prepare(text: Path, out: Path, vocabulary: int) -> None:
-    """Write `out`/text, `out`/tokenizer (JOINT, T = `vocabulary`) and `out`/tokens/{language}."""
+def prepare(text: Path, out: Path, vocabulary: int, length: int) -> None:
+    """Write `out`/text, `out`/tokenizer (JOINT, T = `vocabulary`), `out`/tokens/{language} of `length` ids."""
     files = {path.name.split(".")[0]: path for path in sorted(text.glob("*.txt*"))}
     mix = out / "mix.txt"
     for language, path in files.items():
@@ -82,7 +82,7 @@ def prepare(text: Path, out: Path, vocabulary: int) -> None:
                 f"--tokenizer={tokenizer / 'sentencepiece.model'}",
                 f"--language={language}",
                 f"--heldout={folder / 'heldout'}",
-                f"--length={LENGTH}",
+                f"--length={length}",
                 f"--output={out / 'tokens' / language}",
             ],
             standalone_mode=False,
@@ -246,6 +246,7 @@ def main() -> None:
     parser.add_argument("--xtreme", type=Path)
     parser.add_argument("--svg", type=Path, help="where the picture goes")
     parser.add_argument("--vocabulary", type=int, default=50_000)
+    parser.add_argument("--length", type=int, default=LENGTH, help="tokens of a block that prepare writes")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--losses", nargs="+", choices=list(losses()), default=list(losses()))
     parser.add_argument("--budgets", nargs="+", choices=["steps", "time"], default=["steps", "time"])
@@ -258,7 +259,7 @@ def main() -> None:
     if arguments.what == "prepare":
         if arguments.text is None:
             parser.error("prepare needs --text")
-        prepare(arguments.text, arguments.out, arguments.vocabulary)
+        prepare(arguments.text, arguments.out, arguments.vocabulary, arguments.length)
     elif arguments.what == "train":
         if arguments.xtreme is None:
             parser.error("train needs --xtreme")

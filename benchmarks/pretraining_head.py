@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from gpu.heads import special_ids, zipf
 
 from vocap.pretraining.index import nearest
 from vocap.pretraining.loss_kinds import Full, Knn
@@ -27,13 +28,7 @@ class Head:
 
     @property
     def specials(self) -> list[int]:
-        return [0, 1, 2, 3, len(self.weight) - 1]
-
-
-def zipf(vocabulary: int, size: tuple, random: np.random.Generator) -> torch.Tensor:
-    """Word ids with frequency 1/rank; ranks are spread over the ids, special ones are left out."""
-    ranks = np.minimum(np.exp(random.random(size) * np.log(vocabulary - 5)).astype(np.int64), vocabulary - 6)
-    return torch.from_numpy(np.random.default_rng(0).permutation(vocabulary - 5)[ranks] + 4)
+        return special_ids(len(self.weight))
 
 
 def run_head(arguments: argparse.Namespace) -> list[dict]:

@@ -33,6 +33,7 @@ SLOW = {
     "finetuning/test_offsets.py",
     "finetuning/test_runs.py",
     "init",
+    "pretraining/test_gpu_benchmark.py",
     "pretraining/test_index.py",
     "pretraining/test_interruptions.py",
     "pretraining/test_own_layout.py",

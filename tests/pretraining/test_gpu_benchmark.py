@@ -1,0 +1,102 @@
+"""`benchmarks/pretraining.py gpu`: a dry run on a CPU, its resumption, and the loss that only it has."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks.gpu.heads import ScalableCrossEntropy
+from benchmarks.gpu.table import NoTimeLeft, Table
+from tests.pretraining.factories import pretrain_arguments
+
+ROOT = Path(__file__).resolve().parents[2]
+FACTS = {"torch": "2", "device": "one"}
+
+
+def dry_run(*words: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(ROOT / "benchmarks" / "pretraining.py"), "gpu", "--dry-run", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def rows_of(path: Path) -> list[dict]:
+    return [row for line in path.read_text("utf-8").splitlines() if "begun" not in (row := json.loads(line))]
+
+
+def test_a_dry_run_fills_every_table_and_goes_on_where_it_stopped(tmp_path):
+    pretrain_arguments(tmp_path / "text")
+    out = tmp_path / "out"
+    ended = dry_run("--out", out, "--text", tmp_path / "text")
+    assert ended.returncode == 0, ended.stderr
+    tables = {stage: rows_of(out / f"{stage}.jsonl") for stage in ("works", "head", "step", "learning", "costs")}
+    assert all(row["torch"] == torch.__version__ and row["device"] for table in tables.values() for row in table)
+    if not torch.cuda.is_available():
+        assert all(row["left_out"].startswith("SKIPPED") for row in tables["works"])
+    left_out = {row["head"] for stage in ("head", "step") for row in tables[stage] if "left_out" in row}
+    extras = {"full cut cross-entropy", "full Liger, chunk 16", "full torch, chunk 16"}  # packages, or torch 2.13
+    assert left_out <= extras
+    exact = [row["loss"] for row in tables["head"] if row.get("head", "").startswith("full") and "loss" in row]
+    assert len({round(loss, 3) for loss in exact}) == 8  # of each V, d and N, by whatever kernel
+    assert all(row["bits_per_byte"] < row["curve"][0]["bits_per_byte"] + 0.1 for row in tables["learning"])
+    assert {"feature", "measured"} <= set(tables["costs"][0]) and tables["costs"][-1]["refitted_s"] > 0
+    summary = (out / "summary.md").read_text("utf-8")
+    assert all(f"## {title}\n" in summary for title in (*tables, "Speeds, and the paper's"))
+
+    path, measured = out / "step.jsonl", tables["step"]
+    lines = path.read_text("utf-8").splitlines(keepends=True)  # two of each row: begun, measured
+    path.write_text("".join(lines[:-3]) + lines[-3][:20], "utf-8")  # as a power cut leaves it
+    assert dry_run("--out", out, "--stage", "step").returncode == 0
+    found = Table(path, {name: measured[0][name] for name in FACTS}, 0.0).rows
+    assert [row["head"] for row in found] == [row["head"] for row in measured]
+    assert found[:-2] == measured[:-2] and found[-2] != measured[-2] and found[-1] != measured[-1]
+
+
+def test_a_table_measures_a_row_once_and_names_the_ones_left_out(tmp_path):
+    path, calls = tmp_path / "stage.jsonl", []
+
+    def fail():
+        raise RuntimeError("no such kernel\nand a traceback")
+
+    def end():
+        calls.append("ended")
+        raise KeyboardInterrupt  # the process ends within the row
+
+    for _ in range(2):
+        table = Table(path, FACTS, time.monotonic() + 60)
+        table.measure(lambda: calls.append("measured") or {"ms": 1.5}, head="a")
+        table.measure(fail, head="b")
+        with pytest.raises(KeyboardInterrupt):
+            table.measure(end, head="c")
+    table = Table(path, FACTS, time.monotonic() + 60)
+    table.measure(end, head="c")
+    assert calls == ["measured", "ended", "ended"]
+    assert [row.get("left_out") for row in table.rows] == [
+        None,
+        "RuntimeError: no such kernel",
+        "ended its process 2 times",
+    ]
+    assert table.measured() == [table.rows[0]]
+    assert not table.lacks([{"head": "a"}, {"head": "c"}]) and table.lacks([{"head": "d"}])
+    other = Table(path, FACTS | {"device": "other"}, time.monotonic() + 1)
+    assert not other.has(head="a") and other.measured() == []
+    with pytest.raises(NoTimeLeft):
+        other.measure(fail, needs_s=5, head="a")
+
+
+def test_scalable_cross_entropy_with_buckets_of_everything_is_the_softmax():
+    """2 sqrt(N) is at least N for N = 4: every bucket holds all targets, and all words but the special ones."""
+    torch.manual_seed(0)
+    hidden, weight, bias = torch.randn(4, 8), torch.randn(30, 8), torch.randn(30)
+    tensors = [tensor.requires_grad_() for tensor in (hidden, weight, bias)]
+    targets, special = torch.tensor([5, 9, 9, 20]), [0, 1, 2, 3, 29]
+    output = ScalableCrossEntropy(30, special, words=100)(*tensors, targets)
+    logits = (hidden @ weight.T + bias).index_fill(1, torch.tensor(special), -torch.inf)
+    reference = torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
+    torch.testing.assert_close(output.loss, reference)
+    for found, right in zip(
+        torch.autograd.grad(output.loss, tensors), torch.autograd.grad(reference, tensors), strict=True
+    ):
+        torch.testing.assert_close(found, right)
