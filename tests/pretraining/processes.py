@@ -85,6 +85,7 @@ def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> Non
     os.environ.update(environment)
     import torch
     from safetensors.torch import save_file
+    from torch import distributed
 
     from vocap.pretraining.data import load_data
     from vocap.pretraining.settings import Recipe
@@ -92,7 +93,10 @@ def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> Non
     from vocap.training.distributed import joined
 
     torch.set_num_threads(1)
-    device = torch.device("cpu")
+    device = torch.device(arguments.get("device", "cpu"))
+    if backend := arguments.get("backend"):  # instead of NCCL, which may refuse two ranks on one GPU
+        begin = distributed.init_process_group
+        distributed.init_process_group = lambda _, **options: begin(backend, **options)
     data = load_data(Path(arguments["tokens"]), ["de", "ja", "ru"], Path(arguments["tokenizer"]), 0.7, "lines")
     recipe = Recipe.model_validate(arguments["recipe"])
     with joined(device):
@@ -104,7 +108,10 @@ def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> Non
 
 
 def start_gradients(arguments: dict, output: Path, **environment: str) -> ForkServerProcess:
-    """Compute the gradient of step 3 of an untrained model, as each rank has it in the end, into `output`."""
+    """Compute the gradient of step 3 of an untrained model, as each rank has it in the end, into `output`.
+
+    `arguments`: `tokens`, `tokenizer`, `recipe`, and `device` and `backend` other than the CPU's.
+    """
     process = CONTEXT.Process(target=_gradients, args=(arguments, str(output), environment))
     process.start()
     return process
