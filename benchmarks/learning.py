@@ -37,7 +37,7 @@ from vocap.tokenizers.output_commands import export
 from vocap.training.stopping import StopRequest
 
 CHARACTERS = 8_000_000  # of a language, to train on
-MIXED = 1_500_000  # of them for the tokenizer
+MIXED = 1_500_000  # of them for the tokenizer, unless said
 LENGTH = 32  # short blocks: with few places to look at, attention soon finds the one that helps
 WIDTH = 64
 # what makes a small model leave the plateau of word frequencies within minutes: they are in its bias from the
@@ -51,7 +51,7 @@ LINES = 8  # of metrics in a run
 SENTENCES = 1500  # of each file
 
 
-def prepare(text: Path, out: Path, vocabulary: int, length: int) -> None:
+def prepare(text: Path, out: Path, vocabulary: int, length: int, mixed: int) -> None:
     """Write `out`/text, `out`/tokenizer (JOINT, T = `vocabulary`), `out`/tokens/{language} of `length` ids."""
     files = {path.name.split(".")[0]: path for path in sorted(text.glob("*.txt*"))}
     mix = out / "mix.txt"
@@ -67,7 +67,7 @@ def prepare(text: Path, out: Path, vocabulary: int, length: int) -> None:
             for line in lines:
                 file.write(line)
                 held += len(line)
-                if held > MIXED:
+                if held > mixed:
                     break
     tokenizer = out / "tokenizer"
     words = [f"--mix={mix}", f"--total={vocabulary}", "--engine=sentencepiece", f"--output={tokenizer}"]
@@ -247,6 +247,7 @@ def main() -> None:
     parser.add_argument("--svg", type=Path, help="where the picture goes")
     parser.add_argument("--vocabulary", type=int, default=50_000)
     parser.add_argument("--length", type=int, default=LENGTH, help="tokens of a block that prepare writes")
+    parser.add_argument("--mixed", type=int, default=MIXED, help="characters of a language for the tokenizer")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--losses", nargs="+", choices=list(losses()), default=list(losses()))
     parser.add_argument("--budgets", nargs="+", choices=["steps", "time"], default=["steps", "time"])
@@ -259,7 +260,7 @@ def main() -> None:
     if arguments.what == "prepare":
         if arguments.text is None:
             parser.error("prepare needs --text")
-        prepare(arguments.text, arguments.out, arguments.vocabulary, arguments.length)
+        prepare(arguments.text, arguments.out, arguments.vocabulary, arguments.length, arguments.mixed)
     elif arguments.what == "train":
         if arguments.xtreme is None:
             parser.error("train needs --xtreme")

@@ -41,6 +41,18 @@ def coverage(default: float, help: str) -> Callable:
     return click.option("--coverage", type=Real(0.98, 1), default=default, show_default=True, help=help)
 
 
+def totals(command: Callable) -> Callable:
+    """The option --total, which may be repeated; the command gets `totals`."""
+    return click.option(
+        "--total",
+        "totals",
+        required=True,
+        multiple=True,
+        type=click.IntRange(2),
+        help="T: every id counted; may be repeated, then -o must hold {total}.",
+    )(command)
+
+
 def id_layout(command: Callable) -> Callable:
     """The option --layout of tokenizers; the command gets `layout`, an `IdLayout`."""
 

@@ -175,17 +175,22 @@ def _extend_pairs(source, own, others, settings, model, init: str, out: Path) ->
     after = ladder.extended(count)
     origins = origins_of(source, ladder.added.first(count)[0])
     checks, alps = _measure(source.encoder, after, own, others, settings["language"])
-    more = {}
-    if model is not None:
-        from vocap.adapt.model_rows import replace_rows
-
-        sums = _sparse_sums(source.encoder, after, own["train"]) if init == OMP else None
-        replace_rows(model, [*([number] for number in range(source.total)), *origins], sums)
-        more["rows"] = init
+    more = _fill_rows(source, after, own, origins, model, init)
     write_extended(
         out, source, after, ladder.added, count, own["train"], settings, checks, alps, origins, model, **more
     )
     return _summary(source, settings, f"merges of {settings['language']}", count, checks, alps, out)
+
+
+def _fill_rows(source, after, own, origins, model, init: str) -> dict[str, str]:
+    """Make the new rows of a model's tables, if there is one, from those of `origins`; the fact to record."""
+    if model is None:
+        return {}
+    from vocap.adapt.model_rows import replace_rows
+
+    sums = _sparse_sums(source.encoder, after, own["train"]) if init == OMP else None
+    replace_rows(model, [*([number] for number in range(source.total)), *origins], sums)
+    return {"rows": init}
 
 
 def _extend(source, own, others, settings, model, init: str, out: Path) -> list[str]:
@@ -213,13 +218,7 @@ def _extend(source, own, others, settings, model, init: str, out: Path) -> list[
     after = SentencePieceEncoder(SentencePieceProcessor(model_proto=serialize(proto)))
     origins = extending.find_origins(source.proto, [entry.piece for entry in proto.pieces[source.total :]])
     checks, alps = _measure(source.encoder, after, own, others, settings["language"])
-    more = {}
-    if model is not None:
-        from vocap.adapt.model_rows import replace_rows
-
-        sums = _sparse_sums(source.encoder, after, own["train"]) if init == OMP else None
-        replace_rows(model, [*([number] for number in range(source.total)), *origins], sums)
-        more["rows"] = init
+    more = _fill_rows(source, after, own, origins, model, init)
     owners = source.owners()
     for piece in own_scores.keys() & {entry.piece for entry in proto.pieces}:
         owners[piece] = sorted({*owners.get(piece, ()), settings["language"]})

@@ -20,14 +20,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.command()
 @click.option("--corpora", required=True, type=FOLDER, help="Folder with {language}/train.txt.")
 @click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
-@click.option(
-    "--total",
-    "totals",
-    required=True,
-    multiple=True,
-    type=click.IntRange(2),
-    help="T: every id counted; may be repeated, then -o must hold {total}.",
-)
+@options.totals
 @click.option(
     "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="Share of a language (Equation 3)."
 )

@@ -124,14 +124,7 @@ def fit(allocation, vocabularies, weights, mix, corpora, alpha, scores, layout, 
     help="Folder with {language}/characters.tsv: hold the characters that VOCAP holds, and no others.",
 )
 @click.option("--characters", type=FOLDER, help="The same, counted in {language}/train.txt of this folder.")
-@click.option(
-    "--total",
-    "totals",
-    required=True,
-    multiple=True,
-    type=click.IntRange(2),
-    help="T: every id counted; may be repeated, then -o must hold {total}.",
-)
+@options.totals
 @options.coverage(COVERAGE, "Share of the text's characters that must be pieces.")
 @click.option(
     "--engine",
