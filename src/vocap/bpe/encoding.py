@@ -83,12 +83,9 @@ def enter(merges, keys, slots):
     """Fill `keys` and the empty `slots`."""
     for rank in range(merges.shape[0]):
         keys[rank] = key_of(merges[rank, 0], merges[rank, 1], 0)
-        if find_pair(keys[rank], keys, slots) >= 0:
-            continue
-        slot = slot_of(keys[rank], slots.size)
-        while slots[slot]:
-            slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
-        slots[slot] = rank + 1
+        slot = slot_of(keys[rank], keys, slots)
+        if not slots[slot]:
+            slots[slot] = rank + 1
 
 
 @kernel(
