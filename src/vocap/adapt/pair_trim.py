@@ -8,7 +8,7 @@ import numpy as np
 
 from vocap.adapt.folder import compare_texts
 from vocap.adapt.pair_files import PairSource, checked_encoder, listed, write_pairs
-from vocap.bpe.derivation import Derivations, parts_of
+from vocap.bpe.derivation import Derivations
 from vocap.bpe.model_file import BpeFile
 from vocap.bpe.renumbering import keep_tokens
 from vocap.bpe.words import byte_characters
@@ -91,7 +91,7 @@ def choose(
     for number in chosen:
         kept.setdefault(number, TEXT if text[number] else HELDOUT)
     rows = derivations.closure(chosen)
-    for number in sorted(parts_of(read.merges, rows)):
+    for number in np.unique(read.merges[rows]).tolist():  # the tokens that these merges take and give
         if len(tokens[number]) > 1:
             kept.setdefault(number, PART)
     always |= set(derivations.single) if all_characters else set("".join(tokens[number] for number in kept))
