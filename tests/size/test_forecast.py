@@ -130,6 +130,14 @@ def test_a_larger_model_pays_for_more_ids(tmp_path, shape, message):
     assert message in next(line for line in shown.splitlines() if line.startswith("training:"))
 
 
+def test_ids_that_save_no_token_do_not_pay(tmp_path):
+    """A masked model has no head in inference: with equal tokens its cost is the same at both T."""
+    write_table(tmp_path / "sizes.tsv", {50_000: TABLE[50_000], 100_000: TABLE[50_000]})
+    shown = run(size, tmp_path / "sizes.tsv").splitlines()
+    line = next(line for line in shown if line.startswith("inference:"))
+    assert "from T = 50,000 on, 50,000 more ids cost more" in line
+
+
 def broken(change) -> dict:
     table = {total: dict(found) for total, found in TABLE.items()}
     change(table)
