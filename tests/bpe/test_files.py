@@ -1,6 +1,8 @@
 """`vocap bpe`, its files, their export, and one message for each bad input."""
 
 import json
+import math
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from tests.commands import run, vocap
 from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.model_file import read_bpe
 from vocap.errors import UsageError, VocapError
+from vocap.tables.size_table import read_sizes
 from vocap.tokenizer_files.special_ids import read_special_ids
 from vocap.tokenizers.bpe_commands import bpe
 from vocap.tokenizers.output_commands import card, export, verify
@@ -188,3 +191,23 @@ def test_files_that_are_damaged(folder, tmp_path, change, message):
     (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
     with pytest.raises(VocapError, match=message):
         read_bpe(tmp_path / "tokenizer.json")
+
+
+def test_the_curve_is_that_of_the_tokenizers(corpora, tmp_path):
+    """Tokens and ALP at each T, by `tokenizers`; a T beyond the text is the one that the text gives."""
+    words = ["--total", 16000, "--total", 2000, "--curve", tmp_path / "sizes.tsv", "-o", tmp_path / "{total}"]
+    run(bpe, *arguments(corpora, *words, "--preset", "lossless"))
+    sizes = read_sizes(tmp_path / "sizes.tsv")
+    most = len(read_bpe(tmp_path / "16000").tokens)
+    assert [*sizes] == [*range(2000, most, 2000), most] and most < 16000
+    for total, folder in ((2000, "2000"), (most, "16000")):
+        tokenizer = Tokenizer.from_file(str(tmp_path / folder / "tokenizer.json"))
+        for code in SCRIPTS:
+            lines = (corpora / code / "heldout.txt").read_text("utf-8").splitlines()
+            encoded = (tokenizer.encode(line, add_special_tokens=False).ids for line in lines)
+            counts = Counter(number for ids in encoded for number in ids)
+            row = sizes[total][code]
+            assert (row.lines, row.tokens) == (len(lines), counts.total())
+            assert row.bytes == sum(len(line.encode()) for line in lines)
+            alp = sum(count * math.log(count / counts.total()) for count in counts.values()) / len(lines)
+            assert row.alp == pytest.approx(alp)
