@@ -6,7 +6,7 @@ A tab, newline, carriage return or backslash inside a cell is written `\t`, `\n`
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing
@@ -98,3 +98,19 @@ def read_tsv(path: str | os.PathLike, required: Sequence[str] = ()) -> Iterator[
         raise VocapError(f"{path}: a folder, not a table; name the file") from None
     except UnicodeDecodeError as error:
         raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from None
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Container[int] = ()) -> list[str]:
+    """A table as lines for a terminal: columns `left` begin below each other, the others end so.
+
+    >>> aligned([["a", "12"], ["bcd", "3"]], left=[0])
+    ['a    12', 'bcd   3']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
