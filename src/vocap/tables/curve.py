@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import number, read_tsv, write_tsv
 from vocap.unigram import MAX_SIZE
 
@@ -70,6 +70,14 @@ def parse_sizes(value: object, least: int = 5) -> object:
         if lower > upper:
             raise ValueError(f"{upper} comes after {lower}; sizes must rise")
     return value
+
+
+def parse_option(name: str, text: str, example: str, least: int = 5) -> list[int]:
+    """The sizes of an option, as FIRST:LAST:STEP or with commas. Raises UsageError, with the `example`."""
+    try:
+        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")], least)
+    except ValueError as error:
+        raise UsageError(f"{name} {text}: {error}; write {example}") from None
 
 
 def write_points(path: str | os.PathLike, points: Iterable[Point]) -> None:
