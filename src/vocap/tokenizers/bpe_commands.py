@@ -25,7 +25,11 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="Share of a language (Equation 3)."
 )
 @click.option(
-    "--unit", type=click.Choice(UNITS), default=UNITS[0], show_default=True, help="What merges begin with."
+    "--unit",
+    type=click.Choice(UNITS),
+    default=UNITS[0],
+    show_default=True,
+    help="Symbols before any merge.",
 )
 @click.option(
     "--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Where text is cut before."
@@ -180,12 +184,9 @@ def _write(out: Path, alphabet, merges, rows, total: int, description: Mapping) 
     """The folder of a tokenizer of `total` ids, or of as many as the text gives."""
     from vocap.bpe.folder import write_tokenizer
     from vocap.bpe.tokenizer_json import merges_for
+    from vocap.tokenizers.multilingual_text import warn_if_short
 
     tokens = rows.tokens(total, alphabet)
     ids = write_tokenizer(out, alphabet, merges_for(merges, tokens, len(alphabet.names)), rows, description, total)
-    if ids < total:
-        logger.warning(
-            "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
-            out, total, ids, total - ids,
-        )  # fmt: skip
+    warn_if_short(out, total, ids)
     click.echo(f"{out}: T = {ids}", err=True)
