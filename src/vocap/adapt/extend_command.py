@@ -80,7 +80,7 @@ def extend(
 
     TOKENIZER is results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of byte-pair encoding, whose merges
     are followed by those of the new language. Only this one is trained; its new pieces get the ids after all
-    others. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (what changed for every language
+    others. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (changes for every language
     measured) and, with --model, model/. With several numbers in --pieces, it prints and writes sweep.tsv alone, a
     row a number: tokens saved, lines of the other languages that change, pieces never used, rows and memory.
     """
