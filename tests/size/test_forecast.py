@@ -150,7 +150,7 @@ def broken(change) -> dict:
         ({50_000: TABLE[50_000]}, r"sizes\.tsv: 1 T in it; a choice needs two or more"),
         (broken(lambda table: table[100_000].pop("zh")), r"sizes\.tsv: T = 100000 and T = 50000 .* \(zh\)"),
         (broken(lambda table: table[100_000].update(en=(10, 999, 1, -1.0))), r"different text \(en\)"),
-        (broken(lambda table: table[100_000].update(en=(10, 1000, -1, -1.0))), r"line 4: tokens is '-1', not a"),
+        (broken(lambda table: table[100_000].update(en=(10, 1000, -1, -1.0))), r"line 4: tokens '-1' is not a"),
         (broken(lambda table: table[100_000].update(en=(10, 1000, 1, 1.0))), r"line 4: alp is '1\.0', not a"),
     ],
 )

@@ -39,6 +39,13 @@ def number(cell: str) -> float:
         return math.nan
 
 
+def whole_number(where: str, column: str, cell: str) -> int:
+    """The number in a cell. Raises VocapError, naming its place, unless it is a whole one above 0."""
+    if not (cell.isascii() and cell.isdigit() and 0 < len(cell) < 16 and int(cell) > 0):
+        raise VocapError(f"{where}: {column} {cell!r} is not a whole number above 0; correct it")
+    return int(cell)
+
+
 def format_cell(value: object) -> str:
     """One cell: None is empty, floats keep all the digits that matter (`repr`), text is escaped."""
     if type(value) is str:  # the most frequent kind first
