@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import vocap.allocation
+import vocap.allocation.pieces
 import vocap.corpora
 import vocap.correlation
 import vocap.finetuning
@@ -73,6 +74,7 @@ REVISION = {
         vocap.corpora,
         vocap.vocabularies,
         vocap.allocation,
+        vocap.allocation.pieces,
         vocap.tokenizers,
         vocap.pretraining,
         vocap.finetuning,

@@ -346,9 +346,9 @@ rule parity_words:
         "<logs>/tokenizers/parity-words.log",
     benchmark:
         "<logs>/benchmarks/tokenizers/parity-words.tsv"
+    priority: 1  # every comparison of two forms waits for it
     conda:
         "../envs/tokenizers.yaml"
-    priority: 1  # every comparison of two forms waits for it
     resources:
         mem_mb=memory(800),
         runtime=minutes(60),

@@ -1,5 +1,6 @@
 """The tests marked `gpu`, one row each, as they end."""
 
+import os
 import re
 import subprocess
 import sys
@@ -24,7 +25,10 @@ def run(table: Table, log: Path, limit_s: float) -> None:
     plain = ["-o", "addopts=", "-p", "no:cacheprovider", "-v", "--tb=short", "-m", "gpu"]
     command = ["timeout", f"{limit_s:.0f}", sys.executable, "-m", "pytest", *plain, *known, *modules]
     with open(log, "a", encoding="utf-8") as file:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        wide = {**os.environ, "COLUMNS": "400"}  # else reasons are cut off
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=wide, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         for line in process.stdout:
             file.write(line)
             if found := LINE.match(line.rstrip()):

@@ -165,8 +165,9 @@ def test_a_store_returns_equal_states(texts, tmp_path):
 def test_a_trunk_holds_pieces_with_line_ends(tmp_path):
     pieces, scores = ["a", ":\n", "\n\n", "\u2581b"], np.array([-1, -2, -3, -4], np.float32)
     rungs = descent.Rungs(pieces, [scores, scores[:2]])
-    trunk = descent.Trunk(rungs, rungs, frozenset("ab"))
+    trunk = descent.Trunk(rungs, rungs, frozenset("ab"), ["\u2581b\n"], np.array([-2], np.float32))
     write_trunk(tmp_path / "t.npz", trunk, {"aa": 0.5})
     found = read_trunk(tmp_path / "t.npz", {"aa": 0.5})
     assert (found.common.pieces, found.pool.pieces, found.required) == (pieces, pieces, frozenset("ab"))
+    assert found.words == ["\u2581b\n"]
     assert [row.tolist() for row in found.pool.scores] == [row.tolist() for row in rungs.scores]

@@ -77,7 +77,7 @@ def test_files_by_sentencepiece(folder):
 
 def test_pieces_that_cross_spaces(folder):
     """Each line is a word type then; ALP by SentencePiece, as above."""
-    assert allocate(folder, "--no-split-by-whitespace", total=TOTALS[1]).returncode == 0
+    assert allocate(folder, "--no-split-by-whitespace", total=700).returncode == 0
     out, crossing = folder / "out", 0
     for row in read_tsv(out / "allocation.tsv"):
         models = out / "vocabularies" / row["language"]
@@ -89,7 +89,7 @@ def test_pieces_that_cross_spaces(folder):
         (point,) = read_tsv(models / "curve.tsv")
         lines = (folder / "corpora" / row["language"] / "train.txt").read_text(encoding="utf-8").splitlines()
         assert (float(point["alp"]), float(point["tokens_per_sentence"])) == pytest.approx(alp(processor, lines))
-    assert crossing > 20
+    assert crossing > 10
 
 
 def test_same_bytes_by_every_call(folder):

@@ -16,7 +16,7 @@ from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.model_file import read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.tables.size_table import read_sizes
-from vocap.tokenizer_files.special_ids import read_special_ids
+from vocap.tokenizer_files.encoders import load_encoder, special_ids
 from vocap.tokenizers.bpe_commands import bpe
 from vocap.tokenizers.output_commands import card, export, verify
 from vocap.vocabularies.commands import alp, ladder
@@ -82,7 +82,8 @@ def test_the_export_loads_with_its_ids(corpora, folder, tmp_path):
 
 
 def test_roles_come_from_the_configuration(folder):
-    ids, others = read_special_ids(folder / "900" / "tokenizer.json")
+    path = folder / "900" / "tokenizer.json"
+    ids, others = special_ids(path, load_encoder(path))
     assert ids == {"pad": 0, "eos": 1, "unk": 2}
     assert others == (3, 4, 5)
 

@@ -44,7 +44,8 @@ def tokenize_language(
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    encoder, special = load_encoder(model), _special_ids(model)
+    encoder = load_encoder(model)
+    special = _special_ids(model, encoder)
     held = _heldout_lines(Path(heldout))
     made_of = {
         "format": FORMAT,
@@ -72,10 +73,10 @@ def tokenize_language(
         return description
 
 
-def _special_ids(model: str | os.PathLike) -> SpecialIds:
-    from vocap.tokenizer_files.special_ids import read_special_ids
+def _special_ids(model: str | os.PathLike, encoder) -> SpecialIds:
+    from vocap.tokenizer_files.encoders import special_ids
 
-    ids, others = read_special_ids(model)
+    ids, others = special_ids(model, encoder)
     roles = [one.name for one in fields(SpecialIds) if one.name != "others"]
     if lacking := [role for role in roles if role not in ids]:
         raise VocapError(

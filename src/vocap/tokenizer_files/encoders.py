@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vocap.errors import VocapError
+from vocap.tokenizer_files import MASK
 
 MAX_JSON_BYTES = 1 << 28  # tokenizer.json of 500,000 pieces has about 40 MB
 
@@ -127,3 +128,28 @@ def _load_json(path: Path) -> HuggingFaceEncoder:
             f"{path}: {len(ids)} tokens with ids up to {max(ids.values(), default=-1)}; save it again"
         )
     return HuggingFaceEncoder(tokenizer, tokenizer.unk_token_id)
+
+
+def special_ids(
+    path: str | os.PathLike, encoder: SentencePieceEncoder | HuggingFaceEncoder
+) -> tuple[dict[str, int], tuple[int, ...]]:
+    """The id of each role that a tokenizer has, the mask among them, and those of its other special tokens.
+
+    `encoder` is that of the file `path`: a SentencePiece model, or a tokenizer.json, whose roles are those of the
+    configuration beside it. Raises VocapError as `roles_of`.
+    """
+    if isinstance(encoder, HuggingFaceEncoder):
+        from vocap.files.json_object import read_object
+        from vocap.tokenizer_files.hugging_face import roles_of
+
+        path = Path(path)
+        ids = {role: encoder.ids[token] for role, token in roles_of(path, encoder.ids).items()}
+        special = {one["id"] for one in read_object(path).get("added_tokens") or () if one.get("special")}
+    else:
+        model = encoder.processor
+        ids = {"unk": model.unk_id(), "bos": model.bos_id(), "eos": model.eos_id(), "pad": model.pad_id()}
+        ids = {role: number for role, number in ids.items() if number >= 0}
+        special = {number for number, control in enumerate(model.is_control(list(range(encoder.size)))) if control}
+        if (mask := model.piece_to_id(MASK)) in special:
+            ids["mask"] = mask
+    return ids, tuple(sorted(special - set(ids.values())))

@@ -13,9 +13,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError
+from vocap.tokenizer_files import MASK
 from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN
 
-MASK = "<mask>"
 RESERVED = "<reserved_{}>"  # from 0
 ROLES = ("bos", "eos", "pad", "unk")  # of SentencePiece, which has none for the mask
 NAMED = {"<s>": "bos", "<bos>": "bos", "</s>": "eos", "<eos>": "eos", "<pad>": "pad", "<unk>": "unk"}

@@ -118,14 +118,28 @@ def find_seeds(
     """
     bounds = independent_ranges(lcp)
     script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
-    spaces = RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace)
-    spaces += SUFFIX * settings.treat_whitespace_as_suffix
-    arguments = source.text, source.weight, order, lcp, script, longest, np.int64(spaces)
+    arguments = source.text, source.weight, order, lcp, script, longest, _spaces(settings)
     parts = workers.map(len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2]))
     left, right, depth, frequency = map(np.concatenate, zip(*parts, strict=True))
     score = frequency * depth
     best = _first_best(score, limit)
     return Seeds(left[best], right[best], depth[best].astype(np.int32), score[best])
+
+
+def _spaces(settings: TextSettings) -> np.int64:
+    """The argument `spaces` of `is_valid`."""
+    spaces = RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace)
+    return np.int64(spaces + SUFFIX * settings.treat_whitespace_as_suffix)
+
+
+def valid_stretches(words: WordTypes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The trained types, cut wherever two neighbours cannot stand in one piece: the parts that are valid pieces.
+
+    Returns their places in `words.text`, lengths (2 characters or more) and types, int32 each.
+    """
+    trained, settings = slice(words.trained), words.settings
+    script, longest = scripts(words.text, settings), np.int32(settings.max_sentencepiece_length)
+    return cut(words.text, words.start[trained], words.length[trained], script, longest, _spaces(settings))
 
 
 def _first_best(score: np.ndarray, limit: int) -> np.ndarray:
@@ -172,6 +186,24 @@ def is_valid(text, start, length, script, spaces):
             return False
         previous = current
     return True
+
+
+@kernel("UniTuple(int32[::1], 3)(int32[::1], int32[::1], int32[::1], int16[::1], int32, int64)")
+def cut(text, start, length, script, longest, spaces):
+    """`valid_stretches` of the types `text[start[t]:start[t] + length[t]]`."""
+    place = np.empty(text.size // 2 + 1, np.int32)
+    size = np.empty(place.size, np.int32)
+    number = np.empty(place.size, np.int32)
+    found = 0
+    for t in range(start.size):
+        begin, end = start[t], start[t] + length[t]
+        for at in range(begin + 1, end + 1):
+            if at == end or not is_valid(text, at - 1, 2, script, spaces):
+                if 2 <= at - begin <= longest and is_valid(text, begin, at - begin, script, spaces):
+                    place[found], size[found], number[found] = begin, at - begin, t
+                    found += 1
+                begin = at
+    return place[:found].copy(), size[:found].copy(), number[:found].copy()
 
 
 @kernel(

@@ -2,9 +2,9 @@
 
     trunk:  every language alone, by the ladder's own rule, down to a list that the whole union can hold; then
             rounds of EM twice in every language, and pruning of the union to three quarters. Beside it a pool:
-            rungs of the texts of all languages together, as JOINT descends
-    branch: the lowest rung of the trunk, and of the pool, with T - 5 pieces, offered to every language whose text
-            holds them; EM; rounds that prune a tenth, and end at exactly T - 5 pieces
+            rungs of the texts of all languages together, as JOINT descends; and whole words
+    branch: the lowest rung of the trunk, and of the pool, with T - 5 pieces, and as many words, offered to every
+            language whose text holds them; EM; rounds that prune a tenth, and end at exactly T - 5 pieces
 
 Pruning adds up, over languages, weight x loss of likelihood in nats a line (`Trainer::PruneSentencePieces`).
 """
@@ -32,6 +32,7 @@ from vocap.allocation.pieces.language import (
 )
 from vocap.allocation.pieces.language import settle as model_of
 from vocap.allocation.pieces.store import LanguageStore, in_order
+from vocap.allocation.pieces.words import WholeWords
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import line_weights
 from vocap.unigram.descent import (
@@ -49,6 +50,7 @@ TRUNK_RATE = 0.75  # shrinking_factor of SentencePiece's trainer
 BRANCH_RATE = 0.9  # smaller steps near T
 POOL_RATE = 0.5  # of the pool, which gives candidates alone
 POOL_CHARACTERS = 50_000_000  # of distinct words of all languages in the pool, at most
+WORDS = 1_000_000  # of a trunk, at most
 OFFER_ROUNDS = 3  # of EM after an offer of pieces
 
 Texts = Mapping[str, Callable[[], WordTypes]]
@@ -74,19 +76,29 @@ class Trunk:
 
     `common`: rungs of the union; a score is the piece's best log probability in any language. `pool`: rungs of the
     texts of all languages together, as candidates. `required`: characters that every rung of `common` holds.
+    `words`: whole words, the best first, and `word_scores` float32, as candidates too.
     """
 
     common: Rungs
     pool: Rungs
     required: frozenset[str]
+    words: list[str]
+    word_scores: np.ndarray
 
     def offer_for(self, capacity: int) -> tuple[list[str], np.ndarray]:
         """The pieces with which the branch to `capacity` pieces begins, and their scores float32."""
         pieces, scores = self.common.lowest_with(capacity)
-        known = set(pieces)
-        candidates, their_scores = self.pool.lowest_with(capacity)
-        new = [number for number, piece in enumerate(candidates) if piece not in known]
-        return pieces + [candidates[number] for number in new], np.concatenate([scores, their_scores[new]])
+        pieces, scores = _with_new(pieces, scores, *self.pool.lowest_with(capacity))
+        return _with_new(pieces, scores, self.words, self.word_scores, capacity)
+
+
+def _with_new(
+    pieces: list[str], scores: np.ndarray, others: list[str], their_scores: np.ndarray, most: int | None = None
+) -> tuple[list[str], np.ndarray]:
+    """The pieces, and the first `most` of the others that are none of them, with the scores of all."""
+    known = set(pieces)
+    new = [number for number, piece in enumerate(others) if piece not in known][:most]
+    return pieces + [others[number] for number in new], np.concatenate([scores, their_scores[new]])
 
 
 @dataclass(frozen=True)
@@ -164,14 +176,17 @@ def grow_trunk(
     """
     union = PieceTable()
     most = SEEDS // len(texts)
-    needed, pooled = [union.add_characters(required)], []
+    needed, pooled, whole = [union.add_characters(required)], [], WholeWords(most)
     for code, (words, corpus, state) in in_order(texts, lambda count: _alone(count(), most), threads):
         numbers = union.add(corpus.text, corpus.piece_place, corpus.piece_length)
         needed.append(numbers[: corpus.required])
         languages.put(code, Language(corpus, state, numbers, *texts_in(words)))
         pooled.append(most_frequent_types(words, POOL_CHARACTERS // len(texts)))
+        whole.add(pooled[-1], weights[code])
     pool = _pool(pooled, list(weights.values()))
     del pooled
+    words = whole.best(WORDS)
+    del whole
     always = np.zeros(len(union), bool)
     always[np.concatenate(needed)] = True
     last, rungs = np.full(len(union), -1, np.int16), []
@@ -187,7 +202,8 @@ def grow_trunk(
                 break
             kept = now.best(always, int(TRUNK_RATE * now.size))
     order, scores = _nested(last, rungs)
-    return Trunk(Rungs(union.strings(order), scores), pool, frozenset(union.strings(np.flatnonzero(always))))
+    common, required = Rungs(union.strings(order), scores), union.strings(np.flatnonzero(always))
+    return Trunk(common, pool, frozenset(required), *words)
 
 
 def _alone(words: WordTypes, most: int):

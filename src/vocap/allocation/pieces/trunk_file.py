@@ -17,6 +17,8 @@ def write_trunk(path: str | os.PathLike, trunk: Trunk, weights: Mapping[str, flo
         **_arrays("common", trunk.common),
         **_arrays("pool", trunk.pool),
         "required": _code_points(sorted(trunk.required)),
+        "words": _code_points(trunk.words),
+        "word_scores": trunk.word_scores,
         "languages": np.array(list(weights)),
         "weights": np.array(list(weights.values()), np.float64),
     }
@@ -29,7 +31,10 @@ def read_trunk(path: str | os.PathLike, weights: Mapping[str, float]) -> Trunk:
     try:
         with np.load(Path(path), allow_pickle=False) as held:
             of = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
-            trunk = Trunk(_rungs("common", held), _rungs("pool", held), frozenset(_strings(held["required"])))
+            if "words" not in held:
+                raise VocapError(f"{path}: a trunk of an earlier version; make it again (vocap trunk)")
+            rungs = _rungs("common", held), _rungs("pool", held)
+            trunk = Trunk(*rungs, frozenset(_strings(held["required"])), *_words(held))
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; make it (vocap trunk)") from None
     except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError) as error:
@@ -59,6 +64,14 @@ def _rungs(name: str, held: Mapping[str, np.ndarray]) -> Rungs:
     return Rungs(pieces, np.split(scores, np.cumsum(sizes)[:-1]))
 
 
+def _words(held: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray]:
+    """Raises ValueError for arrays that do not fit together."""
+    words, scores = _strings(held["words"]), held["word_scores"].astype(np.float32, casting="equiv")
+    if len(words) != len(scores):
+        raise ValueError("its arrays do not fit together")
+    return words, scores
+
+
 def _code_points(pieces: list[str]) -> np.ndarray:
     """Pieces as code points, int32, with a 0 between them: no piece holds one."""
     return np.frombuffer("\0".join(pieces).encode("utf-32-le"), np.int32)
@@ -66,4 +79,4 @@ def _code_points(pieces: list[str]) -> np.ndarray:
 
 def _strings(points: np.ndarray) -> list[str]:
     text = points.astype(np.int32, casting="equiv").tobytes().decode("utf-32-le")
-    return text.split("\0" if "\0" in text else "\n")  # a line feed in files of earlier versions
+    return text.split("\0") if text else []
