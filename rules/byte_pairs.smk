@@ -15,8 +15,8 @@ TRAINING_OPTIONS = {
     for name, entry in BYTE_PAIR.items()
 }
 
-# In its path, what a training depends on besides the text: other settings give other files, for which tokenizers are made
-# again, and so do other contents of the user's parallel text, which no job makes.
+# The path names all that a training depends on besides the text: other settings give other files, for which tokenizers are
+# made again, and so do other contents of the user's parallel text, which no job makes.
 DEVELOPMENT_CONTENT = DEVELOPMENT_TEXT.fingerprint(LANGUAGES) if FOLLOWERS else ""
 TRAINING_FOLDERS = {
     name: training_folder(

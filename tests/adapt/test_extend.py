@@ -91,7 +91,7 @@ def test_old_ids_and_scores_stay(root, extended):
 
 
 def test_the_new_pieces_are_of_sentencepieces_own_training(root, extended):
-    """The smallest size, within 6 %, that brings as many; what is clipped has the lowest scores."""
+    """The smallest size, within 6 %, that brings as many; clipped pieces have the lowest scores."""
     import json
 
     size = json.loads((extended / "description.json").read_text())["size"]

@@ -37,7 +37,7 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def swept(root):
-    """Rows of the table by number of pieces, and what was printed."""
+    """Rows of the table by number of pieces, and the printed text."""
     old, out = root / "tokenizers/old", root / "swept"
     shown = run(extend, old, f"--language={NEW}", "--pieces=20:120:25", "-o", out)
     return {int(row["pieces"]): row for row in read_tsv(out / "sweep.tsv")}, shown

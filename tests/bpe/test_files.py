@@ -1,6 +1,8 @@
 """`vocap bpe`, its files, their export, and one message for each bad input."""
 
 import json
+import math
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 
@@ -9,10 +11,11 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from tests.bpe.texts import CODE, LETTERS, made
-from tests.commands import run, vocap
+from tests.commands import run
 from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.model_file import read_bpe
 from vocap.errors import UsageError, VocapError
+from vocap.tables.size_table import read_sizes
 from vocap.tokenizer_files.encoders import load_encoder, special_ids
 from vocap.tokenizers.bpe_commands import bpe
 from vocap.tokenizers.output_commands import card, export, verify
@@ -87,7 +90,7 @@ def test_roles_come_from_the_configuration(folder):
 
 @pytest.mark.parametrize("unit", ["bytes", "characters"])
 def test_normalised_text_is_that_of_sentencepiece(corpora, tmp_path, unit):
-    """The xlm-r text: what the tokenizer sees is what SentencePiece's normaliser gives."""
+    """The xlm-r text: the tokenizer normalises it as SentencePiece does."""
     from vocap.unigram.training_text import trainer_normalizer
 
     run(bpe, *arguments(corpora, "--total", 900, "--unit", unit, "-o", tmp_path))
@@ -148,11 +151,10 @@ def test_calls_that_contradict_themselves(corpora, tmp_path, words, message):
 def test_parallel_text_that_cannot_be_used(corpora, tmp_path):
     def refused(pattern: str) -> str:
         words = arguments(corpora, "--total", 800, "--parity", "--development", pattern, "-o", tmp_path / "out")
-        result = vocap("bpe", *words)
-        assert result.returncode in (1, 2)
-        assert "Traceback" not in result.stderr
+        with pytest.raises((UsageError, VocapError)) as error:
+            run(bpe, *words)
         assert not (tmp_path / "out").exists()
-        return result.stderr
+        return str(error.value)
 
     for code in ("en", "ru", "ml"):
         write_lines(tmp_path / "some" / f"{code}.txt", made(SCRIPTS[code], 20))
@@ -164,9 +166,8 @@ def test_parallel_text_that_cannot_be_used(corpora, tmp_path):
 
 def test_weights_of_zero(corpora, tmp_path):
     weights = write_lines(tmp_path / "weights.tsv", ["language\tn", *(f"{code}\t0" for code in SCRIPTS)])
-    result = vocap("bpe", "--corpora", corpora, "--weights", weights, "--total", 800, "-o", tmp_path / "out")
-    assert result.returncode == 1
-    assert "every n of the weights is 0" in result.stderr
+    with pytest.raises(VocapError, match="every n of the weights is 0"):
+        run(bpe, "--corpora", corpora, "--weights", weights, "--total", 800, "-o", tmp_path / "out")
 
 
 def _rename_a_result(model: dict) -> None:
@@ -189,3 +190,23 @@ def test_files_that_are_damaged(folder, tmp_path, change, message):
     (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
     with pytest.raises(VocapError, match=message):
         read_bpe(tmp_path / "tokenizer.json")
+
+
+def test_the_curve_is_that_of_the_tokenizers(corpora, tmp_path):
+    """Tokens and ALP at each T, by `tokenizers`; a T beyond the text is the one that the text gives."""
+    words = ["--total", 16000, "--total", 2000, "--curve", tmp_path / "sizes.tsv", "-o", tmp_path / "{total}"]
+    run(bpe, *arguments(corpora, *words, "--preset", "lossless"))
+    sizes = read_sizes(tmp_path / "sizes.tsv")
+    most = len(read_bpe(tmp_path / "16000").tokens)
+    assert [*sizes] == [*range(2000, most, 2000), most] and most < 16000
+    for total, folder in ((2000, "2000"), (most, "16000")):
+        tokenizer = Tokenizer.from_file(str(tmp_path / folder / "tokenizer.json"))
+        for code in SCRIPTS:
+            lines = (corpora / code / "heldout.txt").read_text("utf-8").splitlines()
+            encoded = (tokenizer.encode(line, add_special_tokens=False).ids for line in lines)
+            counts = Counter(number for ids in encoded for number in ids)
+            row = sizes[total][code]
+            assert (row.lines, row.tokens) == (len(lines), counts.total())
+            assert row.bytes == sum(len(line.encode()) for line in lines)
+            alp = sum(count * math.log(count / counts.total()) for count in counts.values()) / len(lines)
+            assert row.alp == pytest.approx(alp)

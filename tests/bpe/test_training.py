@@ -17,19 +17,16 @@ from vocap.bpe.training import apply, train
 from vocap.bpe.words import (
     SPACE,
     Pretokenization,
-    Words,
     byte_alphabet,
     byte_characters,
     character_alphabet,
     character_counts,
     count_words,
 )
-from vocap.errors import VocapError
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
 
 LANGUAGES = ["am", "ar", "de", "en", "fi", "hi", "ja", "ka", "km", "ko", "ml", "my", "ru", "ta", "th", "zh"]
-ONE = np.ones(1, np.int64)
 
 
 def their_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
@@ -42,7 +39,7 @@ def their_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str
 
 def our_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
     how = Pretokenization("bytes", split, text_settings("lossless"))
-    merges = train(byte_alphabet(), count_words([blocks(lines)], how), ONE, size).merges
+    merges = train(byte_alphabet(), count_words([blocks(lines)], how), size).merges
     names = token_names(byte_alphabet(), merges)
     return [(names[a], names[b]) for a, b, _ in merges.tolist()]
 
@@ -112,24 +109,14 @@ def test_every_size_counts_as_its_own_tokenizer_encodes():
                 assert not again[size:].any()
 
 
-def test_one_training_counts_as_lines_repeated():
-    """Weights are numbers of times that a line is there."""
-    how = Pretokenization("bytes", "words", text_settings("lossless"))
-    some, others = made("Latin", 100), made("Cyrillic", 100)
-    words = count_words([blocks(some), blocks(others)], how)
-    weighted = train(byte_alphabet(), words, np.array([3, 2]), 800).merges
-    repeated = count_words([blocks(some * 3 + others * 2)], how)
-    assert (weighted == train(byte_alphabet(), repeated, ONE, 800).merges).all()
-
-
 def test_no_merge_gives_a_reserved_name():
     lines = ["<s> <0x41> <s><s> x<s>y"] * 20
     how = Pretokenization("characters", "spaces", text_settings("lossless"))
     words = count_words([blocks(lines)], how)
     alphabet = character_alphabet(character_counts(words, words.counts[:, 0].copy()), 1.0, [SPACE])
     rows = Rows(how, XLM_R_LAYOUT)
-    free = token_names(alphabet, train(alphabet, words, ONE, 400).merges)
-    names = token_names(alphabet, train(alphabet, words, ONE, 400, rows.reserved).merges)
+    free = token_names(alphabet, train(alphabet, words, 400).merges)
+    names = token_names(alphabet, train(alphabet, words, 400, rows.reserved).merges)
     assert "<s>" in free
     assert not set(names[len(alphabet.names) :]) & set(rows.reserved)
 
@@ -137,8 +124,8 @@ def test_no_merge_gives_a_reserved_name():
 def test_merges_do_not_depend_on_the_order_of_words():
     how = Pretokenization("bytes", "words", text_settings("lossless"))
     lines = [*made("Latin", 80), *made("Thai", 40)]
-    first = train(byte_alphabet(), count_words([blocks(lines)], how), ONE, 700).merges
-    second = train(byte_alphabet(), count_words([blocks(lines[::-1])], how), ONE, 700).merges
+    first = train(byte_alphabet(), count_words([blocks(lines)], how), 700).merges
+    second = train(byte_alphabet(), count_words([blocks(lines[::-1])], how), 700).merges
     assert (first == second).all()
 
 
@@ -146,8 +133,8 @@ def test_given_merges_are_applied_first():
     """Training on after the first merges gives those of one training."""
     how = Pretokenization("bytes", "words", text_settings("lossless"))
     words, alphabet = count_words([blocks(made("Latin"))], how), byte_alphabet()
-    whole = train(alphabet, words, ONE, 900).merges
-    assert (train(alphabet, words, ONE, 900, given=whole[:200]).merges == whole).all()
+    whole = train(alphabet, words, 900).merges
+    assert (train(alphabet, words, 900, given=whole[:200]).merges == whole).all()
 
 
 def test_the_same_token_by_two_merges():
@@ -163,9 +150,3 @@ def test_the_same_token_by_two_merges():
     known = Merges.of(applied.merges)
     encoded = encode_words((symbols, starts), known)
     assert int(applied.uses[:, 0].sum()) == len(encoded.rank)
-
-
-def test_weights_beyond_64_bits_are_refused():
-    words = Words(np.array([97, 98], np.int32), np.array([0, 2]), np.array([[1 << 40]]), (1,))
-    with pytest.raises(VocapError, match="smaller weights"):
-        train(byte_alphabet(), words, np.array([1 << 30]), 300)

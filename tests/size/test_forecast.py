@@ -130,6 +130,14 @@ def test_a_larger_model_pays_for_more_ids(tmp_path, shape, message):
     assert message in next(line for line in shown.splitlines() if line.startswith("training:"))
 
 
+def test_ids_that_save_no_token_do_not_pay(tmp_path):
+    """A masked model has no head in inference: with equal tokens its cost is the same at both T."""
+    write_table(tmp_path / "sizes.tsv", {50_000: TABLE[50_000], 100_000: TABLE[50_000]})
+    shown = run(size, tmp_path / "sizes.tsv").splitlines()
+    line = next(line for line in shown if line.startswith("inference:"))
+    assert "from T = 50,000 on, 50,000 more ids cost more" in line
+
+
 def broken(change) -> dict:
     table = {total: dict(found) for total, found in TABLE.items()}
     change(table)
@@ -142,7 +150,7 @@ def broken(change) -> dict:
         ({50_000: TABLE[50_000]}, r"sizes\.tsv: 1 T in it; a choice needs two or more"),
         (broken(lambda table: table[100_000].pop("zh")), r"sizes\.tsv: T = 100000 and T = 50000 .* \(zh\)"),
         (broken(lambda table: table[100_000].update(en=(10, 999, 1, -1.0))), r"different text \(en\)"),
-        (broken(lambda table: table[100_000].update(en=(10, 1000, -1, -1.0))), r"line 4: tokens is '-1', not a"),
+        (broken(lambda table: table[100_000].update(en=(10, 1000, -1, -1.0))), r"line 4: tokens '-1' is not a"),
         (broken(lambda table: table[100_000].update(en=(10, 1000, 1, 1.0))), r"line 4: alp is '1\.0', not a"),
     ],
 )

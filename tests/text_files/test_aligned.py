@@ -35,7 +35,7 @@ def test_white_space_is_a_gap(line):
 
 
 @pytest.mark.parametrize("read", [read_aligned, check_files])
-def test_what_cannot_be_aligned_is_named(read, pattern, tmp_path):
+def test_files_that_cannot_be_aligned_are_named(read, pattern, tmp_path):
     (tmp_path / "ru").write_text("раз\nдва\n", "utf-8")
     with pytest.raises(VocapError, match=rf"{tmp_path}/en has 4 lines and {tmp_path}/ru has 2; "):
         read(pattern, ["en", "ru"])

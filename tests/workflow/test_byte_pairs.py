@@ -1,4 +1,4 @@
-"""Byte-pair encoding in the workflow: curves, tokenizers of one training, and reruns of what an edit touches."""
+"""Byte-pair encoding in the workflow: curves, tokenizers of one training, and reruns after an edit."""
 
 import json
 
@@ -65,7 +65,7 @@ def test_a_run_and_what_an_edit_reruns(workflow):
     assert (planned["bpe_training_2"], planned["pick_bpe"]) == (1, 1)
 
 
-def test_what_cannot_be_made_is_said_before_anything_runs(workflow):
+def test_mistakes_are_said_before_anything_runs(workflow):
     configure(workflow, {key: value for key, value in CORPORA.items() if key != "development"})
     run = workflow.snakemake("-n")
     assert run.returncode != 0

@@ -80,13 +80,15 @@ def extend(
 
     TOKENIZER is results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of byte-pair encoding, whose merges
     are followed by those of the new language. Only this one is trained; its new pieces get the ids after all
-    others. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (what changed for every language
+    others. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (changes for every language
     measured) and, with --model, model/. With several numbers in --pieces, it prints and writes sweep.tsv alone, a
     row a number: tokens saved, lines of the other languages that change, pieces never used, rows and memory.
     """
     if (pieces is None) == (total is None):
         raise UsageError("give --pieces or --total, exactly one of them")
-    counts = [] if pieces is None else _parse_pieces(pieces)
+    from vocap.tables.curve import parse_option
+
+    counts = [] if pieces is None else parse_option("--pieces", pieces, "1500, 500:20000:500 or 500,1000", least=1)
     if init is not None and (model_folder is None or len(counts) > 1):
         raise UsageError(f"--init {init}: rows are made for one number of pieces, with --model FOLDER; give both")
     if not 0 < share <= 1:
@@ -144,16 +146,6 @@ def extend(
         lines = (_extend_pairs if pairs else _extend)(source, own, others, settings, model, init or INITS[0], out)
     for line in lines:
         click.echo(line)
-
-
-def _parse_pieces(text: str) -> list[int]:
-    """The numbers of --pieces, rising."""
-    from vocap.tables.curve import parse_sizes
-
-    try:
-        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")], least=1)
-    except ValueError as error:
-        raise UsageError(f"--pieces {text}: {error}; write 1500, 500:20000:500 or 500,1000") from None
 
 
 def _pair_ladder(source, own, settings):

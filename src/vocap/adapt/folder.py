@@ -1,6 +1,6 @@
 """Adapted tokenizers: the tokenizer to adapt, the check of every line under both, the folder of the result."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layou
 from vocap.tokenizer_files.layout import Contents, lay_out, read_contents
 from vocap.tokenizer_files.model_file import build_processor, read_model
 from vocap.tokenizer_files.shadowing import dead_pieces
+from vocap.unigram.alp import count_ids
 
 MODEL = "sentencepiece.model"
 
@@ -66,8 +67,7 @@ class SourceTokenizer:
     @property
     def corpora(self) -> Path | None:
         """The corpora of the run that made the tokenizer, where it lies in a run's folder."""
-        beside = self.path.parent.parent.parent / "corpora"
-        return beside if beside.is_dir() else None
+        return corpora_of(self.path)
 
     def owners(self, table: Path | None = None) -> dict[str, list[str]]:
         """Piece to the languages whose chosen vocabularies hold it; empty without a table.
@@ -79,6 +79,12 @@ class SourceTokenizer:
             return {}
         rows = read_tsv(path, ("piece", "languages"))
         return {row["piece"]: row["languages"].split(",") for row in rows if row["languages"]}
+
+
+def corpora_of(tokenizer: Path) -> Path | None:
+    """The corpora of the run in whose folder a tokenizer's file lies, if it lies in one."""
+    beside = tokenizer.parent.parent.parent / "corpora"
+    return beside if beside.is_dir() else None
 
 
 def load_source(path: Path) -> SourceTokenizer:
@@ -188,6 +194,17 @@ class Check:
         }
 
 
+def count_uses(encoder, texts: Texts) -> tuple[np.ndarray, np.ndarray]:
+    """Uses of each id in the texts and in the held-out texts, int64 [V]. Raises VocapError for no line."""
+    counts = np.zeros((2, encoder.size), np.int64)
+    for parts in texts.values():
+        for part, path in parts.items():
+            counts[int(part == "heldout")] += count_ids(encoder, read_sentences(path))[0]
+    if not counts.any():
+        raise VocapError("no line in any text; give text with a sentence a line")
+    return counts[0], counts[1]
+
+
 def compare(
     before, after, new_ids: Mapping[int, int], blocks: Iterable[list[str]], foreseen: np.ndarray | None = None
 ) -> Check:
@@ -223,6 +240,15 @@ def compare_texts(
         )
         for code, parts in texts.items()
         for part, path in parts.items()
+    }
+
+
+def trim_facts(kept: Collection[str], reasons: Sequence[str], checks: Mapping[Any, Check]) -> dict[str, Any]:
+    """Entries of description.json: pieces by the reason that they are `kept` for, and lines that stay the same."""
+    return {
+        "kept_for": {reason: sum(why == reason for why in kept) for reason in reasons},
+        "lines_compared": sum(found.lines for found in checks.values()),
+        "lines_identical": sum(found.identical for found in checks.values()),
     }
 
 
@@ -283,21 +309,31 @@ def write_adapted(
     description = describe(kind, proto, settings, scores, len(dead), **more)
     with replacing_directory(out, owned=OWNED) as folder:
         write_tokenizer(folder, proto, account(proto, owners, dict.fromkeys(dead, "dead"), dead), description)
-        write_comparison(folder, ids, checks)
-        if additions:
-            write_tsv(folder / "additions.tsv", ADDED_COLUMNS, additions)
         write_export(proto, str(out), folder / "huggingface", layout)
-        (folder / "huggingface" / CARD).write_text(
-            write_card(out.resolve().name, About.of(proto), description), "utf-8"
-        )
-        if model is not None:
-            from vocap.adapt.model_rows import save_model  # torch: only where it is needed
-
-            save_model(model, folder / "huggingface", folder / "model")
+        card = write_card(out.resolve().name, About.of(proto), description)
+        write_changes(folder, ids, checks, ADDED_COLUMNS, additions, card, model)
 
 
-def write_comparison(folder: Path, ids: Sequence[tuple], checks: Mapping[tuple[str, str], Check]) -> None:
-    """Write ids.tsv and comparison.tsv, of rows of `ID_COLUMNS` and of the checks by language and part."""
+def write_changes(
+    folder: Path,
+    ids: Sequence[tuple],
+    checks: Mapping[tuple[str, str], Check],
+    columns: Sequence[str],
+    additions: Sequence[tuple],
+    card: str,
+    model,
+) -> None:
+    """Write the tables of an adapted tokenizer, the card of its export, which is there, and `model/` with a model.
+
+    `ids` are rows of `ID_COLUMNS`, `additions` of `columns`, `checks` by language and part.
+    """
     write_tsv(folder / "ids.tsv", ID_COLUMNS, ids)
     rows = [found.row(language, part) for (language, part), found in checks.items()]
     write_tsv(folder / "comparison.tsv", tuple(rows[0]), [tuple(row.values()) for row in rows])
+    if additions:
+        write_tsv(folder / "additions.tsv", columns, additions)
+    (folder / "huggingface" / CARD).write_text(card, "utf-8")
+    if model is not None:
+        from vocap.adapt.model_rows import save_model  # torch: only where it is needed
+
+        save_model(model, folder / "huggingface", folder / "model")

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.adapt.pair_files import PairEncoder, PairSource, checked_encoder, listed, write_pairs
-from vocap.bpe.continuing import Additions, continue_training, count_words, shown_merge
-from vocap.bpe.derivation import Derivations
+from vocap.bpe.continuing import Additions, continue_training, count_words
 from vocap.bpe.renumbering import append_tokens
 from vocap.errors import VocapError
 from vocap.text_files.named_texts import read_sentences
@@ -54,7 +53,7 @@ class PairLadder:
 
 def origins_of(source: PairSource, tokens: list[str]) -> list[list[int]]:
     """The old ids of each new token's characters; the unknown token's, or the first, for one that has none."""
-    derivations, unknown = Derivations(source.read), source.encoder.unk_id or 0
+    derivations, unknown = source.derivations, source.encoder.unk_id or 0
     return [
         derivations.encode(token)[0] if all(character in derivations.single for character in token) else [unknown]
         for token in tokens
@@ -74,7 +73,7 @@ def write_extended(
         logger.warning(
             "%s: %d of %d new tokens are only parts of longer ones: %s", text, len(unused), count, listed(unused)
         )
-    number, made = after.ids, shown_merge(pairs)
+    number, made = after.ids, {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each
     rows = []
     for place, (token, origin) in enumerate(zip(tokens, origins, strict=True)):
         new = total + place

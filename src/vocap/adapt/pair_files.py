@@ -11,18 +11,16 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from vocap import __version__
-from vocap.adapt.folder import OWNED, Check, write_comparison
+from vocap.adapt.folder import OWNED, Check, corpora_of, write_changes
 from vocap.bpe.derivation import Derivations
 from vocap.bpe.export import about, longest_input, write_export
-from vocap.bpe.folder import COLUMNS
+from vocap.bpe.folder import COLUMNS, write_definition
 from vocap.bpe.model_file import BpeFile, read_bpe
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.files.tsv import write_tsv
-from vocap.tokenizer_files import CARD
 from vocap.tokenizer_files.card import write_card
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
-from vocap.tokenizer_files.hugging_face import ROLES, configuration
 from vocap.tokenizer_files.splitter import Splitter
 
 ADDED_COLUMNS = ("piece", "id", "merge", "uses", "origin")
@@ -73,8 +71,7 @@ class PairSource:
     @property
     def corpora(self) -> Path | None:
         """The corpora of the run that made the tokenizer, where it lies in a run's folder."""
-        beside = self.path.parent.parent.parent / "corpora"
-        return beside if beside.is_dir() else None
+        return corpora_of(self.path)
 
     @cached_property
     def derivations(self) -> Derivations:
@@ -126,12 +123,9 @@ def write_pairs(
 
     `after` is the result; `ids` and `checks` as of `folder.write_adapted`, `additions` rows of `ADDED_COLUMNS`.
     """
-    named = {name: source.read.roles[role] for name, role in ROLES.items() if role in source.read.roles}
     owned = (*OWNED, "tokenizer.json", "tokenizer_config.json")
     with replacing_directory(out, owned=owned) as folder:
-        write_text(folder / "tokenizer.json", after.tokenizer.to_str(pretty=False))
-        config = configuration(after.tokenizer, named, longest_input(source.path))
-        write_text(folder / "tokenizer_config.json", json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+        write_definition(folder, after.tokenizer, source.read.roles, longest_input(source.path))
         read = read_bpe(folder / "tokenizer.json")
         dead = set(Derivations(read).unreachable())
         description = {
@@ -148,17 +142,9 @@ def write_pairs(
         }
         write_tsv(folder / "pieces.tsv", COLUMNS, _account(read, after.readable, dead))
         write_text(folder / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
-        write_comparison(folder, ids, checks)
-        if additions:
-            write_tsv(folder / "additions.tsv", ADDED_COLUMNS, additions)
         write_export(read, folder / "huggingface")
-        (folder / "huggingface" / CARD).write_text(
-            write_card(out.resolve().name, about(read), description), "utf-8"
-        )
-        if model is not None:
-            from vocap.adapt.model_rows import save_model  # torch: only where it is needed
-
-            save_model(model, folder / "huggingface", folder / "model")
+        card = write_card(out.resolve().name, about(read), description)
+        write_changes(folder, ids, checks, ADDED_COLUMNS, additions, card, model)
 
 
 def _account(read: BpeFile, readable: Sequence[str], dead: set[int]) -> list[tuple]:

@@ -6,17 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.adapt.folder import compare_texts
+from vocap.adapt.folder import compare_texts, count_uses, trim_facts
 from vocap.adapt.pair_files import PairSource, checked_encoder, listed, write_pairs
-from vocap.bpe.derivation import Derivations, parts_of
+from vocap.bpe.derivation import Derivations
 from vocap.bpe.model_file import BpeFile
 from vocap.bpe.renumbering import keep_tokens
 from vocap.bpe.words import byte_characters
-from vocap.errors import VocapError
-from vocap.text_files.named_texts import read_sentences
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.splitter import step_types
-from vocap.unigram.alp import count_tokens
 
 logger = logging.getLogger(__name__)
 SPECIAL, TEXT, HELDOUT, PART, CHARACTER = "special", "text", "heldout", "part", "character"
@@ -24,11 +21,11 @@ REASONS = (TEXT, HELDOUT, PART, CHARACTER)
 
 
 def trim_pairs(source: PairSource, files, settings: Mapping, model, out: Path) -> tuple[dict, dict, int]:
-    """Choose, build, compare, write: the check of each text, the number of tokens by reason, and T.
+    """Choose, build, compare, write: the check of each text, `trim_facts`, and T.
 
     `files`: the texts of each language by part; `settings`: `min_count` and `all_characters` among them.
     """
-    text, heldout = _count_uses(source, files)
+    text, heldout = count_uses(source.encoder, files)
     options = (settings["min_count"], settings["all_characters"])
     kept, rows = choose(source.read, source.derivations, text, heldout, *options)
     foreseen, _ = choose(source.read, source.derivations, text, np.zeros_like(heldout), *options)
@@ -50,17 +47,15 @@ def trim_pairs(source: PairSource, files, settings: Mapping, model, out: Path) -
         logger.warning(
             "%s: %d tokens that no text is encoded as are left out: %s", source.path, len(dropped), listed(dropped)
         )
-    reasons = {reason: sum(why == reason for why in kept.values()) for reason in REASONS}
+    facts = trim_facts(kept.values(), REASONS, checks)
     write_pairs(
         out, source, after, "trimmed", settings, ids, checks, model,
         total_before=source.total,
         merges_before=len(source.read.merges),
         unreachable_before=len(unreachable),
-        kept_for=reasons,
-        lines_compared=sum(found.lines for found in checks.values()),
-        lines_identical=sum(found.identical for found in checks.values()),
+        **facts,
     )  # fmt: skip
-    return checks, reasons, len(tokens)
+    return checks, facts, len(tokens)
 
 
 def choose(
@@ -91,23 +86,10 @@ def choose(
     for number in chosen:
         kept.setdefault(number, TEXT if text[number] else HELDOUT)
     rows = derivations.closure(chosen)
-    for number in sorted(parts_of(read.merges, rows)):
+    for number in np.unique(read.merges[rows]).tolist():  # the tokens that these merges take and give
         if len(tokens[number]) > 1:
             kept.setdefault(number, PART)
     always |= set(derivations.single) if all_characters else set("".join(tokens[number] for number in kept))
     for character in always & derivations.single.keys():
         kept.setdefault(derivations.single[character], CHARACTER)
     return kept, rows
-
-
-def _count_uses(source: PairSource, files) -> tuple[np.ndarray, np.ndarray]:
-    """Uses of each token in the text and in the held-out text, int64 [V]."""
-    counts = np.zeros((2, source.total), np.int64)
-    for parts in files.values():
-        for part, path in parts.items():
-            counts[int(part == "heldout")] += count_tokens(
-                source.encoder.encode_batch, source.total, read_sentences(path)
-            )[0]
-    if not counts.any():
-        raise VocapError("no line in any text; give text with a sentence a line")
-    return counts[0], counts[1]

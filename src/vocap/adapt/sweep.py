@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.files.atomic import replacing_directory
-from vocap.files.tsv import write_tsv
+from vocap.files.tsv import aligned, write_tsv
 from vocap.tables.curve import find_knee
 from vocap.unigram.alp import CorpusAlp
 
@@ -124,12 +124,9 @@ HEADER = ("pieces", "total", "tokens/line", "saved", "lines changed", "never use
 def shown(points: Sequence[Point]) -> list[str]:
     """The table as lines: columns to the right, the status to the left."""
     rows = [HEADER, *map(_cells, points)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     kept = [n for n in range(len(HEADER)) if any(row[n] for row in rows[1:])]
-    return [
-        "  ".join(row[n] if n == len(HEADER) - 1 else row[n].rjust(widths[n]) for n in kept).rstrip()
-        for row in rows
-    ]
+    left = [place for place, n in enumerate(kept) if HEADER[n] == "status"]
+    return aligned([[row[n] for n in kept] for row in rows], left)
 
 
 def _cells(point: Point) -> tuple[str, ...]:

@@ -3,8 +3,17 @@
 import logging
 from pathlib import Path
 
+from sentencepiece import SentencePieceProcessor
+
+from vocap.adapt import extending
+from vocap.adapt import sweep as rows
+from vocap.adapt.language_text import read_words
 from vocap.errors import VocapError, missing_extra
 from vocap.progress import Steps
+from vocap.text_files.named_texts import read_sentences
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.tokenizer_files.layout import serialize
+from vocap.unigram.alp import corpus_alp
 
 logger = logging.getLogger(__name__)
 
@@ -15,17 +24,13 @@ def sweep(source, ladder, own, others, settings, counts: list[int], model, out: 
     `source` is a `SourceTokenizer` or `PairSource`; `ladder` a `PieceLadder` or `PairLadder` of the new language,
     `own` and `others` the texts of it and of the others.
     """
-    from vocap.adapt import sweep as rows
-    from vocap.text_files.named_texts import read_sentences
-    from vocap.unigram.alp import corpus_alp
-
     part = "heldout" if own["heldout"] else "train"
     before = corpus_alp(source.encoder, read_sentences(own[part]))
     if before is None:
         raise VocapError(f"{own[part]}: no line in it; give text with a sentence a line")
     table = None
     if model is not None:
-        from vocap.adapt.model_rows import check_rows, row_bytes
+        from vocap.adapt.model_rows import check_rows, row_bytes  # torch: only where it is needed
 
         table = check_rows(model, source.total - 1), row_bytes(model)
     ladder.train(counts)
@@ -62,9 +67,6 @@ class PieceLadder:
 
     def train(self, counts: list[int]) -> None:
         """Choose the models of so many new pieces."""
-        from vocap.adapt import extending
-        from vocap.adapt.language_text import read_words
-
         coverage, symbols = self.settings["coverage"], self.source.contents.symbols
         words = read_words(self.source, self.text, coverage)
         models = extending.choose_models(words, self.source.ids, symbols, counts, coverage)
@@ -78,37 +80,26 @@ class PieceLadder:
 
     def extended(self, count: int):
         """The encoder with `count` new pieces."""
-        from sentencepiece import SentencePieceProcessor
-
-        from vocap.adapt import extending
-        from vocap.tokenizer_files.encoders import SentencePieceEncoder
-        from vocap.tokenizer_files.layout import serialize
-
         share = self.settings["share"]
         proto = extending.extend_proto(self.source.contents, self.source.proto, self.new[count], count, share)
         return SentencePieceEncoder(SentencePieceProcessor(model_proto=serialize(proto)))
 
     def changed_lines(self, after, path: Path) -> int:
         """The lines of a text that the encoder `after` segments otherwise."""
-        from vocap.adapt.sweep import count_changed
-        from vocap.text_files.named_texts import read_sentences
-
-        return count_changed(after.encode_batch, self.source.total, read_sentences(path))
+        return rows.count_changed(after.encode_batch, self.source.total, read_sentences(path))
 
 
 def _notes(points, settings, others, lines: int, part: str, out: Path) -> list[str]:
     """Which texts the columns are of, and the knee in words."""
-    from vocap.adapt.sweep import KNEE, TABLE
-
     notes = [f"tokens, ALP and pieces never used: of {settings['language']} {part}"]
     if lines:
         notes[0] += f"; lines changed: of {lines:,} of {len(others)} other languages"
     else:
         notes.append("no text of other languages was given: changes for them are not measured")
     for point in points:
-        if point.status == KNEE:
+        if point.status == rows.KNEE:
             notes.append(f"knee: {point.pieces:,} pieces (T = {point.total:,}), up to the largest number measured")
-    return [*notes, f"written: {out / TABLE}"]
+    return [*notes, f"written: {out / rows.TABLE}"]
 
 
 def _chart(points, language: str) -> bytes | None:

@@ -78,8 +78,8 @@ def trim(
         from vocap.adapt.pair_trim import trim_pairs
 
         settings = {"languages": list(files), "min_count": min_count, "all_characters": all_characters}
-        checks, reasons, total = trim_pairs(source, files, settings, model, out)
-        _show(_summary(checks, reasons), out, total, source.total)
+        checks, facts, total = trim_pairs(source, files, settings, model, out)
+        _show(_summary(checks, facts), out, total, source.total)
         return
     owners = {} if only_used else source.owners(vocabulary)
     owned = {piece for piece, codes in owners.items() if not files.keys().isdisjoint(codes)}
@@ -125,19 +125,21 @@ def _trim(source, files, owners, owned, settings, model, out: Path) -> tuple[lis
     """Choose, build, compare, write. Returns the lines to print and T."""
     from sentencepiece import SentencePieceProcessor
 
-    from vocap.adapt.folder import compare_texts, write_adapted
+    from vocap.adapt.folder import compare_texts, count_uses, trim_facts, write_adapted
     from vocap.tokenizer_files.encoders import SentencePieceEncoder
     from vocap.tokenizer_files.layout import lay_out, serialize
 
-    uses = _count_uses(source, files)
+    pieces, removable = source.encoder.pieces, set(source.contents.pieces)
+    text, heldout = (
+        {pieces[n]: int(count[n]) for n in np.flatnonzero(count)} for count in count_uses(source.encoder, files)
+    )
     options = (owned, settings["min_count"], settings["all_characters"])
-    kept = choose(source.contents, uses["text"], uses["heldout"], *options)
-    foreseen = choose(source.contents, uses["text"], {}, *options)
+    kept = choose(source.contents, text, heldout, *options)
+    foreseen = choose(source.contents, text, {}, *options)
     proto = lay_out(
         with_pieces(source.contents, kept), source.proto.normalizer_spec, source.layout, source.proto.trainer_spec
     )
     after = SentencePieceEncoder(SentencePieceProcessor(model_proto=serialize(proto)))
-    pieces, removable = source.encoder.pieces, set(source.contents.pieces)
     number = {piece: new for new, piece in enumerate(after.pieces)}
     renamed = {old: number[piece] for old, piece in enumerate(pieces) if piece in number}
     known = np.array([piece not in removable or piece in foreseen for piece in pieces])
@@ -150,9 +152,7 @@ def _trim(source, files, owners, owned, settings, model, out: Path) -> tuple[lis
         from vocap.adapt.model_rows import replace_rows
 
         replace_rows(model, [[old] for old, *_ in ids])
-    reasons = {reason: sum(why == reason for why in kept.values()) for reason in REASONS}
-    lines = sum(found.lines for found in checks.values())
-    identical = sum(found.identical for found in checks.values())
+    facts = trim_facts(kept.values(), REASONS, checks)
     write_adapted(
         out,
         source.layout,
@@ -166,34 +166,16 @@ def _trim(source, files, owners, owned, settings, model, out: Path) -> tuple[lis
         model,
         rounding="none: every score is as it was",
         total_before=source.total,
-        kept_for=reasons,
-        lines_compared=lines,
-        lines_identical=identical,
+        **facts,
     )
-    return _summary(checks, reasons), len(proto.pieces)
+    return _summary(checks, facts), len(proto.pieces)
 
 
-def _count_uses(source, files) -> dict[str, dict[str, int]]:
-    """Counts of each piece in the segmented text, and in the held-out text."""
-    from vocap.text_files.named_texts import read_sentences
-    from vocap.unigram.alp import count_by_words
-
-    counts = {name: np.zeros(source.encoder.size, np.int64) for name in ("text", "heldout")}
-    for parts in files.values():
-        for part, path in parts.items():
-            name = "heldout" if part == "heldout" else "text"
-            counts[name] += count_by_words(source.encoder, read_sentences(path))[0]
-    if not any(count.any() for count in counts.values()):
-        raise VocapError("no line in any text; give text with a sentence a line")
-    pieces = source.encoder.pieces
-    return {name: {pieces[n]: int(count[n]) for n in np.flatnonzero(count)} for name, count in counts.items()}
-
-
-def _summary(checks, reasons) -> list[str]:
+def _summary(checks, facts) -> list[str]:
     """The summary: pieces kept by reason, and lines that changed."""
-    lines = sum(found.lines for found in checks.values())
-    identical = sum(found.identical for found in checks.values())
-    shown = [f"kept: {', '.join(f'{count:,} {reason}' for reason, count in reasons.items() if count)}"]
+    lines, identical = facts["lines_compared"], facts["lines_identical"]
+    reasons = (f"{count:,} {reason}" for reason, count in facts["kept_for"].items() if count)
+    shown = [f"kept: {', '.join(reasons)}"]
     for (code, part), found in checks.items():
         if found.lines:
             note = f"{code} {part}: {found.identical:,} of {found.lines:,} lines as before"

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -113,11 +113,3 @@ def _symbols(
     counts = np.zeros((len(parts), 2), np.int64)
     counts[:, 0] = list(parts.values())
     return (symbols, starts), counts
-
-
-def shown_merge(pairs: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """The first pair that gives each token."""
-    found: dict[str, tuple[str, str]] = {}
-    for pair in pairs:
-        found.setdefault("".join(pair), pair)
-    return found

@@ -5,10 +5,8 @@ equal rank from the left. So those inside a token are the ones that its characte
 beside it: each token has one derivation. Merges in no derivation of a text's tokens are not applied in it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
-
-import numpy as np
 
 from vocap.bpe.model_file import BpeFile
 from vocap.tokenizer_files.model_file import BYTES
@@ -82,8 +80,3 @@ class Derivations:
         return [
             number for number in range(len(self.tokens)) if number not in self._apart and self.of(number) is None
         ]
-
-
-def parts_of(merges: np.ndarray, rows: Sequence[int]) -> set[int]:
-    """The tokens that the merges `rows` of `merges` (int32 [M, 3]) take and give."""
-    return set(merges[list(rows)].ravel().tolist())

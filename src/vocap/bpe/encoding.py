@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vocap.bpe.pairs import find_pair, key_of, slot_of
-from vocap.bpe.replay import symbol_counts
+from vocap.bpe.replay import add_merges, symbol_counts
 from vocap.bpe.words import Alphabet, Words
 from vocap.unigram.kernels import kernel
 
@@ -45,7 +45,7 @@ class Applications:
 
 
 def encode_words(symbols: tuple[np.ndarray, np.ndarray], known: Merges) -> Applications:
-    """Encode words, `symbols` as of `Alphabet.symbols`; only what was applied is kept."""
+    """The merges applied where words are encoded, `symbols` as of `Alphabet.symbols`."""
     return Applications(*apply_lowest(*symbols, known.merges, known.keys, known.slots))
 
 
@@ -71,9 +71,7 @@ def counts_at(
     done = 0
     for rank in ranks:
         end = max(done, int(np.searchsorted(ordered, rank, side="left")))
-        part = slice(done, end)
-        for side, sign in ((0, -1), (1, -1), (2, 1)):
-            np.add.at(counts, rows[part, side], sign * weights[order[part]])
+        add_merges(counts, rows[done:end], weights[order[done:end]])
         done = end
         yield counts.copy()
 
@@ -83,12 +81,9 @@ def enter(merges, keys, slots):
     """Fill `keys` and the empty `slots`."""
     for rank in range(merges.shape[0]):
         keys[rank] = key_of(merges[rank, 0], merges[rank, 1], 0)
-        if find_pair(keys[rank], keys, slots) >= 0:
-            continue
-        slot = slot_of(keys[rank], slots.size)
-        while slots[slot]:
-            slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
-        slots[slot] = rank + 1
+        slot = slot_of(keys[rank], keys, slots)
+        if not slots[slot]:
+            slots[slot] = rank + 1
 
 
 @kernel(

@@ -7,7 +7,7 @@ from vocap.errors import VocapError
 from vocap.files.json_object import read_object
 from vocap.tokenizer_files.card import About
 from vocap.tokenizer_files.hugging_face import template, write_folder
-from vocap.tokenizer_files.id_layout import MASK, IdLayout
+from vocap.tokenizer_files.id_layout import IdLayout
 
 
 def export(path: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
@@ -24,15 +24,14 @@ def export(path: str | Path, output: str | Path, layout: IdLayout | None = None)
 def write_export(read: BpeFile, output: str | Path, layout: IdLayout | None = None) -> None:
     """As `export`, of a file that is read."""
     ids = {token: number for number, token in enumerate(read.tokens)}
-    tokenizer, roles = read.tokenizer(), dict(read.roles)
+    tokenizer, roles = read.tokenizer(), read.roles
     if layout is not None:
         if lacking := [name for name in layout.names if name not in ids]:
             raise VocapError(
                 f"{read.path}: no special token {lacking[0]!r}; give the layout that the tokenizer was made with"
             )
         tokenizer.post_processor = template(layout, ids)
-        roles = {entry.role: entry.token for entry in layout.special if entry.role}
-        roles |= {"mask": MASK} if layout.mask else {}
+        roles = layout.roles
     length = layout.model_max_length if layout else longest_input(read.path)
     write_folder(output, tokenizer, roles, length, read.tokens)
 

@@ -7,16 +7,23 @@ from pathlib import Path
 
 import numpy as np
 import tokenizers
+from tokenizers import Tokenizer
 
 from vocap import __version__
 from vocap.bpe.tokenizer_json import Rows, build, token_names
 from vocap.bpe.words import Alphabet
 from vocap.files.atomic import write_text
 from vocap.files.tsv import write_tsv
+from vocap.tokenizer_files.folder import COLUMNS
 from vocap.tokenizer_files.hugging_face import ROLES, configuration
-from vocap.tokenizer_files.id_layout import MASK
 
-COLUMNS = ("piece", "id", "score", "languages", "status", "shadowed_by")  # those of other kinds of tokenizers
+
+def write_definition(folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], length: int) -> None:
+    """Write `tokenizer.json` and `tokenizer_config.json`: `roles` to their special tokens, the longest input."""
+    named = {name: roles[role] for name, role in ROLES.items() if role in roles}
+    config = configuration(tokenizer, named, length)
+    write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=False))
+    write_text(folder / "tokenizer_config.json", json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 
 
 def write_tokenizer(
@@ -31,13 +38,8 @@ def write_tokenizer(
     names = token_names(alphabet, merges)
     by_id = rows.ids(names)
     tokenizer = build(alphabet, merges, rows)
-    roles = {entry.role: entry.token for entry in rows.layout.special if entry.role}
-    roles |= {"mask": MASK} if rows.layout.mask else {}
-    named = {name: roles[role] for name, role in ROLES.items() if role in roles}
     (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
-    write_text(out / "tokenizer.json", tokenizer.to_str(pretty=False))
-    config = configuration(tokenizer, named, rows.layout.model_max_length)
-    write_text(out / "tokenizer_config.json", json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+    write_definition(out, tokenizer, rows.layout.roles, rows.layout.model_max_length)
     ranks = {names[new]: -rank for rank, new in reversed(list(enumerate(merges[:, 2].tolist())))}
     table, first = [], len(rows.controls) + len(rows.bytes)
     for number, name in enumerate(by_id[first : len(by_id) - len(rows.last)], start=first):

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
 from vocap.files.json_object import read_object
-from vocap.tokenizer_files.encoders import MAX_JSON_BYTES
+from vocap.tokenizer_files.encoders import MAX_JSON_BYTES, is_json
 from vocap.tokenizer_files.hugging_face import roles_of
 
 
@@ -29,13 +29,6 @@ class BpeFile:
     special: frozenset[int]
     added: frozenset[int]
     roles: dict[str, str]
-
-    @property
-    def made(self) -> np.ndarray:
-        """Whether each token is the result of a merge, bool [V]."""
-        made = np.zeros(len(self.tokens), bool)
-        made[self.merges[:, 2]] = True
-        return made
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer in this process: only after `read_bpe`, which has checked the file."""
@@ -91,8 +84,7 @@ def is_bpe(path: Path) -> bool:
     file = path / "tokenizer.json" if path.is_dir() else path
     if not file.is_file() or (path.is_dir() and any(path.glob("*.model"))):
         return False
-    with open(file, "rb") as opened:
-        if not opened.read(64).lstrip().startswith(b"{"):
-            return False
+    if not is_json(file):
+        return False
     model = read_object(file).get("model")
     return isinstance(model, dict) and model.get("type", "BPE") == "BPE" and "merges" in model

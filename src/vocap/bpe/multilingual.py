@@ -94,13 +94,17 @@ def weighted(languages: Sequence[Language], weights: Sequence[int]) -> Words:
 
 
 def train_weighted(
-    languages: Sequence[Language], alphabet: Alphabet, wanted: int, reserved: Sequence[str], **options
+    languages: Sequence[Language],
+    alphabet: Alphabet,
+    wanted: int,
+    reserved: Sequence[str],
+    weights: Sequence[int] | None = None,
+    **options,
 ) -> Applied:
     """The merges of one training on all languages, each line counting as often as its language weighs."""
-    weights = options.pop("weights", None) or [language.weight for language in languages]
-    words = weighted(languages, weights)
+    words = weighted(languages, weights or [language.weight for language in languages])
     log.info("%d distinct words of %d languages", len(words), len(languages))
-    return train(alphabet, words, np.ones(1, np.int64), wanted, reserved, **options)
+    return train(alphabet, words, wanted, reserved, **options)
 
 
 def parallel_tokens(languages: Sequence[Language], alphabet: Alphabet, merges: np.ndarray) -> list[int]:
@@ -150,7 +154,7 @@ def train_fair(
         tokens = parallel_tokens(languages, alphabet, trained.merges)
         weights = fair_weights(languages, weights, tokens, fairness)
         log.info("round %d of fairness %g", number, fairness)
-        trained = train_weighted(languages, alphabet, wanted, reserved, weights=weights, **options)
+        trained = train_weighted(languages, alphabet, wanted, reserved, weights, **options)
     return trained, weights
 
 

@@ -22,11 +22,15 @@ def key_of(a, b, group):
     return np.uint64(a) << FIRST | np.uint64(b) << SECOND | np.uint64(group)
 
 
-@kernel(uint64(uint64, int64), inner=True)
-def slot_of(key, slots):
+@kernel("uint64(uint64, uint64[::1], int32[::1])", inner=True)
+def slot_of(key, keys, slots):
+    """The slot of a key, or the empty one that it would take."""
     code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     code = (code ^ (code >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return (code ^ (code >> np.uint64(32))) & np.uint64(slots - 1)
+    slot = (code ^ (code >> np.uint64(32))) & np.uint64(slots.size - 1)
+    while slots[slot] and keys[slots[slot] - 1] != key:
+        slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
+    return slot
 
 
 _PAIRS = "uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], int64[::1]"
@@ -38,23 +42,16 @@ _PLACES = "int32[::1], int32[::1], int32[::1], int64[::1]"
 @kernel("int64(uint64, uint64[::1], int32[::1])")
 def find_pair(key, keys, slots):
     """The number of a pair, NONE where there is none."""
-    slot = slot_of(key, slots.size)
-    while slots[slot]:
-        if keys[slots[slot] - 1] == key:
-            return np.int64(slots[slot]) - 1
-        slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
-    return np.int64(NONE)
+    return np.int64(slots[slot_of(key, keys, slots)]) - 1
 
 
 @kernel(f"int64(int64, int64, int64, {_PAIRS})", inner=True)
 def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, number):
     """The number of a pair, a new one where there was none; the arrays have space for it."""
     key = key_of(a, b, group)
-    slot = slot_of(key, slots.size)
-    while slots[slot]:
-        if keys[slots[slot] - 1] == key:
-            return np.int64(slots[slot]) - 1
-        slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
+    slot = slot_of(key, keys, slots)
+    if slots[slot]:
+        return np.int64(slots[slot]) - 1
     pair = number[PAIRS]
     number[PAIRS] += 1
     slots[slot] = pair + 1
@@ -83,12 +80,9 @@ def add_place(pair, at, place, further, head, number):
 @kernel(types.void(STATE))
 def fill_slots(state):
     """Enter all pairs into empty `slots`."""
-    slots = state.slots
+    keys, slots = state.keys, state.slots
     for pair in range(state.number[PAIRS]):
-        slot = slot_of(state.keys[pair], slots.size)
-        while slots[slot]:
-            slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
-        slots[slot] = pair + 1
+        slots[slot_of(keys[pair], keys, slots)] = pair + 1
 
 
 @kernel(types.void(STATE, int64[::1], int64))

@@ -15,6 +15,12 @@ def symbol_counts(symbols: tuple[np.ndarray, np.ndarray], counts: np.ndarray, ba
     return totals
 
 
+def add_merges(counts: np.ndarray, merges: np.ndarray, times: np.ndarray) -> None:
+    """Change counts of tokens by merges (int32 [E, 3 or more]) that are applied so many `times` (int64 [E])."""
+    for side, sign in ((0, -1), (1, -1), (2, 1)):
+        np.add.at(counts, merges[:, side], sign * times)
+
+
 def token_counts(
     initial: np.ndarray, applied: Applied, column: int, sizes: Sequence[int]
 ) -> Iterator[tuple[int, np.ndarray]]:
@@ -33,9 +39,7 @@ def token_counts(
     for size in sizes:
         if size > len(counts) or size < base:
             continue
-        end = int(np.searchsorted(highest[:-1] + 1, size, side="left"))
-        end = max(end, done)
-        for side, sign in ((0, -1), (1, -1), (2, 1)):
-            np.add.at(counts, rows[done:end, side], sign * uses[done:end])
+        end = max(done, int(np.searchsorted(highest[:-1] + 1, size, side="left")))
+        add_merges(counts, rows[done:end], uses[done:end])
         done = end
         yield size, counts[:size].copy()

@@ -1,6 +1,7 @@
 """The tokenizer.json of merges: ids in the layout of all tokenizers of a run, text read as in training."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
@@ -95,6 +96,7 @@ def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
     return tokenizer
 
 
+@cache  # rules take seconds to convert, and every T of a training has the same
 def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
     from sentencepiece import sentencepiece_model_pb2
 

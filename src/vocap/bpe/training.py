@@ -39,7 +39,7 @@ MAX_WEIGHT = 1 << 62
 
 @dataclass(frozen=True)
 class Applied:
-    """What a training did to its words: `rows` int32 [R, 4] and `uses` int64 [R, 2] as `kernels.advance` has them.
+    """The merges of a training: `rows` int32 [R, 4] and `uses` int64 [R, 2] as `kernels.advance` has them.
 
     A row is a merge of two symbols into a third; rows whose last number is 1 repeat an earlier merge, where a
     token that two different merges give stands beside another again.
@@ -102,7 +102,7 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
     if base + tokens >= MAX_SYMBOLS or groups > MAX_GROUPS or len(symbols) >= 1 << 31:
         raise VocapError(f"{len(symbols)} symbols of words, {tokens} tokens and {groups} languages are too many")
     number = {name: symbol for symbol, name in enumerate(alphabet.names)}
-    kept = [text for text in map(number_in(number), reserved) if text]
+    kept = [[number[one] for one in name] for name in reserved if name and number.keys() >= set(name)]
     texts = base + tokens + len(kept) + 2
     capacity = 1 << 12
     fields = {
@@ -149,18 +149,8 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
     return state
 
 
-def number_in(numbers: dict[str, int]) -> Callable[[str], list[int]]:
-    """A function from a token's name to its symbols, none where one of them is no symbol."""
-
-    def symbols(name: str) -> list[int]:
-        found = [numbers.get(character) for character in name]
-        return [] if None in found else found
-
-    return symbols
-
-
 def _grown(state: State) -> State:
-    """The state with more of what is short; `number[NEEDED]` places change next."""
+    """The state with longer arrays where one is short; `number[NEEDED]` places change next."""
     number = state.number
     needed = 4 * int(number[NEEDED]) + MAX_GROUPS
     wanted = {
@@ -187,11 +177,8 @@ def _grown(state: State) -> State:
     return state
 
 
-def train(
-    alphabet: Alphabet, words: Words, weights: np.ndarray, wanted: int, reserved: Sequence[str] = (), **options
-) -> Applied:
-    """`apply` for the words of one or several texts: `weights` int64 [texts] of their counts, as a sum."""
-    check_weight(float((words.counts.astype(np.float64) @ weights.astype(np.float64)).max(initial=0)))
+def train(alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options) -> Applied:
+    """`apply` for the words of one or several texts."""
     counts = np.zeros((len(words), 2), np.int64)
-    counts[:, 0] = words.counts @ weights
+    counts[:, 0] = words.counts.sum(1)
     return apply(alphabet, alphabet.symbols(words), counts, wanted, reserved=reserved, **options)

@@ -166,7 +166,7 @@ class Alphabet:
         if self.unit == "characters":
             return np.arange(BYTES, dtype=np.int32)
         symbols = np.empty(BYTES, np.int32)
-        symbols[[byte_of(name) for name in self.names]] = np.arange(BYTES)
+        symbols[[byte_characters()[name] for name in self.names]] = np.arange(BYTES)
         return symbols
 
     @cached_property
@@ -190,7 +190,9 @@ class Alphabet:
         """A token to be read: bytes that are no whole characters of UTF-8 as escapes, U+2581 for spaces."""
         if self.unit == "characters":
             return token
-        return bytes(map(byte_of, token)).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
+        return (
+            bytes(map(byte_characters().get, token)).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
+        )
 
 
 @cache
@@ -200,11 +202,6 @@ def byte_characters() -> Mapping[str, int]:
     own = [ord(character) for character in characters if ord(character) < BYTES]
     others = [byte for byte in range(BYTES) if byte not in own]
     return dict(zip(characters, own + others, strict=True))
-
-
-def byte_of(character: str) -> int:
-    """The byte that a character of the byte-level alphabet stands for."""
-    return byte_characters()[character]
 
 
 def byte_alphabet() -> Alphabet:

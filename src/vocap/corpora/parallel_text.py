@@ -1,4 +1,4 @@
-"""The parallel text of a run: what the configuration names, else what the starter corpus holds out of itself."""
+"""The parallel text of a run: that of the configuration, else the one held out of the starter corpus."""
 
 import hashlib
 from collections.abc import Collection, Mapping

@@ -10,7 +10,7 @@ import numpy as np
 
 from vocap.diff.changes import Change
 from vocap.files.atomic import replacing_directory, write_text
-from vocap.files.tsv import write_tsv
+from vocap.files.tsv import aligned, write_tsv
 from vocap.tokenizer_files.splitter import Splitter
 
 ONLY_A, ONLY_B, MOVED = "only_a", "only_b", "moved"
@@ -138,7 +138,8 @@ def _languages(found: Mapping[str, Change]) -> str:
     moves = [change.change_percent or 0.0 for change in found.values()]
     fewer, more = sum(move < -STEADY for move in moves), sum(move > STEADY for move in moves)
     counts = f"fewer tokens in {fewer}, more in {more}, as many in {len(moves) - fewer - more}"
-    return f"{_table(rows)}\nB needs {counts} of {len(moves)} languages"
+    table = "\n".join(aligned(rows, left=[0]))
+    return f"{table}\nB needs {counts} of {len(moves)} languages"
 
 
 def ordered(found: Mapping[str, Change]) -> list[tuple[str, Change]]:
@@ -158,7 +159,8 @@ def _words(found: Mapping[str, Change], limit: int) -> str:
         (f"{entry.count:,}", code, entry.word, " ".join(entry.split_a), " ".join(entry.split_b))
         for code, entry in entries[:limit]
     ]
-    return f"Words segmented differently, the most frequent of {len(entries):,}:\n{_table(rows, numbers=1)}"
+    table = "\n".join(aligned(rows, left=range(1, len(rows[0]))))
+    return f"Words segmented differently, the most frequent of {len(entries):,}:\n{table}"
 
 
 def _examples(found: Mapping[str, Change], limit: int) -> str:
@@ -181,16 +183,3 @@ def _pieces(summary: Mapping, pieces: Sequence[PieceChange], limit: int) -> str:
     if summary["limits"] and not summary["beyond"]:
         lines.append("Within all limits")
     return "\n".join(lines) or "No piece is missing in either"
-
-
-def _table(rows: Sequence[tuple[str, ...]], numbers: int | None = None) -> str:
-    """Columns side by side, the first `numbers` aligned right (all but the first, if None), the others left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    right = [place > 0 if numbers is None else place < numbers for place in range(len(widths))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in rows
-    )

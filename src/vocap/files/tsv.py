@@ -6,7 +6,7 @@ A tab, newline, carriage return or backslash inside a cell is written `\t`, `\n`
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing
@@ -37,6 +37,13 @@ def number(cell: str) -> float:
         return float(cell)
     except ValueError:
         return math.nan
+
+
+def whole_number(where: str, column: str, cell: str) -> int:
+    """The number in a cell. Raises VocapError, naming its place, unless it is a whole one above 0."""
+    if not (cell.isascii() and cell.isdigit() and 0 < len(cell) < 16 and int(cell) > 0):
+        raise VocapError(f"{where}: {column} {cell!r} is not a whole number above 0; correct it")
+    return int(cell)
 
 
 def format_cell(value: object) -> str:
@@ -98,3 +105,19 @@ def read_tsv(path: str | os.PathLike, required: Sequence[str] = ()) -> Iterator[
         raise VocapError(f"{path}: a folder, not a table; name the file") from None
     except UnicodeDecodeError as error:
         raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from None
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Container[int] = ()) -> list[str]:
+    """A table as lines for a terminal: columns `left` begin below each other, the others end so.
+
+    >>> aligned([["a", "12"], ["bcd", "3"]], left=[0])
+    ['a    12', 'bcd   3']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from vocap.files.tsv import aligned
 from vocap.plan.forecast import Cost, Costs, Forecast, beyond_fit
 from vocap.plan.jobs import Schedule
 from vocap.plan.measured import Comparison, Row, span
@@ -23,7 +24,7 @@ def forecast_text(forecast: Forecast, costs: Costs, schedule: Schedule, cores: i
     rows.append(("total", len(forecast.jobs), forecast.total()))
     gpu = any(cost.gpu_s for _, _, cost in rows)
     header = ["stage", "jobs", "CPU", *(["GPU"] if gpu else []), "largest job", "disk"]
-    lines = table(header, [[name, f"{count:,}", *_cells(cost, gpu)] for name, count, cost in rows])
+    lines = aligned([header, *([name, f"{count:,}", *_cells(cost, gpu)] for name, count, cost in rows)], left=[0])
     lines.append("")
     if places is not None:
         lines += _on_cluster(forecast, costs, schedule, places)
@@ -70,7 +71,7 @@ def comparison_text(comparison: Comparison, clock_s: float, cores: int) -> str:
     rows += [[""] * len(header)] + [_compared(row) for row in [*comparison.stages, comparison.whole]]
     measured_s = span(comparison.measured.values())
     lines = [
-        *table(header, rows),
+        *aligned([header, *rows], left=[0]),
         "",
         f"By the clock: forecast for {cores} cores {duration(clock_s)}, measured {duration(measured_s)} from the "
         f"first job's start to the last one's end (factor {clock_s / max(measured_s, 1e-9):.2f}; it means "
@@ -129,18 +130,6 @@ def _times(factor: float) -> str:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of aligned columns, the first to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    return [
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in [header, *rows]
-    ]
 
 
 def duration(seconds: float) -> str:

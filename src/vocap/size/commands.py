@@ -75,6 +75,8 @@ def _whole(row, size: int) -> float:
 
 def as_text(rows, size: int | None) -> str:
     """The rows as columns of text; changes are those from `compared_with`."""
+    from vocap.files.tsv import aligned
+
     heads = ["T", "ALP", "tokens/byte", "worst", "embeddings", "share", "train GB", "train MFLOP/byte"]
     heads += ["use MFLOP/byte", "from T", "tokens", "training"] + ([] if size is None else ["PFLOP in all"])
 
@@ -99,8 +101,4 @@ def as_text(rows, size: int | None) -> str:
         ]
         for row in rows
     ]
-    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-    lines = [heads, *cells]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
-    )
+    return "\n".join(aligned([heads, *cells]))

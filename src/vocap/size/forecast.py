@@ -126,7 +126,8 @@ def cheapest(rows: Sequence[Forecast], stage: str = "training") -> Forecast:
 
 def limit(rows: Sequence[Forecast], stage: str = "training") -> int | None:
     """The smallest T from which `STEP` more ids save no operations per byte; None within the table."""
-    return next((row.compared_with for row in rows if (getattr(row, f"{stage}_percent") or -1) >= 0), None)
+    compared = [row for row in rows if row.compared_with is not None]
+    return next((row.compared_with for row in compared if getattr(row, f"{stage}_percent") >= 0), None)
 
 
 def verdict(rows: Sequence[Forecast], stage: str = "training") -> str:

@@ -8,8 +8,8 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from vocap.errors import VocapError
-from vocap.files.tsv import number, read_tsv, write_tsv
+from vocap.errors import UsageError, VocapError
+from vocap.files.tsv import number, read_tsv, whole_number, write_tsv
 from vocap.unigram import MAX_SIZE
 
 COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
@@ -72,6 +72,14 @@ def parse_sizes(value: object, least: int = 5) -> object:
     return value
 
 
+def parse_option(name: str, text: str, example: str, least: int = 5) -> list[int]:
+    """The sizes of an option, as FIRST:LAST:STEP or with commas. Raises UsageError, with the `example`."""
+    try:
+        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")], least)
+    except ValueError as error:
+        raise UsageError(f"{name} {text}: {error}; write {example}") from None
+
+
 def write_points(path: str | os.PathLike, points: Iterable[Point]) -> None:
     """Write rows in the order given, whole or not at all."""
     write_tsv(path, COLUMNS, map(astuple, points))
@@ -88,8 +96,8 @@ def read_points(path: str | os.PathLike) -> list[Point]:
     for line, row in enumerate(read_tsv(path, required=("size", "alp", "status")), start=2):
         where = f"{path}, line {line}"
         point = Point(
-            size=_whole(where, "size", row["size"]),
-            pieces=_whole(where, "pieces", row["pieces"]) if row.get("pieces") else None,
+            size=whole_number(where, "size", row["size"]),
+            pieces=whole_number(where, "pieces", row["pieces"]) if row.get("pieces") else None,
             alp=_real(where, "alp", row["alp"]),
             alp_heldout=_real(where, "alp_heldout", row.get("alp_heldout")),
             tokens_per_sentence=_real(where, "tokens_per_sentence", row.get("tokens_per_sentence")),
@@ -104,12 +112,6 @@ def read_points(path: str | os.PathLike) -> list[Point]:
             raise VocapError(f"{where}: size {point.size} after {points[-1].size}; sort the rows, one for a size")
         points.append(point)
     return points
-
-
-def _whole(where: str, column: str, cell: str) -> int:
-    if not (cell.isascii() and cell.isdigit() and 0 < len(cell) < 16 and int(cell) > 0):
-        raise VocapError(f"{where}: {column} {cell!r} is not a whole number above 0; correct it")
-    return int(cell)
 
 
 def _real(where: str, column: str, cell: str | None) -> float | None:

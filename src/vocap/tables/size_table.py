@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from vocap.errors import VocapError
-from vocap.files.tsv import number, read_tsv, write_tsv
+from vocap.files.tsv import number, read_tsv, whole_number, write_tsv
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 from vocap.unigram.alp import average_log_probability, count_tokens
@@ -84,7 +84,9 @@ def read_sizes(path: str | os.PathLike) -> Sizes:
     sizes: dict[int, dict[str, Measured]] = {}
     for line, row in enumerate(read_tsv(path, COLUMNS), start=2):
         where = f"{path}, line {line}"
-        total, lines, size, tokens = (_whole(where, row, name) for name in ("total", "lines", "bytes", "tokens"))
+        total, lines, size, tokens = (
+            whole_number(where, name, row[name]) for name in ("total", "lines", "bytes", "tokens")
+        )
         alp = number(row["alp"])
         if not alp <= 0 or alp == -float("inf"):
             raise VocapError(f"{where}: alp is {row['alp']!r}, not a number of at most 0; measure the sizes again")
@@ -105,10 +107,3 @@ def read_sizes(path: str | os.PathLike) -> Sizes:
                 f"{path}: T = {total} and T = {first} are of different text ({named}); measure all on one"
             )
     return dict(sorted(sizes.items()))
-
-
-def _whole(where: str, row: Mapping[str, str], column: str) -> int:
-    cell = row[column]
-    if not (cell.isascii() and cell.isdigit() and 0 < len(cell) < 16 and int(cell) > 0):
-        raise VocapError(f"{where}: {column} is {cell!r}, not a whole number above 0; measure the sizes again")
-    return int(cell)

@@ -99,6 +99,12 @@ class IdLayout(BaseModel):
         return next((entry.token for entry in self.special if entry.role == role), None)
 
     @property
+    def roles(self) -> dict[str, str]:
+        """The special token of each role that there is, the mask among them."""
+        found = {entry.role: entry.token for entry in self.special if entry.role}
+        return {**found, "mask": MASK} if self.mask else found
+
+    @property
     def around(self) -> tuple[str | None, str | None]:
         """The tokens before and behind a text in the export."""
         sides = [self.token(role) if self.bos_eos in (None, "both", role) else None for role in ("bos", "eos")]

@@ -25,7 +25,11 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="Share of a language (Equation 3)."
 )
 @click.option(
-    "--unit", type=click.Choice(UNITS), default=UNITS[0], show_default=True, help="What merges begin with."
+    "--unit",
+    type=click.Choice(UNITS),
+    default=UNITS[0],
+    show_default=True,
+    help="Symbols before any merge.",
 )
 @click.option(
     "--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Where text is cut before."
@@ -147,27 +151,25 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
 
 def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int) -> None:
     """The table of `vocap size`: each language's heldout.txt at the T that the text gives."""
+    from contextlib import suppress
     from functools import partial
 
     from vocap.bpe.encoding import Merges, counts_at
-    from vocap.bpe.tokenizer_json import merges_for
+    from vocap.bpe.tokenizer_json import merges_for, token_names
     from vocap.bpe.words import count_words
     from vocap.tables.size_table import Measured, points_below, write_sizes
-    from vocap.text_files.lines import read_blocks
+    from vocap.text_files.lines import read_lines
     from vocap.unigram.alp import average_log_probability
 
     known, base, ranks = Merges.of(merges), len(alphabet.names), {}
-    for total in points_below(largest):
-        try:
-            tokens = rows.tokens(total, alphabet, exact=False)
-        except UsageError:
-            continue  # below the alphabet
-        if (rank := len(merges_for(merges, tokens, base))) not in ranks.values():
-            ranks[total] = rank
+    most = len(rows.ids(token_names(alphabet, merges)))
+    for total in (min(total, most) for total in points_below(largest)):
+        with suppress(UsageError):  # below the alphabet
+            ranks[total] = len(merges_for(merges, rows.tokens(total, alphabet, exact=False), base))
     measured = []
     for language in languages:
-        path, size = corpora / language.code / "heldout.txt", 0
-        lines = [line for block in read_blocks(path) for line in block if line] if path.is_file() else []
+        path = corpora / language.code / "heldout.txt"
+        lines = [line for line in read_lines(path) if line] if path.is_file() else []
         size = sum(len(line.encode("utf-8")) for line in lines)
         if not lines:
             continue
@@ -182,12 +184,9 @@ def _write(out: Path, alphabet, merges, rows, total: int, description: Mapping) 
     """The folder of a tokenizer of `total` ids, or of as many as the text gives."""
     from vocap.bpe.folder import write_tokenizer
     from vocap.bpe.tokenizer_json import merges_for
+    from vocap.tokenizers.multilingual_text import warn_if_short
 
     tokens = rows.tokens(total, alphabet)
     ids = write_tokenizer(out, alphabet, merges_for(merges, tokens, len(alphabet.names)), rows, description, total)
-    if ids < total:
-        logger.warning(
-            "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
-            out, total, ids, total - ids,
-        )  # fmt: skip
+    warn_if_short(out, total, ids)
     click.echo(f"{out}: T = {ids}", err=True)

@@ -16,7 +16,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.id_layout import NAMED, XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import build_model, read_contents
-from vocap.tokenizers.multilingual_text import MultilingualText
+from vocap.tokenizers.multilingual_text import MultilingualText, warn_if_short
 from vocap.unigram import COVERAGE
 from vocap.unigram.sentencepiece_trainer import Unreachable, require_reference, train
 from vocap.unigram.text_settings import XLM_R, TextSettings
@@ -109,7 +109,7 @@ def descend_joint(
             if rung.model is None:
                 raise _refusal(text.name, min(waiting[size]), rung.point.status, rung.least, apart)
             for total in waiting[size]:
-                _warn_if_short(text.name, total, size + apart)
+                warn_if_short(text.name, total, size + apart)
                 yield total, _lay_out(text.name, rung.model, size, settings, layout), words.trained
         waiting = shorter
 
@@ -194,7 +194,7 @@ def _train(
                 size = error.most
                 continue
             raise _refusal(text.name, total, error.reason, error.least, apart) from None
-        _warn_if_short(text.name, total, size + apart)
+        warn_if_short(text.name, total, size + apart)
         return data, size
 
 
@@ -205,14 +205,3 @@ def _refusal(name, total: int, reason: str, least: int | None, apart: int) -> Vo
             f"{least + apart}: raise total, or lower the coverage"
         )
     return VocapError(f"{name}: {reason} to train T = {total} on; it must hold text (vocap sample, vocap mix)")
-
-
-def _warn_if_short(name, total: int, reached: int) -> None:
-    if reached < total:
-        log.warning(
-            "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
-            name,
-            total,
-            reached,
-            total - reached,
-        )

@@ -1,5 +1,6 @@
 """The text of all languages: every training line with the weight of its language, or a sample in one file."""
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import STEP, line_weights, quotas, sampling_probabilities, share_error
 from vocap.text_files.lines import count_lines, read_blocks, read_lines
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,15 @@ class MultilingualText:
                 yield block
         if not any_text:
             raise VocapError(f"{self.name}: no line of text; run vocap sample again, and vocap mix for a sample")
+
+
+def warn_if_short(name: object, total: int, reached: int) -> None:
+    """Warn of a tokenizer that has fewer ids than T, for want of text."""
+    if reached < total:
+        log.warning(
+            "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
+            name, total, reached, total - reached,
+        )  # fmt: skip
 
 
 def sampled_text(path: str | os.PathLike, alpha: float | None = None) -> MultilingualText:

@@ -173,7 +173,7 @@ class BytePair(Kind):
     file: ClassVar[str] = "tokenizer.json"
     unigram: ClassVar[bool] = False
     unit: Literal[UNITS] = Field(
-        "bytes", description="what merges begin with: bytes, or characters, others of which become bytes"
+        "bytes", description="symbols before any merge: bytes, or characters, others of which become bytes"
     )
     split: Literal[SPLITS] = Field(
         "words",

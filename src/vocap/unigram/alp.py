@@ -94,17 +94,19 @@ def count_tokens(
     return counts, sentences
 
 
+def count_ids(encoder: Encoder, blocks: Iterable[list[str]]) -> tuple[np.ndarray, int]:
+    """The result of `count_tokens`; for a SentencePiece model by words, where that gives the same."""
+    if isinstance(encoder, SentencePieceEncoder):
+        return count_by_words(encoder, blocks)
+    return count_tokens(encoder.encode_batch, encoder.size, blocks)
+
+
 def corpus_alp(encoder: Encoder, blocks: Iterable[list[str]]) -> CorpusAlp | None:
     """ALP of a text, given in blocks of lines; None where it has no line.
 
-    The counts of p_uni come from the same lines, and every line counts in |D|. A SentencePiece model's are counted
-    by words where that gives the same (`count_by_words`).
+    The counts of p_uni come from the same lines, and every line counts in |D|.
     """
-
-    if isinstance(encoder, SentencePieceEncoder):
-        counts, sentences = count_by_words(encoder, blocks)
-    else:
-        counts, sentences = count_tokens(encoder.encode_batch, encoder.size, blocks)
+    counts, sentences = count_ids(encoder, blocks)
     if not sentences:
         return None
     return CorpusAlp(average_log_probability(counts, sentences), int(counts.sum()), sentences, counts)

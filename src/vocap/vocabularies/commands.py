@@ -232,7 +232,9 @@ def ladder(
     scores are those of 0.2.2. With --model bpe they have the merges of BpeTrainer of tokenizers. A size that the
     text cannot reach is no error: curve.tsv says why.
     """
-    numbers = _parse_sizes(sizes)
+    from vocap.tables.curve import parse_option, write_points
+
+    numbers = parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000")
     if seeds == "words" and settings != XLM_R:
         keys = ", ".join(settings.changed())
         raise UsageError(
@@ -253,8 +255,6 @@ def ladder(
         more = (coverage, threads, arithmetic, seeds, settings)
         rows, characters, lines = _train_unigram(train, heldout, numbers, more, models, tables)
     rows.sort(key=lambda point: point.size)
-    from vocap.tables.curve import write_points
-
     if not points:
         from vocap.tables.character_table import write_characters
 
@@ -369,12 +369,3 @@ def _write_model(path: Path, model: bytes | None) -> None:
         return
     with replacing(path, "wb") as target:
         target.write(model)
-
-
-def _parse_sizes(text: str) -> list[int]:
-    from vocap.tables.curve import parse_sizes
-
-    try:
-        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])
-    except ValueError as error:
-        raise UsageError(f"--sizes {text}: {error}; write 1000:50000:1000 or 1000,2000") from None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from vocap.files.tsv import aligned
 from vocap.tables.curve import Point, outline
 
 SHOWN = 12  # sizes in reach that are printed
@@ -24,7 +25,8 @@ def _curve(points: Sequence[Point], tables: Sequence[Path]) -> str:
         for before, point in zip([None, *points], points, strict=False)
         if (point.size in chosen if point.ok else before is None or _kind(before) != _kind(point))
     ]
-    table = _table([("size", *_NUMBERS, "status"), *((*_cells(point), point.status) for point in shown)])
+    rows = [("size", *_NUMBERS, "status"), *((*_cells(point), point.status) for point in shown)]
+    table = "\n".join(aligned(rows, left=[len(rows[0]) - 1]))
     where = tables[0] if len(tables) == 1 else tables[0].parent
     return table if len(shown) == len(points) else f"{table}\n{len(shown)} of {len(points)} sizes; all: {where}"
 
@@ -39,25 +41,16 @@ def _outline(points) -> str:
     found = outline(points)
     if found is None:
         return ""
-    rows = [
+    points = [
         ("start", found.start, found.start_reason),
         ("knee", found.knee, "farthest above the line from start to end"),
         ("end", found.end, found.end_reason),
     ]
-    return _table(
-        [("", "size", *_NUMBERS, "why"), *((name, *_cells(point), why) for name, point, why in rows if point)]
-    )
+    rows = [("", "size", *_NUMBERS, "why")]
+    rows += [(name, *_cells(point), why) for name, point, why in points if point]
+    return "\n".join(aligned(rows, left=[len(rows[0]) - 1]))
 
 
 def _cells(point) -> tuple[str, ...]:
     numbers = (point.alp, point.alp_heldout, point.tokens_per_sentence)
     return str(point.size), *("" if x is None else f"{x:.3f}" for x in numbers)
-
-
-def _table(rows) -> str:
-    """Columns side by side, the last one to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]])
-        for row in rows
-    )

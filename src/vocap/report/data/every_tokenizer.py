@@ -10,7 +10,7 @@ from typing import Any
 
 from vocap.report.data import as_number, find
 from vocap.report.data.comparisons import APART, allocation_weights, comparable, is_byte_pair, method, units
-from vocap.report.data.results import ALL, Results, Tokenizer, by_resource
+from vocap.report.data.results import Results, Tokenizer, by_resource
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizers.evaluation import gini, relative_costs
 from vocap.tokenizers.settings import KINDS
@@ -103,16 +103,7 @@ def _mark(
     results: Results, tokenizer: Tokenizer, counted: Sequence[str], shared: Sequence[str], q: dict[str, float]
 ) -> Mark:
     heldout = [row for row in tokenizer.evaluation if row["language"] in counted]
-    measured = [
-        {
-            "language": row["language"],
-            "resource": ALL,
-            "alp": row["alp"],
-            "tokens": row["tokens_per_sentence"],
-        }
-        for row in heldout
-    ]
-    plain, weighted = (by_resource(measured, ("alp", "tokens"), weights)[-1] for weights in (None, q))
+    plain, weighted = (by_resource(heldout, ("alp", "tokens_per_sentence"), weights)[-1] for weights in (None, q))
     rows = [row for row in _parallel(tokenizer) if row["language"] in shared]
     costs = relative_costs(rows)
     priced = [row for row in rows if row[PREMIUM] is not None]
@@ -128,7 +119,7 @@ def _mark(
         regime=regime(tokenizer),
         alp=plain["alp"],
         alp_q=weighted["alp"],
-        tokens=plain["tokens"],
+        tokens=plain["tokens_per_sentence"],
         parallel_tokens=fmean(costs) * _english_tokens(tokenizer) if costs else None,
         gini=gini(costs) if costs and sum(costs) else None,
         worst_ratio=worst[PREMIUM] if worst else None,

@@ -102,7 +102,7 @@ def _best(results: Results, one: Size) -> str:
 
 
 def _limits(results: Results, one: Size) -> list[Note]:
-    """What is not comparable, and the languages and tokenizers that are left out."""
+    """Notes on the limits of comparison, and on languages and tokenizers that are left out."""
     notes = []
     if len(one.regimes) > 1:
         notes.append(
@@ -161,9 +161,7 @@ def _table(results: Results, one: Size) -> Table:
         Column("worst_ratio", "Worst ratio to English", "number", 2),
         Column("worst", "of", value=lambda mark: results.name(mark.worst) if mark.worst else ""),
         Column("round_trip", "Lines that come back", "number", 2, share=True),
-        Column(
-            "frontier", "On the frontier", value=lambda mark: {True: "yes", False: "no"}.get(mark.frontier, "")
-        ),
+        Column("frontier", "On the frontier", value=lambda mark: ON.get(mark.frontier, "")),
         Column("regime", "Text regime"),
     ]
     by_q = f"; by q: weighted by the language’s share of the text, from {one.q_from}" if one.q_from else ""
