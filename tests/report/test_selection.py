@@ -7,7 +7,7 @@ import pytest
 from tests.report.factories import make_allocation, make_results, make_tokenizer
 from tests.report.pages import Page, one_row, write
 from vocap.files.tsv import read_tsv, write_tsv
-from vocap.languages import read_languages
+from vocap.languages import DOMAINS, read_languages
 
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 SETTINGS = {
@@ -60,7 +60,9 @@ def test_only_results_that_the_settings_name_are_shown(tmp_path):
 def test_all_languages_are_those_of_the_table(tmp_path):
     results = make_results(tmp_path / "results", ["en", "de", "ru", "hi", "xx", "fi"])
     said = words(results, tmp_path / "out", {"languages": "all"})
-    assert f"{len(read_languages())} languages" in said and "not shown: languages xx." in said
+    asked = [one for one in read_languages().values() if one.resource not in DOMAINS]
+    assert f"{len(asked)} languages" in said and "not shown: languages xx." in said
+    assert "Python" not in said  # of a domain: not among all, so not without text either
 
 
 def test_without_settings_all_is_shown(tmp_path):

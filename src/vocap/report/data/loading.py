@@ -19,7 +19,7 @@ from vocap.correlation.points import read_points as read_measured
 from vocap.errors import UsageError
 from vocap.files.json_object import read_object
 from vocap.files.tsv import read_tsv
-from vocap.languages import read_languages
+from vocap.languages import natural, read_languages
 from vocap.report.data import find
 from vocap.report.data.comparisons import APART, in_thousands
 from vocap.report.data.models import load_ceilings, load_finetuned, load_models, training_bytes
@@ -97,7 +97,7 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; --results names the folder that the stages wrote to")
     known = read_languages(table)
-    selection = Selection(settings, known)
+    selection = Selection(settings, natural(known))
     corpora = {
         path.parent.name: read_object(path)
         for path in sorted(folder.glob("corpora/*/stats.json"))

@@ -71,7 +71,8 @@ def _loads(results: Results) -> list[Block]:
         return []
     used = {form for tokenizer in results.tokenizers.values() for form in tokenizer.forms}
     shown = Loads([line for form, (line, _) in LOADS.items() if form in used], rows[:LOADED])
-    more = [Fold(f"{len(rows) - LOADED} more tokenizers", [Loads((), rows[LOADED:])])] if rows[LOADED:] else []
+    rest = rows[LOADED:]
+    more = [Fold(counted(len(rest), "other tokenizer"), [Loads((), rest)])] if rest else []
     return [shown, *more]
 
 
