@@ -1,3 +1,3 @@
 """Tables, figures and the page."""
 
-REVISION = 23
+REVISION = 24
