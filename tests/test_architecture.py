@@ -16,7 +16,7 @@ ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlati
 # Imports against the two rules below, if any must stay: importing file, imported module.
 EXCEPTIONS: set[tuple[str, str]] = set()
 
-LONGEST, SHORTEST = 400, 40  # lines of a file
+LONGEST, SHORTEST = 600, 40  # lines of a file
 # Files below SHORTEST lines, each with its reason.
 SHORT = {
     "__init__.py": "the lazy functions of the library",
@@ -90,7 +90,7 @@ PACKAGES = sorted({path.parent.relative_to(SOURCE).as_posix() for path in python
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_files_have_40_to_400_lines_or_a_reason(package):
+def test_files_have_40_to_600_lines_or_a_reason(package):
     for path in sorted((SOURCE / package).glob("*.py")):
         file = path.relative_to(SOURCE).as_posix()
         lines = len(path.read_text("utf-8").splitlines())

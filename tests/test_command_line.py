@@ -10,7 +10,7 @@ import click
 import pytest
 
 from tests.made_text import write_lines
-from vocap.cli import VERBS, vocap
+from vocap.cli import REMOVED_VERBS, VERBS, vocap
 
 VOCAP = Path(sys.executable).parent / "vocap"
 
@@ -154,3 +154,12 @@ def test_a_device_without_space_is_one_line_and_leaves_nothing(tokenizer, tmp_pa
     left = [path.name for path in out.rglob("*") if path.is_file()] if out.is_dir() else []
     assert verb == "tokenize" or not left, left
     assert list(tmp_path.iterdir()) in ([], [out])
+
+
+def test_a_removed_verb_names_its_replacement():
+    for verb in set(REMOVED_VERBS) - set(VERBS):
+        shown = run(verb)
+        assert (
+            shown.returncode == 2
+            and shown.stderr == f"vocap: error: vocap {verb} is gone: {REMOVED_VERBS[verb]}\n"
+        )

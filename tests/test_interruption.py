@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-from tests.pretraining.factories import pretrain_arguments
 from vocap.interruption import LINE
 
 VOCAP = "from vocap.command import main; main()"
@@ -69,82 +68,26 @@ def test_the_ladder_ends_with_one_line_at_many_moments(text, tmp_path, number):
         assert not (tmp_path / "out" / "curve.tsv").exists()
 
 
-@BOTH
-def test_pretraining_ends_with_one_line_until_it_trains(tmp_path, number):
-    arguments = pretrain_arguments(tmp_path / "made", steps=5000)
-    for moment in [0, 0.3, 0.7, 1.4, 3]:
-        process = start("pretrain", *arguments, "-o", tmp_path / "out")
-        status, said = interrupt(process, number, moment)
-        assert "Traceback" not in said, (moment, said)
-        if status == 75:
-            assert "stopped on request" in said
-        else:
-            assert status == 128 + number and said.splitlines()[-1] == LINE, (moment, status, said)
-            assert said.count(LINE) == 1, (moment, said)
-        assert not list(tmp_path.rglob("*.part"))
-
-
-SWALLOWED = """
+PROGRAM = """
 import sys, time
 import vocap.cli
 from vocap.command import main
-
-def deaf(*arguments, **options):
-    print("begun", flush=True)
-    for _ in range(2):
-        try:
-            time.sleep(20)
-        except:  # as of libraries
-            pass
-    time.sleep(20)
-    return 0
-
-class Last:
-    def __del__(self):  # as of regex, of which importing transformers runs thousands
-        print("begun", flush=True)
-        time.sleep(20)
-
-def destructor(*arguments, **options):
-    last = Last()
-    del last
-    time.sleep(20)
-    return 0
-
-class Half:
-    def __init__(self):
-        print("begun", flush=True)
-        time.sleep(20)
-        self.handle = 1
-
-    def __del__(self):  # as of llvmlite, of whose objects numba makes thousands
-        del self.handle
-
-def half(*arguments, **options):
-    Half()
-
-def wrong(*arguments, **options):
-    try:
-        print("begun", flush=True)
-        time.sleep(20)
-    except BaseException:
-        raise RuntimeError("a library's own error")
 
 def careful(*arguments, **options):
     try:
         print("begun", flush=True)
         time.sleep(20)
     finally:
-        time.sleep(1.2)  # cleaning up is not interrupted
         open(sys.argv[2], "w").close()
 
-def importing(*arguments, **options):
-    import slowly  # the module of the test, on sys.path
-
-def late(*arguments, **options):
-    import atexit
-    atexit.register(time.sleep, 20)
+def swallowed(*arguments, **options):
     print("begun", flush=True)
-    return 0
+    try:
+        time.sleep(20)
+    except:  # as of libraries
+        pass
+    print("again", flush=True)
+    time.sleep(20)
 
 vocap.cli.vocap.main = globals()[sys.argv[1]]
 main()
@@ -152,36 +95,19 @@ main()
 
 
 @BOTH
-@pytest.mark.parametrize("kind", ["deaf", "destructor", "half", "wrong", "careful", "late"])
-def test_an_interrupt_arrives_though_it_is_swallowed(kind, number, tmp_path):
-    process = start(kind, tmp_path / "cleaned", program=SWALLOWED)
+def test_an_interrupt_cleans_up(number, tmp_path):
+    process = start("careful", tmp_path / "cleaned", program=PROGRAM)
     assert process.stdout.readline() == "begun\n"
-    began = time.monotonic()
-    status, said = interrupt(process, number, 0.2)
-    assert (status, said) == (128 + number, f"{LINE}\n")
-    assert time.monotonic() - began < 10
-    assert kind != "careful" or (tmp_path / "cleaned").exists()
+    assert interrupt(process, number, 0) == (128 + number, f"{LINE}\n")
+    assert (tmp_path / "cleaned").exists()
 
 
-@BOTH
-def test_an_import_is_not_cut_short(tmp_path, number, monkeypatch):
-    """C++ code that runs while torch is imported aborts the process at an exception of Python's."""
-    code = "import sys, time\nprint('begun', flush=True)\ntime.sleep(1.2)\nopen(sys.argv[2], 'w').close()\n"
-    (tmp_path / "slowly.py").write_text(code)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    process = start("importing", tmp_path / "imported", program=SWALLOWED)
-    assert process.stdout.readline() == "begun\n"
-    assert interrupt(process, number, 0.2) == (128 + number, f"{LINE}\n")
-    assert (tmp_path / "imported").exists()
-
-
-def test_a_second_ctrl_c_does_not_wait_for_what_hangs(tmp_path):
-    hangs = SWALLOWED.replace("time.sleep(1.2)", "time.sleep(60)")
-    process = start("careful", tmp_path / "cleaned", program=hangs)
+def test_an_interrupt_that_a_library_swallows_needs_another():
+    process = start("swallowed", program=PROGRAM)
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
-    status, said = interrupt(process, signal.SIGINT, 2.5)
-    assert (status, said) == (130, f"{LINE.split(';')[0]}\n")
+    assert process.stdout.readline() == "again\n"
+    assert interrupt(process, signal.SIGINT, 0) == (130, f"{LINE}\n")
 
 
 @BOTH

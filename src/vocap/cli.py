@@ -7,9 +7,8 @@ import sys
 import click
 
 from vocap import __version__
-from vocap.errors import VocapError, explain, missing_extra, system_error
+from vocap.errors import UsageError, VocapError, explain, missing_extra, system_error
 from vocap.interruption import exit_after
-from vocap.interruption import received as interrupted
 
 # group of --help: verb: "module:function", a click command; the first line of its docstring is the summary there
 GROUPS = {
@@ -73,6 +72,12 @@ GROUPS = {
     },
 }
 VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
+# verbs of earlier versions: what replaces them
+REMOVED_VERBS = {
+    "ceiling": "vocap score and vocap average give what a model reaches",
+    "parity-words": "vocap parity compares the ids of lines",
+    "verify": "vocap parity compares the ids of both forms of a tokenizer",
+}
 LONGEST = max(map(len, VERBS))  # one column for all groups
 
 
@@ -92,6 +97,8 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
+            if name in REMOVED_VERBS:
+                raise UsageError(f"vocap {name} is gone: {REMOVED_VERBS[name]}")
             return None
         module, function = VERBS[name].split(":")
         return getattr(importlib.import_module(module), function)
@@ -146,8 +153,6 @@ def run() -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
-        if interrupted():
-            raise
         return _explained(error)
     return status if isinstance(status, int) else 0
 

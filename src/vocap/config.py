@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
-from vocap.config_errors import describe, one_line, yaml_booleans
+from vocap.config_errors import describe, yaml_booleans
 from vocap.corpora.settings import Corpora, Download
 from vocap.corpora.sources import Resolved, resolve_all
 from vocap.correlation.settings import Correlation
@@ -34,10 +34,12 @@ from vocap.tokenizer_groups import compared_pairs
 from vocap.tokenizers.settings import tokenizer_type
 from vocap.unigram.text_settings import RULES, XLM_R
 from vocap.vocabularies.settings import Vocabularies
+from vocap.wording import one_line
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 RESULTS = "results"  # folder of a run that names none
+OF_THE_PROJECT = ("benchmarks", "config", "dev", "docs", "envs", "profiles", "rules", "slurm", "src", "tests")
 RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
 TUNING_RESERVED = ("checks", "ceilings", "inputs")  # likewise of results/finetuning
 UNLIMITED = {"max_characters"}  # keys whose null is no default
@@ -74,7 +76,7 @@ class Settings(BaseModel):
     @classmethod
     def _of_its_own(cls, results: str) -> str:
         normal = os.path.normpath(results)
-        if os.path.basename(normal) in ("", ".", ".."):
+        if os.path.basename(normal) in ("", ".", "..") or normal.partition("/")[0] in OF_THE_PROJECT:
             raise ValueError("a run has a folder of its own; name one, as results/mine")
         return normal
 

@@ -3,14 +3,18 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any
 
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.tokenizers.settings import KINDS as TOKENIZERS
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
+# keys of earlier versions, with * for a name: what replaces them
+REMOVED_KEYS: dict[str, str] = {
+    "vocabularies.model": "vocabularies of languages are unigram models; for BPE take a tokenizer of kind bpe",
+}
 NO_NAMES = {"extra_forbidden", "int_type", "float_type"}  # findings where no name of a language was expected
-LONGEST = 1000  # characters of a line of a message
 KINDS = {
     "list_type": "write a list, such as [a, b]",
     "dict_type": "write keys and values, such as {key: value}",
@@ -38,16 +42,6 @@ def yaml_booleans(config: Mapping[str, Any]) -> Iterator[str]:
     yield from search("", config)
 
 
-def one_line(text: str) -> str:
-    r"""The text with unprintable characters escaped, and without its middle where it is very long.
-
-    >>> one_line("a\nb\ud800")
-    'a\\nb\\ud800'
-    """
-    text = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
-
-
 def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """One line for one finding of pydantic; `schema` is the JSON schema of the settings."""
     path, kind = _without_kind(detail["loc"])
@@ -56,6 +50,9 @@ def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
         message = f"give a list of codes, or all; not {value!r}"
         key = "languages"
     elif detail["type"] == "extra_forbidden":
+        gone = next((why for pattern, why in REMOVED_KEYS.items() if fnmatchcase(key, pattern)), None)
+        if gone:
+            return f"{key}: is gone; {gone}"
         message = f"no such key here; {_nearest(str(path[-1]), _known_keys(schema, path[:-1], kind))}"
     else:
         message = _message(detail)

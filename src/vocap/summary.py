@@ -7,6 +7,7 @@ from typing import Any
 from vocap.config import Settings
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv
+from vocap.wording import listed
 
 SHOWN = 12  # tokenizers, and warnings of a kind
 PARITY = 0.999  # share of lines with equal ids below which a tokenizer's two forms differ
@@ -56,18 +57,13 @@ def _warnings(settings: Settings, results: Path, made: dict[str, Path]) -> list[
     warnings = []
     if short:
         warnings.append(
-            f"{_some(short, '; ')}: the text has too few different pieces; bring more text, or lower T"
+            f"{listed(short, SHOWN, '; ')}: the text has too few different pieces; bring more text, or lower T"
         )
     if differing:
-        warnings.append(f"ids of SentencePiece and Hugging Face differ: {_some(differing)}; see parity.tsv")
+        warnings.append(f"ids of SentencePiece and Hugging Face differ: {listed(differing)}; see parity.tsv")
     if empty:
-        warnings.append(f"languages without text: {_some(empty)}")
+        warnings.append(f"languages without text: {listed(empty)}")
     return warnings
-
-
-def _some(names: list[str], separator: str = ", ") -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return separator.join(names[:SHOWN]) + more
 
 
 def _read(path: Path) -> dict[str, Any]:
