@@ -28,7 +28,7 @@ from vocap.finetuning.settings import Recipes
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.model import build_model
 from vocap.pretraining.settings import Shape
-from vocap.training.optimizer import build_optimizer
+from vocap.training.loop import build_optimizer
 
 FILES = {"panx": "train", "xnli": "dev", "tydiqa": "train"}
 EXAMPLES = 4000

@@ -35,7 +35,6 @@ def main() -> None:
     head.add_argument("--vocabulary", type=int, default=500_000)
     head.add_argument("--width", type=int, default=768)
     head.add_argument("--targets", type=int, nargs="+", default=[256], help="N")
-    head.add_argument("--kernels", nargs="+", default=["eager", "torch", "chunked"])
     head.add_argument("--steps", type=int, default=8, help="calls of each, of which the fastest counts")
     head.add_argument("--threads", type=int)
     head.add_argument("--out", type=Path)

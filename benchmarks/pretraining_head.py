@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from gpu.heads import special_ids, zipf
 
-from vocap.pretraining.index import nearest
 from vocap.pretraining.loss_kinds import Full, Knn
 from vocap.pretraining.losses import build_loss
+from vocap.pretraining.losses.knn import nearest
 
 QUERIES = 32  # rows of the index that are built to time it
 SIZES = (20_000, 40_000)  # |V'|
@@ -32,7 +32,7 @@ class Head:
 
 
 def run_head(arguments: argparse.Namespace) -> list[dict]:
-    """Every exact kernel, k-NN at |V'| of 20K and 40K, and plain products of each size, for every N."""
+    """The full softmax, k-NN at |V'| of 20K and 40K, and plain products of each size, for every N."""
     vocabulary, width = arguments.vocabulary, arguments.width
     generator = torch.Generator().manual_seed(0)
     weight = torch.empty(vocabulary, width).normal_(0, 0.02, generator=generator).requires_grad_()
@@ -50,9 +50,8 @@ def measured(head: Head, arguments: argparse.Namespace) -> list[dict]:
     """The rows of one N."""
     count, turns = len(head.targets), arguments.steps
     plain = {size: timed(plain_products(head, size), turns) for size in (*SIZES, len(head.weight))}
-    exact = [(f"full {kernel}", Full(kernel=kernel, chunk=256)) for kernel in arguments.kernels]
     rows = []
-    for name, kind, size in (*((name, kind, len(head.weight)) for name, kind in exact), *knn_cases(head)):
+    for name, kind, size in (("full", Full(chunk=256), len(head.weight)), *knn_cases(head)):
         seconds, cpu_seconds = timed(step_of(head, kind, size), turns if isinstance(kind, Full) else 4 * turns)
         gflop = 6e-9 * count * size * head.weight.shape[1]
         row = {"loss_kind": name, "targets": count, "candidates": size, "seconds": seconds}
@@ -100,12 +99,12 @@ def plain_products(head: Head, size: int) -> Callable[[], object]:
 
 def knn_cases(head: Head) -> list[tuple[str, Knn, int]]:
     different = len(head.targets.unique())
-    return [("k-NN", Knn(k=-(-(size - different) // different), refresh="lazy"), size) for size in SIZES]
+    return [("k-NN", Knn(k=-(-(size - different) // different)), size) for size in SIZES]
 
 
 def step_of(head: Head, kind: Full | Knn, size: int) -> Callable[[], object]:
     """One forward and backward pass of a loss; k-NN's index is filled so that |V'| is `size` exactly."""
-    loss = build_loss(kind, len(head.weight), head.specials, row_gradients=True)
+    loss = build_loss(kind, len(head.weight), head.specials)
     loss.start(0, head.weight)
     if isinstance(kind, Knn):
         targets = head.targets.unique()

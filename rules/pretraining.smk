@@ -74,7 +74,7 @@ rule adopt:
         " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
 
 
-# The blocks themselves are no declared outputs: a job that was killed resumes after the last one that it has written.
+# The blocks beside their description are written with it, whole or not at all.
 rule tokenize:
     input:
         text=lambda wildcards: MODEL_SOURCES[wildcards.lang].inputs(RESULTS, MODEL_TEXT_STAGE),

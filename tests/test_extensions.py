@@ -64,7 +64,7 @@ def first_words():
             return min(vocabulary, self.words + targets)
 
         def build(self, vocabulary, excluded, *, counts, **common):
-            from vocap.pretraining.losses.sampled import CandidateLoss
+            from vocap.pretraining.losses.candidates import CandidateLoss
 
             class FirstWordsSoftmax(CandidateLoss):
                 count = self.words

@@ -36,7 +36,6 @@ RECIPE = {
     "weight_decay": (0.01, "InfoXLM"),
     "clip": (1.0, "InfoXLM"),
     "output_bias": ("constant", "fairseq, which InfoXLM uses"),
-    "row_gradients": (False, "ours: dense gradients"),
     "precision": ("auto", "InfoXLM: fp16; bf16 where a GPU has it"),
     "seed": (None, "ours: the configuration's"),
     "alpha": (0.7, "section 2.2.2: alpha = 0.7 for JOINT's text; taken for every q"),
@@ -49,14 +48,12 @@ KNN = {
     "kind": ("knn", "Equations 4 to 6"),
     "k": (50, "section 4.1: k = 50"),
     "every": (1000, "section 4.1: every 1,000 training steps"),
-    "refresh": ("burst", "Algorithm 2, line 3: for every word"),
     "group": (None, "Algorithm 2: of a mini-batch; ours, of one micro-batch"),
     "uniform": (0, "Equation 5: neighbours alone"),
     "finish": (0.0, "Algorithm 2: to the end"),
 }
 FULL = {
     "kind": ("full", "section 3.1: the original objective"),
-    "kernel": ("auto", "ours: the same loss"),
     "chunk": (1024, "ours: the same loss"),
 }
 SAMPLED = {

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from plan_costs import as_yaml
+
 from vocap.files.atomic import write_text
-from vocap.plan.forecast import as_yaml, read_costs, weigh
+from vocap.plan.forecast import read_costs, weigh
 from vocap.plan.training import PFLOP, encoder_operations, training_features
 from vocap.pretraining.settings import Recipe
 
@@ -43,7 +45,7 @@ def coefficients(steps: Table, sizes: Sizes) -> dict[str, float]:
     """
     vocabulary, width = sizes.models[0]
     rows = {row["head"]: row for row in steps.measured(V=vocabulary, d=width)}
-    free, exact = rows.get("free"), rows.get(f"full auto, chunk {sizes.chunks[0]}")
+    free, exact = rows.get("free"), rows.get(f"full, chunk {sizes.chunks[0]}")
     refresh, validation = rows.get("refresh of the index"), rows.get("exact loss")
     found = {}
     if free:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from vocap.pretraining.losses.kernels import fastest_softmax_loss, softmax_loss
+
 from .heads import Head, heads, special_ids, zipf
 from .sizes import Sizes
 from .table import Table
@@ -71,8 +73,8 @@ def measure(head: Head, weight: torch.Tensor, bias: torch.Tensor, count: int, ta
 
     output = step()
     row = {"candidates": output.candidates, "loss": output.loss.item() / count}
-    if kernel := getattr(loss, "kernel", None):
-        row["kernel"] = kernel
+    if head.name.startswith("full, chunk"):
+        row["compiled"] = fastest_softmax_loss(device) is not softmax_loss
     del output
     row["ms"] = median_ms(step, device)
     clear()

@@ -3,14 +3,18 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding
 
 from vocap.pretraining.loss_kinds import Full, Knn, LossSettings, Nce, Neg, Sampled, Target, Uniform
 from vocap.pretraining.losses import build_loss
+from vocap.pretraining.losses.full import torch_cross_entropy
 from vocap.pretraining.losses.interface import Loss, LossOutput
+from vocap.pretraining.losses.kernels import block_loss, chunks, softmax_loss
 
 from .sizes import Sizes
 
@@ -33,6 +37,40 @@ class Free(Loss):
 
     def __call__(self, hidden, weight, bias, targets):
         return LossOutput(hidden.float().sum(), len(targets), 0.0)
+
+
+class Exact(Loss):
+    """The full softmax by a function of h, W, b and the targets."""
+
+    def __init__(self, vocabulary, excluded, *, function: Callable[..., Tensor], **options):
+        super().__init__(vocabulary, excluded, **options)
+        self.function = function
+
+    def __call__(self, hidden, weight, bias, targets):
+        return LossOutput(self.function(hidden, weight, bias, targets), len(targets), float(self.vocabulary))
+
+
+def plain(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int) -> Tensor:
+    """Ours, uncompiled, in blocks of `chunk` rows."""
+    return block_loss(hidden, weight, bias, chunks(targets, chunk), softmax_loss)
+
+
+def eager(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """All logits at once."""
+    logits = torch.nn.functional.linear(hidden, weight, bias).float()
+    return torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
+
+
+def cut(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """Apple's Cut Cross-Entropy, which autocast does not reach."""
+    from cut_cross_entropy import linear_cross_entropy
+
+    kind = hidden.device.type
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
+    with torch.autocast(kind, enabled=False):
+        tensors = (tensor.to(dtype) for tensor in (hidden, weight))
+        options = {"bias": bias.to(dtype), "reduction": "sum", "impl": "cce_kahan_full_c"}
+        return linear_cross_entropy(*tensors, targets, **options).float()
 
 
 class Liger(Loss):
@@ -82,8 +120,8 @@ class ScalableCrossEntropy(Loss):
             projections = directions @ weight.T
             projections[:, self.excluded] = -torch.inf
             words = torch.topk(projections, min(self.bucket_words, len(self.words))).indices
-        own = (hidden * self.gather(weight, targets)).sum(1).float() + bias[targets]
-        logits = torch.bmm(hidden[rows], self.gather(weight, words).mT).float() + bias[words][:, None]
+        own = (hidden * embedding(targets, weight)).sum(1).float() + bias[targets]
+        logits = torch.bmm(hidden[rows], embedding(words, weight).mT).float() + bias[words][:, None]
         logits = logits.masked_fill(words[:, None] == targets[rows][:, :, None], -torch.inf)
         nats = torch.logsumexp(torch.cat([logits, own[rows][..., None]], 2), 2) - own[rows]
         losses = torch.zeros(count, device=hidden.device).scatter_reduce(
@@ -98,22 +136,19 @@ def heads(sizes: Sizes, batch_fits: bool = True) -> list[Head]:
     def kind(settings: LossSettings) -> Callable[[Tensor, Sequence[int]], Loss]:
         return lambda weight, special: _of_kind(settings, weight, special)
 
-    def full(kernel: str, chunk: int) -> Head:
-        return Head(f"full {kernel}, chunk {chunk}", kind(Full(kernel=kernel, chunk=chunk)))
-
     def own(loss: type[Loss], **options) -> Callable[[Tensor, Sequence[int]], Loss]:
         return lambda weight, special: loss(len(weight), special, device=weight.device, **options)
 
     first, *others = sizes.candidates
-    words = sizes.words
+    words, chunk = sizes.words, sizes.chunks[0]
     return [
         Head(FREE, own(Free)),
         _knn(first, sizes),
-        *(full("auto", chunk) for chunk in sizes.chunks),  # ours, compiled, where the GPU's torch can compile
-        Head("full cut cross-entropy", kind(Full(kernel="cce"))),
-        Head(f"full Liger, chunk {sizes.chunks[0]}", own(Liger, chunk=sizes.chunks[0])),
-        full("torch", sizes.chunks[0]),
-        full("chunked", sizes.chunks[0]),
+        *(Head(f"full, chunk {size}", kind(Full(chunk=size))) for size in sizes.chunks),  # ours, on a GPU compiled
+        Head("full cut cross-entropy", own(Exact, function=cut)),
+        Head(f"full Liger, chunk {chunk}", own(Liger, chunk=chunk)),
+        Head(f"full torch, chunk {chunk}", own(Exact, function=partial(torch_cross_entropy, chunk=chunk))),
+        Head(f"full plain, chunk {chunk}", own(Exact, function=partial(plain, chunk=chunk))),
         *(_knn(k, sizes) for k in others),
         Head(f"target sampling {words}", kind(Target(tau=words))),
         Head(f"NCE {words}", kind(Nce(negatives=words))),
@@ -121,7 +156,7 @@ def heads(sizes: Sizes, batch_fits: bool = True) -> list[Head]:
         Head(f"sampled softmax {words}", kind(Sampled(negatives=words))),
         Head(f"uniform {words}", kind(Uniform(negatives=words))),
         Head("SCE, 256 words a bucket", own(ScalableCrossEntropy)),
-        *([Head("full eager", kind(Full(kernel="eager")))] if batch_fits else []),
+        *([Head("full eager", own(Exact, function=eager))] if batch_fits else []),
     ]
 
 
@@ -129,11 +164,12 @@ def _knn(k: int, sizes: Sizes) -> Head:
     """k-NN whose V' has about the paper's size: all neighbours are in a pool of as many words."""
 
     def build(weight: Tensor, special: Sequence[int]) -> Loss:
-        loss = _of_kind(Knn(k=k, group=sizes.group, every=EVERY, refresh="burst"), weight, special)
+        loss = _of_kind(Knn(k=k, group=sizes.group, every=EVERY), weight, special)
         generator = torch.Generator(weight.device).manual_seed(0)
         pool = loss.words[torch.randperm(len(loss.words), device=weight.device, generator=generator)]
         pool = pool[: sizes.candidates[k]]
         drawn = torch.randint(len(pool), (len(weight), k), device=weight.device, generator=generator)
+        loss.index.burst = True  # in a dry run on a CPU too
         loss.index.table.copy_(pool[drawn])
         loss.index.built.fill_(0)
         return loss

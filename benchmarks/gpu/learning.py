@@ -39,7 +39,7 @@ def run(table: Table, sizes: Sizes, device: str, text: Path) -> None:
 
 def losses(sizes: Sizes) -> dict[str, dict]:
     """The settings of every loss, in the order of worth."""
-    knn = {"kind": "knn", "k": 50, "every": sizes.every, "group": sizes.group, "refresh": "burst"}
+    knn = {"kind": "knn", "k": 50, "every": sizes.every, "group": sizes.group}
     return {
         "full": {"kind": "full"},
         "k-NN": knn,

@@ -12,6 +12,9 @@ from vocap.tokenizers.settings import KINDS as TOKENIZERS
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
 # keys of earlier versions, with * for a name: what replaces them
 REMOVED_KEYS: dict[str, str] = {
+    "*.row_gradients": "leave it out: gradients are dense, with the same result",
+    "*.loss.kernel": "leave it out: the device decides (docs/pretraining.md)",
+    "*.loss.refresh": "leave it out: all rows at once on a GPU, word by word on a CPU",
     "vocabularies.model": "vocabularies of languages are unigram models; for BPE take a tokenizer of kind bpe",
 }
 NO_NAMES = {"extra_forbidden", "int_type", "float_type"}  # findings where no name of a language was expected

@@ -23,9 +23,10 @@ from tests.pretraining.processes import (
 from tests.pretraining.test_losses import SAMPLED, SPECIALS, V, case, frequencies
 from vocap import cli
 from vocap.errors import UsageError
-from vocap.pretraining.index import NeighbourIndex
 from vocap.pretraining.loss_kinds import Full
-from vocap.pretraining.losses import build_loss, exact_loss, kernels
+from vocap.pretraining.losses import build_loss, exact_loss
+from vocap.pretraining.losses.kernels import fastest_softmax_loss, softmax_loss
+from vocap.pretraining.losses.knn import NeighbourIndex
 from vocap.pretraining.memory import check_memory, estimate_memory
 from vocap.pretraining.settings import Recipe, Shape
 from vocap.training.checkpoints import STATE
@@ -33,7 +34,7 @@ from vocap.training.checkpoints import STATE
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")]
 
 GPU = torch.device("cuda")
-LOSSES = [Full(kernel="chunked", chunk=3), *SAMPLED]
+LOSSES = [Full(chunk=3), *SAMPLED]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def loss_and_gradients(kind, device: torch.device, dtype: torch.dtype, half: tor
     loss = build_loss(kind, V, SPECIALS, counts=frequencies(), seed=5, device=device)
     if hasattr(loss, "index"):
         reference = build_loss(kind, V, SPECIALS, counts=frequencies(), seed=5)
-        reference.index.refresh = "burst"
+        reference.index.burst = True
         reference.start(0, case()[1])
         loss.load_state_dict(reference.state_dict())
     with torch.autocast(device.type, half, enabled=half is not None):
@@ -75,12 +76,11 @@ def test_losses_are_those_of_a_cpu_in_float64(kind, half, rounding):
 
 @pytest.mark.parametrize("chunk", [3, 100])
 def test_the_compiled_softmax_is_cross_entropy(chunk):
-    if not kernels.rule_compiles("cuda"):
+    if fastest_softmax_loss("cuda") is softmax_loss:
         pytest.skip("torch cannot compile here")
-    assert build_loss(Full(), V, SPECIALS, device=GPU).kernel == "compiled"
     hidden, weight, bias = (tensor.detach().float().to(GPU).requires_grad_() for tensor in case()[:3])
     targets = case()[3].to(GPU)
-    loss = build_loss(Full(kernel="compiled", chunk=chunk), V, SPECIALS, device=GPU)
+    loss = build_loss(Full(chunk=chunk), V, SPECIALS, device=GPU)
     reference = torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction="sum")
     found = loss(hidden, weight, bias, targets).loss
     torch.testing.assert_close(found, reference)
@@ -111,7 +111,7 @@ def test_a_refresh_in_a_burst_finds_the_nearest():
     weight = torch.randn(5000, 64, generator=generator).to(GPU)
     words = torch.arange(4, 4999, device=GPU)
     index = NeighbourIndex(5000, words, 50, 100)
-    assert index.refresh == "burst"
+    assert index.burst
     assert index.start(0, weight) > 0 and index.start(1, weight) == 0 and index.start(100, weight) > 0
     rows = weight.to(index.dtype).double()
     scores = rows @ rows.T

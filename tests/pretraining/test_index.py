@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from vocap.errors import UsageError
-from vocap.pretraining.index import NeighbourIndex, nearest
+from vocap.pretraining.losses.knn import NeighbourIndex, nearest
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
@@ -73,15 +73,22 @@ def expected(weight, k):
     return WORDS[brute_force(weight[WORDS], weight[WORDS], k)]
 
 
+def made_index(refresh, vocabulary=300, words=WORDS, k=6, every=4):
+    """An index that is refreshed as on a GPU (burst) or on a CPU (lazy)."""
+    index = NeighbourIndex(vocabulary, words, k, every)
+    index.burst = refresh == "burst"
+    return index
+
+
 def neighbours(index, words, weight):
     index.prepare(words, weight)
     return index.neighbours(words)
 
 
-@pytest.mark.parametrize("refresh", ["burst", "lazy", "auto"])
+@pytest.mark.parametrize("refresh", ["burst", "lazy"])
 def test_first_neighbours(refresh):
     weight = weights(0)
-    index = NeighbourIndex(300, WORDS, 6, 10, refresh)
+    index = made_index(refresh)
     index.start(0, weight)
     assert torch.equal(neighbours(index, WORDS, weight), expected(weight, 6))
 
@@ -91,20 +98,20 @@ def test_special_tokens_are_no_neighbours(k):
     """Not even where every word is asked for, and they have the highest scores."""
     weight = weights(0)
     weight[[0, 7, 9, 299]] = 100 * weight[[1, 2, 3, 4]]
-    index = NeighbourIndex(300, WORDS, k, 10)
+    index = made_index("lazy", k=k)
     index.start(0, weight)
     assert torch.equal(neighbours(index, WORDS, weight), expected(weight, k))
 
 
 def test_burst_refreshes_every_n_steps():
-    index = NeighbourIndex(300, WORDS, 6, 4, "burst")
+    index = made_index("burst")
     for step in range(9):
         index.start(step, weights(step))
         assert torch.equal(neighbours(index, WORDS, weights(99)), expected(weights(step - step % 4), 6))
 
 
 def test_lazy_builds_only_what_occurs():
-    index = NeighbourIndex(300, WORDS, 6, 4, "lazy")
+    index = made_index("lazy")
     asked = {0: [1, 4], 2: [4, 5], 3: [1], 4: [5], 6: [1, 5]}
     built = {}
     for step, words in asked.items():
@@ -134,7 +141,7 @@ def test_neighbours_of_a_few_words_need_no_copy_of_the_table():
             return made
 
     memory = weight.untyped_storage().data_ptr()
-    index = NeighbourIndex(2010, torch.arange(4, 2009), 5, 10, "lazy")
+    index = made_index("lazy", 2010, torch.arange(4, 2009), 5)
     index.start(0, weight)
     with Sizes():
         neighbours(index, torch.tensor([4, 7, 2008]), weight)
@@ -147,9 +154,9 @@ def memory_of(tensor):
 
 def test_state_returns():
     weight = weights(0)
-    index = NeighbourIndex(300, WORDS, 6, 10, "burst")
+    index = made_index("burst", every=10)
     index.start(0, weight)
-    other = NeighbourIndex(300, WORDS, 6, 10, "burst")
+    other = made_index("burst", every=10)
     other.load_state_dict({name: value.clone() for name, value in index.state_dict().items()})
     other.start(7, weights(1))
     assert torch.equal(neighbours(other, WORDS, weight), neighbours(index, WORDS, weight))
@@ -165,22 +172,21 @@ def test_more_neighbours_than_words():
 TWO = """
 import os, sys, torch
 from torch import distributed
-from tests.pretraining.test_index import WORDS, expected, neighbours, weights
-from vocap.pretraining.index import NeighbourIndex
+from tests.pretraining.test_index import WORDS, expected, made_index, neighbours, weights
 from vocap.pretraining.losses import Knn, Target, build_loss
 
 rank = int(sys.argv[1])
 distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
-index = NeighbourIndex(300, WORDS, 6, 4, "burst")
+index = made_index("burst")
 for step in range(6):
     index.start(step, weights(step))
 assert torch.equal(neighbours(index, WORDS, weights(0)), expected(weights(4), 6))
-lazy = NeighbourIndex(300, WORDS, 6, 4, "lazy")
+lazy = made_index("lazy")
 lazy.start(0, weights(0))
 mine = WORDS[[1, 4, 20]] if rank else WORDS[:0]
 found = neighbours(lazy, mine, weights(0))
 assert torch.equal(found, expected(weights(0), 6)[[1, 4, 20] if rank else []].reshape(-1, 6))
-grouped = build_loss(Knn(k=6, refresh="lazy", group=2), 300, [0, 7, 9, 299])  # two groups here, four there
+grouped = build_loss(Knn(k=6, group=2), 300, [0, 7, 9, 299])  # two groups here, four there
 grouped.start(0, weights(0))
 mine = WORDS[3:7] if rank else WORDS[10:17]
 table = weights(0).requires_grad_()

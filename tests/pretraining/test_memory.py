@@ -29,7 +29,7 @@ def test_parameters_are_those_of_the_model(shape, vocabulary):
 
 def test_what_costs_memory():
     batch = {"sequences": 32, "length": 512, "masked": 2458}
-    full = estimate_memory(Shape(), 500_000, Full(kernel="eager"), **batch)
+    full = estimate_memory(Shape(), 500_000, Full(chunk=2458), **batch)
     chunked = estimate_memory(Shape(), 500_000, Full(chunk=256), **batch)
     knn = estimate_memory(Shape(), 500_000, Knn(), **batch)
     neg = estimate_memory(Shape(), 500_000, Neg(negatives=50_000), **batch)
@@ -77,12 +77,7 @@ def test_the_check_is_of_blocks_as_long_as_the_data_have(monkeypatch):
         ("0::/slurm/job_7", {"slurm/job_8/memory.max": "5", "slurm/memory.max": "max"}, None),
         ("0::/not/shown:here", {"memory.max": "700"}, 700),
         ("0::/../../outside", {"memory.max": "700"}, 700),
-        (
-            "5:cpu,memory:/job\n1:name=systemd:/job\n0::/",
-            {"memory/memory.limit_in_bytes": "9223372036854771712", "memory/job/memory.limit_in_bytes": "400"},
-            400,
-        ),
-        ("", {"memory/memory.limit_in_bytes": "600"}, 600),
+        ("5:cpu,memory:/job\n1:name=systemd:/job\n0::/", {"memory.max": "400"}, 400),
         ("", {}, None),
     ],
 )

@@ -32,7 +32,7 @@ from vocap.pretraining.losses import Uniform, build_loss
 from vocap.pretraining.run import Folders, train
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.training import Training
-from vocap.training.optimizer import learning_rate
+from vocap.training.loop import learning_rate
 from vocap.training.randomness import DROPOUT, MASKS, NEGATIVES, ORDER, generator
 
 VOCAP = Path(sys.executable).parent / "vocap"
@@ -279,7 +279,7 @@ def test_a_run_that_ends_among_such_steps_fails_and_keeps_the_checkpoint_before_
         ('{"warmup": 9, "steps": 9}', "warmup 9 leaves none of 9 steps"),
         ('{"seed": 18446744073709551616}', "seed: "),
         ('{"lazy": true}', "lazy: "),
-        ('{"loss": {"kind": "knn", "refresh": "rolling"}}', "loss.refresh: "),
+        ('{"loss": {"kind": "knn", "refresh": "lazy"}}', "loss.refresh: "),
     ],
 )
 def test_settings_that_cannot_be_used(made, tmp_path, text, says):

@@ -1,4 +1,4 @@
-"""Text to blocks: whole sentences, the ids of SentencePiece, every token once; and resuming after a kill."""
+"""Text to blocks: whole sentences, the ids of SentencePiece, every token once, whole or not at all."""
 
 import itertools
 import os
@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from tests.made_text import write_lines
 from tests.pretraining.factories import make_lines, make_tokenizer, processor
-from vocap.errors import VocapError
-from vocap.files.atomic import locked
+from vocap.errors import UsageError, VocapError
 from vocap.pretraining.blocks import Packer, open_language
 from vocap.pretraining.tokenizing import file_sha256, tokenize_language
 from vocap.text_files.records import Layout
@@ -38,7 +37,6 @@ def test_blocks_hold_every_sentence_once_and_none_is_cut_that_fits(sentences, le
     packer = Packer(length, 0, 2)
     sizes = [3 * len(sentence) + 1 for sentence in sentences]
     blocks = packer.add(sentences[:split], sizes[:split])
-    packer = Packer(length, 0, 2, packer.open)  # as a resumed run does
     blocks += packer.add(sentences[split:], sizes[split:]) + packer.close()
 
     assert all(ids[0] == 0 and ids[-1] == 2 and 2 < len(ids) <= length for ids, _ in blocks)
@@ -84,51 +82,31 @@ def test_the_ids_are_those_of_sentencepiece(tokenizer, tmp_path):
     assert opened.train.tokens.dtype == np.uint32
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(tokenizer, tmp_path, monkeypatch):
-    """kill -9 during writing: the journal counts, not the length of the files."""
+def test_a_killed_run_leaves_nothing_and_the_next_one_is_whole(tokenizer, tmp_path):
+    """kill -9 while arrays are being written."""
     lines = make_lines("de", 2000)
-    train = write_lines(tmp_path / "train.txt", lines[20:] * 40)
+    train = write_lines(tmp_path / "train.txt", lines[20:] * 200)
     heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
-    small = "import vocap.pretraining.tokenizing as t; t.SAVE_BYTES = 1 << 18; from vocap.cli import main; main()"
-    words = ["tokenize", "--tokenizer", tokenizer / "sentencepiece.model", "--language", "de", "--length", "64"]
-    words += ["--heldout", heldout, train]
-
-    def start(out: str) -> subprocess.Popen:
-        return subprocess.Popen(
-            [sys.executable, "-c", small, *words, "-o", tmp_path / out], stderr=subprocess.PIPE
-        )
-
-    undisturbed = start("whole")
-    assert undisturbed.wait() == 0, undisturbed.stderr.read()
-    kills = runs = 0
-    while kills < 3:  # where this process sleeps too long, a run ends before it is killed often enough
-        runs += 1
-        out = f"killed-{runs}"
-        while not (tmp_path / out / "description.json").exists():
-            before = done(tmp_path / out)
-            process = start(out)
-            while process.poll() is None and done(tmp_path / out) == before:
-                time.sleep(0.005)
-            if process.poll() is None:
-                os.kill(process.pid, signal.SIGKILL)
-                kills += 1
-            assert process.wait() in (0, -signal.SIGKILL), process.stderr.read()
-        assert contents(tmp_path / out) == contents(tmp_path / "whole")
-
-
-def done(folder: Path) -> float:
-    try:
-        return (folder / "journal.json").stat().st_mtime_ns
-    except FileNotFoundError:  # not there yet, or removed at the end of the run
-        return 0
+    out = tmp_path / "made" / "de"
+    words = [VOCAP, "tokenize", "--tokenizer", tokenizer / "sentencepiece.model", "--language", "de"]
+    words += ["--heldout", heldout, train, "-o", out]
+    killed = subprocess.Popen(words, stderr=subprocess.PIPE)
+    while not any(path.stat().st_size for path in out.parent.glob(".de.*.part/train.npy")):
+        assert killed.poll() is None, killed.stderr.read()
+        time.sleep(0.005)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert not out.exists()
+    subprocess.run(words, check=True)
+    assert [path.name for path in out.parent.iterdir()] == ["de"]
+    assert len(open_language(out).train) > 0
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file but the lock, which a killed process leaves with its name in it."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != ".lock"}
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_another_text_is_not_gone_on_with(tokenizer, tmp_path):
+def test_another_text_replaces_the_blocks(tokenizer, tmp_path):
     lines = make_lines("de", 300)
     heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
     train = write_lines(tmp_path / "train.txt", lines[20:150])
@@ -141,14 +119,13 @@ def test_another_text_is_not_gone_on_with(tokenizer, tmp_path):
     assert contents(tmp_path / "de") == contents(tmp_path / "fresh")
 
 
-def test_two_writers_of_one_folder_exclude_each_other(tokenizer, tmp_path):
-    train = write_lines(tmp_path / "train.txt", make_lines("de", 30))
+def test_a_folder_with_other_files_is_not_replaced(tokenizer, tmp_path):
     heldout = write_lines(tmp_path / "heldout.txt", [])
-    model = tokenizer / "sentencepiece.model"
-    with locked(tmp_path / "de" / ".lock"), pytest.raises(VocapError, match="another run writes here"):
-        tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
-    assert {path.name for path in (tmp_path / "de").iterdir()} == {".lock"}
-    tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
+    (tmp_path / "de").mkdir()
+    (tmp_path / "de" / "thesis.txt").touch()
+    with pytest.raises(UsageError, match=r"holds 'thesis\.txt'"):
+        tokenize_language("de", [], Layout(), heldout, tokenizer / "sentencepiece.model", tmp_path / "de", 64)
+    assert (tmp_path / "de" / "thesis.txt").exists()
 
 
 def test_heldout_lines_of_the_user(tokenizer, tmp_path):

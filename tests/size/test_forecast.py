@@ -120,9 +120,9 @@ def test_weights_give_the_mix_of_the_training_text(tmp_path):
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        (["--layers", 96, "--hidden", 12288], "as far as the table goes, 50,000 more ids pay"),
-        (["--layers", 12, "--hidden", 768], "at T = 100,000; from T = 100,000 on, 50,000 more ids cost more"),
-        (["--layers", 1, "--hidden", 64], "at T = 50,000; from T = 50,000 on, 50,000 more ids cost more"),
+        (["--layers", 96, "--hidden", 12288], "as far as the table goes, more ids pay"),
+        (["--layers", 12, "--hidden", 768], "at T = 100,000; more ids cost more from T = 100,000 on"),
+        (["--layers", 1, "--hidden", 64], "at T = 50,000; more ids cost more from T = 50,000 on"),
     ],
 )
 def test_a_larger_model_pays_for_more_ids(tmp_path, shape, message):
@@ -135,7 +135,7 @@ def test_ids_that_save_no_token_do_not_pay(tmp_path):
     write_table(tmp_path / "sizes.tsv", {50_000: TABLE[50_000], 100_000: TABLE[50_000]})
     shown = run(size, tmp_path / "sizes.tsv").splitlines()
     line = next(line for line in shown if line.startswith("inference:"))
-    assert "from T = 50,000 on, 50,000 more ids cost more" in line
+    assert "more ids cost more from T = 50,000 on" in line
 
 
 def broken(change) -> dict:

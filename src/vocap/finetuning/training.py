@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 
 from vocap.finetuning.batches import Batch, LengthBatches
 from vocap.finetuning.features import Features
@@ -17,9 +18,8 @@ from vocap.finetuning.scoring import score
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import Task
 from vocap.training import checkpoints
-from vocap.training.loop import Loop, Progress
+from vocap.training.loop import Loop, Progress, build_optimizer, learning_rate
 from vocap.training.metrics import Metrics, peak_memory_mb
-from vocap.training.optimizer import build_optimizer, clip_gradients, learning_rate
 from vocap.training.randomness import DROPOUT, generator
 from vocap.training.stopping import StopRequest
 
@@ -116,7 +116,7 @@ class FineTuning(Loop):
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
         nats = loss.item()
-        if self.update(nats, clip_gradients(self.model.parameters(), self.recipe.clip)):
+        if self.update(nats, clip_grad_norm_(self.model.parameters(), self.recipe.clip)):
             progress.nats += nats
             progress.recent_steps += 1
         progress.recent_tokens += batch.tokens

@@ -49,16 +49,22 @@ class Inputs:
     def heldout_mb(self) -> float:
         return sum(text.heldout_mb for text in self.texts.values())
 
+    @cached_property
+    def train_mb(self) -> float:
+        return sum(text.train_mb for text in self.texts.values())
+
 
 Function = Callable[[Job, Inputs], dict[str, float]]
-RULES: dict[str, tuple[Function, str]] = {}  # rule: its function, and the rule with its coefficients if another
+FEATURES: dict[str, Function] = {}  # by rule of Snakemake
+PRICED_AS: dict[str, str] = {}  # rule: the rule whose coefficients it shares
 
 
 def features(*rules: str, like: str = "") -> Callable[[Function], Function]:
     """Register the function of some rules; `like`: the rule whose coefficients they share, if not their own."""
 
     def register(function: Function) -> Function:
-        RULES.update(dict.fromkeys(rules, (function, like)))
+        FEATURES.update(dict.fromkeys(rules, function))
+        PRICED_AS.update({rule: like or rule for rule in rules})
         return function
 
     return register
@@ -69,22 +75,16 @@ def with_features(job: Job, inputs: Inputs, gpus: Mapping[str, int]) -> Job:
 
     Raises UsageError for a rule that has no function.
     """
-    if job.rule not in RULES:
+    if job.rule not in FEATURES:
         raise UsageError(f"vocap plan has no features of the rule {job.rule!r}; add them to vocap.plan.features")
-    function, like = RULES[job.rule]
-    found = function(job, inputs)
-    job = replace(job, features=found, like=like)
-    return replace(job, threads=1, gpus=gpus.get(job.rule, 1)) if found.get("gpu") else job
+    job = replace(job, features=FEATURES[job.rule](job, inputs), priced_as=PRICED_AS[job.rule])
+    return replace(job, threads=1, gpus=gpus.get(job.rule, 1)) if job.features.get("gpu") else job
 
 
-@features("fetch_starter", "extract_starter")
-def _package(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {f"package {job.wildcards['package']}": 1.0}
-
-
-@features("merge_starter")
+@features("fetch_starter", "extract_starter", "merge_starter")
 def _packages(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {f"package {package}": 1.0 for package in inputs.settings.corpora.starter.packages}
+    one = job.wildcards.get("package")
+    return {f"package {name}": 1.0 for name in ([one] if one else inputs.settings.corpora.starter.packages)}
 
 
 @features("download")
@@ -112,12 +112,9 @@ def _weigh(job: Job, inputs: Inputs) -> dict[str, float]:
 @features("mix")
 def _mix(job: Job, inputs: Inputs) -> dict[str, float]:
     mix = mix_mb(inputs, float(job.wildcards["alpha"]))
-    return {
-        "mix_mb": mix,
-        "bucket_mb": min(mix, BUCKET_BYTES / MB),
-        "largest_mb": max((text.train_mb for text in inputs.texts.values()), default=0.0),
-        "train_mb": sum(text.train_mb for text in inputs.texts.values()),
-    }
+    largest = max((text.train_mb for text in inputs.texts.values()), default=0.0)
+    bucket = min(mix, BUCKET_BYTES / MB)
+    return {"mix_mb": mix, "bucket_mb": bucket, "largest_mb": largest, "train_mb": inputs.train_mb}
 
 
 def mix_mb(inputs: Inputs, alpha: float) -> float:
@@ -129,7 +126,7 @@ def mix_mb(inputs: Inputs, alpha: float) -> float:
     settings, texts = inputs.settings, inputs.texts
     whole = settings.corpora.mix.sentences == "all"
     if whole and settings.vocabularies.engine == "ladder":
-        return sum(text.train_mb for text in texts.values())
+        return inputs.train_mb
     by = settings.corpora.weights
     if by in ("lines", "bytes"):
         n = [text.lines * (text.line_bytes if by == "bytes" else 1) for text in texts.values()]
@@ -147,17 +144,17 @@ def mix_mb(inputs: Inputs, alpha: float) -> float:
     return float(np.dot(lines, [text.line_bytes for text in texts.values()])) / MB
 
 
-def _pieces(job: Job, inputs: Inputs) -> dict[str, float]:
-    """The number of sizes of a language, and the pieces of those that its text gives."""
-    reached = inputs.reached[job.wildcards["lang"]]
-    return {"points": len(inputs.settings.vocabularies.sizes), "pieces_k": sum(reached) / 1000}
-
-
-@features("ladder")
-def _ladder(job: Job, inputs: Inputs) -> dict[str, float]:
-    lang = job.wildcards["lang"]
-    mchars = inputs.texts[lang].train_mchars
-    return {**_pieces(job, inputs), "train_mchars": mchars, "reached_mchars": len(inputs.reached[lang]) * mchars}
+@features("ladder", "curve", "ladder_bpe")
+def _vocabularies(job: Job, inputs: Inputs) -> dict[str, float]:
+    """The sizes of a language, the pieces of those that its text gives, and that text."""
+    text, reached = inputs.texts[job.wildcards["lang"]], inputs.reached[job.wildcards["lang"]]
+    return {
+        "points": len(inputs.settings.vocabularies.sizes),
+        "pieces_k": sum(reached) / 1000,
+        "train_mb": text.train_mb,
+        "train_mchars": text.train_mchars,
+        "reached_mchars": len(reached) * text.train_mchars,
+    }
 
 
 @features("train")
@@ -165,11 +162,6 @@ def _train(job: Job, inputs: Inputs) -> dict[str, float]:
     lang, size = job.wildcards["lang"], int(job.wildcards["size"])
     reached = size in inputs.reached[lang]
     return {"train_mchars": inputs.texts[lang].train_mchars, "size_k": size / 1000 * reached}
-
-
-@features("curve")
-def _curve(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {**_pieces(job, inputs), "train_mb": inputs.texts[job.wildcards["lang"]].train_mb}
 
 
 def _shared_pieces(inputs: Inputs, without: Iterable[str]) -> dict[str, float]:
@@ -200,54 +192,33 @@ def _joint_descent(job: Job, inputs: Inputs) -> dict[str, float]:
     entries = [entry for entry in inputs.settings.tokenizers.values() if isinstance(entry, Joint)]
     group = next(group for group in group_by_descent(entries) if descent_name(group) == job.name)
     total = sum(entry.total for entry in group)
-    mix = mix_mb(inputs, group[0].alpha)
-    return {"total_k": total / 1000, "mix_mb": mix, "heldout_mb": inputs.heldout_mb}
+    return {"total_k": total / 1000, "mix_mb": mix_mb(inputs, group[0].alpha), "heldout_mb": inputs.heldout_mb}
 
 
 @features("bpe_training")
 def _bpe_training(job: Job, inputs: Inputs) -> dict[str, float]:
     totals = {int(Path(file).parent.name) for file in job.outputs if file.endswith("tokenizer.json")}
-    return {"total_k": max(totals) / 1000, "train_mb": sum(text.train_mb for text in inputs.texts.values())}
-
-
-@features("ladder_bpe")
-def _ladder_bpe(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {
-        "train_mb": inputs.texts[job.wildcards["lang"]].train_mb,
-        "points": len(inputs.settings.vocabularies.sizes),
-    }
+    return {"total_k": max(totals) / 1000, "train_mb": inputs.train_mb}
 
 
 @features("fit", "joint", "pick_joint", "mono")
 def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
-    settings = inputs.settings
-    entry = settings.tokenizers[job.wildcards["name"]]
+    entry = inputs.settings.tokenizers[job.wildcards["name"]]
     if isinstance(entry, Mono):
-        mix = 0.0
-    else:
-        shared = entry if isinstance(entry, Joint) else settings.allocation[entry.allocation]
-        mix = mix_mb(inputs, shared.alpha)
-    return {**_export(job, inputs), "mix_mb": mix}
+        return {**_rows(job, inputs), "mix_mb": 0.0}
+    shared = entry if isinstance(entry, Joint) else inputs.settings.allocation[entry.allocation]
+    return {**_rows(job, inputs), "mix_mb": mix_mb(inputs, shared.alpha)}
 
 
-@features("export", "card", "pick_bpe")
-def _export(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"total_k": inputs.settings.rows(job.wildcards["name"]) / 1000}
-
-
-@features("parity_words")
-def _parity_words(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"compared_klines": inputs.compared_klines}
-
-
-@features("parity")
-def _parity(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {**_export(job, inputs), "compared_klines": inputs.compared_klines}
+@features("export", "card", "pick_bpe", "parity", "parity_words")
+def _rows(job: Job, inputs: Inputs) -> dict[str, float]:
+    total = inputs.settings.rows(job.wildcards["name"]) if "name" in job.wildcards else 0
+    return {"total_k": total / 1000, "compared_klines": inputs.compared_klines}
 
 
 @features("evaluate")
 def _evaluate(job: Job, inputs: Inputs) -> dict[str, float]:
-    entry, found = inputs.settings.tokenizers[job.wildcards["name"]], _export(job, inputs)
+    entry, found = inputs.settings.tokenizers[job.wildcards["name"]], _rows(job, inputs)
     if isinstance(entry, File) and entry.path is not None and Path(entry.path).exists():
         found["total_k"] = Path(entry.path).stat().st_size / 20_000  # 20 bytes a piece
     return {**found, "heldout_mb": inputs.heldout_mb}

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, ValidationError
 
 from vocap.config import Settings
@@ -43,8 +42,8 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Rule(_Part):
-    """The cost of a job of one rule."""
+class RuleCosts(_Part):
+    """The cost of a job of one rule of Snakemake."""
 
     cpu_s: Coefficients = Field({}, description="seconds of one processor core")
     wait_s: Coefficients = Field({}, description="seconds in which it waits, for a network")
@@ -62,6 +61,13 @@ class Reach(_Part):
     power: PositiveFloat
 
 
+class Spread(_Part):
+    """Measured over forecast time of runs that the coefficients were not fitted on: the least and the most."""
+
+    low: PositiveFloat
+    high: PositiveFloat
+
+
 class Overhead(_Part):
     """The time of Snakemake itself: to start, for each job of the plan, and around each job that runs."""
 
@@ -77,9 +83,10 @@ class Costs(_Part):
 
     fitted_on: list[str] = Field(description="the runs, and the machine, that the coefficients come from")
     features: dict[str, str] = Field(description="meaning and unit of each feature")
+    spread: Spread
     reach: Reach
     overhead: dict[str, Overhead] = Field(description="local, slurm")
-    rules: dict[str, Rule]
+    rules: dict[str, RuleCosts]
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ def read_costs(path: str | os.PathLike | None = None) -> Costs:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}: {key}: {first['msg']}; make it again with: vocap plan --refit") from None
+        raise UsageError(f"{path}: {key}: {first['msg']}; write it as src/vocap/plan/costs.yaml is") from None
 
 
 def weigh(coefficients: Mapping[str, float], features: Mapping[str, float]) -> float:
@@ -118,9 +125,9 @@ def weigh(coefficients: Mapping[str, float], features: Mapping[str, float]) -> f
 
 def cost_of(job: Job, costs: Costs) -> Cost:
     """The cost of one job; raises UsageError for a rule without coefficients."""
-    rule = costs.rules.get(job.priced_as)
+    rule = costs.rules.get(job.priced_as or job.rule)
     if rule is None:
-        raise UsageError(f"the cost model has no rule {job.priced_as!r}; fit it again with: vocap plan --refit")
+        raise UsageError(f"the cost model has no rule {job.priced_as or job.rule!r}; add it to the coefficients")
     cpu_s, gpu_s = weigh(rule.cpu_s, job.features), weigh(rule.gpu_s, job.features)
     return Cost(
         # a GPU and the process that drives it work at the same time; the communication of several is not counted
@@ -135,13 +142,10 @@ def cost_of(job: Job, costs: Costs) -> Cost:
 def total(costs: Iterable[Cost]) -> Cost:
     """The sums, and the largest memory."""
     costs = list(costs)
-    return Cost(
-        math.fsum(cost.wall_s for cost in costs),
-        math.fsum(cost.cpu_s for cost in costs),
-        math.fsum(cost.gpu_s for cost in costs),
-        max((cost.memory_mb for cost in costs), default=0.0),
-        math.fsum(cost.disk_mb for cost in costs),
-    )
+    sums = {
+        name: math.fsum(getattr(cost, name) for cost in costs) for name in ("wall_s", "cpu_s", "gpu_s", "disk_mb")
+    }
+    return Cost(memory_mb=max((cost.memory_mb for cost in costs), default=0.0), **sums)
 
 
 def reach_of(texts: Mapping[str, Text], costs: Costs) -> dict[str, float]:
@@ -150,15 +154,6 @@ def reach_of(texts: Mapping[str, Text], costs: Costs) -> dict[str, float]:
         lang: text.reach if text.reach is not None else costs.reach.scale * text.train_mb**costs.reach.power
         for lang, text in texts.items()
     }
-
-
-def as_yaml(costs: Costs) -> str:
-    """The text of a `costs.yaml`."""
-    header = "# Written by `vocap plan --refit`, see docs/cluster.md. Units in names: _s seconds, _mb megabytes.\n"
-    content = costs.model_dump(exclude_defaults=True)
-    words = {name: content.pop(name) for name in ("fitted_on", "features")}
-    style = {"sort_keys": False, "allow_unicode": True, "width": 113}
-    return header + yaml.safe_dump(words, **style) + yaml.safe_dump(content, default_flow_style=None, **style)
 
 
 @dataclass(frozen=True)
@@ -173,9 +168,6 @@ class Forecast:
         """Number of jobs and cost of each stage that has jobs, in the workflow's order."""
         grouped = {stage: [self.costs[job.name] for job in self.jobs if job.stage == stage] for stage in STAGES}
         return {stage: (len(costs), total(costs)) for stage, costs in grouped.items() if costs}
-
-    def total(self) -> Cost:
-        return total(self.costs.values())
 
 
 def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
@@ -194,12 +186,10 @@ def gpus_of_profile(path: Path) -> dict[str, int]:
 
     Raises UsageError for a file that cannot be read.
     """
-    rules = read_yaml(path, "call from the project's root").get("set-resources", {})
     found = {}
-    for rule, requested in rules.items():
+    for rule, requested in read_yaml(path, "call from the project's root").get("set-resources", {}).items():
         named = re.fullmatch(r"gpu(?::[^:]+)?:(\d+)", str(requested.get("gres", "")))
-        count = int(requested.get("gpu", named[1] if named else 0))
-        if count:
+        if count := int(requested.get("gpu", named[1] if named else 0)):
             found[rule] = count * int(requested.get("nodes", 1))
     return found
 
@@ -238,23 +228,17 @@ def schedule_jobs(forecast: Forecast, costs: Costs, cores: int, places: int | No
     jobs take cores, beside Snakemake (`LOCAL_CORES`).
     """
     local, slurm = costs.overhead["local"], costs.overhead["slurm"]
-
-    def around(job: Job) -> float:
-        return local.job_s if places is None or job.local else slurm.job_s
-
-    schedule = simulate(
-        forecast.jobs,
-        {job.name: forecast.costs[job.name].wall_s + around(job) for job in forecast.jobs},
-        {name: cost.memory_mb for name, cost in forecast.costs.items()},
-        cores,
-        places,
-        slurm.submit_s,
-    )
+    seconds = {
+        job.name: forecast.costs[job.name].wall_s + (local if places is None or job.local else slurm).job_s
+        for job in forecast.jobs
+    }
+    memory_mb = {name: cost.memory_mb for name, cost in forecast.costs.items()}
+    schedule = simulate(forecast.jobs, seconds, memory_mb, cores, places, slurm.submit_s)
     before = local.start_s + local.planning_s * len(forecast.jobs)
     return Schedule(schedule.wall_s + before, schedule.longest_chain_s + before, schedule.memory_mb)
 
 
-def as_json(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict:
+def as_plain(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict:
     """The forecast as plain values: `stages`, `rules`, `total`, `schedule`, and the texts it rests on."""
     rules = list(dict.fromkeys(job.rule for job in forecast.jobs))
 
@@ -266,6 +250,7 @@ def as_json(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict:
         "rules": {rule: part([job for job in forecast.jobs if job.rule == rule]) for rule in rules},
         "total": part(forecast.jobs),
         "schedule": asdict(schedule),
+        "spread": costs.spread.model_dump(),
         "beyond_fit": beyond_fit(forecast, costs),
         "texts": {lang: asdict(text) for lang, text in forecast.texts.items()},
         "fitted_on": costs.fitted_on,

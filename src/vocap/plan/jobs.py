@@ -7,10 +7,13 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+
+import numpy as np
 
 from vocap.errors import VocapError
 
@@ -25,7 +28,7 @@ class Job:
 
     `after`: names of the jobs whose outputs it reads; `outputs`: paths that it writes; `priority`: as in the rule,
     higher first; `local`: it runs beside Snakemake, on a cluster too. `vocap.plan.features` adds the rest:
-    `features` multiply the coefficients of `costs.yaml`, of the rule `like`, if not its own; `gpus` share it.
+    `features` multiply the coefficients of `costs.yaml` of the rule `priced_as`; `gpus` share it.
     """
 
     rule: str
@@ -36,13 +39,9 @@ class Job:
     threads: int = 1
     priority: int = 0
     local: bool = False
-    like: str = ""
+    priced_as: str = ""
     gpus: int = 1
     wildcards: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def priced_as(self) -> str:
-        return self.like or self.rule
 
     @property
     def stage(self) -> str:
@@ -57,25 +56,19 @@ def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
     """
     if find_spec("snakemake") is None:
         raise ModuleNotFoundError("No module named 'snakemake'", name="snakemake")
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", str(CORES)]
+    command += ["--quiet", "all", "--profile", "none", "--workflow-profile", "none"]
+    if configfiles:
+        command += ["--configfile", *map(str, configfiles)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "jobs.jsonl")
-        command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", str(CORES)]
-        command += ["--quiet", "all", "--profile", "none", "--workflow-profile", "none"]
-        if configfiles:
-            command += ["--configfile", *map(str, configfiles)]
-        run = subprocess.run(
-            command,
-            env={**os.environ, VARIABLE: str(path)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        run = subprocess.run(command, env={**os.environ, VARIABLE: str(path)}, check=False, **streams)
         if run.returncode or not path.exists():
             shown = "\n".join(run.stdout.strip().splitlines()[-SHOWN_LINES:])
             raise VocapError(f"Snakemake's dry run failed; correct its cause:\n{shown}")
-        lines = path.read_text("utf-8").splitlines()
-    return sort_jobs([_job(json.loads(line)) for line in lines])
+        records = map(json.loads, path.read_text("utf-8").splitlines())
+    return sort_jobs([_job(record) for record in records])
 
 
 def _job(record: Mapping) -> Job:
@@ -124,61 +117,43 @@ def simulate(
     submissions are at least `submit_s` apart; only local jobs take cores. Without, a job that trains on a GPU has
     one of `gpus` to itself.
     """
-
-    def need(job: Job) -> tuple[int, int, int]:
-        """Cores, places, GPUs."""
-        submitted = places is not None and not job.local
-        return (0, 1, 0) if submitted else (min(job.threads, cores), 0, bool(job.features.get("gpu")))
-
-    place = {job.name: index for index, job in enumerate(jobs)}
+    # cores, places and GPUs that each job takes; who waits for whom; the jobs that are ready, by what they take
+    needs = [
+        (0, 1, 0) if places and not job.local else (min(job.threads, cores), 0, int(job.features.get("gpu", 0)))
+        for job in jobs
+    ]
+    numbers = {job.name: number for number, job in enumerate(jobs)}
     waiting = [len(job.after) for job in jobs]
-    followers: list[list[int]] = [[] for _ in jobs]
-    for index, job in enumerate(jobs):
+    followers, ready = defaultdict(list), defaultdict(list)
+    for number, job in enumerate(jobs):
         for name in job.after:
-            followers[place[name]].append(index)
-    ready = [(-job.priority, index) for index, job in enumerate(jobs) if not job.after]
-    heapq.heapify(ready)
+            followers[numbers[name]].append(number)
+        if not job.after:
+            heapq.heappush(ready[needs[number]], (-job.priority, number))
+    free = np.array([cores, places or 0, gpus])
     running: list[tuple[float, int]] = []  # (end, job)
     now = next_start = held = most = 0.0
-    free_cores, free_places, free_gpus = cores, places or 0, gpus
-    without_gpu: list[tuple[int, int]] = []  # jobs that wait for a GPU alone
-    while ready or running:
-        deferred = []
-        while ready and (free_cores or free_places):
-            entry = heapq.heappop(ready)
-            job = jobs[entry[1]]
-            cores_taken, places_taken, gpus_taken = need(job)
-            if gpus_taken > free_gpus:
-                heapq.heappush(without_gpu, entry)
-                continue
-            if cores_taken > free_cores or places_taken > free_places:
-                deferred.append(entry)
-                continue
-            start = now
-            if places_taken:
-                start = max(now, next_start)
+    while True:
+        # start what fits
+        while fitting := [queue for need, queue in ready.items() if queue and (need <= free).all()]:
+            _, number = heapq.heappop(min(fitting, key=lambda queue: queue[0]))
+            start = max(now, next_start) if needs[number][1] else now
+            if needs[number][1]:
                 next_start = start + submit_s
-            free_cores -= cores_taken
-            free_places -= places_taken
-            free_gpus -= gpus_taken
-            held += memory_mb[job.name]
+            free -= needs[number]
+            held += memory_mb[jobs[number].name]
             most = max(most, held)
-            heapq.heappush(running, (start + seconds[job.name], entry[1]))
-        for entry in deferred:
-            heapq.heappush(ready, entry)
-        now, index = heapq.heappop(running)
-        cores_taken, places_taken, gpus_taken = need(jobs[index])
-        free_cores += cores_taken
-        free_places += places_taken
-        free_gpus += gpus_taken
-        if gpus_taken and without_gpu:
-            heapq.heappush(ready, heapq.heappop(without_gpu))
-        held -= memory_mb[jobs[index].name]
-        for follower in followers[index]:
+            heapq.heappush(running, (start + seconds[jobs[number].name], number))
+        if not running:
+            return Schedule(now, longest_chain(jobs, seconds), most)
+        # end the next one
+        now, number = heapq.heappop(running)
+        free += needs[number]
+        held -= memory_mb[jobs[number].name]
+        for follower in followers[number]:
             waiting[follower] -= 1
             if not waiting[follower]:
-                heapq.heappush(ready, (-jobs[follower].priority, follower))
-    return Schedule(now, longest_chain(jobs, seconds), most)
+                heapq.heappush(ready[needs[follower]], (-jobs[follower].priority, follower))
 
 
 def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:

@@ -30,29 +30,24 @@ def _download(job: Job, inputs: Inputs) -> dict[str, float]:
     return {"stored_mb": inputs.read[job.wildcards["lang"]].stored_mb}
 
 
-@features("adopt")
+def _rows(job: Job, inputs: Inputs) -> int:
+    """Rows of the tokenizer of a job: a configured one, or one of the correlation study."""
+    return (
+        int(job.wildcards["size"]) + 2
+        if "size" in job.wildcards
+        else inputs.settings.rows(job.wildcards["tokenizer"])
+    )
+
+
+@features("adopt", "studied_tokenizer", like="adopt")
 def _adopt(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"total_k": inputs.settings.rows(job.wildcards["tokenizer"]) / 1000}
+    return {"total_k": _rows(job, inputs) / 1000}
 
 
-@features("studied_tokenizer", like="adopt")
-def _studied_tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"total_k": (int(job.wildcards["size"]) + 2) / 1000}
-
-
-def _language_mb(job: Job, inputs: Inputs) -> float:
-    lang = job.wildcards["lang"]
-    return inputs.read[lang].read_mb + inputs.texts[lang].heldout_mb
-
-
-@features("tokenize")
+@features("tokenize", "studied_text", like="tokenize")
 def _tokenize(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"read_mb": _language_mb(job, inputs), **_adopt(job, inputs)}
-
-
-@features("studied_text", like="tokenize")
-def _studied_text(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"read_mb": _language_mb(job, inputs), **_studied_tokenizer(job, inputs)}
+    lang = job.wildcards["lang"]
+    return {**_adopt(job, inputs), "read_mb": inputs.read[lang].read_mb + inputs.texts[lang].heldout_mb}
 
 
 @features("pretrain")
@@ -66,8 +61,8 @@ def _pretrain(job: Job, inputs: Inputs) -> dict[str, float]:
 @features("studied_model", like="pretrain")
 def _studied_model(job: Job, inputs: Inputs) -> dict[str, float]:
     settings = inputs.settings
-    vocabulary = int(job.wildcards["size"]) + 2
-    return training_features(settings.correlation.model, vocabulary, settings.pretraining.block, 1, inputs.gpu)
+    model, block = settings.correlation.model, settings.pretraining.block
+    return training_features(model, _rows(job, inputs), block, 1, inputs.gpu)
 
 
 def training_features(model: Recipe, vocabulary: int, block: int, languages: int, gpu: bool) -> dict[str, float]:

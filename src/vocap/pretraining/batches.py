@@ -60,11 +60,14 @@ class Order:
 
     def __init__(self, blocks: Sequence[int], q: np.ndarray, seed: int, deck: int = DECK) -> None:
         self.blocks, self.seed = np.asarray(blocks, np.int64), seed
-        self.counts = _at_least_one(quotas(deck, q), np.asarray(q) > 0)
+        self.counts = quotas(deck, q).copy()
+        for place in np.flatnonzero((np.asarray(q) > 0) & (self.counts == 0)):  # one of those with the most
+            self.counts[place] += 1
+            self.counts[np.argmax(self.counts)] -= 1
         self.deck = deck
         if (self.counts[self.blocks == 0] > 0).any():
             raise ValueError("a language without blocks has a share")
-        self._dealt = lru_cache(2)(self._deal)
+        self._dealt = lru_cache(2)(self._deal)  # its last two decks
 
     def _deal(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """The languages of one deck, int64 [deck], and for each the number of earlier slots of its language."""
@@ -91,15 +94,6 @@ class Order:
         rounds, positions = np.divmod(ordinal, sizes)
         keys = mixed(mixed(mixed(np.uint64(self.seed) + language.astype(np.uint64))) + rounds.astype(np.uint64))
         return language, permuted(positions, sizes, keys)
-
-
-def _at_least_one(counts: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """`counts` with a slot for each present language, taken from those with the most."""
-    counts = counts.copy()
-    for place in np.flatnonzero(present & (counts == 0)):
-        counts[place] += 1
-        counts[np.argmax(counts)] -= 1
-    return counts
 
 
 @dataclass(frozen=True)

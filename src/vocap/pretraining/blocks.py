@@ -2,7 +2,7 @@
 
 A folder holds two parts, `train` and `heldout`, each of three arrays in NumPy's own format: `{part}.npy` uint32,
 the ids of all blocks, concatenated; `{part}-ends.npy` int64, the end of each block; `{part}-bytes.npy` uint32, the
-UTF-8 bytes of the text in each block. `description.json`, written last, names their tokenizer and settings.
+UTF-8 bytes of the text in each block. `description.json` names their tokenizer and settings.
 """
 
 import os
@@ -43,7 +43,7 @@ class SpecialIds:
 
     @classmethod
     def of_xlm_r(cls, vocabulary: int) -> "SpecialIds":
-        """Those of XLM-R's layout with `vocabulary` rows."""
+        """Special ids of XLM-R's layout with `vocabulary` rows."""
         return cls(0, 1, 2, 3, vocabulary - 1)
 
     @property
@@ -56,7 +56,7 @@ class Packer:
     """Fills blocks of at most `length` ids with sentences in their order; no sentence is cut that fits in a block.
 
     A longer one is cut into blocks of its own, each opened by `bos` and ended by `eos`; its bytes are divided in
-    proportion to the ids. `open` is the unfinished block.
+    proportion to the ids.
 
     >>> packer = Packer(8, bos=0, eos=2)
     >>> packer.add([[10, 11, 12], [13, 14], [15]], [6, 4, 2])
@@ -65,12 +65,12 @@ class Packer:
     [([0, 15, 2], 2)]
     """
 
-    def __init__(self, length: int, bos: int, eos: int, open_block: Block | None = None) -> None:
+    def __init__(self, length: int, bos: int, eos: int) -> None:
         if length < SHORTEST:
             raise ValueError(f"blocks of {length} ids are too short; give at least {SHORTEST}")
         self.length, self.bos, self.eos = length, bos, eos
         self.cut = 0  # sentences longer than a block
-        self.open: Block = open_block or ([bos], 0)
+        self.open: Block = ([bos], 0)  # the unfinished block
 
     def add(self, sentences: Sequence[list[int]], sizes: Sequence[int]) -> list[Block]:
         """The blocks that these sentences (ids and bytes of each) close; sentences without ids are skipped."""
@@ -111,88 +111,35 @@ class Packer:
         return [last] if len(last[0]) > 1 else []
 
 
-class GrowingArray:
-    """A one-dimensional .npy file, written beside its path and renamed when closed.
-
-    `kept`: items of an earlier, unfinished run that stay; later ones are cut off.
-    """
-
-    def __init__(self, path: Path, dtype: np.dtype, kept: int = 0) -> None:
-        self.path, self.dtype, self.length = path, dtype, kept
-        self._part = path.with_name(f"{path.name}.part")
-        if kept and not self._part.exists():
-            os.replace(path, self._part)  # an earlier run ended while it closed the arrays
-        self._file = open(self._part, "r+b" if kept else "w+b")  # noqa: SIM115 (closed by `close`)
-        self._write_header()
-        start = self._file.tell()
-        self._file.truncate(start + kept * dtype.itemsize)
-        self._file.seek(0, os.SEEK_END)
-        if self._file.tell() != start + kept * dtype.itemsize:
-            raise VocapError(f"{self._part}: shorter than its journal records; {_REMEDY}")
-
-    def _write_header(self) -> None:
-        """The header for the length so far; NumPy pads it to one size for every length."""
-        self._file.seek(0)
-        header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
-        np.lib.format.write_array_header_1_0(self._file, header)
-
-    def append(self, values: Sequence[int] | np.ndarray) -> None:
-        """Add values of the array's type; a value that does not fit in it raises OverflowError."""
-        self._file.write(np.asarray(values, self.dtype).tobytes())
-        self.length += len(values)
-
-    def sync(self) -> None:
-        """Flush the items so far to the disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Write the final header and rename the file to its path."""
-        self._write_header()
-        self.sync()
-        self._file.close()
-        os.replace(self._part, self.path)
-
-    def abandon(self) -> None:
-        """Close the unfinished file, for a later run to resume."""
-        self._file.close()
-
-
 class BlockWriter:
-    """The three arrays of one part, appended to together."""
+    """Writes the three arrays of one part to `folder`; their headers get the lengths when it is closed."""
 
-    def __init__(self, folder: Path, part: str, kept: Mapping[str, int] | None = None) -> None:
-        lengths = kept or {}
-        self._arrays = {
-            suffix: GrowingArray(folder / f"{part}{suffix}.npy", dtype, lengths.get(suffix, 0))
-            for suffix, dtype in COLUMNS.items()
-        }
+    def __init__(self, folder: Path, part: str) -> None:
+        self.lengths = dict.fromkeys(COLUMNS, 0)
+        self._files = {suffix: open(folder / f"{part}{suffix}.npy", "wb") for suffix in COLUMNS}  # noqa: SIM115
+        self._write_headers()
 
-    @property
-    def lengths(self) -> dict[str, int]:
-        """Items of each array so far, for the journal."""
-        return {suffix: array.length for suffix, array in self._arrays.items()}
+    def _write_headers(self) -> None:
+        """Write the headers for the lengths so far; NumPy pads them to one size for every length."""
+        for suffix, file in self._files.items():
+            file.seek(0)
+            header = {"descr": COLUMNS[suffix].str, "fortran_order": False, "shape": (self.lengths[suffix],)}
+            np.lib.format.write_array_header_1_0(file, header)
 
-    def append(self, blocks: Sequence[tuple[list[int], int]]) -> None:
-        """Add blocks, each its ids and the bytes of its text."""
+    def append(self, blocks: Sequence[Block]) -> None:
+        """Add blocks; an id that does not fit in its type raises OverflowError."""
         if not blocks:
             return
-        tokens, ends, size = (self._arrays[suffix] for suffix in COLUMNS)
-        ends.append(tokens.length + np.cumsum([len(ids) for ids, _ in blocks]))
-        tokens.append([number for ids, _ in blocks for number in ids])
-        size.append([count for _, count in blocks])
-
-    def sync(self) -> None:
-        for array in self._arrays.values():
-            array.sync()
+        ends = self.lengths[""] + np.cumsum([len(ids) for ids, _ in blocks])
+        tokens = [number for ids, _ in blocks for number in ids]
+        for suffix, values in (("", tokens), ("-ends", ends), ("-bytes", [count for _, count in blocks])):
+            self._files[suffix].write(np.asarray(values, COLUMNS[suffix]).tobytes())
+            self.lengths[suffix] += len(values)
 
     def close(self) -> None:
-        for array in self._arrays.values():
-            array.close()
-
-    def abandon(self) -> None:
-        for array in self._arrays.values():
-            array.abandon()
+        self._write_headers()
+        for file in self._files.values():
+            file.close()
 
 
 @dataclass(frozen=True)
@@ -223,10 +170,8 @@ class TokenizedLanguage:
 
     @property
     def special(self) -> SpecialIds:
-        """Those of its tokenizer; of XLM-R's layout in a description that names none."""
-        ids = self.description.get("special")
-        if ids is None:
-            return SpecialIds.of_xlm_r(self.description["vocabulary"])
+        """Special ids of its tokenizer."""
+        ids = self.description["special"]
         return SpecialIds(**{**ids, "others": tuple(ids["others"])})
 
 
@@ -242,10 +187,7 @@ def open_language(folder: str | os.PathLike, tokenizer: str | None = None) -> To
     if description.get("format") != FORMAT:
         raise VocapError(f"{path}: not of format {FORMAT}; {_REMEDY}")
     if tokenizer is not None and description["tokenizer"] != tokenizer:
-        raise VocapError(
-            f"{path}: these blocks were made with another tokenizer (SHA-256 "
-            f"{description['tokenizer'][:12]}…, this one has {tokenizer[:12]}…); {_REMEDY}"
-        )
+        raise VocapError(f"{path}: these blocks were made with another tokenizer; {_REMEDY}")
     parts = {part: _open_part(folder, part, description[part]) for part in PARTS}
     return TokenizedLanguage(description["language"], description, **parts)
 
@@ -257,8 +199,6 @@ def _open_part(folder: Path, part: str, counts: Mapping[str, int]) -> Blocks:
         length = counts["blocks" if suffix else "tokens"]
         try:
             array = np.load(path, mmap_mode="r" if length else None, allow_pickle=False)
-        except FileNotFoundError:
-            raise VocapError(f"{path}: no such file, but {DESCRIPTION} names it; {_REMEDY}") from None
         except (ValueError, OSError) as error:
             raise VocapError(f"{path}: cannot be read ({error}); {_REMEDY}") from None
         if array.dtype != dtype or array.shape != (length,):

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import time
 from pathlib import Path
 
 import click
@@ -35,9 +34,8 @@ def tokenize(
     FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz, zstd or bzip2, one sentence
     a line, read once, in bounded memory, without a limit. A block is whole sentences, each ended by the
     tokenizer's end token (</s>), behind its start token (<s>).
-    The same call resumes one that was killed.
     """
-    from vocap.pretraining.tokenizing import tokenize_language
+    from vocap.pretraining.tokenizing import tokenize_language  # they keep `vocap --help` fast
     from vocap.text_files.corpus import check_present
     from vocap.text_files.patterns import expand_all
     from vocap.text_files.records import Layout
@@ -48,7 +46,7 @@ def tokenize(
     check_present(language, files)
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; make it with: vocap sample")
-    made = tokenize_language(language, files, parsed, heldout, tokenizer, out, length, _progress(language))
+    made = tokenize_language(language, files, parsed, heldout, tokenizer, out, length)
     train = made["train"]
     if not train["blocks"]:
         log.warning("%s: no text to pre-train on; models are trained without it", language)
@@ -58,22 +56,6 @@ def tokenize(
         language, f"{train['lines']:,}", f"{train['text_tokens']:,}", f"{train['blocks']:,}",
         train["bytes"] / max(1, train["text_tokens"]), f"{made['heldout']['blocks']:,}",
     )  # fmt: skip
-
-
-def _progress(language: str, every_s: float = 30.0):
-    """A line on standard error every so often, with the time left."""
-    start = last = time.monotonic()
-
-    def report(file, lines: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= every_s:
-            last = now
-            share = file.consumed / file.size if file.size else 0.0
-            left = f", about {(now - start) * (1 - share) / share / 60:.0f} min left" if share else ""
-            log.info("%s: %s lines, %.0f %% of %s%s", language, f"{lines:,}", 100 * share, file.path, left)
-
-    return report
 
 
 @click.command
@@ -115,9 +97,12 @@ def pretrain(
     recipe = read_recipe(file, settings_json)
     if checkpoint_every:
         recipe = recipe.model_copy(update={"checkpoint_every": checkpoint_every})
-    codes = languages.split(",") if languages else _languages(tokens)
+    found = sorted(path.parent.name for path in tokens.glob("*/description.json"))
+    if not found:
+        raise UsageError(f"{tokens}: no language's blocks there; make them with: vocap tokenize")
+    # threads and memory, before torch starts
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(threads)  # before torch starts its threads
+        os.environ[name] = str(threads)
     # waiting threads that spin take the cores of other jobs: with ten times as many threads as cores a step took
     # 14 s, with this 3 s
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -127,11 +112,5 @@ def pretrain(
 
     folders = Folders(tokenizer, tokens, weights, out, tensorboard)
     seed = seed if recipe.seed is None else recipe.seed
+    codes = languages.split(",") if languages else found
     train(recipe, seed, folders, codes, threads, keep_checkpoints, check_fit=not no_memory_check)
-
-
-def _languages(tokens: Path) -> list[str]:
-    found = sorted(path.parent.name for path in tokens.glob("*/description.json"))
-    if not found:
-        raise UsageError(f"{tokens}: no language's blocks there; make them with: vocap tokenize")
-    return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
-from vocap.pretraining.blocks import DESCRIPTION, Blocks, SpecialIds, open_language
+from vocap.pretraining.blocks import Blocks, SpecialIds, open_language
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 
 log = logging.getLogger(__name__)
@@ -46,19 +46,16 @@ def load_data(
     text are left out with a warning. Raises VocapError for blocks of another tokenizer or of different lengths,
     and where no language has text.
     """
+    # the blocks of each language, all of this tokenizer
     model = next((tokenizer / name for name in MODELS if (tokenizer / name).exists()), None)
     if model is None:
         named = " or ".join(MODELS)
         raise VocapError(f"{tokenizer}: no {named}; name the folder of a tokenizer, which holds {EXPORT}/ too")
     digest = file_sha256(model)
     opened = [open_language(tokens / language, digest) for language in languages]
-    for language, found in zip(languages, opened, strict=True):
-        if found.language != language:
-            raise VocapError(
-                f"{tokens / language / DESCRIPTION}: of language {found.language!r}; run: vocap tokenize"
-            )
     if len(lengths := {found.description["length"] for found in opened}) > 1:
         raise VocapError(f"{tokens}: blocks of different lengths, {sorted(lengths)}; tokenize all alike")
+    # the languages with text
     if empty := [found.language for found in opened if not len(found.train)]:
         log.warning("no text to pre-train on, left out: %s", " ".join(empty))
     if unmeasured := [found.language for found in opened if len(found.train) and not len(found.heldout)]:
@@ -66,6 +63,7 @@ def load_data(
     used = [found for found in opened if len(found.train)]
     if not used:
         raise VocapError(f"{tokens}: no language has any text; bring some, or name other languages")
+    # their shares, and a digest of all for checkpoints
     n = _sizes(used, by, weights)
     first = used[0].description
     described = {found.language: json.dumps(found.description, sort_keys=True).encode() for found in used}
@@ -103,16 +101,13 @@ def unigram_counts(data: Data) -> np.ndarray:
     frequencies, total = np.zeros(data.vocabulary), 0
     for share, blocks in zip(data.q, data.train, strict=True):
         counts = np.zeros(data.vocabulary, np.int64)
-        for part in _parts(blocks.tokens):
-            counts += np.bincount(part, minlength=data.vocabulary)
+        tokens, size = blocks.tokens, COUNTED // PIECES
+        if len(tokens) <= COUNTED:
+            starts, size = np.zeros(1, np.int64), len(tokens)
+        else:
+            starts = np.linspace(0, len(tokens) - size, PIECES).astype(np.int64)
+        for start in starts:
+            counts += np.bincount(tokens[start : start + size], minlength=data.vocabulary)
         frequencies += share * counts / counts.sum()
         total += int(counts.sum())
     return np.rint(frequencies * total).astype(np.int64)
-
-
-def _parts(tokens: np.ndarray) -> list[np.ndarray]:
-    if len(tokens) <= COUNTED:
-        return [tokens]
-    size = COUNTED // PIECES
-    starts = np.linspace(0, len(tokens) - size, PIECES).astype(np.int64)
-    return [tokens[start : start + size] for start in starts]

@@ -2,19 +2,7 @@
 
 A loss is an entry of `pretraining: models: NAME: loss`, distinguished by `kind`; `loss: knn` is `{kind: knn}`.
 This module imports no torch: `build` imports the computation. Configuration, training, memory, plan and report use
-the class of a loss alone, so that a new loss is written in one place:
-
->>> @register_loss
-... class Nothing(LossSettings):
-...     kind: Literal["nothing"] = "nothing"
-...     label: ClassVar[str] = "nothing"
-...     computation: ClassVar[str] = "sampled.UniformSampling"
-...
-...     def candidates(self, vocabulary, targets):
-...         return 1
->>> LOSSES["nothing"] is Nothing
-True
->>> del LOSSES["nothing"]
+the class of a loss alone, so that a new loss is written in one place.
 """
 
 from abc import abstractmethod
@@ -33,7 +21,6 @@ if TYPE_CHECKING:
 FullSoftmaxFraction = Annotated[
     float, Field(ge=0, le=1, description="share of the steps, the last ones, that train with the full softmax")
 ]
-Negatives = Annotated[int, Field(ge=1, description="words drawn anew for every batch, shared by all its targets")]
 
 LOGITS = 2**28  # logits that a loss over V' holds at once, at most
 
@@ -122,22 +109,15 @@ class Full(LossSettings):
     """The exact softmax over the whole vocabulary."""
 
     kind: Literal["full"] = "full"
-    kernel: Literal["auto", "torch", "chunked", "compiled", "eager", "cce"] = Field(
-        "auto",
-        description="how it is computed: torch's own chunked linear cross-entropy, ours in chunks, ours compiled "
-        "(GPU), all logits at once, Cut Cross-Entropy (GPU, an extra package). auto: on a GPU ours compiled, "
-        "else torch's where the installed torch has it, else ours",
-    )
     chunk: int = Field(1024, ge=1, description="masked positions whose logits are held at once")
     label: ClassVar[str] = "full softmax"
-    computation: ClassVar[str] = "exact.FullSoftmax"
+    computation: ClassVar[str] = "full.FullSoftmax"
 
     def candidates(self, vocabulary, targets):
         return vocabulary
 
     def head_bytes(self, vocabulary, width, targets, half):
-        held = targets if self.kernel == "eager" else min(targets, self.chunk)
-        return head_bytes(held, vocabulary, vocabulary * width if half else 0, half)
+        return head_bytes(min(targets, self.chunk), vocabulary, vocabulary * width if half else 0, half)
 
 
 @register_loss
@@ -146,11 +126,11 @@ class Knn(LossSettings):
 
     kind: Literal["knn"] = "knn"
     k: int = Field(50, ge=1, description="neighbours of each target")
-    every: int = Field(1000, ge=1, description="n: steps from one refresh of the index to the next")
-    refresh: Literal["auto", "burst", "lazy"] = Field(
-        "auto",
-        description="all rows every n steps (burst, as in the paper), or a row at its first use after every n-th "
-        "step (lazy). auto: burst on a GPU, lazy on a CPU",
+    every: int = Field(
+        1000,
+        ge=1,
+        description="n: steps from one refresh of the index to the next: of all rows on a GPU, of each row at its "
+        "next use on a CPU",
     )
     group: int | None = Field(
         None,
@@ -161,7 +141,7 @@ class Knn(LossSettings):
     uniform: int = Field(0, ge=0, description="uniform negatives that are mixed into every V'")
     finish: FullSoftmaxFraction = 0.0
     label: ClassVar[str] = "k-NN"
-    computation: ClassVar[str] = "sampled.KnnSampling"
+    computation: ClassVar[str] = "knn.KnnSampling"
     restricted: ClassVar[bool] = True
 
     def candidates(self, vocabulary, targets):
@@ -193,7 +173,7 @@ class Target(LossSettings):
     tau: int = Field(50_000, ge=1, description="distinct words in V'")
     finish: FullSoftmaxFraction = 0.0
     label: ClassVar[str] = "target sampling"
-    computation: ClassVar[str] = "sampled.TargetSampling"
+    computation: ClassVar[str] = "candidates.TargetSampling"
     restricted: ClassVar[bool] = True
 
     def candidates(self, vocabulary, targets):
@@ -203,7 +183,8 @@ class Target(LossSettings):
 class Negative(LossSettings):
     """A loss with negatives that are drawn anew for every batch."""
 
-    negatives: Negatives = 50_000
+    negatives: int = Field(50_000, ge=1, description="words drawn anew for every batch, shared by all its targets")
+    finish: FullSoftmaxFraction = 0.0
 
     def candidates(self, vocabulary, targets):
         return min(vocabulary, self.negatives + targets)
@@ -214,9 +195,8 @@ class Uniform(Negative):
     """The control: the targets and uniform negatives as V', without a correction."""
 
     kind: Literal["uniform"] = "uniform"
-    finish: FullSoftmaxFraction = 0.0
     label: ClassVar[str] = "uniform negatives"
-    computation: ClassVar[str] = "sampled.UniformSampling"
+    computation: ClassVar[str] = "candidates.UniformSampling"
     restricted: ClassVar[bool] = True
 
 
@@ -226,7 +206,6 @@ class Sampled(Negative):
 
     kind: Literal["sampled"] = "sampled"
     power: float = Field(1.0, ge=0, le=1, description="negatives are drawn by frequency to this power")
-    finish: FullSoftmaxFraction = 0.0
     label: ClassVar[str] = "sampled softmax"
     computation: ClassVar[str] = "noise.SampledSoftmax"
     weighed: ClassVar[bool] = True
@@ -238,7 +217,6 @@ class Nce(Negative):
 
     kind: Literal["nce"] = "nce"
     power: float = Field(1.0, ge=0, le=1, description="noise is drawn by frequency to this power")
-    finish: FullSoftmaxFraction = 0.0
     label: ClassVar[str] = "NCE"
     computation: ClassVar[str] = "noise.Nce"
     weighed: ClassVar[bool] = True
@@ -250,7 +228,6 @@ class Neg(Negative):
 
     kind: Literal["neg"] = "neg"
     power: float = Field(0.75, ge=0, le=1, description="negatives are drawn by frequency to this power")
-    finish: FullSoftmaxFraction = 0.0
     label: ClassVar[str] = "NEG"
     computation: ClassVar[str] = "noise.NegativeSampling"
     weighed: ClassVar[bool] = True

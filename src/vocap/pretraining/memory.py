@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 FLOAT = 4
 ACTIVATIONS = 34  # bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022, 4.1)
-log = logging.getLogger(__name__)
 OVERHEAD = 500_000_000  # bytes of Python, torch and the batches, measured on a CPU: 460 MB
-# controller: its folder under /sys/fs/cgroup and the file of a limit, of version 2 (which names none) and 1
-CGROUPS = {"": ("", "memory.max"), "memory": ("memory", "memory.limit_in_bytes")}
+log = logging.getLogger(__name__)
 
 
 def estimate_memory(
@@ -68,7 +66,7 @@ def layer_parameters(shape: Shape) -> int:
 
 
 def paper_parameters(shape: Shape, vocabulary: int) -> int:
-    """The same without the row of token types, which Hugging Face adds to XLM-R; "265M" is 265 * 2**20."""
+    """Parameters without the row of token types, which Hugging Face adds to XLM-R; "265M" is 265 * 2**20."""
     return count_parameters(shape, vocabulary) - shape.width
 
 
@@ -85,11 +83,10 @@ def check_memory(recipe: Recipe, vocabulary: int, length: int, device: "torch.de
     detail = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in parts.items())
     log.info("needs about %.1f GB of %.1f GB on %s (%s)", needed / 1e9, there / 1e9, device, detail)
     if needed > there:
-        largest = max(parts, key=parts.__getitem__)
         raise UsageError(
             f"this run needs about {needed / 1e9:.1f} GB and {device} has {there / 1e9:.1f} GB free ({detail}); "
-            f"most of it is {largest}: make micro_batch, the vocabulary or the shape smaller, or pass "
-            "--no-memory-check"
+            f"most of it is {max(parts, key=parts.__getitem__)}: make micro_batch, the vocabulary or the shape "
+            "smaller, or pass --no-memory-check"
         )
 
 
@@ -107,20 +104,15 @@ def available_bytes(device: "torch.device") -> int:
 
 
 def group_limits(groups: str, mount: Path) -> list[int]:
-    """Memory limits, in bytes, of the process with these `groups`, the lines of its /proc/self/cgroup.
+    """Memory limits, in bytes, of the process with these `groups`, the lines of its /proc/self/cgroup (version 2).
 
     The limits of a group's ancestors, up to `mount`, hold for it too. Groups that a container hides are skipped;
     its own group appears as the root.
     """
-    places = dict.fromkeys(CGROUPS, "/")
-    for line in groups.splitlines():
-        _, controllers, place = line.split(":", 2)
-        places |= {name: place for name in controllers.split(",") if name in CGROUPS}
+    own = next((line[3:] for line in groups.splitlines() if line.startswith("0::")), "/")
+    folder = mount.joinpath(*(part for part in own.split("/") if part not in ("", "..")))
     limits = []
-    for controller, (folder, file) in CGROUPS.items():
-        parts = [part for part in places[controller].split("/") if part not in ("", "..")]
-        for depth in range(len(parts) + 1):
-            path = mount.joinpath(folder, *parts[:depth], file)
-            if os.access(path, os.R_OK) and (text := path.read_text("ascii").strip()).isdigit():
-                limits.append(int(text))  # "max": none
+    for path in (above / "memory.max" for above in (folder, *folder.parents) if above.is_relative_to(mount)):
+        if os.access(path, os.R_OK) and (text := path.read_text("ascii").strip()).isdigit():
+            limits.append(int(text))  # "max": none
     return limits

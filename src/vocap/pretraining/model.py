@@ -5,7 +5,6 @@ At full width it is `XLMRobertaForMaskedLM`. With an embedding table of another 
 and one out of them. Both tie the table W [V, d] to the output layer, and are saved in the layout they train in.
 """
 
-import os
 import shutil
 from pathlib import Path
 
@@ -51,15 +50,11 @@ class MaskedLanguageModel(nn.Module):
         """b [V]."""
         return self.transformer.get_output_embeddings().bias
 
-    def use_row_gradients(self) -> None:
-        """Make the table's gradient a sparse tensor of the batch's rows; the loss needs `row_gradients` too."""
-        self.transformer.get_input_embeddings().sparse = True
-
 
 def build_model(shape: Shape, vocabulary: int, special: SpecialIds | None = None) -> MaskedLanguageModel:
     """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's seed, biases 0, pad row 0.
 
-    `special`: unless given, those of XLM-R's layout.
+    `special`: XLM-R's layout unless given.
     """
     special = special or SpecialIds.of_xlm_r(vocabulary)
     common = {
@@ -105,7 +100,5 @@ def export_model(model: MaskedLanguageModel, tokenizer: Path, output: Path) -> N
         for name in EXPORTED:  # the card is the tokenizer's, and its rule may be writing it now
             if (tokenizer / name).is_file():
                 shutil.copyfile(tokenizer / name, directory / name)
-        mask = os.umask(0)
-        os.umask(mask)
         for file in directory.iterdir():
-            file.chmod(0o666 & ~mask)  # safetensors writes files that only their owner may read
+            file.chmod(directory.stat().st_mode & 0o666)  # safetensors writes files that only their owner may read

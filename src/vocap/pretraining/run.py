@@ -4,7 +4,8 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,6 @@ class Folders:
     output: Path
     events: Path | None = None
 
-    def export(self, step: int) -> Path:
-        return self.output / f"model-{step}"
-
     @property
     def checkpoints(self) -> Path:
         return self.output / "checkpoints"
@@ -67,23 +65,20 @@ def train(
     torch.set_num_threads(threads)
     disable_progress_bar()  # of transformers, in the middle of ours
     data = load_data(folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, folders.weights)
-    check(recipe, data)
     with own_device() as device:
         if check_fit:
             precision = working_precision(recipe.precision, device)
             check_memory(recipe, data.vocabulary, data.longest, device, precision != torch.float32)
         with stop_requests() as stop, joined(device):
-            check_ranks(recipe)
-            if rank() > 0:
-                _train(recipe, seed, folders, data, device, stop, keep)
-                return
-            with locked(folders.checkpoints / "lock"):
-                checkpoints.clean(folders.checkpoints)
+            check(recipe, data)
+            with locked(folders.checkpoints / "lock") if rank() == 0 else nullcontext():
+                if rank() == 0:
+                    checkpoints.clean(folders.checkpoints)
                 _train(recipe, seed, folders, data, device, stop, keep)
 
 
 def check(recipe: Recipe, data: Data) -> None:
-    """Raise UsageError for settings that do not fit the data."""
+    """Raise UsageError for settings that do not fit the data, or the number of processes."""
     words = data.vocabulary - len(data.special.all)
     if reason := recipe.loss.check(words):
         raise UsageError(f"loss.{reason}")
@@ -92,25 +87,21 @@ def check(recipe: Recipe, data: Data) -> None:
             f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} tokens; make it "
             "larger, or tokenize to shorter blocks"
         )
-
-
-def check_ranks(recipe: Recipe) -> None:
-    """Raise UsageError for a batch that the processes cannot share evenly."""
     micro_batches = -(-recipe.batch // recipe.micro_batch)
     if micro_batches % world_size():
         raise UsageError(
             f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, which {world_size()} "
             "processes cannot share evenly; change micro_batch"
         )
-    if recipe.row_gradients and world_size() > 1:
-        raise UsageError("row_gradients works in one process; leave it out, or start one")
 
 
 def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool) -> None:
     training = Training(recipe, seed, data, folders.checkpoints, device)
     training.restore()
-    if training.progress.step == 0 and rank() == 0:
-        _remove_exports(folders.output)
+
+    def export(step: int) -> None:
+        export_model(training.model, folders.tokenizer / EXPORT, folders.output / f"model-{step}")
+
     if rank() == 0:
         count = paper_parameters(recipe.shape, data.vocabulary)
         log.info(
@@ -118,12 +109,7 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
             f"{count:,}", count / 2**20, f"{data.vocabulary:,}", len(data.languages),
             device, str(training.dtype).removeprefix("torch."), world_size(),
         )  # fmt: skip
-
-    def export(step: int) -> None:
-        export_model(training.model, folders.tokenizer / EXPORT, folders.export(step))
-
-    if rank() == 0:
-        _make_up(training.progress.step, recipe.export_steps, folders, export)
+        _check_exports(training.progress.step, recipe.export_steps, folders)
     events = Events(folders.events if rank() == 0 else None)
     metrics = training.run(stop, events, export)
     events.close()
@@ -137,12 +123,13 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
             metrics.path.unlink()
 
 
-def _make_up(step: int, export_steps: Sequence[int], folders: Folders, export: Callable[[int], None]) -> None:
-    """Export the model of `step`, from which the run resumes, if asked for; warn of earlier ones."""
-    missing = [past for past in export_steps if past <= step and not folders.export(past).exists()]
-    if step in missing:
-        export(step)
-        missing.remove(step)
+def _check_exports(step: int, export_steps: Sequence[int], folders: Folders) -> None:
+    """Remove an earlier run's models, which no workflow declares; warn of those that a resumed run is past."""
+    if step == 0:
+        for path in folders.output.glob("model-*"):
+            if re.fullmatch(r"model-\d+", path.name):
+                shutil.rmtree(path)
+    missing = [past for past in export_steps if past <= step and not (folders.output / f"model-{past}").exists()]
     if missing:
         log.warning(
             "export_steps: this run is at step %d already and will not export step %s; for these models too, stop "
@@ -169,10 +156,3 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
         "processes": world_size(),
         "versions": {"vocap": __version__, "torch": torch.__version__, "transformers": transformers.__version__},
     }
-
-
-def _remove_exports(output: Path) -> None:
-    """Remove models of an earlier run, which the workflow does not declare and so does not delete."""
-    for path in output.glob("model-*"):
-        if re.fullmatch(r"model-\d+", path.name):
-            shutil.rmtree(path)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vocap.errors import UsageError
+from vocap.files.yaml_file import read_yaml
 from vocap.pretraining.blocks import SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Knn
 from vocap.training.settings import Betas, Precision, Seed
@@ -75,9 +76,6 @@ class Recipe(BaseModel):
         description="initial output bias: 0 (nce: minus the log of the number of words), or the log "
         "of the words' frequencies, which saves a short run the steps for learning them",
     )
-    row_gradients: bool = Field(
-        False, description="the table's gradient holds only the rows of a batch; one process, a sampled loss"
-    )
     precision: Precision = Field(
         "auto",
         description="of the layers' products; auto: bf16 on a GPU, fp16 on a GPU without it, fp32 on a CPU",
@@ -104,8 +102,6 @@ class Recipe(BaseModel):
             raise ValueError(f"micro_batch {self.micro_batch} is above batch {self.batch}; make it smaller")
         if late := [step for step in self.export_steps if step > self.steps]:
             raise ValueError(f"export_steps has {late[0]}, but steps is {self.steps}")
-        if self.row_gradients and self.loss.kind == "full":
-            raise ValueError("row_gradients needs a sampled loss; the full softmax has a gradient for every row")
         return self
 
 
@@ -153,13 +149,8 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
         raise UsageError("give either --settings or --settings-json")
     where = "--settings-json" if path is None else str(path)
     try:
-        if path is None:
-            values = json.loads(text)
-        else:
-            from vocap.files.yaml_file import read_yaml
-
-            values = read_yaml(path)
-    except (ValueError, RecursionError) as error:
+        values = json.loads(text) if path is None else read_yaml(path)
+    except ValueError as error:
         raise UsageError(f"{where}: neither JSON nor YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise UsageError(f"{where}: not keys and values")

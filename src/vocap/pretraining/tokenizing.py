@@ -1,26 +1,25 @@
-"""The text of one language, streamed, to blocks of token ids; a killed run resumes from its journal."""
+"""The text of one language, streamed, to blocks of token ids."""
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
 from vocap.files import file_sha256
-from vocap.files.atomic import locked, replacing, write_text
-from vocap.pretraining.blocks import DESCRIPTION, FORMAT, BlockWriter, Packer, SpecialIds
+from vocap.files.atomic import replacing_directory, write_text
+from vocap.pretraining.blocks import COLUMNS, DESCRIPTION, FORMAT, PARTS, BlockWriter, Packer, SpecialIds
 from vocap.text_files.corpus import Corpus
 from vocap.text_files.documents import holds_documents, unescape
 from vocap.text_files.lines import survey
-from vocap.text_files.records import Layout, TextFile
+from vocap.text_files.records import Layout
+from vocap.tokenizer_files.encoders import load_encoder, special_ids
 
-JOURNAL = "journal.json"
-SAVE_BYTES = 1 << 26  # of text between two entries of the journal: about ten seconds of encoding
-COUNTS = ("lines", "bytes", "tokens", "unknown", "heldout_lines", "empty", "overlong", "invalid_utf8", "no_field")
-
-Progress = Callable[[TextFile, int], None]
+OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
+EARLIER = {".lock", "journal.json", *(f"{part}{suffix}.npy.part" for part in PARTS for suffix in COLUMNS)}
 
 
 def tokenize_language(
@@ -31,51 +30,36 @@ def tokenize_language(
     model: str | os.PathLike,
     folder: str | os.PathLike,
     length: int = 512,
-    progress: Progress = lambda file, lines: None,
 ) -> dict[str, Any]:
-    """Write the blocks of `files` and of `heldout` to `folder`; returns the description, which is written last.
+    """Write the blocks of `files` and of `heldout` to `folder`, whole or not at all; returns the description.
 
     `model` is a SentencePiece model, or a tokenizer.json, with special tokens of all roles. Lines of `files` equal
-    to a held-out line are dropped and counted. Memory: one MiB of text and the held-out lines. An unfinished
-    `folder` of the same files and settings is completed, to the same bytes. Raises VocapError for unusable input,
-    and where another call writes to `folder`.
+    to a held-out line are dropped and counted. Memory: one MiB of text and the held-out lines. Raises VocapError
+    for unusable input, and UsageError for a `folder` that holds other files.
     """
-    from vocap.tokenizer_files.encoders import load_encoder
-
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     encoder = load_encoder(model)
     special = _special_ids(model, encoder)
     held = _heldout_lines(Path(heldout))
-    made_of = {
-        "format": FORMAT,
-        "language": language,
-        "tokenizer": file_sha256(model),
-        "vocabulary": encoder.size,
-        "special": {**asdict(special), "others": list(special.others)},
-        "length": length,
-        "heldout_sha256": file_sha256(heldout),
-    }
-    sources = [[str(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in files]
-    key = {**made_of, "files": sources, "layout": list(vars(layout).values())}
-    with locked(folder / ".lock"):
-        (folder / DESCRIPTION).unlink(missing_ok=True)
-        train = _Run(folder, encoder, special, length, frozenset(held), key, layout.documents).encode(
-            Corpus(files, layout), progress
-        )
+    with replacing_directory(folder, OWNED | EARLIER) as made:
+        train, measured = (_Part(made, part, encoder, special, length) for part in PARTS)
+        left_out = _add_text(train, Corpus(files, layout), frozenset(held), layout.documents)
+        measured.add(_texts(held, holds_documents(heldout)))
         description = {
-            **made_of,
-            "train": train,
-            "heldout": _write_heldout(folder, encoder, special, length, _texts(held, holds_documents(heldout))),
+            "format": FORMAT,
+            "language": language,
+            "tokenizer": file_sha256(model),
+            "vocabulary": encoder.size,
+            "special": {**asdict(special), "others": list(special.others)},
+            "length": length,
+            "heldout_sha256": file_sha256(heldout),
+            "train": {**left_out, **train.close()},
+            "heldout": measured.close(),
         }
-        write_text(folder / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
-        (folder / JOURNAL).unlink(missing_ok=True)
-        return description
+        write_text(made / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+    return description
 
 
 def _special_ids(model: str | os.PathLike, encoder) -> SpecialIds:
-    from vocap.tokenizer_files.encoders import special_ids
-
     ids, others = special_ids(model, encoder)
     roles = [one.name for one in fields(SpecialIds) if one.name != "others"]
     if lacking := [role for role in roles if role not in ids]:
@@ -104,123 +88,44 @@ def _heldout_lines(path: Path) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _write_heldout(
-    folder: Path, encoder, special: SpecialIds, length: int, texts: Sequence[str]
-) -> dict[str, int]:
-    packer, writer = Packer(length, special.bos, special.eos), BlockWriter(folder, "heldout")
-    ids, sizes = encoder.encode_batch(texts), [len(text.encode()) for text in texts]
-    blocks = packer.add(ids, sizes) + packer.close()
-    writer.append(blocks)
-    lengths = writer.lengths
-    writer.close()
-    return {
-        "lines": len(texts),
-        "bytes": sum(sizes),
-        "text_tokens": sum(map(len, ids)),
-        "tokens": lengths[""],
-        "blocks": lengths["-ends"],
-        "unknown": sum(sentence.count(special.unk) for sentence in ids),
-        "cut": packer.cut,
-    }
+class _Part:
+    """One part as it is written, with counts of its text."""
 
+    def __init__(self, folder: Path, part: str, encoder, special: SpecialIds, length: int) -> None:
+        self.encoder, self.unk = encoder, special.unk
+        self.packer, self.writer = Packer(length, special.bos, special.eos), BlockWriter(folder, part)
+        self.counts = {"lines": 0, "bytes": 0, "text_tokens": 0, "unknown": 0}
 
-class _Run:
-    """The writing of the part `train`, with its journal."""
-
-    def __init__(
-        self,
-        folder: Path,
-        encoder,
-        special: SpecialIds,
-        length: int,
-        heldout: frozenset[bytes],
-        key: dict[str, Any],
-        documents: bool,
-    ) -> None:
-        self.documents = documents
-        self.folder, self.encoder, self.heldout, self.key = folder, encoder, heldout, key
-        self.unk = special.unk
-        journal = self._journal()
-        self.skip = journal["done"]  # blocks of text, and ends of files, that an earlier run has processed
-        self.counts = journal["counts"]
-        self.packer = Packer(length, special.bos, special.eos, tuple(journal["open"]) if journal["open"] else None)
-        self.packer.cut = journal["cut"]
-        self.writer = BlockWriter(folder, "train", journal["lengths"])
-
-    def _journal(self) -> dict[str, Any]:
-        fresh = {"done": 0, "counts": dict.fromkeys(COUNTS, 0), "open": None, "cut": 0, "lengths": None}
-        try:
-            journal = json.loads((self.folder / JOURNAL).read_bytes())
-        except (FileNotFoundError, ValueError):
-            return fresh
-        return journal if journal.get("key") == self.key else fresh
-
-    def encode(self, corpus: Corpus, progress: Progress) -> dict[str, int]:
-        """Encode the text after the journal's last entry; returns the counts of the whole part."""
-        try:
-            self._encode(corpus, progress)
-        except BaseException:
-            self.writer.abandon()
-            raise
-        self.writer.append(self.packer.close())
-        lengths = self.writer.lengths
-        self.writer.close()
-        counts = dict(self.counts)
-        counts["text_tokens"] = counts.pop("tokens")
-        return {**counts, "tokens": lengths[""], "blocks": lengths["-ends"], "cut": self.packer.cut}
-
-    def _encode(self, corpus: Corpus, progress: Progress) -> None:
-        done, read, waiting = 0, 0, 0
-        for file in corpus:
-            for lines, counts in _usable(file):
-                done += 1
-                read += len(lines)
-                if done > self.skip:
-                    self._add(lines, counts)
-                    waiting += counts["size"]
-                    if waiting >= SAVE_BYTES:
-                        self._save(done)
-                        waiting = 0
-                progress(file, read)
-            done += 1
-            if done > self.skip:
-                self.counts["overlong"] += file.passed_over
-                self.counts["invalid_utf8"] += file.undecodable
-                self.counts["no_field"] += file.no_field
-
-    def _add(self, lines: list[bytes], counts: dict[str, int]) -> None:
-        kept = [line for line in lines if line not in self.heldout]
-        texts = _texts(kept, self.documents)
-        sentences = self.encoder.encode_batch(texts)
-        sizes = [len(text.encode()) for text in texts] if self.documents else list(map(len, kept))
+    def add(self, texts: list[str]) -> None:
+        sentences, sizes = self.encoder.encode_batch(texts), [len(text.encode()) for text in texts]
         self.writer.append(self.packer.add(sentences, sizes))
-        self.counts["lines"] += len(kept)
+        self.counts["lines"] += len(texts)
         self.counts["bytes"] += sum(sizes)
-        self.counts["tokens"] += sum(map(len, sentences))
+        self.counts["text_tokens"] += sum(map(len, sentences))
         self.counts["unknown"] += sum(sentence.count(self.unk) for sentence in sentences)
-        self.counts["heldout_lines"] += len(lines) - len(kept)
-        for name in ("empty", "overlong", "invalid_utf8"):
-            self.counts[name] += counts[name]
 
-    def _save(self, done: int) -> None:
-        """Flush the arrays to the disk before the journal that counts them."""
-        self.writer.sync()
-        entry = {
-            "key": self.key,
-            "done": done,
-            "counts": self.counts,
-            "open": self.packer.open,
-            "cut": self.packer.cut,
-            "lengths": self.writer.lengths,
-        }
-        with replacing(self.folder / JOURNAL) as out:
-            json.dump(entry, out)
+    def close(self) -> dict[str, int]:
+        """Finish the arrays; counts of the part."""
+        self.writer.append(self.packer.close())
+        self.writer.close()
+        lengths = self.writer.lengths
+        return {**self.counts, "tokens": lengths[""], "blocks": lengths["-ends"], "cut": self.packer.cut}
 
 
-def _usable(file: TextFile) -> Iterator[tuple[list[bytes], dict[str, int]]]:
-    """The lines of each block of text that can be encoded, and the counts of the others; `size` is in bytes."""
-    for block in file:
-        found = survey(block)
-        bounds = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
-        counts = {name: getattr(found, name) for name in ("empty", "overlong", "invalid_utf8")}
-        yield [block[start:end] for start, end in bounds], {**counts, "size": len(block)}
+def _add_text(part: _Part, corpus: Corpus, heldout: frozenset[bytes], documents: bool) -> Counter[str]:
+    """Add the usable lines that are not held out; the numbers of others, by reason."""
+    left_out = Counter(dict.fromkeys(("heldout_lines", "empty", "overlong", "invalid_utf8", "no_field"), 0))
+    for file in corpus:
+        for block in file:
+            found = survey(block)
+            bounds = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
+            lines = [block[start:end] for start, end in bounds]
+            kept = [line for line in lines if line not in heldout]
+            part.add(_texts(kept, documents))
+            left_out["heldout_lines"] += len(lines) - len(kept)
+            for name in ("empty", "overlong", "invalid_utf8"):
+                left_out[name] += getattr(found, name)
+        left_out["overlong"] += file.passed_over
+        left_out["invalid_utf8"] += file.undecodable
+        left_out["no_field"] += file.no_field
+    return left_out

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils import clip_grad_norm_
 
 from vocap.pretraining.batches import Batch, TrainingBatches, Vocabulary
 from vocap.pretraining.data import Data, unigram_counts
@@ -15,11 +16,11 @@ from vocap.pretraining.model import build_model
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.validation import Validation, encode
 from vocap.training.distributed import agree, rank, sum_gradients, summed, world_size
-from vocap.training.loop import Loop, Progress
+from vocap.training.loop import Loop, Progress, build_optimizer, learning_rate
 from vocap.training.metrics import Events, Metrics, peak_memory_mb
-from vocap.training.optimizer import build_optimizer, clip_gradients, learning_rate
 from vocap.training.randomness import DROPOUT, generator
 from vocap.training.stopping import StopRequest
+from vocap.wording import listed
 
 
 @dataclass
@@ -51,25 +52,17 @@ class Training(Loop):
         self.set_precision(recipe.precision, device)
         torch.manual_seed(seed)
         self.model = build_model(recipe.shape, data.vocabulary, data.special).to(device)
-        if recipe.row_gradients:
-            self.model.use_row_gradients()
-        weighed = recipe.loss.weighed or recipe.output_bias == "unigram"
-        counts = unigram_counts(data) if weighed else None
-        self.loss = build_loss(
-            recipe.loss,
-            data.vocabulary,
-            data.special.all,
-            counts=counts,
-            seed=seed,
-            steps=recipe.steps,
-            device=device,
-            row_gradients=recipe.row_gradients,
-        )
+        # the loss, and the output bias that it starts from
+        special, unigram = data.special.all, recipe.output_bias == "unigram"
+        counts = unigram_counts(data) if recipe.loss.weighed or unigram else None
+        common = {"counts": counts, "seed": seed, "steps": recipe.steps, "device": device}
+        self.loss = build_loss(recipe.loss, data.vocabulary, special, **common)
         with torch.no_grad():
             self.model.decoder_bias.fill_(self.loss.initial_bias)
-            if recipe.output_bias == "unigram":
-                self.model.decoder_bias.copy_(log_frequencies(counts, data.special.all))
+            if unigram:
+                self.model.decoder_bias.copy_(log_frequencies(counts, special))
         agree(self.model.parameters())
+        # optimizer and data
         adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
         self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
         ids = Vocabulary(data.vocabulary, data.special)
@@ -124,7 +117,7 @@ class Training(Loop):
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         nats = self.gradients(batches, progress.step, masked)
-        norm = clip_gradients(self.model.parameters(), recipe.clip)
+        norm = clip_grad_norm_(self.model.parameters(), recipe.clip)
         if self.update(nats, norm):
             progress.nats += nats
             progress.masked += int(masked)
@@ -158,12 +151,8 @@ class Training(Loop):
         return nats
 
     def batch_named(self, step: int) -> str:
-        languages, blocks = self.batches.members(step)
-        named = [
-            f"{self.data.languages[language]} block {block}"
-            for language, block in zip(languages.tolist(), blocks.tolist(), strict=True)
-        ]
-        return ", ".join(named[:8]) + (f" and {len(named) - 8} more" if len(named) > 8 else "")
+        pairs = zip(*self.batches.members(step), strict=True)
+        return listed([f"{self.data.languages[language]} block {block}" for language, block in pairs], 8)
 
     def _row(self) -> dict[str, Any]:
         """The next line of metrics, on every rank."""

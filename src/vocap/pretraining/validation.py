@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from vocap.pretraining.batches import Batch, HeldoutBlock, Vocabulary, heldout_batch, heldout_blocks
+from vocap.pretraining.batches import Batch, Vocabulary, heldout_batch, heldout_blocks
 from vocap.pretraining.data import Data
 from vocap.pretraining.losses import exact_loss
 from vocap.pretraining.model import MaskedLanguageModel
@@ -24,7 +24,10 @@ class Validation:
         parts = [chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)]
         self.languages, self.special = data.languages, data.special.all
         ids = Vocabulary(data.vocabulary, data.special)
-        self._batches = [_prepared(part, ids) for part in parts[rank() :: world_size()]]
+        self._batches = []  # with the language of each masked token
+        for part in parts[rank() :: world_size()]:
+            batch = heldout_batch(part, ids)
+            self._batches.append((batch, np.array([block.language for block in part])[batch.rows]))
         tokens, size_bytes = np.zeros((2, len(data.languages)), np.int64)
         for block in chosen:
             tokens[block.language] += ids.ordinary(block.ids).sum()
@@ -42,19 +45,13 @@ class Validation:
             targets = torch.from_numpy(batch.targets).to(device)
             weight, bias = model.decoder_weight, model.decoder_bias
             scores = exact_loss(hidden, weight, bias, targets, self.special)
-            ranked = scores.ranks.double().cpu().numpy()
-            columns = (scores.nats.double().cpu().numpy(), np.ones(len(ranked)), ranked == 1, 1 / ranked)
+            nats, ranked = (values.double().cpu().numpy() for values in (scores.nats, scores.ranks))
+            columns = (nats, np.ones(len(ranked)), ranked == 1, 1 / ranked)
             for place, values in enumerate(columns):
                 sums[place] += np.bincount(languages, values, len(self.languages))
         model.train()
         total = np.array(summed(sums.ravel(), device)).reshape(sums.shape)
         return summary(self.languages, {**dict(zip(SUMS, total, strict=True)), **self._text})
-
-
-def _prepared(blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary) -> tuple[Batch, np.ndarray]:
-    """The batch of these blocks, and the language of each masked token."""
-    batch = heldout_batch(blocks, vocabulary)
-    return batch, np.array([block.language for block in blocks])[batch.rows]
 
 
 def encode(model: MaskedLanguageModel, batch: Batch, device: torch.device) -> torch.Tensor:
@@ -74,30 +71,20 @@ def summary(languages: Sequence[str], sums: dict[str, np.ndarray]) -> dict[str, 
     Bits per byte: the mean loss of a masked token, in bits, times the tokens of the text, over its UTF-8 bytes;
     over all languages, those of their texts together. None where nothing was masked, or no finite number.
     """
-    measured = {
-        language: _scores({name: values[place] for name, values in sums.items()})
-        | {"bits_per_byte": _bits(sums, np.array([place]))}
-        for place, language in enumerate(languages)
-    }
-    total = _scores({name: values.sum() for name, values in sums.items()})
-    total["bits_per_byte"] = _bits(sums, np.arange(len(languages)))
-    return {**total, "languages": measured}
+    whole = _scores(sums, np.arange(len(languages)))
+    return {**whole, "languages": {name: _scores(sums, np.array([at])) for at, name in enumerate(languages)}}
 
 
-def _scores(sums: dict[str, float]) -> dict[str, float | None]:
-    count = sums["count"]
-    named = {"exact_loss": "nats", "accuracy": "correct", "mrr": "reciprocal_ranks"}
-    return {name: _number(sums[of] / count) if count else None for name, of in named.items()}
-
-
-def _number(value: float) -> float | None:
-    """None for infinities and NaN, which JSON lacks."""
-    return float(value) if math.isfinite(value) else None
-
-
-def _bits(sums: dict[str, np.ndarray], places: np.ndarray) -> float | None:
+def _scores(sums: dict[str, np.ndarray], places: np.ndarray) -> dict[str, float | None]:
+    """The four scores of the languages at `places`."""
+    means = {"exact_loss": "nats", "accuracy": "correct", "mrr": "reciprocal_ranks"}
     places = places[sums["count"][places] > 0]
     if not len(places):
-        return None
-    nats = sums["nats"][places] / sums["count"][places] * sums["tokens"][places]
-    return _number(nats.sum() / math.log(2) / sums["bytes"][places].sum())
+        return dict.fromkeys([*means, "bits_per_byte"])
+    chosen = {name: values[places] for name, values in sums.items()}
+    found = {name: chosen[of].sum() / chosen["count"].sum() for name, of in means.items()}
+    nats = chosen["nats"] / chosen["count"] * chosen["tokens"]
+    found["bits_per_byte"] = nats.sum() / math.log(2) / chosen["bytes"].sum()
+    return {
+        name: float(value) if math.isfinite(value) else None for name, value in found.items()
+    }  # as JSON lacks NaN

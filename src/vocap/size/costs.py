@@ -59,24 +59,23 @@ class ModelCosts:
         return 2 * self.shape.layers * self.shape.hidden * SERVED_BYTES if self.causal else 0
 
     def training_operations(self, total: int) -> float:
-        """Of one token, forward and backward: layers, attention over a whole block, and the head.
+        """Operations of one token, forward and backward: layers, attention over a whole block, and the head.
 
         6 L (4 H^2 + 2 H I) + 12 L S H + 6 p (K H + H^2 of a masked model): p is the share of tokens that are
         predicted, K the smaller of T and the candidates.
         """
-        return self._body() + 3 * self.predicted * self._head(min(total, self.candidates or total))
+        body = encoder_operations(self.shape, self.shape.positions)
+        return body + 3 * self.predicted * self._head(min(total, self.candidates or total))
 
     def inference_operations(self, total: int) -> float:
-        """Of one token, forward: a third of the layers', and the head of a causal model, with all T.
+        """Operations of one token, forward: a third of the layers', and the head of a causal model, with all T.
 
         A masked model is taken for an encoder, as after fine-tuning: it has no head over the vocabulary.
         """
-        return self._body() / 3 + (self._head(total) if self.causal else 0)
-
-    def _body(self) -> float:
-        return encoder_operations(self.shape, self.shape.positions)
+        body = encoder_operations(self.shape, self.shape.positions)
+        return body / 3 + (self._head(total) if self.causal else 0)
 
     def _head(self, words: int) -> float:
-        """Of one predicted token, forward: 2 for each weight; a masked model's head has a layer of its own."""
+        """Operations of one predicted token, forward: 2 a weight; a masked model's head has a layer of its own."""
         hidden = self.shape.hidden
         return 2 * hidden * words + (0 if self.causal else 2 * hidden * hidden)

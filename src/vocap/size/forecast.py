@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from vocap.errors import VocapError
 from vocap.size.costs import ModelCosts
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tables.size_table import Sizes
+from vocap.wording import listed
 
 STEP = 50_000  # ids that a point is compared over
 STAGES = ("training", "inference")
@@ -44,7 +45,7 @@ class Forecast:
 
     @property
     def used_tokens_per_byte(self) -> float:
-        """Those that costs are computed with: of the mix, without weights the mean of the languages."""
+        """Tokens that costs are computed with: of the mix, without weights the mean of the languages."""
         return self.tokens_per_byte if self.mix_tokens_per_byte is None else self.mix_tokens_per_byte
 
 
@@ -57,8 +58,8 @@ def shares_of(sizes: Sizes, weights: Mapping[str, float], alpha: float, where: s
     missing = [language for language in languages if not weights.get(language)]
     if missing:
         raise VocapError(
-            f"{where}: no n above 0 of {', '.join(missing[:5])}{', ...' if missing[5:] else ''}, which the table "
-            "of sizes has; give the weights of the same languages"
+            f"{where}: no n above 0 of {listed(missing)}, which the table of sizes has; give the weights of the "
+            "same languages"
         )
     q = sampling_probabilities([weights[language] for language in languages], alpha)
     return dict(zip(languages, q.tolist(), strict=True))
@@ -68,19 +69,18 @@ def forecast(sizes: Sizes, costs: ModelCosts, shares: Mapping[str, float] | None
     """A row for each T of `sizes` (by T, then language), in their order. `shares`: q by language."""
     rows: list[Forecast] = []
     for total, found in sizes.items():
+        # tokens and ALP: the mean of the languages, and the mix
         measured = list(found.values())
         each = {row.language: row.tokens_per_byte for row in measured}
+        worst = max(each, key=each.__getitem__)
         mean = math.fsum(each.values()) / len(each)
         mix_alp = mix = None
         if shares is not None:
             mix_alp = math.fsum(shares[row.language] * row.alp for row in measured)
-            tokens, size = (
-                math.fsum(shares[row.language] * getattr(row, name) / row.lines for row in measured)
-                for name in ("tokens", "bytes")
-            )
-            mix = tokens / size
+            tokens = math.fsum(shares[row.language] * row.tokens / row.lines for row in measured)
+            mix = tokens / math.fsum(shares[row.language] * row.bytes / row.lines for row in measured)
+        # costs of a byte of text
         used = mean if mix is None else mix
-        worst = max(each, key=each.__getitem__)
         embeddings, parameters = costs.embedding_parameters(total), costs.parameters(total)
         row = Forecast(
             total,
@@ -99,28 +99,24 @@ def forecast(sizes: Sizes, costs: ModelCosts, shares: Mapping[str, float] | None
             used * costs.inference_operations(total) / 1e6,
             used * costs.cache_bytes(),
         )
-        before = [other for other in rows if other.total <= total - STEP]
-        rows.append(_compared(row, before[-1]) if before else row)
+        # changes over STEP ids
+        before = next((other for other in reversed(rows) if other.total <= total - STEP), None)
+        if before is not None:
+            alp = "alp" if row.mix_alp is None else "mix_alp"
+            changed = ("used_tokens_per_byte", "training_mflop_per_byte", "inference_mflop_per_byte")
+            percent = [100 * (getattr(row, name) / getattr(before, name) - 1) for name in changed]
+            row = replace(
+                row,
+                compared_with=before.total,
+                alp_gain=getattr(row, alp) - getattr(before, alp),
+                **dict(zip(("tokens_percent", "training_percent", "inference_percent"), percent, strict=True)),
+            )
+        rows.append(row)
     return rows
 
 
-def _compared(row: Forecast, before: Forecast) -> Forecast:
-    def percent(new: float, old: float) -> float:
-        return 100 * (new / old - 1)
-
-    changes = {
-        "compared_with": before.total,
-        "alp_gain": row.alp - before.alp if row.mix_alp is None else row.mix_alp - before.mix_alp,
-        "tokens_percent": percent(row.used_tokens_per_byte, before.used_tokens_per_byte),
-        "training_percent": percent(row.training_mflop_per_byte, before.training_mflop_per_byte),
-        "inference_percent": percent(row.inference_mflop_per_byte, before.inference_mflop_per_byte),
-    }
-    return Forecast(**{**vars(row), **changes})
-
-
 def cheapest(rows: Sequence[Forecast], stage: str = "training") -> Forecast:
-    """The row of the fewest operations per byte of text, the smallest T of equals: from there ids cost more than
-    the tokens that they save. `stage`: training or inference."""
+    """The row of the fewest operations per byte of text in a stage, training or inference; of equals the first."""
     return min(rows, key=lambda row: getattr(row, f"{stage}_mflop_per_byte"))
 
 
@@ -130,10 +126,8 @@ def limit(rows: Sequence[Forecast], stage: str = "training") -> int | None:
     return next((row.compared_with for row in compared if getattr(row, f"{stage}_percent") >= 0), None)
 
 
-def verdict(rows: Sequence[Forecast], stage: str = "training") -> str:
+def verdict(rows: Sequence[Forecast], stage: str) -> str:
     """One line on the T of least cost, and on that from which more ids stop paying."""
-    text = f"{stage}: fewest operations per byte at T = {cheapest(rows, stage).total:,}"
     stop = limit(rows, stage)
-    if stop is None:
-        return f"{text}; as far as the table goes, {STEP:,} more ids pay"
-    return f"{text}; from T = {stop:,} on, {STEP:,} more ids cost more than the tokens that they save"
+    end = f"more ids cost more from T = {stop:,} on" if stop else "as far as the table goes, more ids pay"
+    return f"{stage}: fewest operations per byte at T = {cheapest(rows, stage).total:,}; {end}"

@@ -157,15 +157,8 @@ def module_tensors(module: nn.Module) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def restore_module(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Copy the tensors of `module_tensors` in. Raises ValueError for other names or shapes."""
-    parameters = dict(module.named_parameters())
-    if parameters.keys() != tensors.keys():
-        wrong = sorted(parameters.keys() ^ tensors.keys())
-        raise ValueError(f"weights of another model: {wrong[0]!r} is in one of the two only")
-    for name, parameter in parameters.items():
-        if parameter.shape != tensors[name].shape:
-            shapes = f"{tuple(tensors[name].shape)}, not {tuple(parameter.shape)}"
-            raise ValueError(f"weights of another model: {name!r} has the shape {shapes}")
+    """Copy the tensors of `module_tensors` in."""
+    for name, parameter in module.named_parameters():
         parameter.copy_(tensors[name])
 
 
@@ -173,13 +166,9 @@ def check_settings(folder: Path, saved: Mapping[str, Any], own: Mapping[str, Any
     """Raise VocapError, naming the keys, for settings that differ from those of the checkpoint."""
     if different := [key for key in {**saved, **own} if saved.get(key) != own.get(key)]:
         key = different[0]
+        before, now = (json.dumps(settings.get(key)) for settings in (saved, own))
         raise VocapError(
             f"{folder}: its checkpoints are of another configuration: {', '.join(different)} "
-            f"({key} was {_short(saved.get(key))}, is {_short(own.get(key))}); put the settings back, give the "
-            "model another name, or delete the folder to train from the start"
+            f"({key} was {before:.120}, is {now:.120}); put the settings back, give the model another name, or "
+            "delete the folder to train from the start"
         )
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -34,23 +34,19 @@ def half_type(device: torch.device) -> torch.dtype | None:
 def check_kernels(device: torch.device) -> None:
     """Raise VocapError where this build of torch has no kernels for a GPU: newer builds leave out older GPUs.
 
-    Names in a build's list: `sm_80`, kernels of capability 8.0, for any 8.x from there on; `compute_80`, code that
-    a driver compiles for any GPU from 8.0 on. Others (AMD's) are skipped.
+    `sm_80` in a build's list runs on any capability 8.x from 8.0 on, `compute_80` on any from 8.0 on.
     """
-    if device.type != "cuda":
-        return
     major, minor = torch.cuda.get_device_capability(device)
-    own = 10 * major + minor
-    built = [name for name in torch.cuda.get_arch_list() if name.startswith(("sm_", "compute_"))]
-    for name in built:
-        version = int("".join(filter(str.isdigit, name)))
-        if version <= own and (name.startswith("compute") or version // 10 == major):
-            return
-    if built:
+    built = [name.split("_") for name in torch.cuda.get_arch_list() if name.startswith(("sm_", "compute_"))]
+    versions = [(kind, int("".join(filter(str.isdigit, number)))) for kind, number in built]
+    fitting = [
+        kind == "compute" or number // 10 == major for kind, number in versions if number <= 10 * major + minor
+    ]
+    if versions and not any(fitting):
         raise VocapError(
             f"{torch.cuda.get_device_name(device)} has compute capability {major}.{minor}, for which torch "
-            f"{torch.__version__} has no kernels ({', '.join(built)}); install a build of torch for an older CUDA "
-            "(a V100 needs one for CUDA 12.6)"
+            f"{torch.__version__} has no kernels; install a build of torch for an older CUDA (a V100 needs one "
+            "for CUDA 12.6)"
         )
 
 
@@ -59,8 +55,9 @@ def working_precision(wanted: str, device: torch.device) -> torch.dtype:
 
     Raises VocapError for bf16 on a GPU without it, and where torch has no kernels for the GPU.
     """
-    check_kernels(device)
     able = half_type(device)
+    if device.type == "cuda":
+        check_kernels(device)
     if wanted == "bf16" and device.type == "cuda" and able != torch.bfloat16:
         raise VocapError(
             "precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best it has"
@@ -69,10 +66,8 @@ def working_precision(wanted: str, device: torch.device) -> torch.dtype:
 
 
 def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:
-    """a [n, d] @ b [d, m] in the dtype `wide`; rounded to that of the factors before where the device must."""
-    if a.is_cuda and a.dtype != wide and multiplies_wide():
-        return torch.mm(a, b, out_dtype=wide)
-    return (a @ b).to(wide)
+    """a [n, d] @ b [d, m] in the dtype `wide`; a CPU rounds sums to that of the factors before."""
+    return torch.mm(a, b, out_dtype=wide) if a.is_cuda and a.dtype != wide else (a @ b).to(wide)
 
 
 def add_product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -> Tensor:
@@ -81,27 +76,17 @@ def add_product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -
         return multiply(a, b, wide)
     if a.dtype == wide:
         return total.addmm_(a, b)
-    if sums_wide(a.device, a.dtype, wide):
+    if a.is_cuda and sums_wide(a.dtype):
         return torch.addmm(total, a, b, out_dtype=wide, out=total)
     return total.add_(multiply(a, b, wide))
 
 
 @functools.cache
-def multiplies_wide() -> bool:
-    """Whether this torch has products in another dtype than their factors'."""
-    return hasattr(torch.ops.aten.mm, "dtype")
-
-
-@functools.cache
-def sums_wide(device: torch.device, dtype: torch.dtype, wide: torch.dtype) -> bool:
-    """Whether this torch adds products in place to a sum that is wider than their factors, found by a trial.
-
-    Earlier releases have the function and refuse such a sum; on a CPU there is none.
-    """
-    factor = torch.ones(16, 16, dtype=dtype, device=device)
-    total = torch.ones(16, 16, dtype=wide, device=device)
+def sums_wide(dtype: torch.dtype) -> bool:
+    """Whether this torch adds products of `dtype` on a GPU to a sum in float32, found by a trial."""
+    one, total = torch.ones(16, 16, dtype=dtype, device="cuda"), torch.ones(16, 16, device="cuda")
     try:
-        torch.addmm(total, factor, factor, out_dtype=wide, out=total)
+        torch.addmm(total, one, one, out_dtype=torch.float32, out=total)
     except (RuntimeError, TypeError):
         return False
     return bool((total == 17).all())

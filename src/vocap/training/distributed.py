@@ -12,7 +12,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.training.stopping import Stopped
 
 TIMEOUT = datetime.timedelta(minutes=30)  # longer than the longest work of one rank alone: exporting a model
-BUCKET = 1 << 25  # elements of small gradients reduced together
+LARGE = 1 << 25  # elements of a gradient that is reduced by itself
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -62,7 +62,9 @@ def joined(device: torch.device) -> Iterator[None]:
         together = True  # they agreed on it
         raise
     except (distributed.DistError, RuntimeError) as error:
-        if isinstance(error, torch.OutOfMemoryError) or not _of_network(error):
+        words = ("peer", "connection", "gloo", "nccl", "timed out", "timeout", "socket", "store")
+        network = isinstance(error, distributed.DistError) or any(word in str(error).lower() for word in words)
+        if isinstance(error, torch.OutOfMemoryError) or not network:
             raise
         first = str(error).strip().splitlines()[0][:300]
         raise VocapError(
@@ -74,11 +76,6 @@ def joined(device: torch.device) -> Iterator[None]:
         if distributed.is_initialized() and (together or device.type != "cuda"):
             with suppress(RuntimeError, ValueError):  # the others are gone already
                 distributed.destroy_process_group()
-
-
-def _of_network(error: Exception) -> bool:
-    words = ("peer", "connection", "gloo", "nccl", "timed out", "timeout", "socket", "store")
-    return isinstance(error, distributed.DistError) or any(word in str(error).lower() for word in words)
 
 
 def summed(values: Iterable[float], device: torch.device) -> list[float]:
@@ -93,30 +90,21 @@ def summed(values: Iterable[float], device: torch.device) -> list[float]:
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Replace every gradient by its sum over all ranks; a parameter without one counts as zeros.
 
-    Small ones are reduced in buckets, large ones as they are: no second copy of the table's gradient.
+    Small ones are reduced together, large ones as they are: no second copy of the table's gradient.
     """
     if world_size() == 1:
         return
-    waiting: list[Tensor] = []
+    small = []
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
-        if parameter.grad.numel() >= BUCKET:
+        if parameter.grad.numel() >= LARGE:
             distributed.all_reduce(parameter.grad)
-            continue
-        waiting.append(parameter.grad)
-        if sum(gradient.numel() for gradient in waiting) >= BUCKET:
-            _reduce_together(waiting)
-            waiting = []
-    _reduce_together(waiting)
-
-
-def _reduce_together(gradients: list[Tensor]) -> None:
-    if not gradients:
-        return
-    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        else:
+            small.append(parameter.grad)
+    flat = torch.cat([gradient.reshape(-1) for gradient in small])
     distributed.all_reduce(flat)
-    for gradient, part in zip(gradients, flat.split([gradient.numel() for gradient in gradients]), strict=True):
+    for gradient, part in zip(small, flat.split([gradient.numel() for gradient in small]), strict=True):
         gradient.copy_(part.view_as(gradient))
 
 

@@ -1,4 +1,7 @@
-"""The training loop of both stages: steps, checkpoints, stop requests; a step depends on the checkpoint alone."""
+"""The training loop of both stages: steps, checkpoints, stop requests, AdamW and the schedule of its rate.
+
+A step depends on the checkpoint alone.
+"""
 
 import logging
 import math
@@ -39,6 +42,30 @@ class Progress:
     recent_seconds: float = 0.0  # the same, since the last line of metrics
     skipped: int = 0
     skipped_in_row: int = 0
+
+
+def learning_rate(step: int, peak_lr: float, warmup: int, steps: int) -> float:
+    """The rate of the update number `step`, from 0 on; the last is `steps - 1`.
+
+    >>> [learning_rate(step, 1.0, 2, 6) for step in range(6)]
+    [0.5, 1.0, 1.0, 0.75, 0.5, 0.25]
+    """
+    if step < warmup:
+        return peak_lr * (step + 1) / warmup
+    return peak_lr * (steps - step) / (steps - warmup)
+
+
+def build_optimizer(
+    model: nn.Module,
+    lr: float,
+    *,
+    betas: tuple[float, float] = (0.9, 0.98),
+    eps: float = 1e-6,
+    weight_decay: float = 0.01,
+) -> torch.optim.AdamW:
+    """torch's fused AdamW over every parameter of `model`, as XLM-R is trained with."""
+    options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+    return torch.optim.AdamW(model.parameters(), fused=True, **options)
 
 
 class Steps(Protocol):
@@ -105,7 +132,7 @@ class Loop(ABC):
 
     @abstractmethod
     def load_further(self, load: Callable[[str], dict[str, Tensor]]) -> None:
-        """Restore `further_tensors`; `load` gives those of a file."""
+        """Restore `further_tensors` through `load(file)`."""
 
     def restore(self) -> None:
         """Resume from the last complete checkpoint, if any."""
@@ -114,7 +141,7 @@ class Loop(ABC):
             return
         try:
             self._load(state)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
             raise VocapError(
                 f"{self.folder}/step-{state['step']}: a damaged checkpoint ({error!r:.300}); delete that folder, "
                 "and the one before it is used"
@@ -167,6 +194,7 @@ class Loop(ABC):
         saved = progress.step
         try:
             for batch in batches:
+                # one update
                 began = time.perf_counter()
                 loss, stopping = self.take_step(batch, bool(stop.name))
                 took = time.perf_counter() - began
@@ -175,12 +203,14 @@ class Loop(ABC):
                 progress.step += 1
                 bar.update()
                 bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+                # metrics and a checkpoint
                 last = progress.step == self.steps
                 after_step(last)
                 due = stopping or last or progress.step % self.checkpoint_every == 0
                 if due and not progress.skipped_in_row:  # else the weights may be no numbers any more
                     self.save()
                     saved = progress.step
+                # the end on request
                 if stopping and not last:
                     there = f"a checkpoint of step {saved}" if saved else "no checkpoint"
                     raise Stopped(

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 
 from vocap.pretraining.loss_kinds import Full, Knn, LossSettings, Nce, Neg, Sampled, Target, Uniform
-from vocap.pretraining.losses.exact import (
+from vocap.pretraining.losses.full import (
     ExactScores,
     FullSoftmax,
     FullSoftmaxAtEnd,
@@ -62,7 +62,6 @@ def build_loss(
     steps: int | None = None,
     seed: int = 0,
     device: torch.device | str = "cpu",
-    row_gradients: bool = False,
 ) -> Loss:
     """Build a loss for the output layer of a masked language model.
 
@@ -75,7 +74,6 @@ def build_loss(
     steps : length of the training, needed for a last part with the full softmax
     seed : of the words that are drawn
     device : of W
-    row_gradients : whether the gradient of W is a sparse tensor of the rows of V'
 
     Returns
     -------
@@ -85,7 +83,7 @@ def build_loss(
     ------
     UsageError : for settings that do not fit the vocabulary or the machine
     """
-    common = {"seed": seed, "device": device, "row_gradients": row_gradients}
+    common = {"seed": seed, "device": device}
     built = loss.build(vocabulary, excluded, counts=counts, **common)
     if not loss.full_softmax_fraction:
         return built

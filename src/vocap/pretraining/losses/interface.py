@@ -44,14 +44,12 @@ class Loss(ABC):
         *,
         seed: int = 0,
         device: torch.device | str = "cpu",
-        row_gradients: bool = False,
     ):
         allowed = np.ones(vocabulary, bool)
         allowed[list(excluded)] = False
         self.vocabulary = vocabulary
         self.words = torch.from_numpy(np.flatnonzero(allowed)).to(device)  # C, ascending, int64
         self.seed = seed
-        self.row_gradients = row_gradients
         self.step = 0
         self.calls = 0
 
@@ -76,7 +74,3 @@ class Loss(ABC):
         random = generator(self.seed, NEGATIVES, self.step, rank(), self.calls)
         self.calls += 1
         return torch.from_numpy(random.random(count)).to(self.words.device)
-
-    def gather(self, weight: Tensor, ids: Tensor) -> Tensor:
-        """Rows `ids` of W, with a row-sparse or dense gradient."""
-        return torch.nn.functional.embedding(ids, weight, sparse=self.row_gradients)

@@ -2,11 +2,10 @@
 
 Gradients are computed in the forward pass, together with a block's logits: only the gradients are kept for the
 backward pass, and no product is computed twice. One autograd function serves every loss: a block is some rows of
-h against all rows of W or some of them, and a rule turns its logits into a loss and a gradient.
+h against all rows of W or some of them, and a function turns its logits into a loss and a gradient.
 """
 
 import functools
-import importlib.util
 import itertools
 import logging
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vocap.training.devices import add_product
+from vocap.training.devices import add_product, multiply
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +34,8 @@ class Block:
 
 
 # (logits [c, U] without bias, bias [U], targets [c]) -> (summed loss, gradients of the logits and of the bias);
-# a rule may write over the logits
-Rule = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+# it may write over the logits
+LogitLoss = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
 def chunks(targets: Tensor, chunk: int) -> list[Block]:
@@ -47,7 +46,7 @@ def chunks(targets: Tensor, chunk: int) -> list[Block]:
     return [Block(a, b, targets[a:b]) for a, b in itertools.pairwise(edges)]
 
 
-def softmax_rule(logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor | None = None) -> tuple:
+def softmax_loss(logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor | None = None) -> tuple:
     """L = lse(z) - z_t and softmax - onehot, in the precision of `bias`.
 
     `offsets` [U] are added to every score but the target's own (logQ: -log of the probability of a draw; -inf: not
@@ -65,7 +64,7 @@ def softmax_rule(logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor 
     return loss, gradient.to(logits.dtype), gradient.sum(0)
 
 
-def logistic_rule(
+def logistic_loss(
     logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor, counts: Tensor, hits: bool
 ) -> tuple:
     """L = -log sig(s_t) - sum_j counts_j log sig(-s_j), s = z + `offsets` [U]: NCE and NEG.
@@ -84,11 +83,10 @@ def logistic_rule(
     return loss, gradient.to(logits.dtype), gradient.sum(0)
 
 
-@functools.cache
-def compiled_softmax_rule() -> Rule:
-    """`softmax_rule` as one pass for the sums and one for the gradient, by torch.compile."""
+def compiled_softmax_loss() -> LogitLoss:
+    """`softmax_loss` as one pass for the sums and one for the gradient, by torch.compile."""
 
-    def rule(logits, bias, targets):
+    def logit_loss(logits, bias, targets):
         scores = logits.to(bias.dtype) + bias
         normaliser = torch.logsumexp(scores, 1, keepdim=True)
         loss = (normaliser - scores.gather(1, targets[:, None])).sum()
@@ -96,39 +94,36 @@ def compiled_softmax_rule() -> Rule:
         gradient = torch.exp(scores - normaliser) - hot.to(scores.dtype)
         return loss, gradient.to(logits.dtype), gradient.sum(0)
 
-    return torch.compile(rule, dynamic=True)
-
-
-def fastest_softmax_rule(device: str) -> Rule:
-    """The compiled rule on a GPU whose torch can compile, else the plain one."""
-    return compiled_softmax_rule() if can_compile(device) else softmax_rule
-
-
-def can_compile(device: str) -> bool:
-    """Whether the compiled rule works: on a GPU only, where it needs no compiler for a CPU."""
-    return device == "cuda" and importlib.util.find_spec("triton") is not None and rule_compiles(device)
+    return torch.compile(logit_loss, dynamic=True)
 
 
 @functools.cache
-def rule_compiles(device: str) -> bool:
-    """Whether the compiled rule runs on this kind of device, found by a trial; a warning where it does not.
+def fastest_softmax_loss(device: str) -> LogitLoss:
+    """The compiled loss on a GPU whose torch can compile, found by a trial; else, with a warning, the plain one.
 
-    Triton, once imported, still needs a C compiler and Python's headers, which slim containers lack.
+    Triton needs a C compiler and Python's headers, which slim containers lack.
     """
+    if device != "cuda":
+        return softmax_loss
     try:
+        compiled = compiled_softmax_loss()
         hidden, weight, bias = (torch.ones(size, device=device) for size in ((6, 16), (8, 16), 8))
         bias.requires_grad_()  # with a gradient and two chunks, so that it is not compiled again
-        targets = torch.arange(6, device=device)
-        block_loss(hidden, weight, bias, chunks(targets, 3), compiled_softmax_rule())
+        block_loss(hidden, weight, bias, chunks(torch.arange(6, device=device), 3), compiled)
     except Exception as error:  # a compiler raises exceptions of any class
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         log.warning("torch cannot compile here (%s); the softmax runs uncompiled, which is slower", reason)
-        return False
-    return True
+        return softmax_loss
+    return compiled
 
 
 def block_loss(
-    hidden: Tensor, weight: Tensor, bias: Tensor, blocks: Sequence[Block], rule: Rule, copied: bool = False
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    blocks: Sequence[Block],
+    logit_loss: LogitLoss,
+    copied: bool = False,
 ) -> Tensor:
     """The sum of the blocks' losses, float32 (float64 for float64 input), differentiable once.
 
@@ -140,44 +135,42 @@ def block_loss(
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
     with torch.autocast(kind, enabled=False):
-        return _BlockLoss.apply(hidden, weight, bias, blocks, rule, dtype, copied)
+        return _BlockLoss.apply(hidden, weight, bias, blocks, logit_loss, dtype, copied)
 
 
 class _BlockLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, hidden, weight, bias, blocks, rule, dtype, copied):
+    def forward(ctx, hidden, weight, bias, blocks, logit_loss, dtype, copied):
         wide = torch.float64 if dtype == torch.float64 else torch.float32
         h, w, b = hidden.to(dtype), weight.to(dtype), bias.to(wide)
         loss = torch.zeros((), dtype=wide, device=hidden.device)
-        for_hidden, for_weight, for_bias = ctx.needs_input_grad[:3]
-        grad_hidden = torch.zeros_like(h) if for_hidden else None
-        grad_weight = None
-        grad_bias = torch.zeros_like(b) if for_bias else None
+        grad_hidden, grad_weight, grad_bias = torch.zeros_like(h), None, torch.zeros_like(b)
         reuse = copied and len(blocks) == 1 and w.dtype == wide  # the last product but one is the last to read W
         for block in blocks:
             if block.start == block.stop:
                 continue
+            # the loss of the block, and the gradient of its logits
             rows, columns = h[block.start : block.stop], block.columns
             table = w if columns is None else w.index_select(0, columns)
-            part, gradient, sums = rule(
-                rows @ table.T, b if columns is None else b.index_select(0, columns), block.targets
-            )
+            biases = b if columns is None else b.index_select(0, columns)
+            part, gradient, sums = logit_loss(rows @ table.T, biases, block.targets)
             loss += part
-            if for_hidden:
-                torch.mm(gradient, table, out=grad_hidden[block.start : block.stop])
-            if for_weight and columns is None and reuse:
-                grad_weight = torch.mm(gradient.T, rows, out=w)
-            elif for_weight and columns is None:
-                grad_weight = add_product(gradient.T, rows, grad_weight, wide)
-            elif for_weight:
+            # from it those of h, W and b
+            torch.mm(gradient, table, out=grad_hidden[block.start : block.stop])
+            if columns is not None:
                 grad_weight = torch.zeros_like(w, dtype=wide) if grad_weight is None else grad_weight
-                grad_weight.index_add_(0, columns, add_product(gradient.T, rows, None, wide))
-            if for_bias:
-                grad_bias += sums if columns is None else torch.zeros_like(b).index_copy_(0, columns, sums)
-        if for_weight and grad_weight is None:
+                grad_weight.index_add_(0, columns, multiply(gradient.T, rows, wide))
+                grad_bias.index_add_(0, columns, sums)
+                continue
+            grad_bias += sums
+            if reuse:
+                grad_weight = torch.mm(gradient.T, rows, out=w)
+            else:
+                grad_weight = add_product(gradient.T, rows, grad_weight, wide)
+        if grad_weight is None:
             grad_weight = torch.zeros_like(w, dtype=wide)
         ctx.gradients = [
-            gradient if gradient is None else gradient.to(given.dtype)
+            gradient.to(given.dtype)
             for gradient, given in ((grad_hidden, hidden), (grad_weight, weight), (grad_bias, bias))
         ]
         return loss
@@ -185,16 +178,10 @@ class _BlockLoss(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, scale):
-        if _graph_is_kept():  # another backward pass may follow
-            return *(None if gradient is None else gradient * scale for gradient in ctx.gradients), *(None,) * 4
+        if torch._C._autograd._get_current_graph_task_keep_graph():  # another backward pass may follow
+            return *(gradient * scale for gradient in ctx.gradients), *(None,) * 4
         gradients, ctx.gradients = ctx.gradients, None
-        return *(None if gradient is None else gradient.mul_(scale) for gradient in gradients), *(None,) * 4
-
-
-def _graph_is_kept() -> bool:
-    """Whether this backward pass runs with `retain_graph`; True where torch has no such query."""
-    query = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", None)
-    return True if query is None else query()
+        return *(gradient.mul_(scale) for gradient in gradients), *(None,) * 4
 
 
 def _add(logits: Tensor, bias: Tensor) -> Tensor:

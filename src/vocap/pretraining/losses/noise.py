@@ -1,4 +1,4 @@
-"""Losses with shared negatives from the words' frequencies: sampled softmax, NCE, NEG."""
+"""Losses with shared negatives from the words' frequencies: the kinds `sampled` (softmax), `nce` and `neg`."""
 
 import math
 from abc import abstractmethod
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vocap.pretraining.loss_kinds import LOGITS
 from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.kernels import Block, Rule, block_loss, logistic_rule, softmax_rule
+from vocap.pretraining.losses.kernels import Block, LogitLoss, block_loss, logistic_loss, softmax_loss
 
 
 class NoiseLoss(Loss):
@@ -45,8 +45,8 @@ class NoiseLoss(Loss):
         return torch.unique(drawn, return_counts=True)
 
     @abstractmethod
-    def rule(self, union: Tensor, counts: Tensor, wide: torch.dtype) -> Rule:
-        """The rule for logits of the words `union` [U], drawn `counts` [U] times."""
+    def logit_loss(self, union: Tensor, counts: Tensor, wide: torch.dtype) -> LogitLoss:
+        """The loss of logits of the words `union` [U], drawn `counts` [U] times."""
 
     def __call__(self, hidden, weight, bias, targets):
         drawn, times = self.draw()
@@ -58,9 +58,9 @@ class NoiseLoss(Loss):
             Block(a, min(len(targets), a + step), places[a : a + step]) for a in range(0, len(targets), step)
         ]
         wide = torch.float64 if hidden.dtype == torch.float64 else torch.float32
-        rule = self.rule(union, counts, wide)
-        rows = self.gather(weight, union)
-        loss = block_loss(hidden, rows, bias.index_select(0, union), blocks, rule, copied=True)
+        logit_loss = self.logit_loss(union, counts, wide)
+        rows = torch.nn.functional.embedding(union, weight)
+        loss = block_loss(hidden, rows, bias.index_select(0, union), blocks, logit_loss, copied=True)
         return LossOutput(loss, len(targets), float(len(union)))
 
 
@@ -71,10 +71,10 @@ class SampledSoftmax(NoiseLoss):
     are made distinct, and a draw of the target itself is dropped.
     """
 
-    def rule(self, union, counts, wide):
+    def logit_loss(self, union, counts, wide):
         inclusion = -torch.expm1(self.negatives * torch.log1p(-self.q[union]))
         offsets = torch.where(counts > 0, -torch.log(inclusion), -torch.inf).to(wide)
-        return lambda logits, bias, targets: softmax_rule(logits, bias, targets, offsets)
+        return lambda logits, bias, targets: softmax_loss(logits, bias, targets, offsets)
 
 
 class Nce(NoiseLoss):
@@ -84,16 +84,16 @@ class Nce(NoiseLoss):
         super().__init__(vocabulary, excluded, **options)
         self.initial_bias = -math.log(len(self.words))  # so that exp(z) starts near a distribution
 
-    def rule(self, union, counts, wide):
+    def logit_loss(self, union, counts, wide):
         offsets = -torch.log(self.negatives * self.q[union]).to(wide)
         times = counts.to(wide)
-        return lambda logits, bias, targets: logistic_rule(logits, bias, targets, offsets, times, hits=True)
+        return lambda logits, bias, targets: logistic_loss(logits, bias, targets, offsets, times, hits=True)
 
 
 class NegativeSampling(NoiseLoss):
     """L = -log sig(z_t) - sum over the draws but the target of log sig(-z_j), as word2vec."""
 
-    def rule(self, union, counts, wide):
+    def logit_loss(self, union, counts, wide):
         offsets = torch.zeros(len(union), dtype=wide, device=union.device)
         times = counts.to(wide)
-        return lambda logits, bias, targets: logistic_rule(logits, bias, targets, offsets, times, hits=False)
+        return lambda logits, bias, targets: logistic_loss(logits, bias, targets, offsets, times, hits=False)

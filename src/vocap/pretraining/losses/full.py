@@ -7,73 +7,48 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vocap.errors import UsageError
 from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.kernels import block_loss, can_compile, chunks, compiled_softmax_rule, softmax_rule
+from vocap.pretraining.losses.kernels import block_loss, chunks, fastest_softmax_loss
 
 HELD = 2**28  # bytes of scores that exact_loss holds at once
 
 
 class FullSoftmax(Loss):
-    """L = lse(h W^T + b) - z_t over all V rows. `kernel` and `chunk` as in the settings."""
+    """L = lse(h W^T + b) - z_t over all V rows, `chunk` targets at a time."""
 
-    def __init__(
-        self, vocabulary: int, excluded: Sequence[int], *, kernel: str = "auto", chunk: int = 1024, **options
-    ):
+    def __init__(self, vocabulary: int, excluded: Sequence[int], *, chunk: int = 1024, **options):
         super().__init__(vocabulary, excluded, **options)
-        self.kernel = _kernel(kernel, self.words.device.type)
         self.chunk = chunk
 
     def __call__(self, hidden, weight, bias, targets):
-        loss = linear_cross_entropy(hidden, weight, bias, targets, self.kernel, self.chunk)
+        loss = linear_cross_entropy(hidden, weight, bias, targets, self.chunk)
         return LossOutput(loss, len(targets), float(self.vocabulary))
 
 
-def _kernel(kernel: str, device: str) -> str:
-    if kernel == "auto" and can_compile(device):
-        return "compiled"
-    if kernel == "auto":
-        return "torch" if hasattr(F, "linear_cross_entropy") else "chunked"
-    if kernel == "torch" and not hasattr(F, "linear_cross_entropy"):
-        raise UsageError(
-            f"kernel torch: torch {torch.__version__} has no linear_cross_entropy; take chunked or torch 2.13"
-        )
-    return kernel
-
-
 def linear_cross_entropy(
-    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, kernel: str = "chunked", chunk: int = 1024
+    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int = 1024
 ) -> Tensor:
-    """The summed cross-entropy of h W^T + b, nats, by one of the kernels of the settings (not auto)."""
+    """The summed cross-entropy of h W^T + b, nats: on a GPU by `block_loss`, on a CPU by torch's own function."""
     if not len(targets):
         return (hidden.sum() + bias.sum()) * 0.0
-    if kernel == "eager":
-        return F.cross_entropy(F.linear(hidden, weight, bias).float(), targets, reduction="sum")
-    if kernel in ("chunked", "compiled"):
-        rule = compiled_softmax_rule() if kernel == "compiled" else softmax_rule
-        return block_loss(hidden, weight, bias, chunks(targets, chunk), rule)
     kind = hidden.device.type
-    if torch.is_autocast_enabled(kind):  # neither of the two follows autocast by itself
+    if kind == "cuda":
+        return block_loss(hidden, weight, bias, chunks(targets, chunk), fastest_softmax_loss(kind))
+    return torch_cross_entropy(hidden, weight, bias, targets, chunk)
+
+
+def torch_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int) -> Tensor:
+    """`torch.nn.functional.linear_cross_entropy` with autocast, which it does not follow by itself."""
+    kind = hidden.device.type
+    if torch.is_autocast_enabled(kind):
         dtype = torch.get_autocast_dtype(kind)
         hidden, weight, bias = hidden.to(dtype), weight.to(dtype), bias.to(dtype)
+    # torch's own choice of a chunk can be a single row at large V
+    options = torch.nn.LinearCrossEntropyOptions(batch_chunk_size=chunk, chunking_method=None)
     with torch.autocast(kind, enabled=False):
-        if kernel == "torch":
-            # torch's own choice of a chunk can be a single row at large V
-            options = torch.nn.LinearCrossEntropyOptions(batch_chunk_size=chunk, chunking_method=None)
-            return F.linear_cross_entropy(
-                hidden, weight, targets, linear_bias=bias, reduction="sum", options=options
-            ).float()
-        return _cut_cross_entropy(hidden, weight, bias, targets)
-
-
-def _cut_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    try:
-        from cut_cross_entropy import linear_cross_entropy as cut
-    except ImportError:
-        raise UsageError(
-            "kernel cce: cut_cross_entropy is not installed; take auto, or see docs/pretraining.md"
-        ) from None
-    return cut(hidden, weight, targets, bias=bias, reduction="sum", impl="cce_kahan_full_c").float()
+        return F.linear_cross_entropy(
+            hidden, weight, targets, linear_bias=bias, reduction="sum", options=options
+        ).float()
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
-"""The softmax over V', a subset of the vocabulary that holds every target: k-NN, target sampling, uniform."""
+"""The softmax over V', a subset of the vocabulary that holds every target; kinds `target` and `uniform`.
+
+The kind `knn` is in `knn.py`, the losses with a correction for their draws are in `noise.py`.
+"""
 
 import itertools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from vocap.pretraining.index import NeighbourIndex
 from vocap.pretraining.loss_kinds import LOGITS
 from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.kernels import Block, block_loss, fastest_softmax_rule
+from vocap.pretraining.losses.kernels import Block, block_loss, fastest_softmax_loss
 from vocap.training.distributed import gather_ids
 
 
@@ -25,14 +26,14 @@ class CandidateLoss(Loss):
         """V' int64 [n], ascending, for the distinct `targets` [m]: a subset of C that holds them all."""
 
     def __call__(self, hidden, weight, bias, targets):
-        """As in `Loss`; h and the gradient of W touch the rows of V' only."""
+        """The loss; h and the gradient of W touch the rows of V' only."""
+        # V' of each group of targets, and all rows of W that take part
         count = len(targets)
-        size = self.group or max(1, count)
-        groups = max(1, -(-count // size))
-        edges = [count * which // groups for which in range(groups + 1)]
-        spans = list(itertools.pairwise(edges))
+        groups = max(1, -(-count // (self.group or max(1, count))))
+        spans = list(itertools.pairwise(count * which // groups for which in range(groups + 1)))
         chosen = [self.candidates(torch.unique(targets[a:b]), weight.detach()) for a, b in spans]
         union = chosen[0] if groups == 1 else torch.unique(torch.cat(chosen))
+        # blocks of at most LOGITS logits
         blocks = []
         for (start, stop), columns in zip(spans, chosen, strict=True):
             places = torch.searchsorted(columns, targets[start:stop])
@@ -41,64 +42,14 @@ class CandidateLoss(Loss):
             for a in range(start, stop, step):
                 b = min(stop, a + step)
                 blocks.append(Block(a, b, places[a - start : b - start], local))
-        rule = fastest_softmax_rule(hidden.device.type)
-        rows = self.gather(weight, union)
-        loss = block_loss(hidden, rows, bias.index_select(0, union), blocks, rule, copied=True)
+        logit_loss = fastest_softmax_loss(hidden.device.type)
+        rows = torch.nn.functional.embedding(union, weight)
+        loss = block_loss(hidden, rows, bias.index_select(0, union), blocks, logit_loss, copied=True)
         return LossOutput(loss, count, sum(len(columns) for columns in chosen) / groups)
 
     def drawn_uniformly(self, count: int) -> Tensor:
         """`count` words of C, drawn uniformly with replacement."""
         return self.words[(self.uniforms(count) * len(self.words)).long()]
-
-
-class KnnSampling(CandidateLoss):
-    """Equations 4 to 6: V' = the k nearest neighbours of each target by inner product, and the targets.
-
-    A word may be missing from its own neighbours (a longer one scores higher), and Equation 4 needs it: hence the
-    union.
-    `uniform` words of C, drawn anew for each V', are mixed in.
-    """
-
-    def __init__(
-        self,
-        vocabulary: int,
-        excluded: Sequence[int],
-        *,
-        k: int = 50,
-        every: int = 1000,
-        refresh: str = "auto",
-        group: int | None = None,
-        uniform: int = 0,
-        **options,
-    ):
-        super().__init__(vocabulary, excluded, **options)
-        self.index = NeighbourIndex(vocabulary, self.words, k, every, refresh)
-        self.group, self.uniform = group, uniform
-        self.refresh_s = 0.0  # of the current call
-
-    def start(self, step, weight):
-        super().start(step, weight)
-        return self.index.start(step, weight.detach())
-
-    def __call__(self, hidden, weight, bias, targets):
-        self.refresh_s = 0.0
-        if self.group:  # ranks may have different numbers of groups, yet must ask for neighbours equally often
-            self.refresh_s = self.index.prepare(torch.unique(targets), weight.detach())
-        return replace(super().__call__(hidden, weight, bias, targets), refresh_s=self.refresh_s)
-
-    def candidates(self, targets, weight):
-        if not self.group:
-            self.refresh_s += self.index.prepare(targets, weight)
-        words = [targets, self.index.neighbours(targets).flatten()]
-        if self.uniform:
-            words.append(self.drawn_uniformly(self.uniform))
-        return distinct(torch.cat(words), self.vocabulary)
-
-    def state_dict(self):
-        return self.index.state_dict()
-
-    def load_state_dict(self, state):
-        self.index.load_state_dict(state)
 
 
 class TargetSampling(CandidateLoss):

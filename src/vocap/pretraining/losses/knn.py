@@ -1,0 +1,204 @@
+"""The kind `knn`: k-NN target sampling, and the k nearest neighbours of every word by inner product.
+
+The neighbours take bounded memory and are kept fresh during training. Scores are made for a block of rows
+against all candidates, and selected in two steps: the k best of the maxima of runs of 64 candidates, then the k
+best inside those runs. No word of the k best can be elsewhere, for each run that was left out has k better or
+equal maxima before it. Only 1/64 of the scores is ever sorted.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor, distributed
+from torch.nn import functional as F
+
+from vocap.errors import UsageError
+from vocap.pretraining.losses.candidates import CandidateLoss, distinct
+from vocap.training.devices import half_type, multiply
+from vocap.training.distributed import gather_ids, rank, world_size
+
+RUN = 64
+HELD = {"cpu": 2**27, "cuda": 2**31}  # bytes of scores held at once: a GPU is fast with large products
+NEVER = -1
+
+
+class KnnSampling(CandidateLoss):
+    """Equations 4 to 6: V' = the k nearest neighbours of each target by inner product, and the targets.
+
+    A word may be missing from its own neighbours (a longer one scores higher), and Equation 4 needs it: hence the
+    union. `uniform` words of C, drawn anew for each V', are mixed in.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        excluded: Sequence[int],
+        *,
+        k: int = 50,
+        every: int = 1000,
+        group: int | None = None,
+        uniform: int = 0,
+        **options,
+    ):
+        super().__init__(vocabulary, excluded, **options)
+        self.index = NeighbourIndex(vocabulary, self.words, k, every)
+        self.group, self.uniform = group, uniform
+        self.refresh_s = 0.0  # of the current call
+
+    def start(self, step, weight):
+        super().start(step, weight)
+        return self.index.start(step, weight.detach())
+
+    def __call__(self, hidden, weight, bias, targets):
+        self.refresh_s = 0.0
+        if self.group:  # ranks may have different numbers of groups, yet must ask for neighbours equally often
+            self.refresh_s = self.index.prepare(torch.unique(targets), weight.detach())
+        return replace(super().__call__(hidden, weight, bias, targets), refresh_s=self.refresh_s)
+
+    def candidates(self, targets, weight):
+        if not self.group:
+            self.refresh_s += self.index.prepare(targets, weight)
+        words = [targets, self.index.neighbours(targets).flatten()]
+        if self.uniform:
+            words.append(self.drawn_uniformly(self.uniform))
+        return distinct(torch.cat(words), self.vocabulary)
+
+    def state_dict(self):
+        return self.index.state_dict()
+
+    def load_state_dict(self, state):
+        self.index.load_state_dict(state)
+
+
+class NeighbourIndex:
+    """The k nearest words I_k(w) of every word w, among `words` (C, ascending int64), as of the last refresh.
+
+    On a GPU all rows are refreshed at every `every`-th step (`burst`), on a CPU a row at its first use after it,
+    so that only words that occur cost anything. Ranks share the rows of a refresh and gather the result. On a GPU
+    products are of bfloat16 rows (float16 on one without), summed in float32; on a CPU of float32.
+    """
+
+    def __init__(self, vocabulary: int, words: Tensor, k: int, every: int):
+        if k > len(words):
+            raise UsageError(f"k {k} is above the {len(words)} words that are no special tokens; take a smaller k")
+        self.words, self.k, self.every = words, k, every
+        others = torch.ones(vocabulary, dtype=torch.bool, device=words.device).index_fill_(0, words, False)
+        self.excluded = others.nonzero()[:, 0]
+        self.burst = words.is_cuda
+        self.dtype = half_type(words.device) or torch.float32
+        self.table = torch.full((vocabulary, k), NEVER, dtype=torch.int32, device=words.device)
+        self.built = torch.full((vocabulary,), NEVER, dtype=torch.int64, device=words.device)  # at which step
+        self.step = 0
+
+    def start(self, step: int, weight: Tensor) -> float:
+        """Refresh the rows due at `step` from W [V, d]; seconds spent. Called on every rank at every step."""
+        self.step = step
+        due = self.burst and (step % self.every == 0 or int(self.built[self.words[0]]) == NEVER)
+        return self._build(self.words, weight) if due else 0.0
+
+    def prepare(self, targets: Tensor, weight: Tensor) -> float:
+        """Refresh the stale rows of distinct `targets` [n] of all ranks, except in bursts; seconds spent."""
+        if self.burst:
+            return 0.0
+        since = self.step - self.step % self.every
+        stale = torch.unique(gather_ids(targets[self.built[targets] < since]))
+        return self._build(stale, weight) if len(stale) else 0.0
+
+    def neighbours(self, targets: Tensor) -> Tensor:
+        """I_k(w), int64 [n, k], ordered by (score descending, id ascending), of `targets` that were prepared."""
+        return self.table[targets].long()
+
+    def _build(self, rows: Tensor, weight: Tensor) -> float:
+        """Find the neighbours of `rows`, shared out over the ranks; seconds spent."""
+        began = time.perf_counter()
+        table = weight.to(self.dtype)
+        # this rank's share of the rows
+        count, parts = len(rows), world_size()
+        size = -(-count // parts)
+        mine = rows[rank() * size : (rank() + 1) * size]
+        found = nearest(table[mine], table, self.k, excluded=self.excluded).int()
+        # the shares of all ranks
+        if parts > 1:
+            padded = torch.zeros(size, self.k, dtype=torch.int32, device=found.device)
+            padded[: len(found)] = found
+            gathered = [torch.empty_like(padded) for _ in range(parts)]
+            distributed.all_gather(gathered, padded)
+            found = torch.cat(gathered)[:count]
+        self.table[rows] = found
+        self.built[rows] = self.step
+        if weight.is_cuda:
+            torch.cuda.synchronize()
+        return time.perf_counter() - began
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """`neighbours` int32 [V, k] and `built` int64 [V], the step of each row (-1: never)."""
+        return {"neighbours": self.table, "built": self.built}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Restore the tensors of `state_dict`. Raises ValueError for an index of another size."""
+        if state["neighbours"].shape != self.table.shape:
+            shapes = f"{tuple(state['neighbours'].shape)}, not {tuple(self.table.shape)}"
+            raise ValueError(f"the index of another model: its shape is {shapes}")
+        self.table.copy_(state["neighbours"])
+        self.built.copy_(state["built"])
+
+
+def nearest(
+    queries: Tensor, table: Tensor, k: int, held: int | None = None, excluded: Tensor | None = None
+) -> Tensor:
+    """The k rows of a table with the largest inner product with each query.
+
+    Parameters
+    ----------
+    queries : [n, d]
+    table : [m, d], in the dtype of the queries
+    k : neighbours of a query
+    held : bytes of scores at a time, at most (a row at least); default by device
+    excluded : places in the table that are never found
+
+    Returns
+    -------
+    int64 [n, k], places ordered by (score descending, place ascending), exactly so for the scores as computed:
+    float32 sums of products in the dtype of the input. A float32 table on a CPU is not copied.
+    """
+    held = held or HELD.get(queries.device.type, HELD["cpu"])
+    count = len(table)
+    if table.is_cuda:  # whose products of aligned rows are fast
+        table = F.pad(table, (0, 0, 0, -count % RUN))
+    step = max(1, held // (4 * len(table)))
+    found = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
+    for start in range(0, len(queries), step):
+        with torch.autocast(queries.device.type, enabled=False):
+            scores = multiply(queries[start : start + step], table.T, torch.float32)
+        scores[:, count:] = -torch.inf
+        if excluded is not None:
+            scores[:, excluded] = -torch.inf
+        found[start : start + step] = _select(scores, k)
+    return found
+
+
+def _select(scores: Tensor, k: int) -> Tensor:
+    """Places [n, k] of the best of the scores [n, m]; the last run may be shorter than the others."""
+    count = scores.shape[1]
+    whole = count // RUN
+    best = scores[:, : whole * RUN].unflatten(1, (whole, RUN)).amax(2)
+    if whole * RUN < count:
+        best = torch.cat([best, scores[:, whole * RUN :].amax(1, keepdim=True)], 1)
+    runs = torch.topk(_descending_keys(best), min(k, best.shape[1]), dim=1).indices
+    runs = runs.sort(1).values  # ascending: places keep their order
+    places = (runs[:, :, None] * RUN + torch.arange(RUN, device=scores.device)).flatten(1)
+    inside = scores.gather(1, places.clamp(max=count - 1)).masked_fill_(places >= count, -torch.inf)
+    return places.gather(1, torch.topk(_descending_keys(inside), k, dim=1).indices)
+
+
+def _descending_keys(scores: Tensor) -> Tensor:
+    """int64 keys [n, m] whose descending order is (score descending, place ascending); no two of a row are equal.
+
+    The bits of a float32 order as integers do, once those of negative numbers are inverted.
+    """
+    bits = (scores + 0.0).view(torch.int32)  # -0.0 + 0.0 = 0.0: equal scores get equal bits
+    ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(torch.int64)
+    places = torch.arange(scores.shape[1], device=scores.device)
+    return (ordered << 32) - places
