@@ -27,7 +27,7 @@ import sentencepiece
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram.alp import count_by_words
+from vocap.unigram.alp import count_tokens
 
 SMOOTHING = 0.1
 GROUPS = ("low", "mid", "high")
@@ -100,8 +100,10 @@ class Comparison:
         encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_file=path))
         found = {}
         for code in self.languages:
-            train, _ = count_by_words(encoder, read_blocks(self.corpora / code / "train.txt"))
-            heldout, lines = count_by_words(encoder, read_blocks(self.corpora / code / "heldout.txt"))
+            texts = (read_blocks(self.corpora / code / f"{name}.txt") for name in ("train", "heldout"))
+            (train, _), (heldout, lines) = (
+                count_tokens(encoder.encode_batch, encoder.size, text) for text in texts
+            )
             smoothed = train + SMOOTHING
             found[code] = float((heldout * np.log(smoothed / smoothed.sum())).sum() / lines)
         return pd.Series(found)

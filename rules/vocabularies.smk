@@ -10,42 +10,7 @@ rule vocabularies:
 
 
 # The models themselves, models/{size}.model, are no declared outputs: a size that the text cannot reach has none.
-if SETTINGS.vocabularies.model == "bpe":
-
-    rule ladder_bpe:
-        input:
-            train="<results>/corpora/{lang}/train.txt",
-            heldout="<results>/corpora/{lang}/heldout.txt",
-            rules=TEXT_RULES,
-        output:
-            curve="<results>/vocabularies/{lang}/curve.tsv",
-            characters="<results>/vocabularies/{lang}/characters.tsv",
-        log:
-            "<logs>/vocabularies/{lang}/ladder_bpe.log",
-        benchmark:
-            "<logs>/benchmarks/vocabularies/{lang}/ladder_bpe.tsv"
-        conda:
-            "../envs/vocabularies.yaml"
-        resources:
-            mem_mb=memory(500, 40),
-            runtime=minutes(30, 1),
-        params:
-            folder=f"{RESULTS}/vocabularies/{{lang}}",
-            sizes=",".join(map(str, SIZES)),
-            arguments=options(
-                unit=SETTINGS.vocabularies.unit,
-                split=SETTINGS.vocabularies.split,
-                coverage=SETTINGS.vocabularies.coverage,
-            ),
-            text=verbatim(TEXT_OPTIONS),
-            revision=REVISION["vocabularies"],
-        message:
-            "Training byte-pair encoding of {wildcards.lang} at all sizes"
-        shell:
-            "vocap ladder {input.train:q} --heldout {input.heldout:q} -o {params.folder:q} --model bpe"
-            " --sizes {params.sizes} {params.arguments} {params.text} > {log:q} 2>&1"
-
-elif SETTINGS.vocabularies.engine == "ladder":
+if SETTINGS.vocabularies.engine == "ladder":
 
     rule ladder:
         input:
@@ -110,34 +75,32 @@ else:
             " --models {params.models:q} --coverage {params.coverage} {params.text} --point {output.point:q} 2> {log:q}"
 
 
-if SETTINGS.vocabularies.model == "unigram":
-
-    rule curve:
-        input:
-            points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
-            train="<results>/corpora/{lang}/train.txt",
-            rules=TEXT_RULES,
-        output:
-            curve="<results>/vocabularies/{lang}/curve.tsv",
-            characters="<results>/vocabularies/{lang}/characters.tsv",
-            index="<results>/vocabularies/{lang}/pieces.npz",
-        log:
-            "<logs>/vocabularies/{lang}/curve.log",
-        benchmark:
-            "<logs>/benchmarks/vocabularies/{lang}/curve.tsv"
-        priority: 2  # at once: Snakemake looks at every input of all jobs that are ready, each time that one ends
-        localrule: True
-        conda:
-            "../envs/vocabularies.yaml"
-        resources:
-            mem_mb=memory(650),
-            runtime=minutes(60),
-        params:
-            models=f"{RESULTS}/vocabularies/{{lang}}/models",
-            text=verbatim(TEXT_OPTIONS),
-            revision=REVISION["vocabularies"],
-        message:
-            "Joining the sizes of {wildcards.lang}"
-        shell:
-            "vocap curve {params.text} --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
-            " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"
+rule curve:
+    input:
+        points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
+        train="<results>/corpora/{lang}/train.txt",
+        rules=TEXT_RULES,
+    output:
+        curve="<results>/vocabularies/{lang}/curve.tsv",
+        characters="<results>/vocabularies/{lang}/characters.tsv",
+        index="<results>/vocabularies/{lang}/pieces.npz",
+    log:
+        "<logs>/vocabularies/{lang}/curve.log",
+    benchmark:
+        "<logs>/benchmarks/vocabularies/{lang}/curve.tsv"
+    priority: 2  # at once: Snakemake looks at every input of all jobs that are ready, each time that one ends
+    localrule: True
+    conda:
+        "../envs/vocabularies.yaml"
+    resources:
+        mem_mb=memory(650),
+        runtime=minutes(60),
+    params:
+        models=f"{RESULTS}/vocabularies/{{lang}}/models",
+        text=verbatim(TEXT_OPTIONS),
+        revision=REVISION["vocabularies"],
+    message:
+        "Joining the sizes of {wildcards.lang}"
+    shell:
+        "vocap curve {params.text} --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
+        " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"

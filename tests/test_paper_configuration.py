@@ -142,9 +142,6 @@ CORPORA = {
     "weights": ("paper_cc_gb", "Equation 3; published lang_prob_wiki.json"),
 }
 VOCABULARIES = {
-    "model": ("unigram", "section 2.1: unigram language models"),
-    "unit": ("bytes", "of another model"),
-    "split": ("words", "of another model"),
     "engine": ("ladder", "ours: SentencePiece's models, byte for byte"),
     "seeds": ("classic", "the authors' script: SentencePiece 0.1.95"),
     "sizes": ([1000 * size for size in range(1, 51)], "section 2.2.1: 1K to 50K"),

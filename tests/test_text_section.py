@@ -66,7 +66,8 @@ JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
         ({"text": {"max_sentencepiece_length": 200}}, ["text: max_sentencepiece_length 200", "1 to 127"]),
         ({"text": {"control_symbols": ["<s>"]}, **JOINT}, ["tokenizers.j", "<s>", "special token"]),
         ({"text": {"user_defined_symbols": ["a"], "required_chars": "a"}}, ["text: ", "required_chars"]),
-        ({"text": {"treat_whitespace_as_suffix": True}, **JOINT}, ["text.treat_whitespace_as_suffix"]),
+        ({"text": {"treat_whitespace_as_suffix": True}}, ["text.treat_whitespace_as_suffix: is gone; a space"]),
+        ({"vocabularies": {"unit": "bytes"}}, ["vocabularies.unit: is gone; write it in a tokenizer of kind bpe"]),
         ({"text": {"preset": "lossless"}, "vocabularies": {"seeds": "words"}}, ["seeds", "text.normalization"]),
         (
             {"text": {"byte_fallback": True}, "tokenizers": {"j": {"kind": "joint", "total": 260}}},

@@ -28,8 +28,7 @@ from vocap.errors import UsageError
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.ladder import train_sizes
-from vocap.unigram.rule_files import nfc_rules
-from vocap.unigram.text_settings import NFC, RULES, TextSettings
+from vocap.unigram.text_settings import NFC, NORMALIZATIONS, TextSettings, nfc_rules
 from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ("en", "ru", "ar", "hi", "th", "km", "ja", "zh", "ko", "ka", "am", "my", "he", "el", "ta")
@@ -73,7 +72,7 @@ SYMBOLS = (
     ".",
 )
 PROBABLE = {  # values that differ from the default, drawn for a key that is chosen
-    "normalization": lambda draw: draw.choice(RULES),
+    "normalization": lambda draw: draw.choice(NORMALIZATIONS),
     "max_sentencepiece_length": lambda draw: draw.choice([1, 2, 3, 5, 8, 12, 24, 40, 100]),
     "required_chars": lambda draw: "".join(draw.sample("☃Ωéx9語\u0301\U0001f469.\u2581", 3)),
     "user_defined_symbols": lambda draw: tuple(draw.sample(SYMBOLS, draw.randint(1, 4))),

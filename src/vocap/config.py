@@ -32,7 +32,7 @@ from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_groups import compared_pairs
 from vocap.tokenizers.settings import tokenizer_type
-from vocap.unigram.text_settings import RULES, XLM_R
+from vocap.unigram.text_settings import NORMALIZATIONS, XLM_R
 from vocap.vocabularies.settings import Vocabularies
 from vocap.wording import one_line
 
@@ -191,7 +191,6 @@ def _loose_ends(settings: Settings) -> list[str]:
         *_weights(settings, table, chosen),
         *_names(settings),
         *_text(settings),
-        *_models_of_languages(settings),
         *_allocations(settings, chosen),
         *_tokenizers(settings, chosen),
         *_models(settings, table),
@@ -248,25 +247,9 @@ def _text(settings: Settings) -> Iterator[str]:
             f"vocabularies.seeds: words knows the text of preset xlm-r alone; write classic, or leave out "
             f"{', '.join(f'text.{key}' for key in text.changed())}"
         )
-    if any(entry.kind != "file" for entry in settings.tokenizers.values()) and text.treat_whitespace_as_suffix:
-        yield (
-            "text.treat_whitespace_as_suffix: in tokenizers a space begins a word; write false, or make "
-            "vocabularies alone (tokenizers: {})"
-        )
     if text.rule_file and not os.path.isfile(text.rule_file):
-        yield f"text.normalization: {text.rule_file}: no such file; take {', '.join(RULES)}, or a file *.tsv"
-
-
-def _models_of_languages(settings: Settings) -> Iterator[str]:
-    """Entries that need unigram models of the languages, where vocabularies.model is another."""
-    if settings.vocabularies.model == "unigram":
-        return
-    needing = [f"allocation.{name}" for name in settings.allocation]
-    needing += [f"tokenizers.{name}" for name, entry in settings.tokenizers.items() if entry.unigram]
-    for key in needing:
-        yield f"{key}: needs vocabularies.model: unigram, not bpe; for BPE take tokenizers of kind bpe"
-    if settings.correlation.languages:
-        yield "correlation.languages: the study needs vocabularies.model: unigram; write []"
+        known = ", ".join(NORMALIZATIONS)
+        yield f"text.normalization: {text.rule_file}: no such file; take {known}, or a file *.tsv"
 
 
 def _allocations(settings: Settings, chosen: list[str]) -> Iterator[str]:

@@ -16,6 +16,9 @@ REMOVED_KEYS: dict[str, str] = {
     "*.loss.kernel": "leave it out: the device decides (docs/pretraining.md)",
     "*.loss.refresh": "leave it out: all rows at once on a GPU, word by word on a CPU",
     "vocabularies.model": "vocabularies of languages are unigram models; for BPE take a tokenizer of kind bpe",
+    "vocabularies.unit": "write it in a tokenizer of kind bpe",
+    "vocabularies.split": "write it in a tokenizer of kind bpe",
+    "text.treat_whitespace_as_suffix": "a space begins a word in every model",
 }
 NO_NAMES = {"extra_forbidden", "int_type", "float_type"}  # findings where no name of a language was expected
 KINDS = {

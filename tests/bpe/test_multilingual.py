@@ -11,7 +11,6 @@ from tokenizers import Tokenizer, models, trainers
 
 from tests.bpe.texts import LETTERS, blocks, made, real
 from tests.made_text import draw_sentences, write_lines
-from vocap.bpe.encoding import Merges, count_tokens
 from vocap.bpe.multilingual import (
     Language,
     fair_weights,
@@ -21,15 +20,23 @@ from vocap.bpe.multilingual import (
     train_parity,
     train_weighted,
 )
-from vocap.bpe.pretokenizer import build_pre_tokenizer
-from vocap.bpe.tokenizer_json import token_names
+from vocap.bpe.tokenizer_json import Rows, build, token_names
 from vocap.bpe.training import train
-from vocap.bpe.words import Pretokenization, Words, byte_alphabet, byte_characters, count_words
+from vocap.bpe.words import (
+    Pretokenization,
+    Words,
+    build_pre_tokenizer,
+    byte_alphabet,
+    byte_characters,
+    count_words,
+)
 from vocap.errors import UsageError, VocapError
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
 
 HOW = Pretokenization("bytes", "words", text_settings("lossless"))
 ALPHABET = byte_alphabet()
+ROWS = Rows(HOW, XLM_R_LAYOUT)
 SCRIPTS = ["Latin", "Cyrillic", "Malayalam", "Han"]
 
 
@@ -57,14 +64,14 @@ def as_text(merges: np.ndarray) -> list[tuple[str, str]]:
 
 
 def test_weights_are_lines_repeated(folder):
-    merges = train_weighted(languages(folder, (3, 1, 2, 5)), ALPHABET, 900, ()).merges
+    merges = train_weighted(languages(folder, (3, 1, 2, 5)), ALPHABET, 900, ())
     lines = [
         line
         for script, weight in zip(SCRIPTS, (3, 1, 2, 5), strict=True)
         for line in (folder / f"{script}.txt").read_text("utf-8").splitlines() * weight
     ]
     repeated = train(ALPHABET, count_words([blocks(lines)], HOW), 900)
-    assert (merges == repeated.merges).all()
+    assert (merges == repeated).all()
 
 
 def their_parity(train_texts: list[list[str]], dev_texts: list[list[str]], merges: int) -> list[tuple[str, str]]:
@@ -78,7 +85,7 @@ def their_parity(train_texts: list[list[str]], dev_texts: list[list[str]], merge
 
 def test_parity_has_the_merges_of_tokenizers(folder):
     texts = [(folder / f"{script}.txt").read_text("utf-8").splitlines() for script in SCRIPTS]
-    ours = train_parity(languages(folder), ALPHABET, 256 + 400, ()).merges
+    ours = train_parity(languages(folder), ALPHABET, 256 + 400, ())
     assert as_text(ours) == their_parity(texts, [development(script) for script in SCRIPTS], 400)
 
 
@@ -87,7 +94,7 @@ def test_parity_of_real_text(tmp_path):
     texts = {code: real(code, 700) for code in codes}
     paths = {code: write_lines(tmp_path / f"{code}.txt", lines[200:]) for code, lines in texts.items()}
     parallel = {code: lines[:200] for code, lines in texts.items()}
-    ours = train_parity(read_languages(paths, [1] * len(codes), HOW, parallel), ALPHABET, 256 + 800, ()).merges
+    ours = train_parity(read_languages(paths, [1] * len(codes), HOW, parallel), ALPHABET, 256 + 800, ())
     theirs = their_parity(
         [lines[200:] for lines in texts.values()], [lines[:200] for lines in texts.values()], 800
     )
@@ -99,7 +106,7 @@ def test_parity_with_gaps_lowers_the_longest_text(folder):
     lines = {script: development(script) for script in SCRIPTS}
     lines["Cyrillic"] = [line if number % 3 else "" for number, line in enumerate(lines["Cyrillic"])]
     found = languages(folder, **lines)
-    merges = train_parity(found, ALPHABET, 256 + 60, ()).merges
+    merges = train_parity(found, ALPHABET, 256 + 60, ())
     texts = [[list(word.encode()) for line in lines[script] for word in _words(line)] for script in SCRIPTS]
     trained = [
         [
@@ -146,8 +153,8 @@ def _merge(word: list[int], a: int, b: int, new: int) -> list[int]:
 
 def test_first_merges_are_the_weighted_ones(folder):
     found = languages(folder)
-    weighted = train_weighted(found, ALPHABET, 256 + 100, ()).merges
-    merges = train_parity(found, ALPHABET, 256 + 200, (), given=weighted[:100]).merges
+    weighted = train_weighted(found, ALPHABET, 256 + 100, ())
+    merges = train_parity(found, ALPHABET, 256 + 200, (), given=weighted[:100])
     assert (merges[:100] == weighted).all()
     assert len(merges) == 200
 
@@ -156,11 +163,11 @@ def test_weights_follow_the_tokens_of_parallel_text(folder):
     """w x (x / mean)^P, x = tokens a byte of the reference, by the definition in decimals."""
     found = languages(folder, (4, 4, 4, 4))
     plain = train_weighted(found, ALPHABET, 700, ())
-    tokens = parallel_tokens(found, ALPHABET, plain.merges)
-    known = Merges.of(plain.merges)
+    tokens = parallel_tokens(found, ALPHABET, plain, ROWS)
+    tokenizer = build(ALPHABET, plain, ROWS)
     for language, count in zip(found, tokens, strict=True):
-        words = count_words([blocks(development(language.code))], HOW)
-        assert count == count_tokens(words, 0, ALPHABET, known)
+        lines = development(language.code)
+        assert count == sum(len(tokenizer.encode(line, add_special_tokens=False).ids) for line in lines)
     rates = [Decimal(count) / language.reference for language, count in zip(found, tokens, strict=True)]
     mean = sum(rates) / len(rates)
     expected = [round(4096 * (rate / mean) ** 4) for rate in rates]
@@ -171,14 +178,14 @@ def test_fairness_makes_tokens_more_equal(folder):
     found = languages(folder, (9, 1, 3, 1))
 
     def spread(fairness: float) -> float:
-        merges = train_fair(found, ALPHABET, 700, (), fairness, 2)[0].merges
-        tokens = parallel_tokens(found, ALPHABET, merges)
+        merges = train_fair(found, ALPHABET, 700, ROWS, fairness, 2)[0]
+        tokens = parallel_tokens(found, ALPHABET, merges, ROWS)
         rates = [count / language.reference for language, count in zip(found, tokens, strict=True)]
         return max(rates) / min(rates)
 
     assert spread(4) < spread(0)
     assert (
-        train_fair(found, ALPHABET, 700, (), 0, 2)[0].merges == train_weighted(found, ALPHABET, 700, ()).merges
+        train_fair(found, ALPHABET, 700, ROWS, 0, 2)[0] == train_weighted(found, ALPHABET, 700, ROWS.reserved)
     ).all()
 
 
@@ -201,7 +208,7 @@ def test_parity_without_parallel_text_is_refused(folder):
     with pytest.raises(VocapError, match="none of Han"):
         train_parity(languages(folder, Han=[]), ALPHABET, 400, ())
     with pytest.raises(UsageError, match="no language has any"):
-        train_fair(languages(folder, **{key: [] for key in SCRIPTS}), ALPHABET, 400, (), 2, 1)
+        train_fair(languages(folder, **{key: [] for key in SCRIPTS}), ALPHABET, 400, ROWS, 2, 1)
 
 
 def test_weights_beyond_64_bits_are_refused():

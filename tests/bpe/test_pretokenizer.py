@@ -1,4 +1,4 @@
-"""Words before merging: the kernel against the expression of `tokenizers`, and marks with their letters."""
+"""Words before merging: those counted against the expression of `tokenizers`, and marks with their letters."""
 
 from collections import Counter
 
@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bpe.texts import CODE, LETTERS, blocks, made
-from vocap.bpe.pretokenizer import build_pre_tokenizer
-from vocap.bpe.words import Pretokenization, count_words
+from vocap.bpe.words import KEPT, Pretokenization, build_pre_tokenizer, count_words
 from vocap.unigram.text_settings import text_settings
 
 
@@ -19,16 +18,14 @@ def words_of(lines: list[str], split: str, digits: bool) -> Counter[str]:
     text = "".join(map(chr, words.store.tolist()))
     found = Counter()
     for begin, end, count in zip(words.bounds[:-1], words.bounds[1:], words.counts[:, 0], strict=True):
-        found[text[begin:end].replace("\u2581", " ").replace("\ufdd1", "\u2581")] += int(count)
+        found[text[begin:end].replace("\u2581", " ").replace(KEPT, "\u2581")] += int(count)
     return found
 
 
 def expected(lines: list[str], split: str, digits: bool) -> Counter[str]:
-    """Those of tokenizers, whose byte-level characters are read back as text."""
-    cut = build_pre_tokenizer(split, digits, "characters")  # without the byte level
-    texts = (line.replace("\u2581", "\ufdd1").replace(" ", "\u2581") for line in lines)
-    counted = Counter(word for text in texts for word, _ in cut.pre_tokenize_str(text))
-    return Counter({word.replace("\u2581", " ").replace("\ufdd1", "\u2581"): n for word, n in counted.items()})
+    """Those of the tokenizer, by their places in the line."""
+    cut = build_pre_tokenizer(split, digits, "bytes")
+    return Counter(line[begin:end] for line in lines for _, (begin, end) in cut.pre_tokenize_str(line))
 
 
 @pytest.mark.parametrize("digits", [True, False], ids=["digits", "numbers"])
@@ -39,7 +36,7 @@ def test_words_are_those_of_the_expression(script, split, digits):
     assert words_of(lines, split, digits) == expected(lines, split, digits)
 
 
-ALPHABET = "aé1٣ \t\u00a0.'-\u0301\u200d\u0d4dക👍\ufe0f\r\u2581_<漢"
+ALPHABET = "aé1٣ \t\u00a0.'-\u0301\u200d\u0d4dക👍\ufe0f\r\u2581\ufdd1_<漢"
 
 
 @given(st.lists(st.text(ALPHABET, max_size=12), min_size=1, max_size=4), st.booleans())

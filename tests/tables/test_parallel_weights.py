@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vocap.tables.parallel_weights import fair_factors, reference_language, reference_lines
+from vocap.tables.sampling_probabilities import fair_factors, reference_language, reference_lines
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 4.0, 16.0])

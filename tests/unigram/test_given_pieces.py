@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from vocap.unigram.given_pieces import build_trie, child
+from vocap.unigram.lattice import build_trie, child
 
 
 def test_a_trie_finds_every_piece_and_no_other():

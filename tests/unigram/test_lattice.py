@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vocap.unigram import lattice as lattices
+from vocap.unigram.kernels import ONE_THREAD, Workers
 from vocap.unigram.lattice import FIRST, BufferPool, Lattice, empty_like, select
-from vocap.unigram.thread_pool import ONE_THREAD, Workers
 
 PIECES = 40
 

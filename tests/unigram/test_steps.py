@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from vocap.unigram import descent, suffixes
+from vocap.unigram.em import add_expected, log_sum_exp, occurrences
+from vocap.unigram.kernels import Workers
 from vocap.unigram.ladder import finalise, train_sizes
-from vocap.unigram.log_domain import add_expected, log_sum_exp, occurrences
 from vocap.unigram.seeds import find_seeds
 from vocap.unigram.suffixes import common_prefixes, seed_text, suffix_array
-from vocap.unigram.thread_pool import Workers
 from vocap.unigram.word_types import load_word_types
 
 f32 = np.float32

@@ -4,13 +4,11 @@ import random
 import unicodedata
 
 import pytest
-from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from benchmarks.fuzzing.text_settings import DIFFERENT, EQUAL, reference, run
 from tests.unigram.text_comparison import assert_same
 from vocap.errors import UsageError, VocapError
-from vocap.unigram.sentencepiece_trainer import train
-from vocap.unigram.text_settings import PRESETS, TextSettings, check_trained_with, text_settings
+from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 from vocap.unigram.training_text import trainer_normalizer
 
 
@@ -49,10 +47,6 @@ ALONE = [
     {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
     {"split_by_whitespace": False},
     {"split_by_whitespace": False, "allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
-    {"treat_whitespace_as_suffix": True},
-    {"treat_whitespace_as_suffix": True, "split_by_whitespace": False},
-    {"treat_whitespace_as_suffix": True, "allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
-    {"treat_whitespace_as_suffix": True, "add_dummy_prefix": False, "byte_fallback": True},
     *({"max_sentencepiece_length": length} for length in (1, 2, 7, 40, 127)),
     {"required_chars": "☃ΩQe\u0302\t"},
     {"control_symbols": ("<a>", "def", "</s>", "<pad>", "日", ".", 'say "x", y', "a\nb")},
@@ -92,18 +86,6 @@ def test_the_preset_lossless(coverage):
     assert assert_same(LINES, keys, heldout=HELDOUT, coverage=coverage) >= 4
 
 
-def test_a_model_of_other_settings_is_named():
-    proto = ModelProto.FromString(train(LINES, 450, settings=PRESETS["lossless"]))
-    check_trained_with(proto, PRESETS["lossless"], "x.model")
-    for changed, says in (
-        ({"split_digits": False}, "split_digits True, and False is given"),
-        ({"normalization": "nfkc"}, "normalization identity, and nfkc is given"),
-        ({"add_dummy_prefix": True}, "add_dummy_prefix False, and True is given"),
-    ):
-        with pytest.raises(UsageError, match=f"x.model: trained with {says}"):
-            check_trained_with(proto, text_settings("lossless", **changed), "x.model")
-
-
 def test_a_file_of_rules(tmp_path):
     path = tmp_path / "rules.tsv"
     rules = ["61\t62 62\t# a", "d 435\t", "U+63", "20 20\t20", "65E5 672C\tD55C 20 58", "9\t20", "1F469\t2603"]
@@ -128,14 +110,12 @@ def test_nfc_is_unicodes():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("61\t62\nxyz\t61\n", "line 2: 'xyz' is no code point"),
-        ("110000\t61\n", "line 1: '110000' is no code point"),
-        ("61\td800\n", "line 1: 'd800' is no code point"),
-        ("0\t61\n", "line 1: '0' is no code point"),
-        ("61\t62\n\n", "line 2: no code point before the tab"),
-        ("", "no rules"),
-        ("61\t62\n62\t63\n63\t61\n", "line 1: the rules lead from U\\+0061 in a circle"),
-        ("61\t61 61\n", "line 1: the rules lead from U\\+0061 .*without end"),
+        ("61\t62\nxyz\t61\n", "line 2: no rule"),
+        ("110000\t61\n", "line 1: no rule"),
+        ("61\td800\n", "line 1: no rule"),
+        ("0\t61\n", "line 1: no rule"),
+        ("61\t62\n\n", "line 2: no rule"),
+        ("", "line 1: no rule"),
         ("\n".join(f"{'61 ' * length}\t62" for length in range(1, 40)), "shared prefix"),
     ],
 )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from vocap.unigram.thread_pool import BUFFERS, WorkBuffer, Workers
+from vocap.unigram.kernels import BUFFERS, WorkBuffer, Workers
 
 
 class Recorder:

@@ -7,7 +7,7 @@ import pytest
 from tests.unigram.test_against_sentencepiece import ALPHABETS, make_text
 from vocap.unigram import sentencepiece_trainer
 from vocap.unigram.ladder import train_sizes
-from vocap.unigram.text_settings import META_PIECES
+from vocap.unigram.text_settings import META_PIECES, TextSettings
 from vocap.unigram.training_text import character_counts, required_characters, trained_on
 from vocap.unigram.word_types import count_word_types, load_word_types
 
@@ -18,16 +18,20 @@ TEXTS["latin"][3] += " <s>abc<unk> d"  # a line with the names of rows in it
 TEXTS["thai"][4] += "\u2585"  # a line that is not trained on
 
 
+def requiring(characters: str) -> TextSettings:
+    return TextSettings(required_chars=characters)
+
+
 def weighted_words(weights: dict[str, int], coverage: float | None = 0.9995, required_chars: str = ""):
     def sentences():
         for script, weight in weights.items():
             yield from trained_on([TEXTS[script][:70], TEXTS[script][70:]], META_PIECES, weight)
 
-    return count_word_types({"train": sentences}, coverage, required_chars)
+    return count_word_types({"train": sentences}, coverage, settings=requiring(required_chars))
 
 
-def models(words, sizes, coverage=0.9995, required_chars="", threads=1) -> dict[int, bytes | str]:
-    rungs = train_sizes(words, sizes, coverage, threads, required_chars=required_chars)
+def models(words, sizes, coverage=0.9995, threads=1) -> dict[int, bytes | str]:
+    rungs = train_sizes(words, sizes, coverage, threads)
     return {rung.point.size: rung.model or rung.point.status for rung in rungs}
 
 
@@ -78,9 +82,9 @@ REQUIRED = {
 @pytest.mark.parametrize("name", REQUIRED)
 def test_required_characters_are_those_of_sentencepiece(name, coverage):
     lines, required_chars = TEXTS["latin"], REQUIRED[name]
-    words = load_word_types({"train": lambda: [lines]}, coverage=coverage, required_chars=required_chars)
+    words = load_word_types({"train": lambda: [lines]}, coverage=coverage, settings=requiring(required_chars))
     sizes = [len(words.required) + 2, len(words.required) + 3, 80, 300]
-    found = models(words, sizes, coverage, required_chars)
+    found = models(words, sizes, coverage)
     assert found == references(lines, sizes, coverage, required_chars)
     assert sum(isinstance(model, bytes) for model in found.values()) >= 2
 
@@ -90,13 +94,13 @@ def test_required_characters_of_weighted_text():
     required_chars = "\u2603" + ABSENT + "".join(ALPHABETS["thai"][0])
     repeated = [line for script, weight in WEIGHTS.items() for line in TEXTS[script] * weight]
     words = weighted_words(WEIGHTS, 0.99, required_chars)
-    assert models(words, SIZES, 0.99, required_chars) == references(repeated, SIZES, 0.99, required_chars)
+    assert models(words, SIZES, 0.99) == references(repeated, SIZES, 0.99, required_chars)
 
 
 def test_without_a_coverage_the_required_characters_are_all():
     lines = TEXTS["latin"]
     required_chars = "abdeg\u2603\u2581" + ABSENT
-    words = load_word_types({"train": lambda: [lines]}, coverage=None, required_chars=required_chars)
+    words = load_word_types({"train": lambda: [lines]}, coverage=None, settings=requiring(required_chars))
     assert set(words.required) == set(required_chars)
     assert [words.required[one] for one in ABSENT] == [0, 0, 0]
     assert list(words.required) == required_characters(character_counts([lines]), None, required_chars)
@@ -104,10 +108,10 @@ def test_without_a_coverage_the_required_characters_are_all():
     present = "abdeg\u2581"
     chooser = random.Random(2)
     rest = ["".join(chooser.choices("abdeg ", k=60)) for _ in range(300)] + ["z"]
-    words = load_word_types({"train": lambda: [rest]}, coverage=None, required_chars=present)
-    assert models(words, [40, 60], 0.9995, present) == references(rest, [40, 60], 0.9995, present)
+    words = load_word_types({"train": lambda: [rest]}, coverage=None, settings=requiring(present))
+    assert models(words, [40, 60], 0.9995) == references(rest, [40, 60], 0.9995, present)
 
 
 def test_text_without_any_required_character_is_no_text():
-    words = load_word_types({"train": lambda: [["abc"]]}, coverage=None, required_chars=ABSENT)
+    words = load_word_types({"train": lambda: [["abc"]]}, coverage=None, settings=requiring(ABSENT))
     assert models(words, [10]) == {10: "no text: symbols only"}

@@ -1,4 +1,4 @@
-"""Byte-pair encoding in the workflow: curves, tokenizers of one training, and reruns after an edit."""
+"""Byte-pair encoding in the workflow: tokenizers of one training, and reruns after an edit."""
 
 import json
 
@@ -6,7 +6,6 @@ from tests.made_text import write_lines
 from tests.workflow.conftest import make_text
 
 SETTINGS = {
-    "vocabularies": {"model": "bpe", "sizes": [300, 400]},
     "allocation": {},
     "text": {"preset": "lossless"},
     "tokenizers": {
@@ -40,10 +39,9 @@ def test_a_run_and_what_an_edit_reruns(workflow):
         lines = make_text(language, 40, seed=7).splitlines()
         write_lines(workflow.folder / "parallel" / f"{language}.txt", lines)
     configure(workflow)
-    planned = workflow.planned("tokenizers", "vocabularies")
+    planned = workflow.planned("tokenizers")
     assert (planned["bpe_training_1"], planned["bpe_training_2"], planned["pick_bpe"]) == (1, 1, 3)
-    assert planned["ladder_bpe"] == 3
-    run = workflow.snakemake("tokenizers", "vocabularies")
+    run = workflow.snakemake("tokenizers")
     assert run.returncode == 0, run.stdout
     folder = workflow.folder / "results" / "tokenizers"
     for name, total in (("bpe-500", 500), ("bpe-400", 400), ("parity-400", 400)):
@@ -51,7 +49,6 @@ def test_a_run_and_what_an_edit_reruns(workflow):
         assert (folder / name / "huggingface" / "golden.json").is_file()
         trips = [line.split("\t") for line in (folder / name / "roundtrip.tsv").read_text().splitlines()[1:]]
         assert all(row[2] == row[3] for row in trips)
-    assert (workflow.folder / "results/vocabularies/ru/models/400.json").is_file()
 
     more = {**SETTINGS["tokenizers"], "bpe-450": {"kind": "bpe", "total": 450}}
     configure(workflow, tokenizers=more)
@@ -70,9 +67,8 @@ def test_mistakes_are_said_before_anything_runs(workflow):
     run = workflow.snakemake("-n")
     assert run.returncode != 0
     assert "corpora.development" in run.stdout
-    configure(workflow, tokenizers={"joint": {"kind": "joint", "total": 300}})
-    run = workflow.snakemake("-n")
-    assert "tokenizers.joint: needs vocabularies.model: unigram" in run.stdout
+    configure(workflow, vocabularies={"model": "bpe"})
+    assert "vocabularies.model: is gone; vocabularies of languages" in workflow.snakemake("-n").stdout
     configure(workflow, tokenizers={"p": {"kind": "parity-bpe", "total": 400, "from": 500}})
     assert "tokenizers.p.from: 500 merges are more than T = 400" in workflow.snakemake("-n").stdout
     configure(workflow, tokenizers={"b": {"kind": "bpe", "total": 200}})

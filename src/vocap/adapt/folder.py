@@ -23,7 +23,7 @@ from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layou
 from vocap.tokenizer_files.layout import Contents, lay_out, read_contents
 from vocap.tokenizer_files.model_file import build_processor, read_model
 from vocap.tokenizer_files.shadowing import dead_pieces
-from vocap.unigram.alp import count_ids
+from vocap.unigram.alp import count_tokens
 
 MODEL = "sentencepiece.model"
 
@@ -199,7 +199,8 @@ def count_uses(encoder, texts: Texts) -> tuple[np.ndarray, np.ndarray]:
     counts = np.zeros((2, encoder.size), np.int64)
     for parts in texts.values():
         for part, path in parts.items():
-            counts[int(part == "heldout")] += count_ids(encoder, read_sentences(path))[0]
+            found, _ = count_tokens(encoder.encode_batch, encoder.size, read_sentences(path))
+            counts[int(part == "heldout")] += found
     if not counts.any():
         raise VocapError("no line in any text; give text with a sentence a line")
     return counts[0], counts[1]

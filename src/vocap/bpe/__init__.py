@@ -6,6 +6,5 @@ tokenizer.json of `tokenizer_json`. `model_file` reads any such file; `derivatio
 are for `vocap trim` and `extend`.
 """
 
-MODELS = ("unigram", "bpe")
 UNITS = ("bytes", "characters")
 SPLITS = ("words", "spaces")

@@ -90,7 +90,7 @@ def continue_training(read: BpeFile, words: Mapping[str, int], count: int, cover
         given=np.array(given, np.int32).reshape(-1, 2),
         reserved=reserved,
     )
-    merges = applied.merges[len(given) :]
+    merges = applied[len(given) :]
     for a, b, result in merges.tolist():
         if result == len(names):
             names.append(names[a] + names[b])

@@ -1,31 +1,390 @@
-"""Kernels of merging: a chosen pair wherever it stands, and one merge after another."""
+"""Kernels of training: pairs of neighbours with their places, heaps that order them, one merge after another.
+
+The arrays of a training in progress are one value that kernels take (`State`). Functions that run for every
+neighbour take the arrays that they need: each field that is read of a `State` costs two operations on the counter
+of its references.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, int32, int64, types
+from numba import boolean, int32, int64, types, uint64
 
-from vocap.bpe.heaps import heaviest, longest_group, push
-from vocap.bpe.pairs import BITS, FIRST, NEVER, REGISTER, SECOND, add_pair, add_place, find_pair, key_of
-from vocap.bpe.state import (
-    APPLIED,
-    BASE,
-    CHOSEN,
-    FREE_PLACE,
-    GIVEN,
-    NEEDED,
-    NODES,
-    NONE,
-    PAIRS,
-    PLACES,
-    RESERVED,
-    SINGLE,
-    STATE,
-    TOKENS,
-    WAITING,
-)
 from vocap.unigram.kernels import kernel
 from vocap.unigram.word_table import find_word
 
+NONE = -1
+NEVER = -1  # the count of a pair that is not to be merged; a merged one has -2 less the number of its merge
 ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
+LOWER = 4  # the factor between two floors of a heap
+# Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, the first symbol that merges,
+# pairs, places, nodes and the first unused of the latter two, merges applied, the next of the given ones, pairs
+# that wait to be merged again, the pair chosen last, the tie rule, and the places that the next merge needs.
+TOKENS, BASE, RESERVED, SINGLE, PAIRS, PLACES, FREE_PLACE, NODES, FREE_NODE = range(9)
+APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, LAST = range(9, 16)
+MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
+
+
+class State(NamedTuple):
+    """S symbols linked inside W words, the pairs of neighbours, the heaps that order them, and the merges so far.
+
+    Pair p has the key `keys[p]` and the weight `count[p]`; below 0 it is NEVER to be merged, or -2 less the number
+    of its merge. `head[p]` begins the list (`place`, `further`) of its places; one that another merge has changed
+    is passed over. `sibling[p]` is the next pair of the group, whose first is `first`. The heap of a group, a skew
+    heap of nodes, holds the pairs of at least `floor`: most pairs of a large text never come near their turn.
+    """
+
+    symbol: np.ndarray  # int32 [S]; NONE where it went into the one before
+    after: np.ndarray
+    before: np.ndarray
+    word: np.ndarray
+    counts: np.ndarray  # int64 [W, 2]
+    group: np.ndarray  # int32 [W]
+    keys: np.ndarray  # uint64
+    count: np.ndarray
+    head: np.ndarray
+    sibling: np.ndarray
+    raised: np.ndarray
+    slots: np.ndarray
+    place: np.ndarray
+    further: np.ndarray
+    first: np.ndarray  # [groups + 1]
+    root: np.ndarray  # [groups]
+    floor: np.ndarray
+    length: np.ndarray
+    divisor: np.ndarray
+    spent: np.ndarray
+    weight: np.ndarray  # of a node
+    node: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    store: np.ndarray  # texts of tokens, as symbols
+    bounds: np.ndarray
+    hashes: np.ndarray
+    token_slots: np.ndarray
+    applied: np.ndarray  # int32 [M, 3]: both symbols, the new one
+    waiting: np.ndarray  # int64: merges to be applied again
+    number: np.ndarray  # int64 [LAST + 1]
+
+
+_KINDS = {
+    "counts": int64[:, ::1],
+    "keys": uint64[::1],
+    "raised": boolean[::1],
+    "spent": boolean[::1],
+    "hashes": uint64[::1],
+    "applied": int32[:, ::1],
+    **dict.fromkeys(("count", "floor", "length", "divisor", "weight", "bounds", "waiting", "number"), int64[::1]),
+}
+STATE = types.NamedTuple([_KINDS.get(name, int32[::1]) for name in State._fields], State)
+
+
+FIRST, SECOND, BITS = np.uint64(36), np.uint64(8), (1 << 28) - 1  # of a key: both symbols' places, their mask
+REGISTER = 255  # the group of keys that say which pairs were merged, in whichever group
+
+
+@kernel(uint64(int64, int64, int64), inner=True)
+def key_of(a, b, group):
+    """Sorts by both symbols in one group."""
+    return np.uint64(a) << FIRST | np.uint64(b) << SECOND | np.uint64(group)
+
+
+@kernel("uint64(uint64, uint64[::1], int32[::1])", inner=True)
+def slot_of(key, keys, slots):
+    """The slot of a key, or the empty one that it would take."""
+    code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    code = (code ^ (code >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    slot = (code ^ (code >> np.uint64(32))) & np.uint64(slots.size - 1)
+    while slots[slot] and keys[slots[slot] - 1] != key:
+        slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
+    return slot
+
+
+_PAIRS = "uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], int64[::1]"
+_PLACES = "int32[::1], int32[::1], int32[::1], int64[::1]"
+
+
+@kernel("int64(uint64, uint64[::1], int32[::1])")
+def find_pair(key, keys, slots):
+    """The number of a pair, NONE where there is none."""
+    return np.int64(slots[slot_of(key, keys, slots)]) - 1
+
+
+@kernel(f"int64(int64, int64, int64, {_PAIRS})", inner=True)
+def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, number):
+    """The number of a pair, a new one where there was none; the arrays have space for it."""
+    key = key_of(a, b, group)
+    slot = slot_of(key, keys, slots)
+    if slots[slot]:
+        return np.int64(slots[slot]) - 1
+    pair = number[PAIRS]
+    number[PAIRS] += 1
+    slots[slot] = pair + 1
+    keys[pair], head[pair], raised[pair], count[pair] = key, NONE, False, 0
+    if group != REGISTER:
+        merged = find_pair(key_of(a, b, REGISTER), keys, slots)
+        if merged >= 0:
+            count[pair] = count[merged]
+        sibling[pair] = first[group]
+        first[group] = pair
+    return pair
+
+
+@kernel(f"void(int64, int64, {_PLACES})", inner=True)
+def add_place(pair, at, place, further, head, number):
+    if number[FREE_PLACE] >= 0:
+        new = number[FREE_PLACE]
+        number[FREE_PLACE] = further[new]
+    else:
+        new = number[PLACES]
+        number[PLACES] += 1
+    place[new], further[new] = at, head[pair]
+    head[pair] = new
+
+
+@kernel(types.void(STATE))
+def fill_slots(state):
+    """Enter all pairs into empty `slots`."""
+    keys, slots = state.keys, state.slots
+    for pair in range(state.number[PAIRS]):
+        slots[slot_of(keys[pair], keys, slots)] = pair + 1
+
+
+@kernel(types.void(STATE, int64[::1], int64))
+def link_words(state, starts, base):
+    """Link the symbols of each word, count the tokens of each group, and number the texts of symbols."""
+    text = np.empty(1, np.int32)
+    for symbol in range(base):
+        text[0] = symbol
+        find_word(text, 0, 1, symbol, state.store, state.bounds, state.hashes, state.token_slots)
+    state.number[BASE] = state.number[TOKENS] = base
+    for word in range(starts.size - 1):
+        begin, end = starts[word], starts[word + 1]
+        for at in range(begin, end):
+            state.after[at] = at + 1 if at + 1 < end else NONE
+            state.before[at] = at - 1 if at > begin else NONE
+            state.word[at] = word
+        state.length[state.group[word]] += state.counts[word, 1] * (end - begin)
+
+
+@kernel(types.void(STATE, int32[::1], int64[::1]))
+def reserve_texts(state, texts, bounds):
+    """Number texts that no token may have, each a sequence of symbols, after those of the symbols."""
+    number = state.number
+    for other in range(bounds.size - 1):
+        known = number[BASE] + number[RESERVED]
+        found = find_word(
+            texts, bounds[other], bounds[other + 1], known,
+            state.store, state.bounds, state.hashes, state.token_slots,
+        )  # fmt: skip
+        number[RESERVED] += found == known
+
+
+@kernel(int64(STATE, int64[::1], int64))
+def add_words(state, starts, last):
+    """Add the pairs of the words from the one before `last` down to 0; where it stopped, as the arrays were full.
+
+    From behind, so that a list begins with its first place.
+    """
+    keys, count, head, sibling, raised, slots = (
+        state.keys, state.count, state.head, state.sibling, state.raised, state.slots
+    )  # fmt: skip
+    first, number, place, further = state.first, state.number, state.place, state.further
+    symbol, groups, counts, single = state.symbol, state.group, state.counts, state.number[SINGLE]
+    for word in range(last - 1, -1, -1):
+        if number[PAIRS] + starts[word + 1] - starts[word] >= keys.size:
+            number[NEEDED] = starts[word + 1] - starts[word]
+            return word + 1
+        for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
+            a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
+            if a >= single and b >= single:
+                pair = add_pair(
+                    a, b, np.int64(groups[word]), keys, count, head, sibling, raised, slots, first, number
+                )
+                count[pair] += counts[word, 0]
+                add_place(pair, at, place, further, head, number)
+    return 0
+
+
+@kernel(types.void(STATE))
+def set_floors(state):
+    """A floor above all pairs of a group: the first search of its heap lowers it."""
+    for group in range(state.floor.size):
+        pair = np.int64(state.first[group])
+        while pair >= 0:
+            state.floor[group] = max(state.floor[group], state.count[pair] + 1)
+            pair = np.int64(state.sibling[pair])
+
+
+_TEXTS = "int64[::1], int32[::1], int64[::1]"  # number, store, bounds
+_ORDER = f"int64[::1], int32[::1], uint64[::1], {_TEXTS}"  # weight, node, keys
+
+
+@kernel(f"int64(int64, int64, {_TEXTS})", inner=True)
+def compare_texts(a, b, number, store, bounds):
+    """Below, at or above 0 as token a sorts before, as or after token b."""
+    a += number[RESERVED] * (a >= number[BASE])
+    b += number[RESERVED] * (b >= number[BASE])
+    for at in range(min(bounds[a + 1] - bounds[a], bounds[b + 1] - bounds[b])):
+        difference = np.int64(store[bounds[a] + at]) - np.int64(store[bounds[b] + at])
+        if difference:
+            return difference
+    return (bounds[a + 1] - bounds[a]) - (bounds[b + 1] - bounds[b])
+
+
+@kernel(f"boolean(int64, int64, {_ORDER})", inner=True)
+def comes_first(one, other, weight, node, keys, number, store, bounds):
+    """Whether node `one` leaves the heap before `other`: by weight, then by its pair.
+
+    First is the pair of the lower symbols, as in `BpeTrainer` of `tokenizers`; by text, that of the tokens that
+    sort last, as in its `ParityBpeTrainer`.
+    """
+    if weight[one] != weight[other]:
+        return weight[one] > weight[other]
+    key, against = keys[node[one]], keys[node[other]]
+    if not number[BY_TEXT]:
+        return key < against
+    difference = compare_texts(np.int64(key >> FIRST), np.int64(against >> FIRST), number, store, bounds)
+    if not difference:
+        second, other_second = np.int64(key >> SECOND) & BITS, np.int64(against >> SECOND) & BITS
+        difference = compare_texts(second, other_second, number, store, bounds)
+    return difference > 0
+
+
+@kernel(f"int64(int64, int64, int32[::1], int32[::1], {_ORDER})", inner=True)
+def meld(one, other, left, right, weight, node, keys, number, store, bounds):
+    """The root of two skew heaps as one."""
+    if one < 0 or other < 0:
+        return max(one, other)
+    if comes_first(other, one, weight, node, keys, number, store, bounds):
+        one, other = other, one
+    root = one
+    while True:
+        below = np.int64(right[one])
+        right[one] = left[one]
+        if below < 0:
+            left[one] = other
+            return root
+        if comes_first(other, below, weight, node, keys, number, store, bounds):
+            below, other = other, below
+        left[one] = below
+        one = below
+
+
+@kernel(types.void(STATE, int64, int64), inner=True)
+def push(state, group, pair):
+    number = state.number
+    if number[FREE_NODE] >= 0:
+        node = number[FREE_NODE]
+        number[FREE_NODE] = state.left[node]
+    else:
+        node = number[NODES]
+        number[NODES] += 1
+    state.weight[node], state.node[node] = state.count[pair], pair
+    state.left[node] = state.right[node] = NONE
+    state.root[group] = meld(
+        np.int64(state.root[group]), node, state.left, state.right,
+        state.weight, state.node, state.keys, number, state.store, state.bounds,
+    )  # fmt: skip
+
+
+@kernel(int64(STATE, int64), inner=True)
+def heaviest(state, group):
+    """The heaviest pair of a group, taken from its heap; NONE where none occurs in the training text."""
+    count, left, right, weight, node = state.count, state.left, state.right, state.weight, state.node
+    while True:
+        top = np.int64(state.root[group])
+        if top < 0:
+            if state.floor[group] <= 1:
+                return np.int64(NONE)
+            ceiling = state.floor[group]
+            floor = state.floor[group] = max(np.int64(1), ceiling // LOWER)
+            sibling, pair = state.sibling, np.int64(state.first[group])
+            while pair >= 0:
+                if floor <= count[pair] < ceiling:
+                    push(state, group, pair)
+                pair = np.int64(sibling[pair])
+            continue
+        pair, counted = np.int64(node[top]), weight[top]
+        state.root[group] = meld(
+            np.int64(left[top]), np.int64(right[top]), left, right,
+            weight, node, state.keys, state.number, state.store, state.bounds,
+        )  # fmt: skip
+        left[top] = state.number[FREE_NODE]
+        state.number[FREE_NODE] = top
+        if count[pair] == counted:
+            return pair
+        if count[pair] >= state.floor[group]:
+            push(state, group, pair)
+
+
+@kernel(int64(STATE), inner=True)
+def longest_group(state):
+    """The group of the highest length / divisor among those with pairs, of equal ones the first; NONE for none."""
+    best = np.int64(NONE)
+    for group in range(state.length.size):
+        if not state.spent[group] and state.divisor[group] and (
+            best < 0 or state.length[group] * state.divisor[best] > state.length[best] * state.divisor[group]
+        ):  # fmt: skip
+            best = np.int64(group)
+    return best
+
+
+@kernel(f"int32[::1](int64, {_PLACES})", inner=True)
+def take_places(pair, place, further, head, number):
+    """The places of a pair; its list is empty afterwards."""
+    size, at = 0, np.int64(head[pair])
+    while at >= 0:
+        size, at = size + 1, np.int64(further[at])
+    places, size, at = np.empty(size, np.int32), 0, np.int64(head[pair])
+    while at >= 0:
+        places[size] = place[at]
+        size, last, at = size + 1, at, np.int64(further[at])
+        if at < 0:
+            further[last] = number[FREE_PLACE]
+            number[FREE_PLACE] = head[pair]
+    head[pair] = NONE
+    return places
+
+
+@kernel(
+    f"int64(int64, int64, int64, int64, int64, int64, int64, int32[::1], int64, {_PAIRS}, int32[::1], int32[::1])",
+    inner=True,
+)
+def replace_pair(
+    old_a, old_b, new_a, new_b, group, weight, at, touched, touches,
+    keys, count, head, sibling, raised, slots, first, number, place, further,
+):  # fmt: skip
+    """One neighbour of a merged pair: the pair that it stood in becomes another, at place `at`.
+
+    Returns how many pairs have been `touched`, each once.
+    """
+    old = find_pair(key_of(old_a, old_b, group), keys, slots)
+    if old >= 0 and count[old] >= 0:
+        count[old] -= weight
+    added = add_pair(new_a, new_b, group, keys, count, head, sibling, raised, slots, first, number)
+    add_place(added, at, place, further, head, number)
+    if count[added] >= 0:
+        count[added] += weight
+    if not raised[added]:
+        raised[added] = True
+        touched[touches] = added
+        touches += 1
+    return touches
+
+
+@kernel(types.void(STATE, int64, int32[::1]), inner=True)
+def push_touched(state, group, touched):
+    """Put pairs whose counts have changed into the heap; those merged before wait to be merged again."""
+    count, number, floor = state.count, state.number, state.floor[group]
+    for changed in touched:
+        pair = np.int64(changed)
+        state.raised[pair] = False
+        if count[pair] >= floor:
+            push(state, group, pair)
+        elif count[pair] < NEVER:
+            state.waiting[number[WAITING]] = -2 - count[pair]
+            number[WAITING] += 1
 
 
 @kernel(types.void(STATE, int64, int64), inner=True)
@@ -38,20 +397,10 @@ def merge_in_group(state, pair, row):
     symbol, after, before, word, counts = state.symbol, state.after, state.before, state.word, state.counts
     key, new, single = keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
     a, b, group = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS, np.int64(key & np.uint64(255))
-    size, at = 0, np.int64(head[pair])
-    while at >= 0:
-        size, at = size + 1, np.int64(further[at])
-    places, size, at = np.empty(size, np.int32), 0, np.int64(head[pair])
-    while at >= 0:
-        places[size] = place[at]
-        size, last, at = size + 1, at, np.int64(further[at])
-        if at < 0:
-            further[last] = number[FREE_PLACE]
-            number[FREE_PLACE] = head[pair]
-    head[pair] = NONE
+    places = take_places(pair, place, further, head, number)
     if a == b:
         places.sort()
-    touched, touches, weights, others = np.empty(2 * size + 1, np.int32), 0, 0, 0
+    touched, touches, others = np.empty(2 * places.size + 1, np.int32), 0, 0
     for at in places:
         right = np.int64(after[at])
         if symbol[at] != a or right < 0 or symbol[right] != b:
@@ -60,41 +409,21 @@ def merge_in_group(state, pair, row):
         symbol[at], symbol[right], after[at] = new, NONE, behind
         if behind >= 0:
             before[behind] = at
-        for side in range(2):  # the pairs with the symbol before, and with the one behind
-            if side == 0:
-                if left < 0 or symbol[left] < single:
-                    continue
-                old_a, old_b, new_a, new_b, where = np.int64(symbol[left]), a, np.int64(symbol[left]), new, left
-            else:
-                if behind < 0 or symbol[behind] < single:
-                    continue
-                old_a, old_b, new_a, new_b = b, np.int64(symbol[behind]), new, np.int64(symbol[behind])
-                where = np.int64(at)
-            old = find_pair(key_of(old_a, old_b, group), keys, slots)
-            if old >= 0 and count[old] >= 0:
-                count[old] -= weight
-            added = add_pair(new_a, new_b, group, keys, count, head, sibling, raised, slots, first, number)
-            add_place(added, where, place, further, head, number)
-            if count[added] >= 0:
-                count[added] += weight
-            if not raised[added]:
-                raised[added] = True
-                touched[touches] = added
-                touches += 1
-        weights += weight
+        if left >= 0 and symbol[left] >= single:
+            one = np.int64(symbol[left])
+            touches = replace_pair(
+                one, a, one, new, group, weight, left, touched, touches,
+                keys, count, head, sibling, raised, slots, first, number, place, further,
+            )  # fmt: skip
+        if behind >= 0 and symbol[behind] >= single:
+            one = np.int64(symbol[behind])
+            touches = replace_pair(
+                b, one, new, one, group, weight, np.int64(at), touched, touches,
+                keys, count, head, sibling, raised, slots, first, number, place, further,
+            )  # fmt: skip
         others += counts[word[at], 1]
-    state.uses[row, 0] += weights
-    state.uses[row, 1] += others
     state.length[group] -= others
-    floor = state.floor[group]
-    for at in range(touches):
-        changed = np.int64(touched[at])
-        raised[changed] = False
-        if count[changed] >= floor:
-            push(state, group, changed)
-        elif count[changed] < NEVER:
-            state.waiting[number[WAITING]] = -2 - count[changed]
-            number[WAITING] += 1
+    push_touched(state, group, touched[:touches])
 
 
 @kernel(int64(STATE, int64, int64), inner=True)
@@ -144,6 +473,27 @@ def token_of(state, a, b):
     return found - number[RESERVED]
 
 
+@kernel(boolean(STATE, int64, int64, int64), inner=True)
+def register(state, a, b, row):
+    """Write the merge of a pair into `row` of `applied`; False where no token may have its text."""
+    number, new = state.number, token_of(state, a, b)
+    count = np.int64(NEVER) if new < 0 else -2 - row
+    registered = add_pair(
+        a, b, np.int64(REGISTER), state.keys, state.count, state.head, state.sibling, state.raised,
+        state.slots, state.first, number,
+    )  # fmt: skip
+    state.count[registered] = count
+    for group in range(state.floor.size):
+        pair = find_pair(key_of(a, b, group), state.keys, state.slots)
+        if pair >= 0:
+            state.count[pair] = count
+    if new < 0:
+        return False
+    state.applied[row, 0], state.applied[row, 1], state.applied[row, 2] = a, b, new
+    number[APPLIED] += 1
+    return True
+
+
 @kernel(int64(STATE, int32[:, ::1], int64, int64))
 def advance(state, given, wanted, merges):
     """Apply up to `merges` merges: those that wait, the `given` ones, then chosen ones up to `wanted` tokens.
@@ -178,33 +528,18 @@ def advance(state, given, wanted, merges):
         number[NEEDED] = places_of(state, a, b)
         if not has_space(state, number[NEEDED], a, b):
             return FULL
+        row = number[APPLIED]
         if least >= 0:
-            first = state.waiting[least]
+            row = state.waiting[least]
             number[WAITING] -= 1
             state.waiting[least] = state.waiting[number[WAITING]]
-        elif number[GIVEN] < given.shape[0]:
-            number[GIVEN] += 1
         else:
-            number[CHOSEN] = NONE
-        row, new = number[APPLIED], token_of(state, a, b)
-        count = np.int64(NEVER) if new < 0 else -2 - row
-        if least >= 0:
-            count = -2 - first
-        registered = add_pair(
-            a, b, np.int64(REGISTER), state.keys, state.count, state.head, state.sibling, state.raised,
-            state.slots, state.first, number,
-        )  # fmt: skip
-        state.count[registered] = count
-        for group in range(groups):
-            pair = find_pair(key_of(a, b, group), state.keys, state.slots)
-            if pair >= 0:
-                state.count[pair] = count
-        if new < 0:
-            continue
-        state.applied[row, 0], state.applied[row, 1] = a, b
-        state.applied[row, 2], state.applied[row, 3] = new, least >= 0
-        state.uses[row] = 0
-        number[APPLIED] += 1
+            if number[GIVEN] < given.shape[0]:
+                number[GIVEN] += 1
+            else:
+                number[CHOSEN] = NONE
+            if not register(state, a, b, row):
+                continue
         for group in range(groups):
             pair = find_pair(key_of(a, b, group), state.keys, state.slots)
             if pair >= 0 and state.head[pair] >= 0:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.bpe.encoding import Merges, count_tokens
-from vocap.bpe.training import Applied, apply, check_weight, train
+from vocap.bpe.tokenizer_json import Rows, build
+from vocap.bpe.training import apply, check_weight, train
 from vocap.bpe.words import (
     SPACE,
     Alphabet,
@@ -26,26 +26,28 @@ from vocap.bpe.words import (
     join,
 )
 from vocap.errors import UsageError, VocapError
-from vocap.tables.parallel_weights import fair_factors, reference_lines
+from vocap.tables.sampling_probabilities import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.unigram.training_text import required_characters
 
 log = logging.getLogger(__name__)
 FINE = 1 << 10  # factor of the weights before those of parallel text are applied: they are rounded afterwards
-TRAIN, PARALLEL = 0, 1  # the texts of a language's words
+TRAIN = 0  # the first text of a language's words; the second is its parallel text
 
 
 @dataclass(frozen=True)
 class Language:
     """A language's words in its training lines and in its development lines of parallel text.
 
-    `weight`: the number of times that a training line counts. `reference`: bytes of UTF-8 of the lines of the
-    reference language that its development lines translate; 0 without any.
+    `weight`: the number of times that a training line counts. `parallel`: its development lines. `reference`:
+    bytes of UTF-8 of the lines of the reference language that these translate; 0 without any.
     """
 
     code: str
     words: Words
     weight: int
+    parallel: Sequence[str] = ()
     reference: int = 0
 
 
@@ -61,7 +63,7 @@ def read_languages(
     for (code, path), weight in zip(paths.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
         words = count_words([partial(read_blocks, path), lambda shared=shared: iter([shared])], how)
-        languages.append(Language(code, words, weight, size))
+        languages.append(Language(code, words, weight, shared, size))
         log.info(
             "%s: %d lines, %d distinct words, %d parallel lines", code, words.lines[0], len(words), len(shared)
         )
@@ -100,17 +102,19 @@ def train_weighted(
     reserved: Sequence[str],
     weights: Sequence[int] | None = None,
     **options,
-) -> Applied:
+) -> np.ndarray:
     """The merges of one training on all languages, each line counting as often as its language weighs."""
     words = weighted(languages, weights or [language.weight for language in languages])
     log.info("%d distinct words of %d languages", len(words), len(languages))
     return train(alphabet, words, wanted, reserved, **options)
 
 
-def parallel_tokens(languages: Sequence[Language], alphabet: Alphabet, merges: np.ndarray) -> list[int]:
+def parallel_tokens(
+    languages: Sequence[Language], alphabet: Alphabet, merges: np.ndarray, rows: Rows
+) -> list[int]:
     """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
-    known = Merges.of(merges)
-    return [count_tokens(language.words.of(PARALLEL), 0, alphabet, known) for language in languages]
+    encoder = HuggingFaceEncoder(build(alphabet, merges, rows), None)
+    return [sum(map(len, encoder.encode_batch(list(language.parallel)))) for language in languages]
 
 
 def fair_weights(
@@ -132,11 +136,11 @@ def train_fair(
     languages: Sequence[Language],
     alphabet: Alphabet,
     wanted: int,
-    reserved: Sequence[str],
+    rows: Rows,
     fairness: float,
     rounds: int,
     **options,
-) -> tuple[Applied, list[int]]:
+) -> tuple[np.ndarray, list[int]]:
     """`train_weighted`, then `rounds` times again with `fair_weights`; the last merges, and their weights.
 
     Raises UsageError where no language has parallel text.
@@ -144,17 +148,17 @@ def train_fair(
     weights = [language.weight for language in languages]
     if fairness and not any(language.reference for language in languages):
         raise UsageError("fairness follows parallel text, and no language has any; give --development PATTERN")
-    trained = train_weighted(languages, alphabet, wanted, reserved, **options)
+    trained = train_weighted(languages, alphabet, wanted, rows.reserved, **options)
     if not fairness:
         return trained, weights
     if without := [language.code for language in languages if not language.reference]:
         log.warning("without parallel text, so without a change of weight: %s", ", ".join(without))
     weights = [weight * FINE for weight in weights]
     for number in range(1, rounds + 1):
-        tokens = parallel_tokens(languages, alphabet, trained.merges)
+        tokens = parallel_tokens(languages, alphabet, trained, rows)
         weights = fair_weights(languages, weights, tokens, fairness)
         log.info("round %d of fairness %g", number, fairness)
-        trained = train_weighted(languages, alphabet, wanted, reserved, weights, **options)
+        trained = train_weighted(languages, alphabet, wanted, rows.reserved, weights, **options)
     return trained, weights
 
 
@@ -165,7 +169,7 @@ def train_parity(
     reserved: Sequence[str],
     given: np.ndarray | None = None,
     progress: Callable[[int], None] = lambda tokens: None,
-) -> Applied:
+) -> np.ndarray:
     """Parity-aware merges: each is the most frequent pair of the language with the longest parallel text.
 
     `given`: merges before all others. Of equal pairs the one of the last tokens is merged, and length is counted

@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 
-from vocap.bpe.pretokenizer import build_pre_tokenizer
-from vocap.bpe.words import SPACE, Alphabet, Pretokenization
+from vocap.bpe.words import SPACE, Alphabet, Pretokenization, build_pre_tokenizer
 from vocap.errors import UsageError
 from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.hugging_face import template

@@ -4,54 +4,17 @@ A training for T tokens is the beginning of one for more, so one training gives 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from vocap.bpe import heaps, kernels, pairs
-from vocap.bpe.state import (
-    APPLIED,
-    BY_TEXT,
-    CHOSEN,
-    FREE_NODE,
-    FREE_PLACE,
-    LAST,
-    MAX_GROUPS,
-    MAX_SYMBOLS,
-    NEEDED,
-    NODES,
-    NONE,
-    PAIRS,
-    PLACES,
-    RESERVED,
-    SINGLE,
-    TOKENS,
-    WAITING,
-    State,
-)
+from vocap.bpe import kernels
+from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, State
 from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
-
-
-@dataclass(frozen=True)
-class Applied:
-    """The merges of a training: `rows` int32 [R, 4] and `uses` int64 [R, 2] as `kernels.advance` has them.
-
-    A row is a merge of two symbols into a third; rows whose last number is 1 repeat an earlier merge, where a
-    token that two different merges give stands beside another again.
-    """
-
-    rows: np.ndarray
-    uses: np.ndarray
-
-    @property
-    def merges(self) -> np.ndarray:
-        """The merges in their order, int32 [M, 3]: both symbols, the new one."""
-        return self.rows[self.rows[:, 3] == 0, :3]
 
 
 def apply(
@@ -65,8 +28,10 @@ def apply(
     divisor: np.ndarray | None = None,
     by_text: bool = False,
     progress: Callable[[int], None] = lambda tokens: None,
-) -> Applied:
+) -> np.ndarray:
     """Apply `given` merges (int32 [M, 2] or more columns), then choose others until there are `wanted` tokens.
+
+    Returns all merges in their order, int32 [M, 3]: both symbols, the new one.
 
     `symbols` as of `Alphabet.symbols`; `counts` int64 [K, 2]: of each word its weight, and its occurrences in a
     second text. Chosen is the heaviest pair; of equal ones the first (`BpeTrainer` of `tokenizers`). With `group`
@@ -82,9 +47,8 @@ def apply(
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
         if result == kernels.FULL:
             state = _grown(state)
-        progress(int(state.number[TOKENS]))
-    done = int(state.number[APPLIED])
-    return Applied(state.applied[:done].copy(), state.uses[:done].copy())
+        progress(int(state.number[kernels.TOKENS]))
+    return state.applied[: state.number[kernels.APPLIED]].copy()
 
 
 def check_weight(total: float) -> None:
@@ -122,12 +86,11 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
         "bounds": np.zeros(texts + 1, np.int64),
         "hashes": np.empty(texts, np.uint64),
         "token_slots": np.zeros(1 << (4 * texts).bit_length(), np.int32),
-        "applied": np.zeros((tokens + 16, 4), np.int32),
-        "uses": np.zeros((tokens + 16, 2), np.int64),
+        "applied": np.zeros((tokens + 16, 3), np.int32),
         "count": np.empty(capacity, np.int64),
         "weight": np.empty(2 * capacity, np.int64),
         "waiting": np.empty(1 << 12, np.int64),
-        "number": np.zeros(LAST + 1, np.int64),
+        "number": np.zeros(kernels.LAST + 1, np.int64),
     }
     lengths = {
         **dict.fromkeys(("after", "before", "word"), len(symbols)),
@@ -137,30 +100,31 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
     }
     fields |= {name: np.empty(length, np.int32) for name, length in lengths.items()}
     state = State(**fields)
-    state.number[[FREE_PLACE, FREE_NODE, CHOSEN]] = NONE
-    state.number[[SINGLE, BY_TEXT]] = alphabet.single, by_text
-    pairs.link_words(state, starts, base)
+    state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
+    state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, by_text
+    kernels.link_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
-    pairs.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
+    kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     left = words
-    while left := pairs.add_words(state, starts, left):
+    while left := kernels.add_words(state, starts, left):
         state = _grown(state)
-    heaps.set_floors(state)
+    kernels.set_floors(state)
     return state
 
 
 def _grown(state: State) -> State:
-    """The state with longer arrays where one is short; `number[NEEDED]` places change next."""
+    """The state with longer arrays where one is short; `number[kernels.NEEDED]` places change next."""
     number = state.number
-    needed = 4 * int(number[NEEDED]) + MAX_GROUPS
+    needed = 4 * int(number[kernels.NEEDED]) + MAX_GROUPS
+    pairs, places = number[kernels.PAIRS] + needed + 2, number[kernels.PLACES] + needed + 1
     wanted = {
-        **dict.fromkeys(("keys", "count", "head", "sibling", "raised"), number[PAIRS] + needed + 2),
-        **dict.fromkeys(("place", "further"), number[PLACES] + needed + 1),
-        **dict.fromkeys(("weight", "node", "left", "right"), number[NODES] + number[PAIRS] + needed + 1),
-        **dict.fromkeys(("applied", "uses"), number[APPLIED] + 2),
-        "waiting": number[WAITING] + needed + 1,
+        **dict.fromkeys(("keys", "count", "head", "sibling", "raised"), pairs),
+        **dict.fromkeys(("place", "further"), places),
+        **dict.fromkeys(("weight", "node", "left", "right"), number[kernels.NODES] + pairs),
+        "applied": number[kernels.APPLIED] + 2,
+        "waiting": number[kernels.WAITING] + needed + 1,
     }
-    texts = int(number[RESERVED] + number[TOKENS])
+    texts = int(number[kernels.RESERVED] + number[kernels.TOKENS])
     wanted |= {"bounds": texts + 4, "hashes": texts + 4}
     longest = int(np.diff(state.bounds[: texts + 1]).max(initial=0))
     wanted["store"] = state.bounds[texts] + 2 * longest + 1
@@ -173,11 +137,11 @@ def _grown(state: State) -> State:
     state = state._replace(**larger)
     if 2 * len(state.keys) > len(state.slots):
         state = state._replace(slots=np.zeros(1 << (2 * len(state.keys) - 1).bit_length(), np.int32))
-        pairs.fill_slots(state)
+        kernels.fill_slots(state)
     return state
 
 
-def train(alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options) -> Applied:
+def train(alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options) -> np.ndarray:
     """`apply` for the words of one or several texts."""
     counts = np.zeros((len(words), 2), np.int64)
     counts[:, 0] = words.counts.sum(1)

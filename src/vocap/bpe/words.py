@@ -1,4 +1,11 @@
-"""A text as words of symbols: the input of training, counted once for every setting of weights.
+r"""A text as words of symbols: the input of training, counted once for every setting of weights.
+
+Text is cut into words by a regular expression of `tokenizers`, under a name. `words`: letters with their marks,
+numbers, other characters, line ends, and runs of spaces are words of their own; one space goes with the word after
+it. Unlike in the expression of GPT-2, whose `\p{L}+` ends at every vowel sign, a mark stays with the letter before
+it, and so do the joiners U+200C and U+200D. `spaces`: a word is a run of spaces and the text up to the next one.
+No word of either crosses the beginning of a run of spaces, so the words of a line are those of its stretches
+between such runs, which are counted first.
 
 A symbol is a byte in the order of the byte-level alphabet of `tokenizers` (unit bytes), or (unit characters) a
 character that has a token, or one of the bytes of another. Bytes of the latter never merge.
@@ -7,19 +14,45 @@ character that has a token, or one of the bytes of another. Bytes of the latter 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
-from tokenizers.pre_tokenizers import ByteLevel
+from tokenizers import Regex, pre_tokenizers
 
-from vocap.bpe.pretokenizer import character_classes, split_words
 from vocap.errors import UsageError, VocapError
-from vocap.unigram.kernels import kernel
 from vocap.unigram.text_settings import TextSettings
-from vocap.unigram.training_text import Borders, code_points, required_characters, trainer_normalizer
+from vocap.unigram.training_text import LINE_END, Borders, code_points, required_characters, trainer_normalizer
 from vocap.unigram.word_table import RUNS, TEXTS, WordTable
 
 BYTES = 256
-SPACE, KEPT = "\u2581", "\ufdd1"  # KEPT stands for a U+2581 of the text, where it is no space
+SPACE = "\u2581"
+KEPT = "\n"  # stands for a U+2581 of text that is not normalised, where it is no space: no line holds a line feed
+STRETCHES = 50_000  # that are cut at a time: some 40 MB of Python strings
+
+
+def expression(split: str, single_digits: bool, space: str = " ") -> str:
+    """The regular expression whose matches are the words; `space` is the space of the normalised text.
+
+    `single_digits`: each digit is a word, without a space.
+    """
+    if split == "spaces":
+        return rf"{space}*[^{space}]+|{space}+"
+    numbers = r"\p{N}" if single_digits else rf"{space}?\p{{N}}+"
+    behind = rf"[{space}\s]" if space != " " else r"\s"  # a run keeps its last space for a word after it
+    letters = rf"{space}?[\p{{L}}\p{{M}}][\p{{L}}\p{{M}}\x{{200c}}\x{{200d}}]*"
+    first, further = rf"[^\s{space}\p{{L}}\p{{M}}\p{{N}}]", rf"[^\s{space}\p{{L}}\p{{N}}]"
+    others = rf"{space}?{first}{further}*[\r\n]*"
+    blanks = rf"[^\S\r\n{space}]+"
+    return "|".join([letters, numbers, others, r"[\r\n]+", rf"{space}+(?={behind}|\z)", space, blanks])
+
+
+def build_pre_tokenizer(split: str, single_digits: bool, unit: str) -> pre_tokenizers.PreTokenizer:
+    """The step of tokenizer.json; of unit bytes, with the byte-level alphabet."""
+    space = " " if unit == "bytes" else "\u2581"
+    cut = pre_tokenizers.Split(Regex(expression(split, single_digits, space)), "isolated")
+    if unit != "bytes":
+        return cut
+    return pre_tokenizers.Sequence([cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
 
 
 @dataclass(frozen=True)
@@ -34,8 +67,6 @@ class Pretokenization:
     settings: TextSettings
 
     def __post_init__(self) -> None:
-        if self.settings.treat_whitespace_as_suffix:
-            raise UsageError("treat_whitespace_as_suffix: not with byte-pair encoding; leave it out")
         if self.settings.user_defined_symbols and self.settings.add_dummy_prefix:
             raise UsageError(
                 "user_defined_symbols: byte-pair encoding takes them without add_dummy_prefix alone; give "
@@ -63,6 +94,13 @@ class Pretokenization:
                 lines = [line.replace(SPACE, KEPT).replace(" ", SPACE) for line in lines]
             yield code_points(lines)
 
+    def cut(self, stretches: list[str]) -> np.ndarray:
+        """Begin and end of each word of stretches of normalised text, joined by LINE_END, int64 [words, 2]."""
+        words = pre_tokenizers.Split(Regex(expression(self.split, self.settings.split_digits, SPACE)), "isolated")
+        cutter = pre_tokenizers.Sequence([pre_tokenizers.Split(LINE_END, "removed"), words])
+        text = LINE_END.join(stretches).replace(KEPT, "\ufdd1")  # another symbol: a line feed is a word of its own
+        return np.array([bounds for _, bounds in cutter.pre_tokenize_str(text)], np.int64).reshape(-1, 2)
+
 
 @dataclass(frozen=True)
 class Words:
@@ -82,11 +120,6 @@ class Words:
     @cached_property
     def lengths(self) -> np.ndarray:
         return np.diff(self.bounds).astype(np.int32)
-
-    def of(self, text: int) -> "Words":
-        """The words of one of the texts."""
-        kept = np.flatnonzero(self.counts[:, text])
-        return join([(self, kept, self.counts[kept, text : text + 1])], (self.lines[text],))
 
 
 def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization) -> Words:
@@ -113,13 +146,18 @@ def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretoke
     if how.split == "spaces":
         return _as_words(table, slice(TEXTS, None), lines)
     store = table.store[: bounds[-1]]
-    classes = character_classes(np.unique(store))
-    start, length, owner = split_words(store, bounds, table.known, classes, how.settings.split_digits)
-    cut = WordTable(len(texts))
-    added = np.zeros((len(start), TEXTS + len(texts)), np.int64)
-    added[:, TEXTS:] = counts[owner]
     _check(store)
-    cut.add_counted(store, start.astype(np.int32), length, added)
+    text, cut = store.tobytes().decode("utf-32-le"), WordTable(len(texts))
+    for begin in range(0, table.known, STRETCHES):
+        # LINE_END stands between stretches, so a word of stretch k begins k places after its place in the table
+        edges = bounds[begin : begin + STRETCHES + 1].tolist()
+        found = how.cut([text[at:end] for at, end in pairwise(edges)])
+        separated = np.array(edges[:-1]) - edges[0] + np.arange(len(edges) - 1)
+        owner = np.searchsorted(separated, found[:, 0], side="right") - 1
+        added = np.zeros((len(found), TEXTS + len(texts)), np.int64)
+        added[:, TEXTS:] = counts[begin + owner]
+        start = (found[:, 0] - owner + edges[0]).astype(np.int32)
+        cut.add_counted(store, start, np.diff(found)[:, 0].astype(np.int32), added)
     return _as_words(cut, slice(TEXTS, None), lines)
 
 
@@ -180,7 +218,16 @@ class Alphabet:
 
     def symbols(self, words: Words) -> tuple[np.ndarray, np.ndarray]:
         """The symbols of all words, int32 [S], and where each word begins among them, int64 [K + 1]."""
-        return write_symbols(words.store, words.bounds, self.symbol_of_character, self.symbol_of_byte)
+        symbols = self.symbol_of_character[words.store]
+        spelled = words.store[symbols < 0]  # in bytes: U+2581 as a space, KEPT as U+2581
+        spelled = np.select([spelled == ord(SPACE), spelled == ord(KEPT)], [ord(" "), ord(SPACE)], spelled)
+        further = (spelled >= 0x80).astype(np.int8) + (spelled >= 0x800) + (spelled >= 0x10000)
+        sizes = np.ones(len(symbols), np.int8)
+        sizes[symbols < 0] += further
+        symbols = np.repeat(symbols, sizes)
+        text = spelled.astype(np.int32).tobytes().decode("utf-32-le")
+        symbols[symbols < 0] = self.symbol_of_byte[np.frombuffer(text.encode("utf-8"), np.uint8)]
+        return symbols, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])[words.bounds]
 
     def name(self, symbols: Iterable[int]) -> str:
         """The token of a sequence of symbols."""
@@ -198,7 +245,7 @@ class Alphabet:
 @cache
 def byte_characters() -> Mapping[str, int]:
     """The byte of each character of the byte-level alphabet: printable ones their own, the others from 256 on."""
-    characters = sorted(ByteLevel.alphabet())
+    characters = sorted(pre_tokenizers.ByteLevel.alphabet())
     own = [ord(character) for character in characters if ord(character) < BYTES]
     others = [byte for byte in range(BYTES) if byte not in own]
     return dict(zip(characters, own + others, strict=True))
@@ -223,41 +270,3 @@ def character_counts(words: Words, weights: np.ndarray) -> dict[str, int]:
     np.add.at(totals, words.store, np.repeat(weights, words.lengths))
     totals[0] = 0
     return {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
-
-
-@kernel("Tuple((int32[::1], int64[::1]))(int32[::1], int64[::1], int32[::1], int32[::1])")
-def write_symbols(store, bounds, of_character, of_byte):
-    """`Alphabet.symbols`: U+2581 is a space and U+FDD1 is U+2581 where they are written in bytes."""
-    size = 0
-    for at in range(store.size):
-        point = 0x20 if store[at] == 0x2581 else store[at]
-        if of_character[store[at]] >= 0:
-            size += 1
-        else:
-            size += 1 + (point >= 0x80) + (point >= 0x800) + (point >= 0x10000)
-    symbols, starts = np.empty(size, np.int32), np.zeros(bounds.size, np.int64)
-    count = 0
-    for word in range(bounds.size - 1):
-        for at in range(bounds[word], bounds[word + 1]):
-            point = store[at]
-            if of_character[point] >= 0:
-                symbols[count] = of_character[point]
-                count += 1
-                continue
-            if point == 0x2581:
-                point = 0x20
-            elif point == 0xFDD1:
-                point = 0x2581
-            if point < 0x80:
-                symbols[count] = of_byte[point]
-                count += 1
-                continue
-            further = 1 + (point >= 0x800) + (point >= 0x10000)
-            first = (0xC0, 0xE0, 0xF0)[further - 1]
-            symbols[count] = of_byte[first | point >> 6 * further]
-            count += 1
-            for left in range(further - 1, -1, -1):
-                symbols[count] = of_byte[0x80 | (point >> 6 * left & 0x3F)]
-                count += 1
-        starts[word + 1] = count
-    return symbols, starts

@@ -144,7 +144,7 @@ def mix_mb(inputs: Inputs, alpha: float) -> float:
     return float(np.dot(lines, [text.line_bytes for text in texts.values()])) / MB
 
 
-@features("ladder", "curve", "ladder_bpe")
+@features("ladder", "curve")
 def _vocabularies(job: Job, inputs: Inputs) -> dict[str, float]:
     """The sizes of a language, the pieces of those that its text gives, and that text."""
     text, reached = inputs.texts[job.wildcards["lang"]], inputs.reached[job.wildcards["lang"]]

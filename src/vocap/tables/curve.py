@@ -96,12 +96,10 @@ def read_points(path: str | os.PathLike) -> list[Point]:
     for line, row in enumerate(read_tsv(path, required=("size", "alp", "status")), start=2):
         where = f"{path}, line {line}"
         point = Point(
-            size=whole_number(where, "size", row["size"]),
-            pieces=whole_number(where, "pieces", row["pieces"]) if row.get("pieces") else None,
-            alp=_real(where, "alp", row["alp"]),
-            alp_heldout=_real(where, "alp_heldout", row.get("alp_heldout")),
-            tokens_per_sentence=_real(where, "tokens_per_sentence", row.get("tokens_per_sentence")),
-            status=row["status"],
+            whole_number(where, "size", row["size"]),
+            whole_number(where, "pieces", row["pieces"]) if row.get("pieces") else None,
+            *(_real(where, column, row.get(column)) for column in COLUMNS[2:5]),
+            row["status"],
         )
         if point.ok and point.alp is None:
             raise VocapError(f"{where}: status ok, but no alp; write the ALP, or the reason in status")

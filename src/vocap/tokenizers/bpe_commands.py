@@ -136,47 +136,35 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
             given = None
             if first:
                 most = min(base + first, wanted)
-                given = train_weighted(languages, alphabet, most, rows.reserved, **progress).merges[:first]
+                given = train_weighted(languages, alphabet, most, rows.reserved, **progress)[:first]
                 if len(given) >= wanted - base:
                     logger.warning("--from %d: all merges that T holds are weighted; none follows parity", first)
-            applied = train_parity(languages, alphabet, wanted, rows.reserved, given, **progress)
+            merges = train_parity(languages, alphabet, wanted, rows.reserved, given, **progress)
         else:
-            applied, weights = train_fair(
-                languages, alphabet, wanted, rows.reserved, settings["fairness"], settings["rounds"], **progress
+            merges, weights = train_fair(
+                languages, alphabet, wanted, rows, settings["fairness"], settings["rounds"], **progress
             )
             if settings["fairness"]:
                 weighed = {"weights": {one.code: weight for one, weight in zip(languages, weights, strict=True)}}
-    return alphabet, applied.merges, weighed
+    return alphabet, merges, weighed
 
 
 def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int) -> None:
     """The table of `vocap size`: each language's heldout.txt at the T that the text gives."""
     from contextlib import suppress
-    from functools import partial
 
-    from vocap.bpe.encoding import Merges, counts_at
-    from vocap.bpe.tokenizer_json import merges_for, token_names
-    from vocap.bpe.words import count_words
-    from vocap.tables.size_table import Measured, points_below, write_sizes
-    from vocap.text_files.lines import read_lines
-    from vocap.unigram.alp import average_log_probability
+    from vocap.bpe.tokenizer_json import build, merges_for, token_names
+    from vocap.tables.size_table import measure_size, points_below, write_sizes
+    from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 
-    known, base, ranks = Merges.of(merges), len(alphabet.names), {}
-    most = len(rows.ids(token_names(alphabet, merges)))
-    for total in (min(total, most) for total in points_below(largest)):
+    texts = {one.code: corpora / one.code / "heldout.txt" for one in languages}
+    texts = {code: path for code, path in texts.items() if path.is_file()}
+    most, measured = len(rows.ids(token_names(alphabet, merges))), []
+    for total in sorted({min(total, most) for total in points_below(largest)}):
         with suppress(UsageError):  # below the alphabet
-            ranks[total] = len(merges_for(merges, rows.tokens(total, alphabet, exact=False), base))
-    measured = []
-    for language in languages:
-        path = corpora / language.code / "heldout.txt"
-        lines = [line for line in read_lines(path) if line] if path.is_file() else []
-        size = sum(len(line.encode("utf-8")) for line in lines)
-        if not lines:
-            continue
-        words = count_words([partial(iter, [lines])], rows.how)
-        for total, counts in zip(ranks, counts_at(words, 0, alphabet, known, [*ranks.values()]), strict=True):
-            alp = average_log_probability(counts, len(lines))
-            measured.append(Measured(total, language.code, len(lines), size, int(counts.sum()), alp))
+            tokens = rows.tokens(total, alphabet, exact=False)
+            tokenizer = build(alphabet, merges_for(merges, tokens, len(alphabet.names)), rows)
+            measured += measure_size(HuggingFaceEncoder(tokenizer, None), total, texts)
     write_sizes(curve, measured)
 
 

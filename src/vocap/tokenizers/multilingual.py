@@ -15,7 +15,7 @@ from vocap.tokenizer_files.layout import Contents, build_model, round_scores
 from vocap.tokenizer_files.model_file import build_processor
 from vocap.tokenizer_files.shadowing import dead_pieces, raise_shadowed
 from vocap.tokenizers.multilingual_text import MultilingualText
-from vocap.unigram.alp import average_log_probability, count_by_words
+from vocap.unigram.alp import corpus_alp
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 ALP_LINES = 50_000  # of the text, for the cost of raising: twice 1 s; ALP is stable to 0.1 % from 10,000 on
@@ -177,14 +177,10 @@ def drop_excess(
 def _cost_of_raising(before, after, text: MultilingualText) -> dict:
     """ALP on the first lines of the text under the model before and after."""
     log.info("measuring the cost of raising")
-    (counts_before, lines), (counts, _) = (
-        count_by_words(
+    first, then = (
+        corpus_alp(
             SentencePieceEncoder(build_processor(model, "the model that was built")), text.first_lines(ALP_LINES)
         )
         for model in (before, after)
     )
-    return {
-        "sample_lines": lines,
-        "alp_before": average_log_probability(counts_before, lines),
-        "alp_after": average_log_probability(counts, lines),
-    }
+    return {"sample_lines": first.sentences, "alp_before": first.alp, "alp_after": then.alp}

@@ -48,8 +48,7 @@ class Kind(BaseModel):
     """One entry of the section; its field `kind` names the class.
 
     `label` is a noun phrase for tables. `merged`: whether its vocabulary is that of several languages, and
-    compared with others of the same T. `file`: the name of its file in its folder. `unigram`: whether it needs
-    the languages' unigram models.
+    compared with others of the same T. `file`: the name of its file in its folder.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -57,7 +56,6 @@ class Kind(BaseModel):
     label: ClassVar[str]
     merged: ClassVar[bool] = True
     file: ClassVar[str] = "sentencepiece.model"
-    unigram: ClassVar[bool] = True
     kind: str
 
     @abstractmethod
@@ -171,7 +169,6 @@ class BytePair(Kind):
     """Byte-pair encoding of the text of several languages; its classes have the field `total`."""
 
     file: ClassVar[str] = "tokenizer.json"
-    unigram: ClassVar[bool] = False
     unit: Literal[UNITS] = Field(
         "bytes", description="symbols before any merge: bytes, or characters, others of which become bytes"
     )
@@ -288,7 +285,6 @@ class File(Kind):
 
     label = "from elsewhere"
     merged = False
-    unigram: ClassVar[bool] = False
     kind: Literal["file"]
     path: PlainPath | None = Field(
         None, description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them"

@@ -4,10 +4,9 @@ The algorithm is that of SentencePiece's unigram_model_trainer.cc (Copyright 201
 
 In the order of `Trainer::Train`: `training_text` (lines as the trainer reads them), `word_types` (weighted word
 types, counted in a `word_table`), `suffixes` and `seeds` (suffix array to seed pieces), `lattice`, `em` (E and M
-step; exact arithmetic in `log_domain`), `segmentation` (Viterbi), `pruning`, `descent` (the rungs of all sizes),
-`ladder` (models and ALPs of all sizes). Beside them: `alp` (Equation 1), `given_pieces` (lattices and segmentation
-of given pieces), `sentencepiece_trainer` (the reference), `text_end` (for seeds of 0.2.2), `thread_pool`,
-`kernels`.
+step), `segmentation` (Viterbi), `pruning`, `descent` (the rungs of all sizes), `ladder` (models and ALPs of all
+sizes). Beside them: `text_settings`, `alp` (Equation 1), `sentencepiece_trainer` (the reference), and `kernels`
+(compilation and threads).
 """
 
 COVERAGE = 0.9995  # share of a text's characters that must be pieces: the reference code's character_coverage

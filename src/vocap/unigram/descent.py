@@ -15,6 +15,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.progress import Steps
 from vocap.unigram.em import expected_counts, maximise, with_unknown
+from vocap.unigram.kernels import ONE_THREAD, Workers
 from vocap.unigram.lattice import Lattice, build_lattice, empty_like, select
 from vocap.unigram.pruning import desired_size, piece_losses, pruned_size, rank_pieces
 from vocap.unigram.seeds import find_seeds, find_word_seeds, word_seed_text
@@ -26,7 +27,6 @@ from vocap.unigram.suffixes import (
     seed_text,
     suffix_array,
 )
-from vocap.unigram.thread_pool import ONE_THREAD, Workers
 from vocap.unigram.word_types import WordTypes
 
 SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
@@ -84,7 +84,7 @@ def seed(
 ) -> tuple[Corpus, State]:
     """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`).
 
-    With frequencies at the `ending` of the text (`text_end`), pieces are seeded and pruned as 0.2.2 does it.
+    With `ending`, the `frequencies_at_the_end`, pieces are seeded and pruned as 0.2.2 does it.
     """
     with Steps("seeding", 4) as steps:  # on 40 MB of text 4.2, 1.4, 2.4 and 3.6 s
         return _seed(words, ending, workers, steps.advance)
@@ -101,7 +101,7 @@ def _seed(
     if ending is None:
         seeds = find_seeds(source, order, shared, workers=workers, settings=words.settings)
     else:
-        seeds = find_word_seeds(source, order, shared, ending)
+        seeds = find_word_seeds(source, order, shared, ending, workers=workers)
     advance()
     bounds = independent_ranges(shared)
     del shared
@@ -221,10 +221,10 @@ def expectation_maximisation(
 
 def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
     """The E step: expected counts of the n pieces of `state`, float32 [n]."""
-    return expect(*_lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
+    return expect(lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
 
 
-def _lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
+def lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
     """The arrays that `kernels.LATTICES` lists."""
     lattice = state.lattice
     return lattice.first, lattice.piece, lattice.length, corpus.start, corpus.length
@@ -248,7 +248,7 @@ def losses(
     losses.
     """
     scores = _node_scores(state)
-    counts = trainer_counts(*_lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers)
+    counts = trainer_counts(lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers)
     if corpus.by_token:
         total = counts.sum(dtype=np.float64)
     else:

@@ -6,16 +6,18 @@
 
 Types are independent of each other until their counts are added up, in the order of the types. So they are cut
 into blocks: probabilities are computed for some blocks at once, then each block is added in its turn. The exact
-arithmetic is that of SentencePiece (`log_domain`), the fast one multiplies probabilities in float64.
+arithmetic is that of SentencePiece, bit for bit: log probabilities as float32 (`Lattice`). For each word type,
+`walk_side_by_side` runs the forward and the backward pass, `marginals` computes the occurrences, `add_up` adds to
+the expected counts. The fast arithmetic multiplies probabilities in float64.
+
+All kernels stand in one file, as numba's cache compiles a function again when its own file changes.
 """
 
 import math
 
 import numpy as np
 
-from vocap.unigram import log_domain
-from vocap.unigram.kernels import LATTICES, index, kernel
-from vocap.unigram.thread_pool import ONE_THREAD, WorkBuffer, Workers
+from vocap.unigram.kernels import LATTICES, ONE_THREAD, WorkBuffer, Workers, index, kernel
 
 UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that much less than the worst piece
 BLOCK_EDGES = 1 << 16  # a block takes a millisecond, and 16 bytes an edge, which stay in a processor's cache
@@ -27,11 +29,7 @@ def with_unknown(scores: np.ndarray, unknown: int) -> np.ndarray:
 
 
 def expected_counts(
-    first: np.ndarray,
-    piece: np.ndarray,
-    length: np.ndarray,
-    start: np.ndarray,
-    size: np.ndarray,
+    lattices: tuple[np.ndarray, ...],
     frequency: np.ndarray,
     score: np.ndarray,
     alive: int,
@@ -40,14 +38,14 @@ def expected_counts(
 ) -> np.ndarray:
     """Expected counts float32 [alive] of the pieces over the lattices of all types.
 
-    `first` int32, `piece` int32, `length` uint8: a `Lattice`. Type t begins at `start[t]`, has `size[t]`
-    characters (int32 both) and occurs `frequency[t]` times (int64 [types]; lattices of further types are not
-    counted). `start` rises. `score` float32 [n + unknown]. The sums are those of one thread for any `workers`. An
-    unknown node has id 0 inside the trainer, so its expected count is added to that of piece 0.
+    `lattices`: arrays as `LATTICES` lists them; type t begins at `start[t]`, which rises, has `size[t]` characters
+    and occurs `frequency[t]` times (int64 [types]; lattices of further types are not counted). `score` float32
+    [n + unknown]. The sums are those of one thread for any `workers`. An unknown node has id 0 inside the trainer,
+    so its expected count is added to that of piece 0.
 
     `exact` rounds as SentencePiece does, `fast` multiplies probabilities in float64.
     """
-    lattices = (first, piece, length, start, size)
+    first, _, _, start, size = lattices
     bounds, edges = blocks(first, start, size, len(frequency), BLOCK_EDGES)
     types = int(np.diff(bounds).max(initial=0))
     if arithmetic == "fast":
@@ -68,7 +66,7 @@ def expected_counts(
 
     else:
         expected = np.zeros(alive, np.float32)
-        margin = log_domain.margin_for(score, size[: len(frequency)])
+        margin = margin_for(score, size[: len(frequency)])
 
         def new_buffer():
             marginal, after, addend = np.empty(edges, np.float32), np.empty(edges, np.float32), np.empty(edges)
@@ -76,10 +74,10 @@ def expected_counts(
 
             def compute(block: int) -> None:
                 span = bounds[block : block + 2]
-                log_domain.marginals(*lattices, frequency, score, margin, *span, marginal, after, total, addend)
+                marginals(*lattices, frequency, score, margin, *span, marginal, after, total, addend)
 
             def add(block: int) -> None:
-                log_domain.add_up(*lattices, frequency, *bounds[block : block + 2], marginal, addend, expected)
+                add_up(*lattices, frequency, *bounds[block : block + 2], marginal, addend, expected)
 
             return WorkBuffer(compute, add)
 
@@ -232,3 +230,297 @@ def maximise(expected):
     for place in range(count):
         scores[place] = np.float32(digamma(np.float64(expected[kept[place]])) - log_total)
     return kept[:count].copy(), scores
+
+
+# SentencePiece's float32 arithmetic, with its slow functions replaced by tables wherever that cannot be seen.
+#
+# LogSumExp adds log(exp(x) + 1), in double precision, to a float32 and rounds the sum to float32: 29 of the 53
+# bits are thrown away. So an approximation that is off by less than a margin gives the same float32, unless the
+# sum lies within the margin of the border between two of them. Then, about once in 100,000 times, the library
+# function is called as SentencePiece calls it. The result is the same in every case (Ziv's strategy, as used by
+# correctly rounded mathematical libraries). Tables hold a Taylor expansion about the middle of each of 32 cells a
+# unit.
+#
+
+CELLS = 32  # cells a unit
+DEPTH = 27  # log(exp(-27) + 1) < 2e-12: from there on, the expansion is 0
+EXPANSION = 4e-12  # the expansion is off by less than 2e-12: |f'''''| / 120 / 64^5, and |f'''''| < 1/4
+ROUNDING = 1e-15  # a few roundings of a float64, relative
+
+
+def _softplus_cells() -> np.ndarray:
+    """log(exp(-x) + 1) in cell c: coefficients of a polynomial of `x * CELLS - c`, float64 [cells * 5]."""
+    x = (np.arange(DEPTH * CELLS + 1) + 0.5) / CELLS
+    s = 1 / (1 + np.exp(x))  # minus the derivative
+    slope = s * (1 - s)
+    taylor = [np.log1p(np.exp(-x)), -s, slope / 2, -slope * (1 - 2 * s) / 6, slope * (1 - 6 * slope) / 24]
+    cells = np.zeros((len(x), 5))
+    for degree, coefficient in enumerate(taylor):  # of (t - 1/2) / CELLS
+        for power in range(degree + 1):
+            weight = math.comb(degree, power) * (-0.5) ** (degree - power) / CELLS**degree
+            cells[:, power] += weight * coefficient
+    cells[-1] = 0  # the last cell is for all that is deeper
+    return cells.ravel()
+
+
+def _exp_cells() -> np.ndarray:
+    """exp(-x) at the middle of cell `int(x * CELLS)`, float64; 0 from where float32 knows no smaller number."""
+    return np.exp(-(np.arange(128 * CELLS) + 0.5) / CELLS)
+
+
+_SOFTPLUS = _softplus_cells()
+_EXP = _exp_cells()
+
+
+def margin_for(score: np.ndarray, size: np.ndarray) -> float:
+    """A margin for all sums over lattices of `size` characters and pieces of these scores."""
+    largest = float(np.abs(score).max(initial=0)) + 1
+    return EXPANSION + ROUNDING * largest * int(size.max(initial=0))
+
+
+@kernel("float32(float32, float32)")
+def library_log_sum_exp(x, y):
+    """`LogSumExp` of unigram_model.cc, word by word."""
+    low, high = min(x, y), max(x, y)
+    if high > np.float32(low + np.float32(50)):  # kMinusLogEpsilon
+        return high
+    return np.float32(np.float64(high) + math.log(math.exp(np.float64(np.float32(low - high))) + 1.0))
+
+
+@kernel("UniTuple(float32, 2)(float32, float32, float64)")
+def quick_log_sum_exp(x, y, margin):
+    """log(exp(x) + exp(y)) rounded to float32, and 0 if all values within `margin` of the sum round alike.
+
+    `x` may be minus infinity."""
+    difference = np.float32(x - y)
+    high = x if difference > 0 else y
+    gap = np.float32(min(abs(difference), np.float32(DEPTH)) * np.float32(CELLS))
+    cell = np.int32(gap)
+    t = np.float64(np.float32(gap - np.float32(cell)))
+    at = index(cell * 5)
+    sum_ = np.float64(high) + (
+        (_SOFTPLUS[at] + t * _SOFTPLUS[at + index(1)])
+        + t * t * ((_SOFTPLUS[at + index(2)] + t * _SOFTPLUS[at + index(3)]) + t * t * _SOFTPLUS[at + index(4)])
+    )
+    below = np.float32(sum_ - margin)
+    return below, np.float32(np.float32(sum_ + margin) - below)
+
+
+@kernel("float32(float32, float32)")
+def log_sum_exp(x, y):
+    """log(exp(x) + exp(y)) as `library_log_sum_exp` rounds it; `x` may be minus infinity."""
+    quick, doubt = quick_log_sum_exp(x, y, EXPANSION + max(abs(x) if x > -np.inf else 0, abs(y)) * ROUNDING)
+    return library_log_sum_exp(x, y) if doubt > 0 else quick
+
+
+# Where a walk through a type's edges is: the next edge of the backward pass, the last one of the forward pass, the
+# positions where these begin, what the backward pass has of its position, and whether a rounding is in doubt.
+_WALK = "Tuple((uintp, uintp, uintp, uintp, float32, float32))"
+_EDGES = "int32[::1], uint8[::1], float32[::1]"
+_PASSES = "float32[::1], float32[::1], float32[::1], float32[::1], uintp"
+
+
+@kernel(f"{_WALK}({_EDGES}, {_PASSES}, float64, {_WALK})")
+def step(piece, length, score, until, after, alpha, beta, base, margin, walk):
+    """One edge of the backward pass and one of the forward pass: neither waits for the other.
+
+    Leaves alpha(i) + score of the one in `until`, beta(j) of the other in `after`, both from edge `base` on.
+    """
+    low, high, i, backward, total, doubt = walk
+    one, seven, low_bits = index(1), index(7), index(127)
+    # Lattice::BackwardAlgorithm
+    bits = index(length[low])
+    is_first = bits >> seven
+    backward -= is_first
+    following = beta[backward + (bits & low_bits)]
+    after[low - base] = following
+    total, doubt_backward = quick_log_sum_exp(
+        np.float32(-np.inf) if is_first else total, np.float32(score[index(piece[low])] + following), margin
+    )
+    beta[backward] = total
+    # Lattice::ForwardAlgorithm: edges reach a position in the order of where they begin
+    high -= one
+    bits = index(length[high])
+    so_far = np.float32(score[index(piece[high])] + alpha[i])
+    until[high - base] = so_far
+    j = i + (bits & low_bits)
+    alpha[j], doubt_forward = quick_log_sum_exp(alpha[j], so_far, margin)
+    return (
+        low + one,
+        high,
+        i + (bits >> seven),
+        backward,
+        total,
+        np.float32(doubt + np.float32(doubt_backward + doubt_forward)),
+    )
+
+
+@kernel(f"{_WALK}(int32[::1], int32[::1], int32[::1], int64, float32[::1], float32[::1])")
+def begin_walk(first, start, size, t, alpha, beta):
+    """Before the first edges of type t."""
+    end = first.size - 1
+    n = size[t]
+    alpha[0] = 0
+    alpha[1 : n + 1] = -np.inf
+    beta[n] = 0
+    low, high = first[end - start[t] - n], first[end - start[t]]
+    return index(low), index(high), index(0), index(n), np.float32(-np.inf), np.float32(0)
+
+
+@kernel(f"float32(int32[::1], int32[::1], int32[::1], int64, {_EDGES}, {_PASSES})")
+def walk_with_care(first, start, size, t, piece, length, score, until, after, alpha, beta, base):
+    """All steps of type t, each rounded as the library does it; returns alpha at its end."""
+    low, high, i, backward, total, _ = begin_walk(first, start, size, t, alpha, beta)
+    for edge in range(low, high):
+        bits = index(length[edge])
+        backward -= bits >> index(7)
+        after[edge - base] = beta[backward + (bits & index(127))]
+        from_here = np.float32(score[index(piece[edge])] + after[edge - base])
+        total = from_here if bits >> index(7) else log_sum_exp(total, from_here)
+        beta[backward] = total
+    while high > low:
+        high -= index(1)
+        bits = index(length[high])
+        so_far = np.float32(score[index(piece[high])] + alpha[i])
+        until[high - base] = so_far
+        j = i + (bits & index(127))
+        alpha[j] = so_far if alpha[j] == -np.inf else log_sum_exp(alpha[j], so_far)
+        i += bits >> index(7)
+    return alpha[i]
+
+
+@kernel(f"void({LATTICES}, float32[::1], float64, int64, int64, float32[::1], float32[::1], float32[::1])")
+def walk_side_by_side(first, piece, length, start, size, score, margin, begin, stop, until, after, total):
+    """Both passes over the types from `begin` to `stop`, two types at a time.
+
+    Each step of a walk waits for the one before, so a processor has time for the steps of another type. A type in
+    which a rounding was in doubt is walked again. `total` gets alpha at the end of each type.
+    """
+    end = first.size - 1
+    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    longest = 0
+    for t in range(begin, stop):
+        longest = max(longest, size[t])
+    alpha_a, beta_a = np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32)
+    alpha_b, beta_b = np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32)
+    # one walk goes through the first half of the types, one through the second
+    half = (first[end - start[begin]] - np.int64(base)) // 2 + np.int64(base)
+    middle = begin
+    while middle < stop and first[end - start[middle]] > half:
+        middle += 1
+    a, b = begin, middle
+    if middle < stop:
+        walk_a = begin_walk(first, start, size, a, alpha_a, beta_a)
+        walk_b = begin_walk(first, start, size, b, alpha_b, beta_b)
+        left_a, left_b = walk_a[1] - walk_a[0], walk_b[1] - walk_b[0]
+        while True:
+            steps = min(left_a, left_b)
+            for _ in range(steps):
+                walk_a = step(piece, length, score, until, after, alpha_a, beta_a, base, margin, walk_a)
+                walk_b = step(piece, length, score, until, after, alpha_b, beta_b, base, margin, walk_b)
+            left_a, left_b = left_a - steps, left_b - steps
+            if left_a == 0:
+                total[a - begin] = alpha_a[walk_a[2]]
+                if walk_a[5] > 0:
+                    total[a - begin] = walk_with_care(
+                        first, start, size, a, piece, length, score, until, after, alpha_a, beta_a, base
+                    )
+                a += 1
+                if a == middle:
+                    break
+                walk_a = begin_walk(first, start, size, a, alpha_a, beta_a)
+                left_a = walk_a[1] - walk_a[0]
+            if left_b == 0:
+                total[b - begin] = alpha_b[walk_b[2]]
+                if walk_b[5] > 0:
+                    total[b - begin] = walk_with_care(
+                        first, start, size, b, piece, length, score, until, after, alpha_b, beta_b, base
+                    )
+                b += 1
+                if b == stop:
+                    break
+                walk_b = begin_walk(first, start, size, b, alpha_b, beta_b)
+                left_b = walk_b[1] - walk_b[0]
+    for t in range(a, middle):
+        total[t - begin] = walk_with_care(
+            first, start, size, t, piece, length, score, until, after, alpha_a, beta_a, base
+        )
+    for t in range(b, stop):
+        total[t - begin] = walk_with_care(
+            first, start, size, t, piece, length, score, until, after, alpha_b, beta_b, base
+        )
+
+
+@kernel("float64(float32, float32)")
+def occurrences(times, marginal):
+    """About `times x exp(marginal)` for a log probability between -127 and 0: off by less than 1e-11 of it."""
+    x = min(max(-np.float64(marginal), 0.0), 127.0)
+    cell = np.int32(x * CELLS)
+    t = (cell + 0.5) * (1 / CELLS) - x
+    # exp to degree 4 is off by less than t^5 / 120 < 8e-12
+    return np.float64(times) * _EXP[index(cell)] * (1 + t * (1 + t * (0.5 + t * (1 / 6 + t * (1 / 24)))))
+
+
+_BUFFERS = "float32[::1], float32[::1], float32[::1], float64[::1]"
+
+
+@kernel(f"void({LATTICES}, int64[::1], float32[::1], float64, int64, int64, {_BUFFERS})")
+def marginals(
+    first, piece, length, start, size, frequency, score, margin, begin, stop, marginal, after, total, addend
+):
+    """Log probabilities float32 of the edges of the types from `begin` to `stop`, in `marginal`, from the block's
+    first edge on, and how often they occur, an approximation (see `add_up`), in `addend`. `after` and `total` are
+    work arrays."""
+    end = first.size - 1
+    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    walk_side_by_side(first, piece, length, start, size, score, margin, begin, stop, marginal, after, total)
+    for t in range(begin, stop):
+        z = total[t - begin]
+        times = np.float32(frequency[t])
+        for edge in range(index(first[end - start[t] - size[t]]) - base, index(first[end - start[t]]) - base):
+            log_probability = np.float32(np.float32(marginal[edge] + after[edge]) - z)
+            marginal[edge] = log_probability
+            addend[edge] = occurrences(times, log_probability)
+
+
+@kernel("float32(float32, float32, float32, float64)")
+def add_expected(total, times, marginal, addend):
+    """`total + times x exp(marginal)` as `PopulateMarginal` rounds it; `addend` is that of
+    `occurrences`."""
+    sum_ = np.float64(total) + addend
+    margin = addend * 1e-11 + sum_ * ROUNDING
+    below = np.float32(sum_ - margin)
+    if below == np.float32(sum_ + margin) and -127 < marginal <= 0:
+        return below
+    return np.float32(np.float64(total) + np.float64(times) * math.exp(np.float64(marginal)))
+
+
+@kernel(f"void({LATTICES}, int64[::1], int64, int64, float32[::1], float64[::1], float32[::1])")
+def add_up(first, piece, length, start, size, frequency, begin, stop, marginal, addend, expected):
+    """Add the `marginals` of the types from `begin` to `stop` to `expected` (`Lattice::PopulateMarginal`).
+
+    Of a position's edges the last comes first, which matters only to an unknown node: it waits for the others, as
+    one of them can be piece 0 too.
+    """
+    end = first.size - 1
+    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    alive = index(expected.size)
+    for t in range(begin, stop):
+        times = np.float32(frequency[t])
+        edge = index(first[end - start[t]])
+        low = index(first[end - start[t] - size[t]])
+        waiting = False
+        unknown = np.float32(0)
+        while edge > low:
+            edge -= index(1)
+            number = index(piece[edge])
+            log_probability = marginal[edge - base]
+            if number < alive:
+                expected[number] = add_expected(expected[number], times, log_probability, addend[edge - base])
+            else:
+                waiting, unknown = True, log_probability
+            if waiting and length[edge] >> 7:
+                expected[0] = np.float32(
+                    np.float64(expected[0]) + np.float64(times) * math.exp(np.float64(unknown))
+                )
+                waiting = False

@@ -1,7 +1,7 @@
 """The ladder: the model and the ALP of every size of a corpus, from one descent.
 
 Of each size that leaves the descent, `finalise` makes the pieces (`Trainer::FinalizeSentencePieces`) and
-`model_bytes` the file, byte for byte as SentencePiece writes it, without a protobuf object for every piece.
+`model_bytes` the file, byte for byte as SentencePiece writes it.
 """
 
 import functools
@@ -19,11 +19,10 @@ from vocap.tables.curve import Point
 from vocap.unigram import COVERAGE, descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
-from vocap.unigram.kernels import kernel
+from vocap.unigram.kernels import Workers
 from vocap.unigram.lattice import BufferPool
 from vocap.unigram.segmentation import encoder_counts
 from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
-from vocap.unigram.thread_pool import Workers
 from vocap.unigram.word_types import WordTypes
 
 META_COUNT = len(META_PIECES)
@@ -65,7 +64,6 @@ def train_sizes(
     arithmetic: str = "exact",
     reserved: int = 0,
     ending: Mapping[str, int] | None = None,
-    required_chars: str = "",
 ) -> Iterator[Rung]:
     """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
 
@@ -75,8 +73,8 @@ def train_sizes(
         The corpus, and the settings of its text; ALP is counted on its texts `train` and `heldout`.
     sizes : sequence of int
         Ids of the models, in any order.
-    coverage, required_chars : float, str
-        Written into the models; `words` are counted with them.
+    coverage : float
+        Written into the models; `words` are counted with it.
     threads : int
         Threads that share the descent and the sizes that leave it.
     arithmetic : {"exact", "fast"}
@@ -85,7 +83,7 @@ def train_sizes(
     reserved : int
         Ids of each size that are left free, for meta pieces other than those of the settings.
     ending : mapping of str to int, optional
-        `text_end.frequencies_at_the_end`: with it, pieces and scores are those of SentencePiece 0.2.2.
+        `seeds.frequencies_at_the_end`: with it, pieces and scores are those of SentencePiece 0.2.2.
 
     Yields
     ------
@@ -122,7 +120,7 @@ def train_sizes(
         def finish(departure: descent.Departure) -> Rung:
             with buffers.lend(departure.state.lattice) as buffer:
                 state = descent.depart(corpus, departure, expect, buffer)
-                return _rung(words, corpus, state, departure.size, coverage, reserved, required_chars)
+                return _rung(words, corpus, state, departure.size, coverage, reserved)
 
         yield from map(finish, departures) if threads == 1 else _in_threads(finish, departures, pool, threads)
 
@@ -162,7 +160,6 @@ def _rung(
     size: int,
     coverage: float,
     reserved: int,
-    required_chars: str,
 ) -> Rung:
     """The model and the ALP of a size's last state."""
     settings = words.settings
@@ -172,7 +169,7 @@ def _rung(
         most = pieces.size + others
         return Rung(Point(size, status=f"too little text: at most {most} pieces"), None, most=most)
     place, length = corpus.piece_place[pieces.ids], corpus.piece_length[pieces.ids]
-    model = model_bytes(corpus.text, place, length, pieces.scores, coverage, required_chars, settings)
+    model = model_bytes(corpus.text, place, length, pieces.scores, coverage, settings)
     names = [name for name in ("train", "heldout") if words.sentences.get(name)]
     counts = token_counts(corpus, state, pieces, np.stack([words.counts[name] for name in names]))
     if settings.byte_fallback:  # in place of <unk>
@@ -230,18 +227,7 @@ def token_counts(
     by_id[pieces.ids] = pieces.scores
     scores = np.append(by_id[state.nodes], pieces.scores.min() - UNKNOWN_PENALTY)
     counts = np.zeros((len(frequency), len(scores)), np.int64)
-    lattice = state.lattice
-    encoder_counts(
-        lattice.first,
-        lattice.piece,
-        lattice.length,
-        corpus.start,
-        corpus.length,
-        frequency,
-        scores,
-        len(scores) - 1,
-        counts,
-    )
+    encoder_counts(*descent.lattices(corpus, state), frequency, scores, len(scores) - 1, counts)
     return counts
 
 
@@ -310,14 +296,12 @@ def template(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, by
     return head.SerializeToString(), specs.SerializeToString()
 
 
-def specifications(coverage: float, size: int, required_chars: str = "", settings: TextSettings = XLM_R) -> bytes:
-    """`trainer_spec` with this vocabulary size and these required characters, and `normalizer_spec`."""
+def specifications(coverage: float, size: int, settings: TextSettings = XLM_R) -> bytes:
+    """`trainer_spec` with this vocabulary size, and `normalizer_spec`."""
     from sentencepiece import sentencepiece_model_pb2
 
     specs = sentencepiece_model_pb2.ModelProto.FromString(template(coverage, settings)[1])
     specs.trainer_spec.vocab_size = size
-    if required_chars:
-        specs.trainer_spec.required_chars = required_chars
     return specs.SerializeToString()
 
 
@@ -327,67 +311,13 @@ def model_bytes(
     length: np.ndarray,
     scores: np.ndarray,
     coverage: float,
-    required_chars: str = "",
     settings: TextSettings = XLM_R,
 ) -> bytes:
     """The file of a model whose piece i is `text[place[i]:place[i] + length[i]]` with `scores[i]` (float32)."""
-    pieces = encode_pieces(text, place, length, scores.view(np.uint32))
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    for begin, size, score in zip(place.tolist(), length.tolist(), scores.tolist(), strict=True):
+        model.pieces.add(piece=text[begin : begin + size].tobytes().decode("utf-32-le"), score=score)
     head, size = template(coverage, settings)[0], len(scores) + len(settings.metas)
-    return head + pieces.tobytes() + specifications(coverage, size, required_chars, settings)
-
-
-@kernel("int64(uint8[::1], int64, int64)")
-def encode_size(out, at, size):
-    """Write a size below 2^14 as protobuf does; returns where it ends."""
-    if size < 0x80:
-        out[at] = size
-        return at + 1
-    out[at] = 0x80 | size & 0x7F
-    out[at + 1] = size >> 7
-    return at + 2
-
-
-@kernel("uint8[::1](int32[::1], int32[::1], int32[::1], uint32[::1])")
-def encode_pieces(text, place, length, score):
-    """Protobuf fields `pieces { piece: UTF-8, score: float32 }`; sizes up to 120 take one byte, others two."""
-    characters = 0
-    for piece in range(length.size):
-        characters += length[piece]
-    out = np.empty(4 * characters + 11 * length.size, np.uint8)
-    at = 0
-    for piece in range(length.size):
-        size = 0
-        for position in range(place[piece], place[piece] + length[piece]):
-            point = text[position]
-            size += 1 + (point >= 0x80) + (point >= 0x800) + (point >= 0x10000)
-        out[at] = 0x0A  # ModelProto.pieces
-        at = encode_size(out, at + 1, size + 7 + (size >= 0x80))
-        out[at] = 0x0A  # SentencePiece.piece
-        at = encode_size(out, at + 1, size)
-        for position in range(place[piece], place[piece] + length[piece]):
-            point = text[position]
-            if point < 0x80:
-                out[at] = point
-                at += 1
-            elif point < 0x800:
-                out[at] = 0xC0 | point >> 6
-                out[at + 1] = 0x80 | point & 0x3F
-                at += 2
-            elif point < 0x10000:
-                out[at] = 0xE0 | point >> 12
-                out[at + 1] = 0x80 | point >> 6 & 0x3F
-                out[at + 2] = 0x80 | point & 0x3F
-                at += 3
-            else:
-                out[at] = 0xF0 | point >> 18
-                out[at + 1] = 0x80 | point >> 12 & 0x3F
-                out[at + 2] = 0x80 | point >> 6 & 0x3F
-                out[at + 3] = 0x80 | point & 0x3F
-                at += 4
-        out[at] = 0x15  # SentencePiece.score
-        out[at + 1] = score[piece] & 0xFF
-        out[at + 2] = score[piece] >> 8 & 0xFF
-        out[at + 3] = score[piece] >> 16 & 0xFF
-        out[at + 4] = score[piece] >> 24
-        at += 5
-    return out[:at].copy()
+    return head + model.SerializeToString() + specifications(coverage, size, settings)

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from vocap.unigram.kernels import kernel
+from vocap.unigram.kernels import ONE_THREAD, Workers, kernel
 from vocap.unigram.lattice import Lattice
-from vocap.unigram.thread_pool import ONE_THREAD, Workers
 
 SHRINKING_FACTOR = np.float32(0.75)
 
@@ -135,21 +134,6 @@ def pop_heap(heap, size, fx):
     return top
 
 
-@kernel("int32[::1](int32[::1])")
-def longer(array):
-    """The array with as much room again."""
-    twice = np.empty(2 * array.size, np.int32)
-    twice[: array.size] = array
-    return twice
-
-
-@kernel("float32[::1](float32[::1])")
-def longer_scores(array):
-    twice = np.empty(2 * array.size, np.float32)
-    twice[: array.size] = array
-    return twice
-
-
 @kernel(f"int64({_LATTICE}, int64, int64, float32[::1], int32[::1])")
 def second_of_n_best(first, piece, length, place, size, score, path):
     """The second best segmentation of a piece by the search of `Lattice::NBest`, step by step.
@@ -203,8 +187,12 @@ def second_of_n_best(first, piece, length, place, size, score, path):
         end = start[top]
         if made + end + 1 > capacity:
             capacity *= 2
-            start, following, number = longer(start), longer(following), longer(number)
-            gx, fx = longer_scores(gx), longer_scores(fx)
+            start, following, number = (
+                np.concatenate((start, start)),
+                np.concatenate((following, following)),
+                np.concatenate((number, number)),
+            )
+            gx, fx = np.concatenate((gx, gx)), np.concatenate((fx, fx))
         for begin in range(0 if end else -1, end):
             other = node[begin, end] if begin >= 0 else 0
             if other < 0:

@@ -4,27 +4,27 @@ Classic seeds are the substrings with two different continuations, so a word tha
 is none. SentencePiece 0.2.2 takes every substring of the whole text with two continuations, cuts it at spaces and
 line ends, and gives each part the highest frequency of the substrings that contain it. Over word types this means:
 a space and a line end are the same separator, 0; a seed either has two continuations or ends at separators, twice
-or more often. The end of the text makes an exception, see `text_end`.
+or more often. The end of the text makes an exception (`frequencies_at_the_end`).
 
 By default no piece mixes two scripts (`unicode_script.cc`, Unicode 9).
 """
 
 import bisect
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.unigram.kernels import kernel
-from vocap.unigram.suffixes import SeedText, code_point_counts, independent_ranges
-from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
-from vocap.unigram.thread_pool import ONE_THREAD, Workers
-from vocap.unigram.training_text import SEPARATOR
+from vocap.unigram.kernels import ONE_THREAD, Workers, kernel
+from vocap.unigram.suffixes import SeedText, code_point_counts, independent_ranges, suffix_array
+from vocap.unigram.text_settings import META_PIECES, RESERVED, SPACE, XLM_R, TextSettings
+from vocap.unigram.training_text import SEPARATOR, as_read, is_trainable, trainer_normalizer
 from vocap.unigram.word_types import WordTypes
 
 NO_SCRIPT, INHERITED, ALONE = -1, -2, -3
-RUNS, ACROSS, SUFFIX = 1, 2, 4  # pieces with spaces other than those that begin with one
+RUNS, ACROSS = 1, 2  # pieces with spaces other than those that begin with one
 
 # Code points, hexadecimal, that have a script in the table of the pinned fontTools and none in Scripts.txt of
 # Unicode 9; gaps of unassigned ones are bridged. With another fontTools, compare the two again.
@@ -88,6 +88,7 @@ def is_younger(points: np.ndarray) -> np.ndarray:
 MAX_PIECE_LENGTH = XLM_R.max_sentencepiece_length
 MAX_SEEDS = 1_000_000  # seed_sentencepiece_size
 
+_LEAF = 255  # deeper than any node
 _ZEROS = (0x30, 0xFF10)  # the digits that `is_unicode_decimal_number` knows
 
 _SPACE, _RESERVED, _SEPARATOR = ord(SPACE), ord(RESERVED), ord(SEPARATOR)
@@ -116,20 +117,26 @@ def find_seeds(
 
     `lcp` uint8: of `common_prefixes`, counted to more than the longest piece.
     """
-    bounds = independent_ranges(lcp)
-    script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
-    arguments = source.text, source.weight, order, lcp, script, longest, _spaces(settings)
-    parts = workers.map(len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2]))
-    left, right, depth, frequency = map(np.concatenate, zip(*parts, strict=True))
+    left, right, depth, frequency = _tree(
+        source, order, lcp, np.full(len(order), _LEAF, np.uint8), workers, settings
+    )
     score = frequency * depth
     best = _first_best(score, limit)
-    return Seeds(left[best], right[best], depth[best].astype(np.int32), score[best])
+    return Seeds(left[best], right[best], depth[best], score[best])
+
+
+def _tree(source: SeedText, order, lcp, distance, workers: Workers, settings: TextSettings) -> list[np.ndarray]:
+    """Left, right, depth and frequency of the valid nodes of `interval_tree`."""
+    bounds = independent_ranges(lcp)
+    script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
+    arguments = source.text, source.weight, order, lcp, distance, script, longest, _spaces(settings)
+    parts = workers.map(len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2]))
+    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
 
 def _spaces(settings: TextSettings) -> np.int64:
     """The argument `spaces` of `is_valid`."""
-    spaces = RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace)
-    return np.int64(spaces + SUFFIX * settings.treat_whitespace_as_suffix)
+    return np.int64(RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace))
 
 
 def valid_stretches(words: WordTypes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -157,8 +164,7 @@ def _first_best(score: np.ndarray, limit: int) -> np.ndarray:
 def is_valid(text, start, length, script, spaces):
     """`TrainerInterface::IsValidSentencePiece` for a substring of 2 characters to the longest length.
 
-    `spaces`: RUNS, if several U+2581 and nothing else are valid; ACROSS, if U+2581 may stand inside; SUFFIX,
-    if it ends pieces.
+    `spaces`: RUNS, if several U+2581 and nothing else are valid; ACROSS, if U+2581 may stand inside.
     """
     if spaces & RUNS:
         run = 0
@@ -172,9 +178,7 @@ def is_valid(text, start, length, script, spaces):
         if character in (0, _RESERVED, _SEPARATOR):
             return False
         if character == _SPACE:
-            inner = position < start + length - 1 if spaces & SUFFIX else position > start
-            wrong_end = start if spaces & SUFFIX else start + length - 1
-            if inner and (not spaces & ACROSS or position == wrong_end):
+            if position > start and (not spaces & ACROSS or position == start + length - 1):
                 return False
             continue
         current = script[character]
@@ -207,34 +211,35 @@ def cut(text, start, length, script, longest, spaces):
 
 
 @kernel(
-    "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
-    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, int64, int64, int64)"
+    "Tuple((int32[::1], int32[::1], int32[::1], int64[::1]))"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], uint8[::1], int16[::1], int32, int64, int64, int64)"
 )
-def interval_tree(text, weight, order, lcp, script, longest, spaces, first, stop):
-    """Walk the internal nodes of the suffix tree in the order of `esaxx_private::suffixtree`; keep the valid ones.
+def interval_tree(text, weight, order, lcp, distance, script, longest, spaces, first, stop):
+    """Walk the nodes of the suffix tree in the order of `esaxx_private::suffixtree`; keep the valid ones.
 
     A node is an interval of the suffix array whose suffixes share `depth` characters; here, those between `first`
-    and `stop`. Suffixes of weight 0 (text that is not trained on) are passed over: a node counts if two of its
-    children hold trained suffixes. Returns left, right int32, depth uint8 and frequency int64 of the nodes of 2 to
-    `longest` characters.
+    and `stop`. Common prefixes end at a suffix's `distance`, which is that to the next separator (seeds of 0.2.2),
+    or _LEAF. A suffix is a leaf of that depth, or ends inside the node of that depth. Suffixes of weight 0 (text
+    that is not trained on) are passed over: a node counts if two of its children hold trained suffixes, or if such
+    end in it. Returns left, right, depth int32 and frequency int64 of the nodes of 2 to `longest` characters.
     """
     size = stop - first
-    # One node a position at most; memory is used as they are filled.
-    left = np.empty(size + 1, np.int32)
-    right = np.empty(size + 1, np.int32)
-    depths = np.empty(size + 1, np.uint8)
-    frequency = np.empty(size + 1, np.int64)
+    # Two nodes a position at most; memory is used as they are filled.
+    left = np.empty(2 * size + 1, np.int32)
+    right = np.empty(2 * size + 1, np.int32)
+    depths = np.empty(2 * size + 1, np.int32)
+    frequency = np.empty(2 * size + 1, np.int64)
     found = 0
-    # The stack of open intervals: where each begins, what its suffixes share, and its trained children so far.
-    leaf = 256  # deeper than any node
-    begin = np.empty(leaf + 2, np.int32)
-    depth = np.empty(leaf + 2, np.int32)
-    mass = np.empty(leaf + 2, np.int64)  # weight of all its suffixes
-    children = np.empty(leaf + 2, np.int32)
-    begin[0], depth[0], mass[0], children[0] = first, -1, 0, 0
+    # The stack of open intervals: where each begins, what its suffixes share, and its trained ones so far.
+    begin = np.empty(_LEAF + 3, np.int32)
+    depth = np.empty(_LEAF + 3, np.int32)
+    mass = np.empty(_LEAF + 3, np.int64)  # weight of all its suffixes
+    children = np.empty(_LEAF + 3, np.int32)
+    ending = np.empty(_LEAF + 3, np.int64)  # weight of those that end here
+    begin[0], depth[0], mass[0], children[0], ending[0] = first, -1, 0, 0, 0
     top = 0
     for rank in range(first, stop + 1):
-        shared = np.int32(lcp[rank]) if first < rank < stop else np.int32(-1)
+        shared = np.int32(min(lcp[rank], distance[order[rank]])) if first < rank < stop else np.int32(-1)
         start = rank
         carried = np.int64(0)  # weight of the interval closed last, which becomes a child
         while depth[top] > shared:
@@ -244,7 +249,8 @@ def interval_tree(text, weight, order, lcp, script, longest, spaces, first, stop
             carried = mass[top]
             if (
                 1 < depth[top] <= longest
-                and children[top] >= 2
+                and carried > 1
+                and (children[top] >= 2 or ending[top] > 0)
                 and is_valid(text, order[start], depth[top], script, spaces)
             ):
                 left[found], right[found], depths[found] = start, rank, depth[top]
@@ -253,12 +259,16 @@ def interval_tree(text, weight, order, lcp, script, longest, spaces, first, stop
             top -= 1
         if depth[top] < shared:
             top += 1
-            begin[top], depth[top], mass[top], children[top] = start, shared, 0, 0
+            begin[top], depth[top], mass[top], children[top], ending[top] = start, shared, 0, 0, 0
         mass[top] += carried
         children[top] += carried > 0
-        if rank < stop:  # the suffix itself, as a leaf
-            top += 1
-            begin[top], depth[top], mass[top], children[top] = rank, leaf, weight[order[rank]], 0
+        if rank < stop:  # the suffix itself
+            place = order[rank]
+            if depth[top] < distance[place]:
+                top += 1
+                begin[top], depth[top], mass[top], children[top], ending[top] = rank, distance[place], 0, 0, 0
+            mass[top] += weight[place]
+            ending[top] += weight[place]
     return left[:found].copy(), right[:found].copy(), depths[:found].copy(), frequency[:found].copy()
 
 
@@ -278,30 +288,29 @@ def word_seed_text(words: WordTypes) -> SeedText:
 
 
 def find_word_seeds(
-    source: SeedText, order: np.ndarray, lcp: np.ndarray, ending: Mapping[str, int], limit: int = MAX_SEEDS
+    source: SeedText,
+    order: np.ndarray,
+    lcp: np.ndarray,
+    ending: Mapping[str, int],
+    limit: int = MAX_SEEDS,
+    workers: Workers = ONE_THREAD,
 ) -> Seeds:
     """The `limit` best valid seeds by (score, length in UTF-8, text), highest and longest first.
 
     `lcp` uint8: of `common_prefixes`, counted to more than MAX_PIECE_LENGTH. `ending`: frequencies of seeds that
-    depend on the end of the text (`text_end.frequencies_at_the_end`).
+    depend on the end of the text (`frequencies_at_the_end`).
     """
-    distance = _distance_to_separator(source)
-    left, right, depth, frequency = word_tree(
-        source.text, source.weight, order, lcp, distance, scripts(source.text), np.int32(MAX_PIECE_LENGTH)
-    )
-    depth = depth.astype(np.int32)
-    _set_frequencies(source, order, left, depth, frequency, ending)
-    size = _utf8_sizes(source.text, order[left], depth)
-    score = np.where(frequency >= _MIN_FREQUENCY, frequency * depth, 0)
-    best = np.lexsort((left, -size, -score))[: min(limit, np.count_nonzero(score))]
-    return Seeds(left[best], right[best], depth[best], score[best])
-
-
-def _distance_to_separator(source: SeedText) -> np.ndarray:
-    """Characters from each position to the next separator, counted as in `lcp`, uint8 [N]."""
     sizes = source.length + 1
     distance = np.repeat(source.start + source.length, sizes) - np.arange(len(source.text), dtype=np.int32)
-    return np.minimum(distance, MAX_PIECE_LENGTH + 1).astype(np.uint8)
+    distance = np.minimum(distance, MAX_PIECE_LENGTH + 1).astype(np.uint8)  # to the next separator
+    left, right, depth, frequency = _tree(source, order, lcp, distance, workers, XLM_R)
+    for seed, occurrences in ending.items():  # which are always followed by a separator
+        first, _ = _interval(source.text, order, [*map(ord, seed), 0])
+        frequency[(left == first) & (depth == len(seed))] = occurrences
+    score = np.where(frequency >= _MIN_FREQUENCY, frequency * depth, 0)
+    best = np.lexsort((left, -_utf8_sizes(source.text, order[left], depth), -score))
+    best = best[: min(limit, np.count_nonzero(score))]
+    return Seeds(left[best], right[best], depth[best], score[best])
 
 
 def _utf8_sizes(text: np.ndarray, place: np.ndarray, length: np.ndarray) -> np.ndarray:
@@ -311,72 +320,80 @@ def _utf8_sizes(text: np.ndarray, place: np.ndarray, length: np.ndarray) -> np.n
     return (until[place + length] - until[place]).astype(np.int32)
 
 
-def _set_frequencies(source: SeedText, order, left, depth, frequency, ending: Mapping[str, int]) -> None:
-    """Set the `frequency` of the seeds named in `ending`, which are always followed by a separator."""
-    for seed, occurrences in ending.items():
-        codes = [*map(ord, seed), 0]
-        first = bisect.bisect_left(
-            order, codes, key=lambda place: source.text[place : place + MAX_PIECE_LENGTH + 1].tolist()
-        )
-        frequency[(left == first) & (depth == len(seed))] = occurrences
+# The end of the text: SentencePiece 0.2.2 looks at the substrings of the whole text, a 0 after every line, that
+# are followed by different characters. It passes over one with which the text ends. So a seed that is always
+# followed by the same words up to a line's end, as the last line ends, does not count there: its frequency is that
+# of the other occurrences, if that is 2 or more.
+_WORD = re.compile(f"{SPACE}?[^{SPACE}\0]+")
 
 
-@kernel(
-    "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
-    "(int32[::1], int32[::1], int32[::1], uint8[::1], uint8[::1], int16[::1], int32)"
-)
-def word_tree(text, weight, order, lcp, distance, script, longest):
-    """Walk the suffix tree of words as `seeds.interval_tree` does that of the text; keep the valid seeds.
+def frequencies_at_the_end(blocks: Iterable[list[str]], required: Collection[str]) -> dict[str, int]:
+    """The frequencies of the seeds that depend on the end of the text; below 2, there is no seed.
 
-    `distance` is that to the next separator: common prefixes end there, and so does a suffix, as a leaf of that
-    depth or inside the node of that depth. Suffixes of weight 0 are passed over. A node is a seed if trained words
-    continue in two ways or end there. Returns left, right int32, depth uint8 and frequency int64 of the nodes of
-    2 to `longest` characters.
+    `blocks`: the training lines; `required`: the characters that have pieces, all others being U+2585.
     """
-    size = order.size
-    # Two nodes a position at most; memory is used as they are filled.
-    left = np.empty(2 * size + 1, np.int32)
-    right = np.empty(2 * size + 1, np.int32)
-    depths = np.empty(2 * size + 1, np.uint8)
-    frequency = np.empty(2 * size + 1, np.int64)
-    found = 0
-    # The stack of open intervals: where each begins, what its suffixes share, and its trained ones so far.
-    begin = np.empty(256 + 2, np.int32)
-    depth = np.empty(256 + 2, np.int32)
-    mass = np.empty(256 + 2, np.int64)  # weight of all its suffixes
-    children = np.empty(256 + 2, np.int32)
-    ending = np.empty(256 + 2, np.int64)  # weight of those that end here
-    begin[0], depth[0], mass[0], children[0], ending[0] = 0, -1, 0, 0, 0
-    top = 0
-    for rank in range(size + 1):
-        shared = np.int32(min(lcp[rank], distance[order[rank]])) if 0 < rank < size else np.int32(-1)
-        start = rank
-        carried = np.int64(0)  # weight of the interval closed last, which becomes a child
-        while depth[top] > shared:
-            mass[top] += carried
-            children[top] += carried > 0
-            start = begin[top]
-            carried = mass[top]
-            if (
-                1 < depth[top] <= longest
-                and carried > 1
-                and (children[top] >= 2 or ending[top] > 0)
-                and is_valid(text, order[start], depth[top], script, 0)
-            ):
-                left[found], right[found], depths[found] = start, rank, depth[top]
-                frequency[found] = carried
-                found += 1
-            top -= 1
-        if depth[top] < shared:
-            top += 1
-            begin[top], depth[top], mass[top], children[top], ending[top] = start, shared, 0, 0, 0
-        mass[top] += carried
-        children[top] += carried > 0
-        if rank < size:  # the suffix itself
-            place = order[rank]
-            if depth[top] < distance[place]:
-                top += 1
-                begin[top], depth[top], mass[top], children[top], ending[top] = rank, distance[place], 0, 0, 0
-            mass[top] += weight[place]
-            ending[top] += weight[place]
-    return left[:found].copy(), right[:found].copy(), depths[:found].copy(), frequency[:found].copy()
+    whole = "".join(line + "\0" for line in sentences(blocks, required)) if required else ""
+    if not whole:
+        return {}
+    text = np.frombuffer(whole.encode("utf-32-le"), np.int32).copy()
+    order = suffix_array(text)
+
+    def is_new(length: int) -> bool:
+        return whole.find(whole[-length:]) == len(whole) - length
+
+    # the longest end that occurs elsewhere too
+    end = len(whole) - bisect.bisect_left(range(1, len(whole) + 1), True, key=is_new)
+    frequencies = {}
+    words = set(_WORD.findall(whole[end:]))
+    for seed in {word[-size:] for word in words for size in range(2, MAX_PIECE_LENGTH + 1)}:
+        first, last = _interval(text, order, [*map(ord, seed)])
+        frequency = _frequency(text, order[first:last], end)
+        if frequency < last - first:
+            frequencies[seed] = frequency
+    return frequencies
+
+
+def sentences(blocks: Iterable[list[str]], required: Collection[str]) -> list[str]:
+    """The training lines as the trainer sees them and in its order (`TrainerInterface::LoadSentences`).
+
+    It moves the last line into the place of each that normalises to nothing, and does not look whether that one
+    does too.
+    """
+    normalizer = trainer_normalizer()
+    metas = re.compile("|".join(map(re.escape, META_PIECES)))
+    rare = re.compile(f"[^{re.escape(''.join(required))}]")
+    lines = []
+    for block in blocks:
+        for line in normalizer.normalize([line for line in map(as_read, block) if is_trainable(line)]):
+            lines.append(rare.sub(RESERVED, metas.sub(SEPARATOR, line)))
+    place = 0
+    while place < len(lines):
+        if not lines[place]:
+            lines[place] = lines[-1]
+            lines.pop()
+        place += 1
+    return lines
+
+
+def _interval(text: np.ndarray, order: np.ndarray, codes: list[int]) -> tuple[int, int]:
+    """The range of suffixes that begin with these code points."""
+
+    def beginning(place):
+        return text[place : place + len(codes)].tolist()
+
+    first = bisect.bisect_left(order, codes, key=beginning)
+    return first, bisect.bisect_right(order, codes, lo=first, key=beginning)
+
+
+def _frequency(text: np.ndarray, places: np.ndarray, end: int) -> int:
+    """The number of a string's `places`, in suffix order, that share a substring which does not end the text.
+
+    All share a substring; if the text ends with it in the first place, the others share a longer one, and so on.
+    The text from `end` on occurs elsewhere too, a longer end does not.
+    """
+    longest = text[places[-1] :]
+    for passed, place in enumerate(places[:-1].tolist()):
+        suffix = text[place:]
+        if place < end or len(suffix) > len(longest) or (suffix != longest[: len(suffix)]).any():
+            return len(places) - passed
+    return 0

@@ -3,16 +3,11 @@
 import numpy as np
 
 from vocap.unigram.em import BLOCK_EDGES, blocks
-from vocap.unigram.kernels import LATTICES, index, kernel
-from vocap.unigram.thread_pool import ONE_THREAD, WorkBuffer, Workers
+from vocap.unigram.kernels import LATTICES, ONE_THREAD, WorkBuffer, Workers, index, kernel
 
 
 def trainer_counts(
-    first: np.ndarray,
-    piece: np.ndarray,
-    length: np.ndarray,
-    start: np.ndarray,
-    size: np.ndarray,
+    lattices: tuple[np.ndarray, ...],
     frequency: np.ndarray,
     score: np.ndarray,
     alive: int,
@@ -23,7 +18,7 @@ def trainer_counts(
     Arguments as of `expected_counts`. Counts are float32, so they are added up in the order of the types. Unknown
     nodes count for piece 0.
     """
-    lattices = (first, piece, length, start, size)
+    first, _, _, start, size = lattices
     bounds, edges = blocks(first, start, size, len(frequency), BLOCK_EDGES)
     counts = np.zeros(alive, np.float32)
 

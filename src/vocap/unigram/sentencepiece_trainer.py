@@ -9,14 +9,14 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from vocap.errors import UsageError, VocapError
 from vocap.interruption import at_once
 from vocap.text_files import MAX_LINE_BYTES
-from vocap.tokenizer_files.model_file import MAX_NESTED_SYMBOLS, nested
+from vocap.text_files.lines import read_lines
 from vocap.unigram import COVERAGE, MAX_SIZE
-from vocap.unigram.rule_files import rule_file
-from vocap.unigram.text_settings import META_PIECES, RESERVED, XLM_R, TextSettings
+from vocap.unigram.text_settings import XLM_R, TextSettings, rule_file
 from vocap.unigram.training_text import (
     as_read,
     character_counts,
@@ -66,45 +66,28 @@ def train(
     bos_id: int = 1,
     eos_id: int = 2,
     pad_id: int = -1,
-    byte_fallback: bool = False,
-    user_defined_symbols: Sequence[str] = (),
-    control_symbols: Sequence[str] = (),
     input_sentences: int = INPUT_SENTENCES,
-    required_chars: str = "",
     settings: TextSettings = XLM_R,
+    **keys: object,
 ) -> bytes:
     """Train a unigram model of exactly `size` ids and return its file's bytes.
 
-    `source` is a text file (UTF-8, a sentence a line) or lines. Of more than
-    `input_sentences` lines SentencePiece samples that many, always the same ones; 0 takes all. `threads` is
-    written into the model and, as it changes the order of sums, can change pieces: keep it fixed. An id of -1
-    leaves that meta piece out. `required_chars` become pieces before all others (`coverage.required_characters`).
-    The model holds the rules of a file, not its path.
+    `source` is a text file (UTF-8, a sentence a line) or lines. Of more than `input_sentences` lines SentencePiece
+    samples that many, always the same ones; 0 takes all. `threads` is written into the model and, as it changes
+    the order of sums, can change pieces: keep it fixed. An id of -1 leaves that meta piece out. `keys` change
+    single ones of the `settings`. The model holds the rules of a file, not its path.
 
     Raises Unreachable where the text has too little variety, too many characters or none at all for the size;
     UsageError for settings that SentencePiece would refuse; VocapError for text that is not UTF-8.
     """
     import sentencepiece
 
-    if isinstance(source, str | os.PathLike):
-        from vocap.text_files.lines import read_lines
-
-        lines = read_lines(source)
-    else:
-        lines = source
-    symbols = [*user_defined_symbols, *control_symbols]
-    ids = [unk_id, bos_id, eos_id, pad_id]
-    _check(size, coverage, threads, ids, symbols)
-    if forbidden := set(required_chars) & {" ", RESERVED}:
-        raise UsageError(
-            f"required character {min(forbidden)!r}: SentencePiece cannot make it a piece; leave it out"
-        )
-    required_chars = required_chars or settings.required_chars
-    normalizer = trainer_normalizer(settings)
-    reader = _Lines(_with_a_character(lines, coverage, symbols, required_chars, settings), normalizer)
+    settings = replace(settings, **{key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()})
+    ids = {"unk_id": unk_id, "bos_id": bos_id, "eos_id": eos_id, "pad_id": pad_id}
+    _check(size, coverage, threads, list(ids.values()))
+    lines = read_lines(source) if isinstance(source, str | os.PathLike) else source
+    reader = _Lines(_with_a_character(lines, coverage, settings), trainer_normalizer(settings))
     model = io.BytesIO()
-    others = len(settings.metas) - len(META_PIECES)
-    meta_count = sum(number >= 0 for number in ids) + len(symbols) + 256 * byte_fallback + others
     try:
         with rule_file(settings) as rules, at_once():
             sentencepiece.SentencePieceTrainer.train(
@@ -117,21 +100,15 @@ def train(
                 shuffle_input_sentence=True,
                 hard_vocab_limit=True,
                 num_threads=threads,
-                unk_id=unk_id,
-                bos_id=bos_id,
-                eos_id=eos_id,
-                pad_id=pad_id,
-                byte_fallback=byte_fallback or settings.byte_fallback,
-                user_defined_symbols=[*settings.user_defined_symbols, *user_defined_symbols],
-                control_symbols=[*settings.control_symbols, *control_symbols],
-                **({"required_chars": required_chars} if required_chars else {}),
-                **_options(settings, rules),
                 minloglevel=2,
+                **ids,
+                **_options(settings, rules),
             )
     except (RuntimeError, OSError) as error:
         if reader.error is not None:
             raise reader.error from None
-        raise _explain(str(error), meta_count) from None
+        metas = sum(number >= 0 for number in ids.values()) + settings.other_rows
+        raise _explain(str(error), metas) from None
     if reader.skipped:
         logger.warning(
             "%d lines were not trained on: longer than %d bytes, or with U+2585, which SentencePiece reserves",
@@ -142,13 +119,12 @@ def train(
 
 
 def _options(settings: TextSettings, rules: str | None) -> dict:
-    """The keys of the settings that differ, as options of SentencePiece, but for those with a parameter.
+    """The keys of the settings that differ, as options of SentencePiece; `rules`: the path of a table.
 
-    `rules`: the path of a table of normalisation.
+    `byte_fallback` is always given: a model records it.
     """
-    options = settings.changed()
-    for name in ("byte_fallback", "control_symbols", "user_defined_symbols", "required_chars"):
-        options.pop(name, None)
+    options = {"byte_fallback": settings.byte_fallback}
+    options |= {key: list(x) if isinstance(x, tuple) else x for key, x in settings.changed().items()}
     if name := options.pop("normalization", None):
         options |= {"normalization_rule_tsv": rules} if rules else {"normalization_rule_name": name}
     return options
@@ -163,20 +139,17 @@ def _without_path(model: bytes) -> bytes:
     return proto.SerializeToString()
 
 
-def _with_a_character(
-    lines: Iterable[str], coverage: float, symbols: Sequence[str], required_chars: str, settings: TextSettings
-) -> Iterable[str]:
+def _with_a_character(lines: Iterable[str], coverage: float, settings: TextSettings) -> Iterable[str]:
     """The lines, where any character is required; raises Unreachable where none is: the process would end.
 
     Symbols can be all that the coverage asks for, if they are short.
     """
-    metas = [*settings.meta_pieces, *symbols]
-    shortest = min(len(meta.encode("utf-8")) for meta in metas)
+    shortest = min(len(meta.encode("utf-8")) for meta in settings.meta_pieces)
     if shortest * coverage > MAX_LINE_BYTES * (1 - coverage):
         return lines
     lines = list(lines)
-    counts = character_counts([lines], metas, settings)
-    if not any(counts[one] for one in required_characters(counts, coverage, required_chars)):
+    counts = character_counts([lines], settings=settings)
+    if not any(counts[one] for one in required_characters(counts, coverage, settings.required_chars)):
         raise Unreachable("no text: symbols only" if counts else "no text")
     return lines
 
@@ -211,7 +184,7 @@ class _Lines:
             raise
 
 
-def _check(size: int, coverage: float, threads: int, ids: Sequence[int], symbols: Sequence[str]) -> None:
+def _check(size: int, coverage: float, threads: int, ids: Sequence[int]) -> None:
     """Raise UsageError for settings that SentencePiece refuses, or with which it would hang or end the process."""
     if not 1 <= size <= MAX_SIZE:
         raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
@@ -220,17 +193,8 @@ def _check(size: int, coverage: float, threads: int, ids: Sequence[int], symbols
     if not 1 <= threads <= 1024:
         raise UsageError(f"threads {threads}: SentencePiece takes 1 to 1024")
     used = [number for number in ids if number >= 0]
-    if ids[0] < 0 or len(set(used)) < len(used):
-        raise UsageError(f"ids {ids} of <unk>, <s>, </s>, <pad>: <unk> needs one, and no two may be equal")
-    if max(used) >= size:
-        raise UsageError(f"ids {ids} of <unk>, <s>, </s>, <pad>: one is not below the size, {size}")
-    for symbol in symbols:
-        if not symbol or any(ord(character) < 32 for character in symbol):
-            raise UsageError(f"symbol {symbol!r}: write one or more characters, none of them a control character")
-        if symbol in (*META_PIECES, "<pad>") or symbols.count(symbol) > 1:
-            raise UsageError(f"symbol {symbol!r} is already defined; leave it out")
-    if nested(symbols) > MAX_NESTED_SYMBOLS:
-        raise UsageError(f"more than {MAX_NESTED_SYMBOLS} of the symbols begin each other; leave some out")
+    if ids[0] < 0 or len(set(used)) < len(used) or max(used) >= size:
+        raise UsageError(f"ids {ids} of <unk>, <s>, </s>, <pad>: <unk> needs one, all different and below {size}")
 
 
 def _explain(message: str, meta_pieces: int) -> VocapError:

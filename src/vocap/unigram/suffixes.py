@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.unigram.kernels import kernel
-from vocap.unigram.thread_pool import ONE_THREAD, Workers
+from vocap.unigram.kernels import ONE_THREAD, Workers, kernel
 from vocap.unigram.word_types import WordTypes
 
 _MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
@@ -43,19 +42,14 @@ def seed_text(words: WordTypes) -> SeedText:
     both = np.flatnonzero((words.inside > 0) & (words.last > 0))
     if max(weight.max(initial=0), words.last.max(initial=0)) > _MAX:
         raise VocapError(f"a word occurs more than {_MAX} times; train on fewer lines")
-    after = np.zeros(len(both), np.int32) if words.second is None else words.second[both]
     last = words.last[both].astype(np.int32)
-    text, weight = copy_types(words.text, words.start, words.length, weight.astype(np.int32), both, last, after)
+    text, weight = copy_types(words.text, words.start, words.length, weight.astype(np.int32), both, last)
     return SeedText(text, weight, words.start, words.length, len(words.text))
 
 
-@kernel(
-    "UniTuple(int32[::1], 2)(int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1], int32[::1])"
-)
-def copy_types(text, start, length, weight, both, last, after):
-    """The text and, behind it, the types `both`, each with the character `after` it and 0; the weight of each
-    position.
-    """
+@kernel("UniTuple(int32[::1], 2)(int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1])")
+def copy_types(text, start, length, weight, both, last):
+    """The text and, behind it, the types `both`, each with two 0 after it; the weight of each position."""
     size = text.size
     for t in both:
         size += length[t] + 2
@@ -69,7 +63,6 @@ def copy_types(text, start, length, weight, both, last, after):
         begin, size = start[both[number]], length[both[number]]
         copied[at : at + size] = text[begin : begin + size]
         weights[at : at + size] = last[number]
-        copied[at + size] = after[number]
         at += size + 2
     return copied, weights
 

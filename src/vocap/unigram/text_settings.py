@@ -1,13 +1,25 @@
-"""Settings of the text and of the shape of pieces, under SentencePiece's own names.
+"""Settings of the text and of the shape of pieces, under SentencePiece's own names, and tables of normalisation.
 
 `TextSettings` holds all of them. Defaults are those of SentencePiece and of the paper; a model records only the
 keys that differ, as SentencePiece does for options that it is given.
+
+A table of normalisation (`normalization_rule_tsv`) has lines `source TAB target`, both code points in hexadecimal
+with spaces between; no target deletes the source, and what follows a second tab is a comment. SentencePiece takes
+the longest source at each place and passes over the text once.
+
+`sentencepiece` is imported where a model or a normaliser is made: the configuration is read without it.
 """
 
+import functools
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.model_file import (
     BYTE,
     BYTES,
@@ -19,8 +31,8 @@ from vocap.tokenizer_files.model_file import (
     nested,
 )
 
-NFC = "nfc"  # a table of ours: `rule_files.nfc_rules`
-RULES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity", NFC)
+NFC = "nfc"  # a table of ours: `nfc_rules`
+NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity", NFC)
 MAX_PIECE_LENGTH = 127  # SentencePiece takes 512; lattices hold lengths in seven bits
 META_PIECES = ("<unk>", "<s>", "</s>")
 SPACE = "\u2581"
@@ -40,7 +52,7 @@ class TextSettings:
     each other. Instances are hashable, and can be sent to another process.
     """
 
-    normalization: str = _key("nmt_nfkc", f"Rules of normalisation: {', '.join(RULES)}, or a file *.tsv.")
+    normalization: str = _key("nmt_nfkc", f"Rules of normalisation: {', '.join(NORMALIZATIONS)}, or a file *.tsv.")
     remove_extra_whitespaces: bool = _key(True, "Leading, trailing and repeated spaces are removed.")
     add_dummy_prefix: bool = _key(True, "A line begins with a space.")
     split_by_unicode_script: bool = _key(True, "No piece mixes two scripts.")
@@ -48,7 +60,6 @@ class TextSettings:
     split_digits: bool = _key(False, "Each digit is a piece of its own.")
     split_by_whitespace: bool = _key(True, "No piece crosses a space.")
     allow_whitespace_only_pieces: bool = _key(False, "Runs of spaces are pieces too.")
-    treat_whitespace_as_suffix: bool = _key(False, "A space ends a piece and the line, instead of beginning it.")
     max_sentencepiece_length: int = _key(16, "Characters of a piece, at most.")
     byte_fallback: bool = _key(False, "256 ids for bytes, as which characters without a piece are encoded.")
 
@@ -57,10 +68,9 @@ class TextSettings:
     control_symbols: tuple[str, ...] = _key((), "An id that no text is encoded as.")
 
     def __post_init__(self) -> None:
-        if self.normalization not in RULES and not self.normalization.endswith(".tsv"):
-            raise UsageError(
-                f"normalization {self.normalization!r}: take {', '.join(RULES)}, or a file *.tsv with rules"
-            )
+        if self.normalization not in NORMALIZATIONS and not self.normalization.endswith(".tsv"):
+            known = ", ".join(NORMALIZATIONS)
+            raise UsageError(f"normalization {self.normalization!r}: take {known}, or a file *.tsv with rules")
 
         if not 1 <= self.max_sentencepiece_length <= MAX_PIECE_LENGTH:
             raise UsageError(
@@ -112,7 +122,7 @@ class TextSettings:
     @property
     def rule_file(self) -> str | None:
         """The path of the user's file with rules of normalisation, if it is one."""
-        return None if self.normalization in RULES else self.normalization
+        return None if self.normalization in NORMALIZATIONS else self.normalization
 
     def rows_alone(self) -> "TextSettings":
         """The default settings with the rows of these: byte fallback, user-defined and control symbols."""
@@ -133,28 +143,11 @@ def settings_of(proto) -> TextSettings:
     """
     normalizer, trainer = proto.normalizer_spec, proto.trainer_spec
     return TextSettings(
-        normalization=normalizer.name if normalizer.name in RULES else RULES[0],
+        normalization=normalizer.name if normalizer.name in NORMALIZATIONS else NORMALIZATIONS[0],
         remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
         add_dummy_prefix=normalizer.add_dummy_prefix,
         **{key: getattr(trainer, key) for key in SHAPE},
     )
-
-
-def check_trained_with(proto, settings: TextSettings, path: object) -> None:
-    """Raise UsageError where a model, of the file `path`, was trained with other settings than these.
-
-    Rules that were read from a table are not compared: a model holds them compiled.
-    """
-    own = settings_of(proto)
-    for name in ("normalization", "remove_extra_whitespaces", "add_dummy_prefix", *SHAPE):
-        given, found = getattr(settings, name), getattr(own, name)
-        if name == "normalization" and proto.normalizer_spec.name != found:
-            continue
-        if given != found:
-            raise UsageError(
-                f"{path}: trained with {name} {found}, and {given} is given here; train it again, or give its "
-                "settings"
-            )
 
 
 XLM_R = TextSettings()
@@ -173,3 +166,75 @@ PRESETS = {"xlm-r": XLM_R, "lossless": LOSSLESS}
 def text_settings(preset: str = "xlm-r", **keys) -> TextSettings:
     """The settings of a preset with other values for some keys. Raises UsageError as `TextSettings`."""
     return replace(PRESETS[preset], **keys)
+
+
+@contextmanager
+def rule_file(settings: TextSettings) -> Iterator[str | None]:
+    """The path, in the block, of the table of rules of these settings; None for rules that SentencePiece holds."""
+    import sentencepiece
+
+    sentencepiece.set_min_log_level(2)  # it reports each table that it reads
+    if settings.normalization != NFC:
+        if settings.rule_file:
+            check_rules(settings.rule_file)
+        yield settings.rule_file
+        return
+    with tempfile.TemporaryFile("w+", encoding="ascii") as file:  # without a name: nothing is left if it is killed
+        file.writelines(f"{_points(source)}\t{_points(target)}\n" for source, target in nfc_rules())
+        file.seek(0)
+        yield f"/dev/fd/{file.fileno()}"
+
+
+# Scripts whose compositions Unicode added with version 16: some releases of Python know them, others do not.
+_YOUNGER = (range(0x105C0, 0x10600), range(0x11380, 0x11400), range(0x16100, 0x16140), range(0x16D40, 0x16D80))
+
+
+@functools.cache
+def nfc_rules() -> list[tuple[str, str]]:
+    """Unicode's canonical composition as a table, source and target; the same for every release of Python.
+
+    Marks in another order than the canonical one, and those that compose across another mark, stay apart, as in
+    SentencePiece's nfkc: a table cannot sort.
+    """
+    rules = {}
+    for code in (*range(0x80, 0xD800), *range(0xE000, 0x30000)):
+        if any(code in block for block in _YOUNGER):
+            continue
+        character = chr(code)
+        parts, composed = (unicodedata.normalize(form, character) for form in ("NFD", "NFC"))
+        sources = [character, *(unicodedata.normalize("NFC", parts[:k]) + parts[k:] for k in range(len(parts)))]
+        rules |= {source: composed for source in sources if unicodedata.normalize("NFC", source) != source}
+    return sorted(rules.items())
+
+
+def _points(text: str) -> str:
+    return " ".join(f"{ord(character):X}" for character in text)
+
+
+@functools.cache
+def check_rules(path: str) -> None:
+    """Raise UsageError, naming file and line, for a file that is no table of rules.
+
+    SentencePiece would read anything but a code point as U+0000.
+    """
+    try:
+        lines = Path(path).read_bytes().removesuffix(b"\n").split(b"\n")
+    except OSError as error:
+        raise VocapError(f"{path}: {error.strerror}; it is to hold rules of normalisation") from None
+    for number, line in enumerate(lines, 1):
+        source, target, *_ = [*line.decode("utf-8", "replace").rstrip("\r").split("\t"), ""]
+        if not source.strip() or not all(map(_is_code_point, [*source.split(), *target.split()])):
+            raise UsageError(f"{path}, line {number}: no rule; write hexadecimal code points, source TAB target")
+    from sentencepiece import SentencePieceNormalizer
+
+    try:
+        SentencePieceNormalizer(rule_tsv=path)
+    except (RuntimeError, OSError) as error:
+        raise UsageError(f"{path}: SentencePiece refuses these rules: {str(error).strip()}") from None
+
+
+def _is_code_point(text: str) -> bool:
+    with suppress(ValueError):
+        point = int(text.removeprefix("U+"), 16)
+        return 0 < point < 0x110000 and not 0xD800 <= point < 0xE000
+    return False

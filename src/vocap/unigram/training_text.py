@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -21,8 +21,7 @@ from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import read_blocks
 from vocap.unigram import COVERAGE
-from vocap.unigram.rule_files import rule_file
-from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
+from vocap.unigram.text_settings import RESERVED, XLM_R, TextSettings, rule_file
 
 SEPARATOR = "\t"  # replaces a meta piece found in the text
 LINE_END = " "  # between lines of code points: no normalised line holds a space
@@ -32,35 +31,13 @@ def trainer_normalizer(settings: TextSettings = XLM_R):
     """The normaliser that training applies, with U+2581 for spaces. Raises UsageError for a bad file of rules."""
     import sentencepiece
 
-    suffix = settings.treat_whitespace_as_suffix and settings.add_dummy_prefix
     with rule_file(settings) as rules:
-        normalizer = sentencepiece.SentencePieceNormalizer(
+        return sentencepiece.SentencePieceNormalizer(
             **({"rule_tsv": rules} if rules else {"rule_name": settings.normalization}),
-            add_dummy_prefix=settings.add_dummy_prefix and not suffix,
+            add_dummy_prefix=settings.add_dummy_prefix,
             escape_whitespaces=True,
             remove_extra_whitespaces=settings.remove_extra_whitespaces,
         )
-    return _SpaceAtTheEnd(normalizer, settings) if suffix else normalizer
-
-
-class _SpaceAtTheEnd:
-    """A normaliser that puts U+2581 after each line, but for those of spaces only, where these are removed."""
-
-    def __init__(self, normalizer, settings: TextSettings):
-        self.normalizer = normalizer
-        as_it_is = replace(settings, remove_extra_whitespaces=False, add_dummy_prefix=False)
-        self.spaces = trainer_normalizer(as_it_is).normalize if settings.remove_extra_whitespaces else None
-
-    def normalize(self, lines: list[str] | str) -> list[str] | str:
-        """As SentencePieceNormalizer.normalize."""
-        if isinstance(lines, str):
-            return self._end(lines, self.normalizer.normalize(lines))
-        return list(map(self._end, lines, self.normalizer.normalize(lines)))
-
-    def _end(self, line: str, text: str) -> str:
-        if text or (line and not (self.spaces and all(self.spaces(one) == SPACE for one in line))):
-            return text + SPACE
-        return text
 
 
 def as_read(line: str) -> str:

@@ -7,13 +7,12 @@ by open addressing: `slots` holds its number + 1 at the place that its hash name
 import numpy as np
 
 from vocap.unigram.kernels import kernel
-from vocap.unigram.training_text import LINE_END, code_points
+from vocap.unigram.training_text import LINE_END
 
 WHOLE, WORDS, RUNS = 0, 1, 2  # how lines are cut: not, before each U+2581, before each run of U+2581
 INSIDE, LAST, TEXTS = 0, 1, 2  # columns of `counts`; from TEXTS on, one a text
 _SPACE, _LINE = 0x2581, ord(LINE_END)
 _FIRST_WORDS, _FIRST_CHARACTERS = 1 << 12, 1 << 15
-_COMPARED = 48  # characters that are compared in arrays; few words share so many
 
 _TABLE = "int32[::1], int64[::1], uint64[::1], int32[::1]"  # store, bounds, hashes, slots
 
@@ -33,15 +32,11 @@ class WordTable:
         self.counts = np.zeros((_FIRST_WORDS, TEXTS + texts), np.int64)
         self.slots = np.zeros(2 * _FIRST_WORDS, np.int32)
 
-    def add(self, lines: list[str], cut: int, trained: bool, text: int | None, weight: int = 1) -> None:
-        """Count the words of normalised lines, by `cut` WORDS, RUNS, or WHOLE: a line is one word.
+    def count(self, sentences: bytearray, cut: int, trained: bool, text: int | None, weight: int = 1) -> None:
+        """Count the words of lines (`code_points`), by `cut` WORDS, RUNS, or WHOLE: a line is one word.
 
         `trained`: for the trainer; `text`: also for the text of that number; each word `weight` times.
         """
-        self.count(code_points(lines), cut, trained, text, weight)
-
-    def count(self, sentences: bytearray, cut: int, trained: bool, text: int | None, weight: int = 1) -> None:
-        """`add` of the `code_points` of lines."""
         if not sentences:
             return
         points = np.frombuffer(sentences, np.int32)
@@ -56,29 +51,13 @@ class WordTable:
         self.reserve(len(start), int(length.sum(dtype=np.int64)))
         self.known = add_words(text, start, length, counts, self.counts, self.known, *self.arrays())
 
-    def number(self, lines: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """The words of normalised lines by number, int32, and where each line ends among them, int64.
-
-        Words are cut before each U+2581, stored, and not counted.
-        """
-        points = np.frombuffer(code_points(lines), np.int32)
-        words = np.count_nonzero((points == _SPACE) | (points == _LINE))
-        self.reserve(words, len(points))
-        numbers, ends = np.empty(words, np.int32), np.empty(np.count_nonzero(points == _LINE), np.int64)
-        self.known = number_words(points, True, numbers, ends, self.known, *self.arrays())
-        return numbers[: ends[-1]], ends
-
     def number_lines(self, sentences: bytearray) -> np.ndarray:
         """Each of the lines of `code_points` as a word, by number, int32; -1 for an empty one. Not counted."""
         points = np.frombuffer(sentences, np.int32)
-        lines = np.count_nonzero(points == _LINE)
-        self.reserve(lines, len(points))
-        numbers, ends = np.empty(lines, np.int32), np.zeros(lines, np.int64)
-        self.known = number_words(points, False, numbers, ends, self.known, *self.arrays())
-        found = np.full(lines, -1, np.int32)
-        filled = np.diff(ends, prepend=0) > 0
-        found[filled] = numbers[: np.count_nonzero(filled)]
-        return found
+        numbers = np.empty(np.count_nonzero(points == _LINE), np.int32)
+        self.reserve(len(numbers), len(points))
+        self.known = number_lines(points, numbers, self.known, *self.arrays())
+        return numbers
 
     def character_counts(self, column: int | None = None) -> np.ndarray:
         """Occurrences of each code point in trained lines, or by a column of `counts`, int64 [0x110000]."""
@@ -90,14 +69,13 @@ class WordTable:
 
     def replace(self, kept: np.ndarray, replacement: int) -> None:
         """Put `replacement` for each code point that is not `kept` (bool [0x110000]); equal words become one."""
-        words, characters = measure_replaced(self.store, self.bounds, self.known, kept)
-        if words:
-            self.reserve(words, characters)
-            self.known = replace_characters(kept, replacement, self.counts, self.known, *self.arrays())
-
-    def big_endian(self, word: int) -> bytes:
-        """The text of a word as bytes that sort like it."""
-        return self.store[self.bounds[word] : self.bounds[word + 1]].astype(">i4").tobytes()
+        bounds = self.bounds[: self.known + 1]
+        odd = ~kept[self.store[: bounds[-1]]]
+        words = np.unique(np.searchsorted(bounds, np.flatnonzero(odd), side="right") - 1)
+        text = np.where(odd, np.int32(replacement), self.store[: bounds[-1]])
+        counts = self.counts[words]
+        self.counts[words] = 0  # before they are added: a word may equal its replacement
+        self.add_counted(text, bounds[words].astype(np.int32), np.diff(bounds)[words].astype(np.int32), counts)
 
     def arrays(self) -> tuple[np.ndarray, ...]:
         return self.store, self.bounds, self.hashes, self.slots
@@ -189,22 +167,18 @@ def add_words(text, start, length, added, counts, known, store, bounds, hashes, 
     return known
 
 
-@kernel(f"int64(int32[::1], boolean, int32[::1], int64[::1], int64, {_TABLE})")
-def number_words(points, cut, numbers, ends, known, store, bounds, hashes, slots):
-    """Fill `numbers` and `ends` for lines that each end in LINE_END; returns how many words are known now."""
-    begin = count = line = 0
+@kernel(f"int64(int32[::1], int32[::1], int64, {_TABLE})")
+def number_lines(points, numbers, known, store, bounds, hashes, slots):
+    """Fill `numbers` for lines that each end in LINE_END; returns how many words are known now."""
+    begin = line = 0
     for at in range(points.size):
-        character = points[at]
-        is_last = character == _LINE
-        if is_last or (cut and character == _SPACE):
+        if points[at] == _LINE:
+            numbers[line] = -1
             if at > begin:
-                numbers[count] = find_word(points, begin, at, known, store, bounds, hashes, slots)
-                known = max(known, numbers[count] + 1)
-                count += 1
-            begin = at + 1 if is_last else at
-            if is_last:
-                ends[line] = count
-                line += 1
+                numbers[line] = find_word(points, begin, at, known, store, bounds, hashes, slots)
+                known = max(known, numbers[line] + 1)
+            begin = at + 1
+            line += 1
     return known
 
 
@@ -216,93 +190,6 @@ def count_characters(store, bounds, times):
             for at in range(bounds[word], bounds[word + 1]):
                 totals[store[at]] += times[word]
     return totals
-
-
-@kernel("UniTuple(int64, 2)(int32[::1], int64[::1], int64, boolean[::1])")
-def measure_replaced(store, bounds, known, kept):
-    """The number of words with a character that is not kept, and that of their characters."""
-    words, characters = 0, 0
-    for word in range(known):
-        for at in range(bounds[word], bounds[word + 1]):
-            if not kept[store[at]]:
-                words += 1
-                characters += bounds[word + 1] - bounds[word]
-                break
-    return words, characters
-
-
-@kernel(f"int64(boolean[::1], int64, int64[:, ::1], int64, {_TABLE})")
-def replace_characters(kept, replacement, counts, known, store, bounds, hashes, slots):
-    """The counts of a word with characters that are not kept pass to the word with the replacement in place."""
-    before = known
-    for word in range(before):
-        begin, end = bounds[word], bounds[word + 1]
-        replaced = False
-        for at in range(begin, end):
-            replaced |= not kept[store[at]]
-        if not replaced:
-            continue
-        points = store[begin:end].copy()
-        for at in range(points.size):
-            if not kept[points[at]]:
-                points[at] = replacement
-        other = find_word(points, 0, points.size, known, store, bounds, hashes, slots)
-        known = max(known, other + 1)
-        if other != word:  # else the word equals its replacement
-            for column in range(counts.shape[1]):
-                counts[other, column] += counts[word, column]
-                counts[word, column] = 0
-    return known
-
-
-@kernel("uint64[::1](int32[::1], int64[::1], int32[::1], int64)")
-def text_keys(store, bounds, words, depth):
-    """Three characters of each word from `depth` on, as a number that sorts like them; 0 for none."""
-    keys = np.empty(words.size, np.uint64)
-    for place in range(words.size):
-        word = words[place]
-        key = np.uint64(0)
-        for at in range(bounds[word] + depth, bounds[word] + depth + 3):
-            key <<= np.uint64(21)
-            if at < bounds[word + 1]:
-                key |= np.uint64(store[at] + 1)
-        keys[place] = key
-    return keys
-
-
-def sort_words(table: WordTable, words: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """`words` int32 [T] by (`counts` int64 [T] descending, text ascending)."""
-    order = np.argsort(-counts, kind="stable")
-    words = words[order]
-    groups = _runs(counts[order])  # the same number: not told apart yet
-    places = np.arange(len(words))
-    for depth in range(0, _COMPARED, 3):
-        tied = _has_equal_neighbour(groups)
-        places, groups = places[tied], groups[tied]
-        keys = text_keys(table.store, table.bounds, words[places], depth)
-        order = np.lexsort((keys, groups))
-        words[places] = words[places][order]
-        groups = _runs(groups, keys[order])
-    tied = _has_equal_neighbour(groups)
-    places, groups = places[tied], groups[tied]
-    texts = [table.big_endian(word) for word in words[places].tolist()]
-    order = sorted(range(len(texts)), key=lambda at: (groups[at], texts[at]))
-    words[places] = words[places][order]
-    return words
-
-
-def _runs(*values: np.ndarray) -> np.ndarray:
-    """Numbers the runs of places with equal values from 0, int64."""
-    changes = np.zeros(len(values[0]), bool)
-    for column in values:
-        changes[1:] |= column[1:] != column[:-1]
-    return np.cumsum(changes)
-
-
-def _has_equal_neighbour(groups: np.ndarray) -> np.ndarray:
-    same = np.zeros(len(groups) + 1, bool)
-    same[1:-1] = groups[1:] == groups[:-1]
-    return same[1:] | same[:-1]
 
 
 @kernel("int32[::1](int32[::1], int64[::1], int32[::1], int32[::1], int64)")
@@ -321,3 +208,11 @@ def lay_out(store, bounds, words, separator, gap):
         text[at] = separator[place]
         at += gap
     return text
+
+
+def sort_words(table: WordTable, words: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """`words` int32 [T] by (`counts` int64 [T] descending, text ascending)."""
+    separated = lay_out(table.store, table.bounds, words, np.full(len(words), _LINE, np.int32), 1)
+    texts = separated.tobytes().decode("utf-32-le").split(LINE_END)
+    by_text = np.array(sorted(range(len(words)), key=texts.__getitem__), np.int64)
+    return words[by_text[np.argsort(-counts[by_text], kind="stable")]]

@@ -8,7 +8,7 @@ line that it reads is a type.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,7 +17,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.unigram import COVERAGE
 from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
-from vocap.unigram.training_text import LINE_END, Sentences, held_out, required_characters, trained_on
+from vocap.unigram.training_text import Sentences, code_points, held_out, required_characters, trained_on
 from vocap.unigram.word_table import INSIDE, LAST, RUNS, TEXTS, WHOLE, WORDS, WordTable, lay_out, sort_words
 
 _MAX_CHARACTERS = 2**31 - 1  # 32-bit positions
@@ -40,8 +40,6 @@ class WordTypes:
     [256], of characters that are not required, in each text as `encode` sees it. `whole`: with user-defined
     symbols, the lines of each text that hold one and their occurrences; they have no share in the other counts of
     encoded text. `empty`: without split_by_whitespace, lines that normalise to nothing and count in pruning.
-    `second` int32 [T]: with treat_whitespace_as_suffix, the character after other occurrences than those `inside`,
-    which are those before the character in `text`.
     """
 
     text: np.ndarray
@@ -58,7 +56,6 @@ class WordTypes:
     byte_counts: Mapping[str, np.ndarray] = field(default_factory=dict)
     whole: Mapping[str, Counter[str]] = field(default_factory=dict)
     empty: int = 0
-    second: np.ndarray | None = None
 
     @property
     def types(self) -> list[str]:
@@ -77,21 +74,16 @@ def load_word_types(
     texts: Mapping[str, Callable[[], Iterable[list[str]]]],
     train: str = "train",
     coverage: float | None = COVERAGE,
-    metas: Sequence[str] | None = None,
-    required_chars: str = "",
     settings: TextSettings = XLM_R,
 ) -> WordTypes:
-    """`count_word_types` of texts that are functions for blocks of lines; `train` names the trained one.
-
-    `metas` are borders between words, as in `trained_on`.
-    """
+    """`count_word_types` of texts that are functions for blocks of lines; `train` names the trained one."""
 
     def sentences(name: str) -> Iterator[Sentences]:
         blocks = texts[name]()
-        return trained_on(blocks, metas, settings=settings) if name == train else held_out(blocks, settings)
+        return trained_on(blocks, settings=settings) if name == train else held_out(blocks, settings)
 
     sources = {name: partial(sentences, name) for name in texts}
-    return count_word_types(sources, coverage, required_chars, settings)
+    return count_word_types(sources, coverage, settings=settings)
 
 
 def count_word_types(
@@ -110,31 +102,16 @@ def count_word_types(
     required_chars = required_chars or settings.required_chars
     if not settings.split_by_whitespace:
         return _count_lines(texts, coverage, required_chars, settings)
-    if settings.treat_whitespace_as_suffix:
-        from vocap.unigram import suffix_words
-
-        table, sentences, whole = suffix_words.count_with_followers(texts, settings.allow_whitespace_only_pieces)
-        count_characters = suffix_words.character_counts
-    else:
-        cut = RUNS if settings.allow_whitespace_only_pieces else WORDS
-        table, sentences, whole = _count_texts(texts, cut)
-        count_characters = WordTable.character_counts
-    totals = count_characters(table)
-    characters, required = _choose(totals, coverage, required_chars)
+    runs = settings.allow_whitespace_only_pieces
+    table, sentences, whole = _count_texts(texts, RUNS if runs else WORDS)
+    characters, required = _choose(table.character_counts(), coverage, required_chars)
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
         table, sentences, whole = _count_texts(texts, WHOLE)
-        count_characters = WordTable.character_counts
     kept = _kept(required)
-    byte_counts = _count_bytes(table, texts, kept, count_characters) if settings.byte_fallback else {}
-    after = None
-    if settings.treat_whitespace_as_suffix and SPACE in required:
-        table.replace(kept | (np.arange(len(kept)) == ord(LINE_END)), ord(RESERVED))
-        table, after = suffix_words.join(table)
-    else:
-        table.replace(kept, ord(RESERVED))
+    byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
+    table.replace(kept, ord(RESERVED))
     absent = [character for character, count in required.items() if not count]
-    runs = settings.allow_whitespace_only_pieces
-    words = _arrange(table, list(texts), sentences, required, absent, characters, runs, after)
+    words = _arrange(table, list(texts), sentences, required, absent, characters, runs)
     return replace(words, settings=settings, byte_counts=byte_counts, whole=whole)
 
 
@@ -153,12 +130,15 @@ def _kept(required: Iterable[str]) -> np.ndarray:
     return kept
 
 
-def _count_bytes(
-    table: WordTable, names: Iterable[str], kept: np.ndarray, count_characters: Callable
-) -> dict[str, np.ndarray]:
-    """`WordTypes.byte_counts`; `count_characters` as `WordTable.character_counts`."""
-    columns = enumerate(names, TEXTS)
-    return {name: _bytes_of(np.where(kept, 0, count_characters(table, column))) for column, name in columns}
+def _count_bytes(table: WordTable, names: Iterable[str], kept: np.ndarray) -> dict[str, np.ndarray]:
+    """`WordTypes.byte_counts`."""
+    counts = {}
+    for column, name in enumerate(names, TEXTS):
+        counts[name] = np.zeros(256, np.int64)
+        characters = np.where(kept, 0, table.character_counts(column))
+        for point in np.flatnonzero(characters).tolist():
+            np.add.at(counts[name], list(chr(point).encode("utf-8")), characters[point])
+    return counts
 
 
 def _count_lines(
@@ -181,9 +161,9 @@ def _count_lines(
     np.add.at(table.counts[:, LAST], rows, 1)
     characters, required = _choose(table.character_counts(), coverage, required_chars)
     kept = _kept(required)
-    byte_counts = _count_bytes(table, texts, kept, WordTable.character_counts) if settings.byte_fallback else {}
+    byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
     absent = [character for character, count in required.items() if not count]
-    extra = table.number(absent)[0] if absent else np.empty(0, np.int32)
+    extra = table.number_lines(code_points(absent))
     others = table.counts[: table.known, TEXTS:].any(axis=1)
     others[extra] = True
     others &= table.counts[: table.known, LAST] == 0
@@ -231,14 +211,6 @@ def _without_empty(lines: np.ndarray) -> tuple[np.ndarray, int]:
         order[place] = order[size]
     order = order[:size]
     return order[order >= 0], int(np.count_nonzero(order < 0))
-
-
-def _bytes_of(characters: np.ndarray) -> np.ndarray:
-    """Occurrences of each byte of UTF-8, int64 [256], from those of each code point, int64 [0x110000]."""
-    counts = np.zeros(256, np.int64)
-    for point in np.flatnonzero(characters).tolist():
-        np.add.at(counts, list(chr(point).encode("utf-8")), characters[point])
-    return counts
 
 
 def _count_texts(
@@ -307,13 +279,12 @@ def _arrange(
     absent: list[str],
     characters: dict[str, int],
     runs: bool = False,
-    after: np.ndarray | None = None,
 ) -> WordTypes:
     """The words that occur, and each of the characters that are `absent`, in the trainer's order.
 
-    `runs`: a piece can be a run of U+2581. `after` of `suffix_words.join`.
+    `runs`: a piece can be a run of U+2581.
     """
-    extra = table.number(absent)[0] if absent else np.empty(0, np.int32)
+    extra = table.number_lines(code_points(absent))
     stored = table.counts[: table.known].any(axis=1)
     stored[extra] = True
     occurring = np.flatnonzero(stored).astype(np.int32)
@@ -322,17 +293,13 @@ def _arrange(
     counts = table.counts[words]
     length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
     begins = table.store[table.bounds[words]]
-    gap = 1 + bool(runs or after is not None or ((begins != ord(SPACE)) & (begins != ord(RESERVED))).any())
+    gap = 1 + bool(runs or ((begins != ord(SPACE)) & (begins != ord(RESERVED))).any())
     size = int(length.sum(dtype=np.int64)) + gap * len(words)
     if size > _MAX_CHARACTERS:
         raise VocapError(f"{size} characters in distinct words are too many; train on fewer lines")
     start = np.zeros(len(words), np.int32)
     np.cumsum(length[:-1] + gap, out=start[1:])
-    if after is None:
-        separator, second = np.where(counts[:, INSIDE] > 0, ord(SPACE), 0).astype(np.int32), None
-    else:
-        after = np.vstack([after, np.zeros((table.known - len(after), 2), np.int32)])[words]  # 0: absent ones
-        separator, second = after[:, 0].copy(), after[:, 1].copy()
+    separator = np.where(counts[:, INSIDE] > 0, ord(SPACE), 0).astype(np.int32)
     return WordTypes(
         text=lay_out(table.store, table.bounds, words, separator, gap),
         start=start,
@@ -344,5 +311,4 @@ def _arrange(
         sentences=sentences,
         required=required,
         characters=characters,
-        second=second,
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from vocap import options
-from vocap.bpe import MODELS, SPLITS, UNITS
 from vocap.errors import UsageError, VocapError
 from vocap.text_options import text_options
 from vocap.unigram import COVERAGE, SEEDS
@@ -38,21 +37,19 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
     from vocap.unigram import sentencepiece_trainer
 
     sentencepiece_trainer.require_reference()
-    model_path = models / f"{size}.model"
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; give held-out lines, or an empty file")
     try:
         model = sentencepiece_trainer.train(train_path, size, coverage, threads, settings=settings)
     except sentencepiece_trainer.Unreachable as unreachable:
         logger.info("%s: size %d: %s", train_path, size, unreachable.reason)
-        model_path.unlink(missing_ok=True)
         models.mkdir(parents=True, exist_ok=True)
+        _write_model(models / f"{size}.model", None)
         write_points(point, [Point(size, status=unreachable.reason)])
         return
 
     import sentencepiece
 
-    from vocap.files.atomic import replacing
     from vocap.text_files.lines import read_blocks
     from vocap.tokenizer_files.encoders import SentencePieceEncoder
     from vocap.unigram.alp import corpus_alp
@@ -60,15 +57,9 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
     encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=model))
     on_train = corpus_alp(encoder, read_blocks(train_path))
     on_heldout = corpus_alp(encoder, read_blocks(heldout))
-    with replacing(model_path, "wb") as output:
-        output.write(model)
-    row = Point(
-        size,
-        pieces=encoder.size,
-        alp=on_train.alp,
-        alp_heldout=on_heldout.alp if on_heldout else None,
-        tokens_per_sentence=on_train.tokens_per_sentence,
-    )
+    _write_model(models / f"{size}.model", model)
+    heldout_alp = on_heldout.alp if on_heldout else None
+    row = Point(size, encoder.size, on_train.alp, heldout_alp, on_train.tokens_per_sentence)
     write_points(point, [row])
     logger.info("%s: size %d: ALP %.3f, held-out %s", train_path, size, row.alp, row.alp_heldout)
 
@@ -86,8 +77,6 @@ def curve(train_path, models, output, characters, index, points, settings):
     from vocap.tables.character_table import write_characters
     from vocap.tables.curve import read_points, write_points
     from vocap.tables.piece_index import build, fingerprint, save_index, text_pieces
-    from vocap.tokenizer_files.model_file import read_model
-    from vocap.unigram.text_settings import check_trained_with
     from vocap.unigram.training_text import count_characters
 
     rows, origins = [], {}
@@ -103,10 +92,6 @@ def curve(train_path, models, output, characters, index, points, settings):
         text_pieces(_checked_model(models / f"{row.size}.model", row, origins[row.size])) for row in trained
     )
     sizes = [row.size for row in trained]
-    if trained:
-        path = models / f"{sizes[0]}.model"
-        _checked_model(path, trained[0], origins[sizes[0]])
-        check_trained_with(read_model(path), settings, path)
     indexed = build(sizes, vocabularies).of(fingerprint(models, sizes))
     counts, lines = count_characters(train_path, settings)
 
@@ -151,18 +136,9 @@ def alp(model, text, as_json):
         click.echo(repr(result.alp))
         return
     unknown = 0 if encoder.unk_id is None else int(result.counts[encoder.unk_id])
-    click.echo(
-        json.dumps(
-            {
-                "alp": result.alp,
-                "tokens": result.tokens,
-                "sentences": result.sentences,
-                "tokens_per_sentence": result.tokens_per_sentence,
-                "vocabulary": encoder.size,
-                "unk_rate": unknown / result.tokens if result.tokens else 0.0,
-            }
-        )
-    )
+    found = {name: getattr(result, name) for name in ("alp", "tokens", "sentences", "tokens_per_sentence")}
+    rate = unknown / result.tokens if result.tokens else 0.0
+    click.echo(json.dumps({**found, "vocabulary": encoder.size, "unk_rate": rate}))
 
 
 WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
@@ -172,11 +148,7 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 @click.command()
 @click.argument("train", type=file)
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="Folder that gets models/{size}.model, curve.tsv and characters.tsv.",
+    "-o", "--output", type=folder, required=True, help="Folder of models/{size}.model, curve.tsv, characters.tsv."
 )
 @click.option(
     "--sizes",
@@ -203,37 +175,26 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
     show_default=True,
     help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
 )
-@click.option(
-    "--model",
-    type=click.Choice(MODELS),
-    default=MODELS[0],
-    show_default=True,
-    help="Unigram models, or byte-pair encoding (models/{size}.json).",
-)
-@click.option(
-    "--unit", type=click.Choice(UNITS), default=UNITS[0], show_default=True, help="Of bpe: the first symbols."
-)
-@click.option(
-    "--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Of bpe: where text is cut."
-)
-@click.option(
-    "--points",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder that gets the curve as {size}.tsv, a table a size, in place of both tables.",
-)
+@click.option("--points", type=folder, help="Folder of the curve as {size}.tsv, in place of both tables.")
+@click.option("--model", type=click.Choice(["unigram", "bpe"]), hidden=True)
 @text_options
-def ladder(
-    train, output, sizes, heldout, threads, coverage, arithmetic, seeds, model, unit, split, points, settings
-):
+def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, points, model, settings):
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
     trains for that size with one thread (with --arithmetic fast, one near it); with --seeds words, its pieces and
-    scores are those of 0.2.2. With --model bpe they have the merges of BpeTrainer of tokenizers. A size that the
-    text cannot reach is no error: curve.tsv says why.
+    scores are those of 0.2.2. A size that the text cannot reach has no model, and the reason stands in the curve.
+    Prints the curve, with its knee.
     """
-    from vocap.tables.curve import parse_option, write_points
+    from contextlib import closing
 
+    from vocap.tables.character_table import write_characters
+    from vocap.tables.curve import parse_option, write_points
+    from vocap.vocabularies.printed_curve import print_curve
+
+    # Check the call
+    if model == "bpe":
+        raise UsageError("--model bpe is gone: vocap bpe trains byte-pair encoding, of one language too")
     numbers = parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000")
     if seeds == "words" and settings != XLM_R:
         keys = ", ".join(settings.changed())
@@ -243,93 +204,37 @@ def ladder(
     for path in filter(None, (train, heldout)):
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
-
+    # Count the words, the models' kernels being imported meanwhile
+    files = {"train": train} | ({"heldout": heldout} if heldout else {})
+    words, train_sizes = _count_words(files, coverage, threads, settings)
+    logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
+    ending = _ending(train, words) if seeds == "words" else None
+    # Tables are written last: without a curve there is no whole result
     models = output / "models"
+    models.mkdir(parents=True, exist_ok=True)
     tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
-    if model == "bpe":
-        train_unit = (unit, split)
-        rows, characters, lines = _train_pairs(
-            train, heldout, numbers, train_unit, coverage, settings, models, tables
-        )
-    else:
-        more = (coverage, threads, arithmetic, seeds, settings)
-        rows, characters, lines = _train_unigram(train, heldout, numbers, more, models, tables)
-    rows.sort(key=lambda point: point.size)
+    for table in tables:
+        table.unlink(missing_ok=True)
+    with closing(train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending)) as rungs:
+        rows = sorted(_write_models(rungs, models), key=lambda point: point.size)
     if not points:
-        from vocap.tables.character_table import write_characters
-
-        write_characters(output / "characters.tsv", characters, lines)
+        write_characters(output / "characters.tsv", words.characters, words.sentences["train"])
     for table, written in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
         write_points(table, written)
     logger.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
-    from vocap.vocabularies.printed_curve import print_curve
-
     click.echo(print_curve(rows, tables))
 
 
-def _empty(models: Path, tables: list[Path]) -> None:
-    """Tables are written last: without a curve there is no whole result."""
-    models.mkdir(parents=True, exist_ok=True)
-    for table in tables:
-        table.unlink(missing_ok=True)
-
-
-def _train_pairs(train, heldout, sizes, unit_and_split, coverage, settings, models, tables):
-    """The points of byte-pair encoding, the counts of characters, and the number of lines."""
-    from vocap.unigram.kernels import one_compiler
-
-    with one_compiler():
-        from vocap.vocabularies.bpe_ladder import train_sizes
-    from vocap.bpe.words import Pretokenization
-
-    how = Pretokenization(*unit_and_split, settings)
-    _empty(models, tables)
-    return train_sizes(train, heldout, sizes, how, coverage, models)
-
-
-def _train_unigram(train, heldout, numbers, more, models, tables):
-    """The same of unigram models."""
-    from contextlib import closing
-
-    coverage, threads, arithmetic, seeds, settings = more
-    files = {"train": train} | ({"heldout": heldout} if heldout else {})
-    words, train_sizes = _count_words(files, coverage, threads, settings)
-    from vocap.text_files.lines import read_blocks
-
-    logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
-    ending = None
-    if seeds == "words":
-        from vocap.unigram.text_end import frequencies_at_the_end
-
-        ending = frequencies_at_the_end(read_blocks(train), words.required)
-    _empty(models, tables)
-    rungs = train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending)
-    with closing(rungs):
-        return _write_models(rungs, models), words.characters, words.sentences["train"]
-
-
 def _count_words(files: dict[str, Path], coverage: float, threads: int, settings: TextSettings):
-    """The word types of texts, and the function that trains on them.
-
-    With more than one of `threads` another process reads the texts and a thread imports the kernels of training,
-    while the kernels of counting are imported and words are counted.
-    """
-    import gc
+    """The word types of texts, and the function that trains on them, imported by a further thread if allowed."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from vocap.unigram.reading_process import ReadingProcess
     from vocap.unigram.training_text import texts_of
 
-    gc.disable()  # imported objects stay: repeated collections would take a tenth of a second
-    try:
-        texts = ReadingProcess(files, settings).texts if threads > 1 else texts_of(files, settings)
-        with ThreadPoolExecutor(1) as importer:
-            count_word_types = _import("word_types").count_word_types
-            ladder = importer.submit(_import, "ladder") if threads > 1 else None
-            words = count_word_types(texts, coverage, settings=settings)
-        gc.freeze()
-    finally:
-        gc.enable()
+    with ThreadPoolExecutor(1) as importer:
+        count_word_types = _import("word_types").count_word_types
+        ladder = importer.submit(_import, "ladder") if threads > 1 else None
+        words = count_word_types(texts_of(files, settings), coverage, settings=settings)
     return words, (ladder.result() if ladder else _import("ladder")).train_sizes
 
 
@@ -341,6 +246,14 @@ def _import(name: str):
 
     with one_compiler():
         return import_module(f"vocap.unigram.{name}")
+
+
+def _ending(train: Path, words) -> dict[str, int]:
+    """The frequencies at the end of the text, for the seeds of SentencePiece 0.2.2."""
+    from vocap.text_files.lines import read_blocks
+    from vocap.unigram.seeds import frequencies_at_the_end
+
+    return frequencies_at_the_end(read_blocks(train), words.required)
 
 
 def _write_models(rungs, models: Path) -> list:

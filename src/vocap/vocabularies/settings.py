@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from vocap.bpe import MODELS, SPLITS, UNITS
 from vocap.tables.curve import parse_sizes
 from vocap.unigram import COVERAGE
 
@@ -14,13 +13,6 @@ class Vocabularies(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    model: Literal[MODELS] = Field(
-        "unigram",
-        description="unigram, which allocations and tokenizers of kind vocap, joint and mono are made of, or bpe: "
-        "byte-pair encoding, all sizes from one training",
-    )
-    unit: Literal[UNITS] = Field("bytes", description="of model bpe: as of tokenizers of kind bpe")
-    split: Literal[SPLITS] = Field("words", description="of model bpe: as of tokenizers of kind bpe")
     engine: Literal["ladder", "sentencepiece"] = Field(
         "ladder", description="all sizes of a language in one descent, or one SentencePiece training a size"
     )
@@ -39,19 +31,10 @@ class Vocabularies(BaseModel):
         description="of the ladder: every bit as in SentencePiece, or near it in less time; JOINT is always exact",
     )
 
-    @field_validator("seeds")
+    @field_validator("seeds", "arithmetic")
     @classmethod
-    def _seeds_of_the_engine(cls, seeds: str, info: ValidationInfo) -> str:
-        if seeds == "words" and info.data.get("engine") == "sentencepiece":
-            raise ValueError(
-                "engine: sentencepiece calls SentencePiece 0.2.1, which knows no other seeds than classic; "
-                "write classic or engine: ladder"
-            )
-        return seeds
-
-    @field_validator("arithmetic")
-    @classmethod
-    def _arithmetic_of_the_engine(cls, arithmetic: str, info: ValidationInfo) -> str:
-        if arithmetic == "fast" and info.data.get("engine") == "sentencepiece":
-            raise ValueError("engine: sentencepiece has its own arithmetic; write exact or engine: ladder")
-        return arithmetic
+    def _of_the_engine(cls, value: str, info: ValidationInfo) -> str:
+        if value in ("words", "fast") and info.data.get("engine") == "sentencepiece":
+            other = "classic" if value == "words" else "exact"
+            raise ValueError(f"engine: sentencepiece knows no {value}; write {other} or engine: ladder")
+        return value

@@ -29,7 +29,7 @@ from vocap.allocation.solution import (
 )
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import scratch_directory
-from vocap.tables.parallel_weights import fair_factors, reference_lines
+from vocap.tables.sampling_probabilities import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import corpus_alp
@@ -48,8 +48,7 @@ class Source:
 
     `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`: a path beside which a
     temporary folder is made; `text`: the settings with which the languages' models were trained; `parallel`:
-    aligned development lines by language, empty where one has no translation. Raises UsageError for settings with
-    which words do not begin with a space.
+    aligned development lines by language, empty where one has no translation.
     """
 
     inputs: Inputs
@@ -59,13 +58,6 @@ class Source:
     threads: int = 1
     text: TextSettings = XLM_R
     parallel: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.text.treat_whitespace_as_suffix:
-            raise UsageError(
-                "rule pieces counts words that begin with a space; leave treat_whitespace_as_suffix false, or "
-                "take another rule"
-            )
 
 
 def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
