@@ -30,7 +30,6 @@ include: "rules/correlation.smk"
 include: "rules/downloads.smk"
 include: "rules/needs.smk"
 include: "rules/report.smk"
-include: "rules/summary.smk"
 include: "rules/dry_run.smk"
 
 
@@ -48,3 +47,7 @@ rule all:
         "<results>/report/index.html",
     message:
         "Everything that the configuration asks for is made"
+
+
+onsuccess:
+    print("", *summarize(SETTINGS), sep="\n", file=sys.stderr)

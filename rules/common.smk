@@ -32,8 +32,7 @@ from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
-from vocap.results_folder import check_owner, record_owner
-from vocap.summary import summarize
+from vocap.results_folder import check_owner, record_owner, summarize
 from vocap.text_files.aligned import check_files, find_aligned
 from vocap.text_options import text_words
 from vocap.tuned_models import tuned_model

@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from vocap import __version__
 from vocap.errors import UsageError, VocapError, explain, missing_extra, system_error
 from vocap.interruption import exit_after
 
@@ -115,7 +114,7 @@ class LazyGroup(click.Group):
     commands=dict.fromkeys(VERBS),  # their names alone, for the suggestion after a mistyped verb
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="vocap")
+@click.version_option(package_name="vocap", prog_name="vocap")
 def vocap() -> None:
     """Vocabulary capacity of every language, and the merged tokenizer.
 
