@@ -58,7 +58,6 @@ SLOW = {
     "tokenizers/test_own_layout.py",
     "tokenizers/test_parity.py",
     "tokenizers/test_parity_words.py",
-    "tokenizers/test_verify.py",
     "training/test_launch.py",
     "training/test_ranks.py",
     "unigram/test_against_sentencepiece.py",

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 
 import sentencepiece
 
-from vocap.tokenizer_files.charsmap import built_in_maps, read_charsmap
-from vocap.tokenizer_files.normalizer import build_normalizer
+from tests.tokenizer_files.factories import built_in_maps
+from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
 
 # the marks of Unicode 15 to 18 (unicodedata2 18.0.0), which the tables of Python 3.11 lack
 NEW_MARKS = (

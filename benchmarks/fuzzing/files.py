@@ -69,12 +69,12 @@ REALS = [0.0, -0.0, 1.0, -1e30, 3.4e38, float("nan"), float("inf"), -float("inf"
 
 # imported before the processes are forked, so that each need not do so
 MODULES = (
-    *("vocap.cli", "vocap.adapt.trim_command", "vocap.diff.commands"),
-    *("vocap.adapt.model_rows", "vocap.adapt.folder"),
-    *("vocap.adapt.trim_command", "vocap.diff.changes", "vocap.diff.writing"),
-    *("vocap.diff.splits", "vocap.diff.writing", "vocap.text_files.named_texts"),
+    *("vocap.cli", "vocap.adapt.commands", "vocap.diff.commands"),
+    *("vocap.adapt.model_rows", "vocap.adapt.pieces"),
+    *("vocap.adapt.trimming", "vocap.diff.changes", "vocap.diff.writing"),
+    "vocap.text_files.named_texts",
     *("vocap.vocabularies.commands", "vocap.unigram.alp", "vocap.unigram.alp"),
-    *("vocap.tokenizer_files.guarded_tokenizer", "vocap.tokenizers.commands", "vocap.tokenizers.output_commands"),
+    *("vocap.tokenizers.commands", "vocap.tokenizers.output_commands"),
     *("transformers", "transformers.models.xlm_roberta.modeling_xlm_roberta", "transformers.models.auto"),
 )
 

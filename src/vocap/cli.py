@@ -24,9 +24,8 @@ GROUPS = {
         "export": "vocap.tokenizers.output_commands:export",
         "card": "vocap.tokenizers.output_commands:card",
         "diff": "vocap.diff.commands:diff",
-        "trim": "vocap.adapt.trim_command:trim",
-        "extend": "vocap.adapt.extend_command:extend",
-        "verify": "vocap.tokenizers.output_commands:verify",
+        "trim": "vocap.adapt.commands:trim",
+        "extend": "vocap.adapt.commands:extend",
         "report": "vocap.report.commands:report",
     },
     "Rules of the workflow, corpora": {

@@ -6,7 +6,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
-from vocap.adapt.trim_command import trim
+from vocap.adapt.commands import trim
 from vocap.files.tsv import read_tsv
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train

@@ -9,8 +9,7 @@ from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
-from vocap.adapt.extend_command import extend
-from vocap.adapt.trim_command import trim
+from vocap.adapt.commands import extend, trim
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv
 from vocap.tokenizer_files.export import export

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.commands import run
-from vocap.adapt.contexts import context_vectors, segment
-from vocap.adapt.extend_command import extend
-from vocap.adapt.pursuit import orthogonal_matching_pursuit
+from vocap.adapt import sparse_rows
+from vocap.adapt.commands import extend
+from vocap.adapt.sparse_rows import context_vectors, orthogonal_matching_pursuit, segment
 from vocap.files.tsv import read_tsv
 
 from .test_extend import NEW, make_root
@@ -87,8 +87,6 @@ def neighbours_by_definition(pieces_old, pieces_new, wanted, window):
 
 
 def test_neighbours_are_those_of_the_definition():
-    from vocap.adapt import contexts
-
     old_pieces = ["a", "b", "ab", "c", "▁"]
     new_pieces = [*old_pieces, "bc", "cab"]
     old_ids, new_ids = ({piece: n for n, piece in enumerate(names)} for names in (old_pieces, new_pieces))
@@ -99,8 +97,8 @@ def test_neighbours_are_those_of_the_definition():
     column = np.array([0, 1, 2, 3, 4, -1])
     for piece, number in new_ids.items():
         row = np.where(new[0] == number, 0, -1)
-        counts = contexts._count(old, column, new, row, 1, 5)[0]
-        found = neighbours_by_definition(lines_old, lines_new, piece, contexts.WINDOW)
+        counts = sparse_rows._count(old, column, new, row, 1, 5)[0]
+        found = neighbours_by_definition(lines_old, lines_new, piece, sparse_rows.WINDOW)
         wanted = [found.get((side, name), 0) for side in ("before", "behind") for name in old_pieces]
         assert counts.tolist() == wanted, piece
 

@@ -5,19 +5,15 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from sentencepiece import SentencePieceProcessor
 
 from tests.commands import run
 from tests.made_text import write_lines
-from tests.tokenizers.factories import trained_normalizer
-from vocap.adapt.extend_command import extend
-from vocap.adapt.extending import append, score_additions
-from vocap.adapt.sweep import Point, count_changed, mark_knee, round_down, round_up
+from vocap.adapt.commands import extend
+from vocap.adapt.sweep import Point, mark_knee, round_down, round_up
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv
-from vocap.tokenizer_files.layout import Contents, lay_out, serialize
 
 from .test_extend import NEW, lines_of, make_root, new_lines
 from .test_trim import make_model, processor
@@ -156,24 +152,6 @@ def test_a_folder_of_others_stays(root, tmp_path):
     with pytest.raises(UsageError, match="did not make"):
         run(extend, root / "tokenizers/old", f"--language={NEW}", "--pieces=20,30", "-o", tmp_path / "out")
     assert (tmp_path / "out/mine.txt").read_text() == "mine"
-
-
-SCORES = st.integers(-12, -1).map(lambda step: step / 2)  # halves: many ties
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.dictionaries(st.text("abc▁", min_size=1, max_size=4), SCORES, min_size=4, max_size=25), st.data())
-def test_a_line_changes_if_and_only_if_it_has_a_new_piece(vocabulary, data):
-    """SentencePiece on made vocabularies full of ties, unknown characters among the text."""
-    kept = data.draw(st.integers(2, len(vocabulary) - 1))
-    pieces = [*vocabulary]
-    old = Contents(pieces[:kept], np.array([vocabulary[piece] for piece in pieces[:kept]]))
-    proto = lay_out(old, trained_normalizer())
-    new = score_additions(old, {piece: vocabulary[piece] for piece in pieces[kept:]}, share=1.0)
-    before, after = (SentencePieceProcessor(model_proto=serialize(side)) for side in (proto, append(proto, new)))
-    lines = [data.draw(st.text("abcx ", max_size=12)) for _ in range(8)]
-    changed = sum(before.encode(line) != after.encode(line) for line in lines)
-    assert count_changed(after.encode, len(proto.pieces), [lines[:3], lines[3:]]) == changed
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**5), st.integers(1, 1 << 20))

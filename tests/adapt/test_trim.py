@@ -16,8 +16,8 @@ from tokenizers import Tokenizer
 from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines, trained_normalizer
-from vocap.adapt.trim_command import choose, trim
-from vocap.adapt.trim_command import with_pieces as trim_contents
+from vocap.adapt.commands import trim
+from vocap.adapt.pieces import choose, with_pieces
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.tokenizer_files.export import export
@@ -167,7 +167,7 @@ def test_a_line_changes_if_and_only_if_it_used_a_removed_piece(vocabulary, data)
             uses[piece] = uses.get(piece, 0) + 1
     kept = choose(contents, uses, {})
     after = SentencePieceProcessor(
-        model_proto=serialize(lay_out(trim_contents(contents, kept), trained_normalizer()))
+        model_proto=serialize(lay_out(with_pieces(contents, kept), trained_normalizer()))
     )
     removed = set(vocabulary) - set(kept)
     for place, line in enumerate(lines):
@@ -293,7 +293,11 @@ def bad_calls(root, tmp_path):
         ([tmp_path / "none"], VocapError, "no such tokenizer"),
         ([folder / "huggingface"], VocapError, "not one SentencePiece .model in it"),
         ([folder / "huggingface/tokenizer.json"], VocapError, "not a SentencePiece model"),
-        ([tmp_path / "nested.model", f"--text=en={tmp_path}/latin.txt"], VocapError, "no such protobuf"),
+        (
+            [tmp_path / "nested.model", f"--text=en={tmp_path}/latin.txt"],
+            VocapError,
+            "not a usable SentencePiece model",
+        ),
         ([stock], UsageError, "no text: give --text"),
         ([folder, "--languages=xx"], VocapError, "xx.*no such file"),
         ([folder, "--languages=,"], UsageError, "no code"),
@@ -318,19 +322,6 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
         with pytest.raises(kind, match=message):
             run(trim, *arguments, "-o", tmp_path / "out")
         assert not (tmp_path / "out").exists()
-
-
-def test_a_model_that_would_test_itself_is_read_as_any(root, tmp_path):
-    proto = read_model(root / "stock.model")
-    proto.self_test_data.samples.add(input="a b", expected="other pieces")
-    (tmp_path / "tested.model").write_bytes(proto.SerializeToString())
-    with pytest.raises(RuntimeError, match="Self-test"):
-        processor(tmp_path / "tested.model")
-    text = f"--text=en={root}/corpora/en/train.txt"
-    run(trim, tmp_path / "tested.model", text, "-o", tmp_path / "out")
-    run(trim, root / "stock.model", text, "-o", tmp_path / "expected")
-    for name in ("sentencepiece.model", "huggingface/tokenizer.json"):
-        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -6,20 +6,18 @@ from collections import Counter
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tests.tokenizers.factories import make_lines
-from vocap.diff import counting
+from vocap.diff import changes
 from vocap.diff.changes import changed_parts, compare_text
 from vocap.diff.commands import diff
-from vocap.diff.counting import ComparedPair
 from vocap.errors import UsageError
 from vocap.files.tsv import read_tsv
-from vocap.tokenizer_files.charsmap import built_in_maps, read_charsmap
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder, load_encoder
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.splitter import Splitter
 from vocap.unigram.sentencepiece_trainer import train
@@ -53,9 +51,7 @@ def texts(folder):
     return [f"--text={language}={folder / language}.txt" for language in ("en", "zh")]
 
 
-@pytest.mark.parametrize("small", [0, counting.SMALL])
-def test_counts_are_those_of_sentencepiece(folder, tmp_path, monkeypatch, small):
-    monkeypatch.setattr(counting, "SMALL", small)
+def test_counts_are_those_of_sentencepiece(folder, tmp_path):
     run(folder, *texts(folder), "-o", tmp_path / "out")
     pair = [SentencePieceProcessor(model_file=str(folder / f"{name}.model")) for name in "ab"]
     for row in read_tsv(tmp_path / "out" / "languages.tsv"):
@@ -210,92 +206,12 @@ def test_changed_parts_lie_between_common_borders(data):
     assert ["".join(part) for part, _ in found] == wanted == ["".join(part) for _, part in found]
 
 
-ODD = [
-    "",
-    " ",
-    "a\u2581b \u2581 c\u2581\u2581d\u2581 \u2581e",
-    "tab\tand\u3000wide\u00a8 \u00a8spaces  here \u3000 ",
-    "a\0b\0 \0",
-    "\u00a0 \u0301 e\u0301 \ufdfa\u00a0",
-    "<unk> <s>x</s> ꙮꙮ ꙮa ꙮ",
-    "\u200b \ufeff\u200f x\u0085y \x1c",
-]
-
-
-def by_lines_and_by_words(pair, blocks, monkeypatch):
-    monkeypatch.setattr(counting, "SMALL", 1 << 60)
-    by_lines = compare_text(pair, blocks)
-    monkeypatch.setattr(counting, "SMALL", 0)
-    by_words = compare_text(pair, blocks)
-    for change in (by_lines, by_words):
-        for side in (change.a, change.b):
-            side.counts = side.counts.tolist()
-    return by_lines, by_words
-
-
-@pytest.mark.parametrize("block", [1, 7, 1000])
-def test_words_give_the_result_of_lines(folder, monkeypatch, block):
-    pair = ComparedPair(*(Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"))
-    mixed = make_lines("en", 100, seed=5) + make_lines("zh", 50, seed=5)
-    lines = [
-        *mixed,
-        *ODD,
-        *(f"{line} {odd}{other}" for line, odd, other in zip(mixed, ODD * 20, mixed[9:], strict=False)),
-    ]
-    encoded = []
-    monkeypatch.setattr(
-        counting.WordCounts,
-        "_encode",
-        lambda self, rest: encoded.extend(rest) or counting.Counts._encode(self, rest),
-    )
-    blocks = [lines[start : start + block] for start in range(0, len(lines), block)]
-    by_lines, by_words = by_lines_and_by_words(pair, blocks, monkeypatch)
-    assert by_words == by_lines and by_words.lines_changed > 100
-    assert 0 < len(encoded) < len(lines) / 2  # those with U+2581, NUL and near ties
-    monkeypatch.setattr(counting, "DISTINCT", 50)
-    _, in_parts = by_lines_and_by_words(pair, blocks, monkeypatch)
-    assert (in_parts.a, in_parts.b, in_parts.words_changed) == (by_lines.a, by_lines.b, by_lines.words_changed)
-
-
-@given(
-    st.lists(
-        st.text(st.sampled_from("ab etaoin\t\u2581\u00a0\u3000\u0301½\0ꙮ大"), max_size=30), min_size=1, max_size=5
-    )
-)
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_words_give_the_result_of_lines_on_any_text(folder, monkeypatch, lines):
-    pair = ComparedPair(*(Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"))
-    by_lines, by_words = by_lines_and_by_words(pair, [lines], monkeypatch)
-    assert by_words == by_lines
-
-
-def test_no_rule_of_the_library_reaches_across_a_space():
-    for blob in built_in_maps():
-        assert not [key for key in read_charsmap(blob) if " " in key]
-
-
-def test_other_rules_and_layouts_are_encoded_line_by_line(folder):
-    from vocap.tokenizer_files.model_file import read_model
-
-    def scores(change):
-        proto = read_model(folder / "a.model")
-        change(proto)
-        changed = SentencePieceEncoder(SentencePieceProcessor(model_proto=proto.SerializeToString()))
-        return counting._word_scores(ComparedPair(Splitter(changed), Splitter(load_encoder(folder / "a.model"))))
-
-    assert scores(lambda proto: None)
-    for spec, name in itertools.product(["normalizer_spec"], ["add_dummy_prefix", "remove_extra_whitespaces"]):
-        assert not scores(lambda proto, spec=spec, name=name: setattr(getattr(proto, spec), name, False))
-    assert not scores(lambda proto: proto.normalizer_spec.ClearField("precompiled_charsmap"))
-    assert not scores(lambda proto: setattr(proto.pieces[9], "type", 4))  # USER_DEFINED
-
-
 def test_memory_is_bounded_by_comparing_in_parts(folder, monkeypatch):
-    pair = ComparedPair(*(Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"))
+    pair = [Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"]
     lines = make_lines("en", 300, seed=5)
-    whole = compare_text(pair, [lines])
-    monkeypatch.setattr(counting, "DISTINCT", 20)
-    parts = compare_text(pair, [lines[:100], lines[100:200], lines[200:]])
+    whole = compare_text(*pair, [lines])
+    monkeypatch.setattr(changes, "DISTINCT", 20)
+    parts = compare_text(*pair, [lines[:100], lines[100:200], lines[200:]])
     assert parts.changed == whole.changed != []
     assert (parts.words, parts.words_changed, parts.characters_changed) == (
         whole.words,

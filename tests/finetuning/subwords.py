@@ -7,7 +7,7 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.tokenizers import scripts
 from vocap.tokenizer_files.export import build_tokenizer, scores_of
-from vocap.tokenizer_files.hugging_face import ROLES
+from vocap.tokenizer_files.id_layout import TOKEN_ROLES
 
 SIZE = 700
 TOKENS = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
@@ -15,7 +15,7 @@ TOKENS = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "
 
 def _fast(backend: Tokenizer) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend, **{name: TOKENS[role] for name, role in ROLES.items()}
+        tokenizer_object=backend, **{name: TOKENS[role] for name, role in TOKEN_ROLES.items()}
     )
 
 

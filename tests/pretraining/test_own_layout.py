@@ -10,7 +10,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from tests.pretraining.factories import LENGTH, TOTAL, make_tokenizer, pretrain_arguments
 from tests.pretraining.processes import finish, pretrain, results, start, wait_for_step
-from vocap.adapt.extending import append
+from vocap.adapt.pieces import append
 from vocap.errors import VocapError
 from vocap.pretraining.batches import TrainingBatches, Vocabulary, mask_tokens
 from vocap.pretraining.blocks import open_language

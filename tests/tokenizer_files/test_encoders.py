@@ -1,9 +1,11 @@
+"""Encoders against the libraries themselves, and one message for a file that a library refuses."""
+
 import json
 
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
-from tests.tokenizer_files.hostile import train_model
+from tests.tokenizer_files.factories import train_model
 from tests.vocabularies.factories import make_text
 from vocap.errors import VocapError
 from vocap.tokenizer_files.encoders import load_encoder
@@ -58,7 +60,7 @@ def test_a_sentencepiece_model(tmp_path):
     assert (encoder.size, encoder.unk_id, encoder.pieces[:3]) == (120, 0, ["<unk>", "<s>", "</s>"])
     assert [encoder.processor.encode(line) for line in ["ba", ""]] == encoder.encode_batch(["ba", ""])
     (tmp_path / "second.model").write_bytes(train_model())
-    with pytest.raises(VocapError, match=r"not one \.model \(only\.model, second\.model\)"):
+    with pytest.raises(VocapError, match=r"not one SentencePiece \.model in it \(only\.model, second\.model\)"):
         load_encoder(tmp_path)
     with pytest.raises(VocapError, match=r"none: no such tokenizer"):
         load_encoder(tmp_path / "none")
@@ -86,3 +88,28 @@ def test_a_json_that_is_no_tokenizer(tmp_path, text):
         load_encoder(path)
     assert str(path) in str(error.value)
     assert "save" in str(error.value)
+
+
+def unigram(normalizer=None) -> Tokenizer:
+    tokenizer = Tokenizer(models.Unigram([("<u>", 0.0), ("a", -1.0), ("b", -1.0)], unk_id=0, byte_fallback=False))
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    return tokenizer
+
+
+def test_an_error_of_the_library_on_a_text_is_one_message(tmp_path):
+    unigram(normalizers.Replace(Regex("(a+)+$"), "b")).save(str(tmp_path / "tokenizer.json"))
+    encoder = load_encoder(tmp_path)
+    assert encoder.encode_batch(["ab"]) == [[1, 2]]
+    with pytest.raises(VocapError, match=r"tokenizer\.json: not a usable .*retry-limit") as error:
+        encoder.encode_batch(["b", "a" * 60 + "c"])
+    assert "\n" not in str(error.value)
+
+
+def test_a_panic_of_the_library_is_one_message(tmp_path):
+    """A character map that claims more than it holds; the error is no `Exception`."""
+    definition = json.loads(unigram().to_str())
+    definition["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(definition))
+    with pytest.raises(VocapError, match=r"tokenizer\.json: not a usable Hugging Face tokenizer"):
+        load_encoder(tmp_path).encode_batch(["a"])

@@ -46,7 +46,7 @@ def test_a_run_and_what_an_edit_reruns(workflow):
     folder = workflow.folder / "results" / "tokenizers"
     for name, total in (("bpe-500", 500), ("bpe-400", 400), ("parity-400", 400)):
         assert json.loads((folder / name / "description.json").read_text())["total"] == total
-        assert (folder / name / "huggingface" / "golden.json").is_file()
+        assert (folder / name / "huggingface" / "tokenizer.json").is_file()
         trips = [line.split("\t") for line in (folder / name / "roundtrip.tsv").read_text().splitlines()[1:]]
         assert all(row[2] == row[3] for row in trips)
 

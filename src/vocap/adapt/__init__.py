@@ -1,6 +1,8 @@
-"""A finished tokenizer made smaller (`trim_command`) or given a language more (`extend_command`), with its model.
+"""A finished tokenizer made smaller (`trimming`) or given a language more (`extending`), with its model.
 
-`folder` reads and writes the folders and compares segmentations line by line, `extending` chooses and scores new
-pieces of a unigram model, `model_rows` rebuilds the embedding table of a Hugging Face model. For any kind of
-tokenizer: `sweep` measures numbers of new pieces, `contexts` and `pursuit` make new rows from old ones.
+`adaptable` is what both kinds of tokenizer do for that: unigram models in `pieces`, byte-pair encoding in `pairs`.
+`sweep` measures numbers of new pieces, `model_rows` rebuilds the embedding table of a Hugging Face model, and
+`sparse_rows` makes new rows from old ones.
 """
+
+SHARE = 0.01  # of the tokens, which the scores of new pieces assume; docs/adapting.md compares others

@@ -10,20 +10,32 @@ from torch import Tensor, nn
 
 from vocap.errors import VocapError, system_error
 from vocap.model_folder import read_config
+from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import load_encoder
+from vocap.wording import one_line
 
 Sums = Mapping[int, tuple[Sequence[int], Sequence[float]]]  # of a new row: old rows and their factors
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
 
 
-def load_model(folder: Path):
+def load_model(folder: Path, ids: Mapping[str, int]):
     """The model of a folder, in its own class and type of numbers; nothing in the folder is run.
 
-    Raises VocapError where it holds no model in safetensors, or not all its weights.
+    Raises VocapError where it holds no model in safetensors, or not all its weights; where its own tokenizer, if
+    there is one, gives a token another id than `ids`; and where its table has fewer rows.
     """
     import transformers
 
+    # the same tokenizer
+    definition = folder / EXPORTED[0]
+    own = load_encoder(definition).ids if definition.is_file() else ids
+    for piece, number in ids.items():
+        if own.get(piece) != number:
+            raise VocapError(
+                f"{definition}: {piece!r} has id {own.get(piece)} there and {number} in the tokenizer; "
+                "name the model that was trained with this tokenizer"
+            )
+    # in the class that the configuration names
     architectures = read_config(folder).get("architectures")
     if not any(folder.glob("*.safetensors")):
         raise VocapError(f"{folder}: no .safetensors there; save the model with save_pretrained first")
@@ -46,45 +58,27 @@ def load_model(folder: Path):
         raise
     except Exception as error:  # the library raises types of its own for weights and settings
         raise VocapError(f"{folder}: transformers cannot load it ({_said(error)}); {AGAIN}") from None
+    # whole, with a row for each id
     if loading["missing_keys"]:
         lacking = ", ".join(sorted(loading["missing_keys"])[:3])
         raise VocapError(f"{folder}: it lacks weights: {lacking}; {AGAIN}")
-    return model
-
-
-def _said(error: Exception) -> str:
-    if "ignore_mismatched_sizes" in str(error):  # the library's table, which is logged
-        return "the shapes of its weights are not those that config.json says"
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
-
-
-def check_ids(folder: Path, ids: Mapping[str, int]) -> None:
-    """Raise VocapError unless the model's own tokenizer, if it has one, gives every piece the same id."""
-    definition = folder / TOKENIZER_FILES[0]
-    if not definition.is_file():
-        return
-    own = load_encoder(definition).ids
-    for piece, number in ids.items():
-        if own.get(piece) != number:
-            raise VocapError(
-                f"{definition}: {piece!r} has id {own.get(piece)} there and {number} in the tokenizer; "
-                "name the model that was trained with this tokenizer"
-            )
-
-
-def check_rows(model, highest: int) -> int:
-    """The rows of the model's table. Raises VocapError where it has none, or none for the id `highest`."""
-    table = model.get_input_embeddings()
+    table, highest = model.get_input_embeddings(), max(ids.values())
     if not isinstance(table, nn.Embedding):
         raise VocapError(f"{type(model).__name__} has no table of input embeddings; give a model of text")
     if highest >= table.num_embeddings:
         raise VocapError(
             f"the model has {table.num_embeddings} rows, and the tokenizer ids up to {highest}; give its own model"
         )
-    return table.num_embeddings
+    return model
 
 
-def row_bytes(model) -> int:
+def _said(error: Exception) -> str:
+    if "ignore_mismatched_sizes" in str(error):  # the library's table, which is logged
+        return "the shapes of its weights are not those that config.json says"
+    return one_line(f"{type(error).__name__}: {error}")
+
+
+def row_bytes_of(model) -> int:
     """Bytes that one row more takes: in the input embeddings and, where they are not tied, the output layer."""
     tables = {id(parameter): parameter for _, _, parameter in _tables(model)}
     return sum(parameter[0].numel() * parameter.element_size() for parameter in tables.values())
@@ -94,10 +88,8 @@ def replace_rows(model, origins: Sequence[Sequence[int]], sums: Sums | None = No
     """Give the model a table of len(origins) rows: row i is the mean of the old rows origins[i], one or several.
 
     For i in `sums` it is the sum of other old rows, times their factors, except in a bias. The input embeddings,
-    the output layer's table and its bias, in place, tied where they were. Raises VocapError where the model has no
-    such table or a row that is asked for.
+    the output layer's table and its bias, in place, tied where they were.
     """
-    check_rows(model, max(map(max, origins)))
     made: dict[int, nn.Parameter] = {}
     for module, name, parameter in list(_tables(model)):
         if id(parameter) not in made:  # tied ones are one parameter again
@@ -150,25 +142,12 @@ def save_model(model, tokenizer: Path, folder: Path) -> None:
         if system_error(error):
             raise
         raise VocapError(f"{model.name_or_path}: transformers cannot save it ({_said(error)}); {AGAIN}") from None
-    for name in TOKENIZER_FILES:
+    for name in EXPORTED:
         shutil.copyfile(tokenizer / name, folder / name)
     mask = os.umask(0)
     os.umask(mask)
     for file in folder.iterdir():
         file.chmod(0o666 & ~mask)  # safetensors writes files that only their owner may read
-
-
-def check_specials(model, before: Mapping[str, int], after: Mapping[str, int]) -> None:
-    """Raise VocapError where a special token that the model's configuration knows by id has another id `after`."""
-    for key in ("bos_token_id", "pad_token_id", "eos_token_id"):
-        number = getattr(model.config, key, None)
-        for token, old in before.items():
-            if old == number and after.get(token) != old:
-                raise VocapError(
-                    f"the model's {key} is {number}, {token}, which becomes {after.get(token, 'another')}, and "
-                    "its positions may depend on it; only models with special tokens in the order of the layout, "
-                    "from id 0, are adapted"
-                )
 
 
 def renumber_specials(model, number: Mapping[int, int]) -> None:

@@ -1,19 +1,24 @@
-"""The effect of each number of new pieces, before any is added: the table of `vocap extend --pieces A:B:C`.
+"""The effect of each number of new pieces, before any is added: `vocap extend --pieces A:B:C`."""
 
-Of the tokenizer only its encoder is used: any kind will do whose new pieces have the ids behind all old ones.
-"""
-
-from collections.abc import Callable, Iterable, Sequence
+import json
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from vocap.adapt.adaptable import Adaptable
+from vocap.errors import VocapError, missing_extra
 from vocap.files.atomic import replacing_directory
 from vocap.files.tsv import aligned, write_tsv
+from vocap.progress import Steps
 from vocap.tables.curve import find_knee
-from vocap.unigram.alp import CorpusAlp
+from vocap.text_files.named_texts import Texts, read_sentences
+from vocap.unigram.alp import CorpusAlp, corpus_alp
 
+logger = logging.getLogger(__name__)
 TABLE, CHART = "sweep.tsv", "sweep.svg"
 OK, KNEE = "ok", "knee"
 
@@ -55,45 +60,86 @@ def round_down(before: int, pieces: int, multiple: int) -> int:
     return max(0, pieces - (before + pieces) % multiple)
 
 
-def count_changed(
-    encode_batch: Callable[[list[str]], list[list[int]]], first_new: int, blocks: Iterable[list[str]]
-) -> int:
-    """The lines that the extended tokenizer segments otherwise than the one without ids from `first_new` on.
+def sweep(
+    source: Adaptable,
+    own: Mapping[str, Path | None],
+    others: Texts,
+    settings: Mapping[str, Any],
+    counts: Sequence[int],
+    model,
+    out: Path,
+) -> list[str]:
+    """Measure each number of new pieces in `counts` (rising), write the table. Returns the lines to print.
 
-    Those are the lines whose segmentation has a new id. A line without one keeps its path, which is one of the old
-    ones and has won over these and more; of equals the one that is found first wins in both.
+    `own` and `others`: the texts of the new language, by part, and of the others.
     """
-    return sum(max(ids, default=-1) >= first_new for lines in blocks for ids in encode_batch(lines))
+    # the texts under the tokenizer as it is
+    part = "heldout" if own["heldout"] else "train"
+    before = corpus_alp(source.encoder, read_sentences(own[part]))
+    if before is None:
+        raise VocapError(f"{own[part]}: no line in it; give text with a sentence a line")
+    texts = [path for parts in others.values() for path in parts.values()]
+    known = _hashes(source, texts)
+    spare, row_bytes = 0, None  # rows of the model that no id has, bytes of one
+    if model is not None:
+        from vocap.adapt.model_rows import row_bytes_of  # torch: only where it is needed
+
+        spare = model.get_input_embeddings().num_embeddings - source.total
+        row_bytes = row_bytes_of(model)
+
+    def measure(total: int, after: CorpusAlp, changed: int, rows: int) -> Point:
+        return Point(
+            total - source.total,
+            total,
+            after.tokens_per_sentence,
+            1 - after.tokens / before.tokens if before.tokens else None,
+            changed if len(known) else None,
+            changed / len(known) if len(known) else None,
+            int(np.count_nonzero(after.counts[source.total :] == 0)),
+            rows,
+            None if row_bytes is None else rows * row_bytes / 1e6,
+            after.alp,
+        )
+
+    # the texts under each extended one
+    learned = source.learn(own["train"], counts, settings)
+    points = [measure(source.total, before, 0, 0)]
+    with Steps("sweep", len(counts)) as steps:
+        for count in counts:
+            if (available := learned.available(count)) < count:
+                status = f"too little text: at most {available} new pieces"
+                points.append(Point(count, source.total + count, status=status))
+            else:
+                after = learned.extended(count)
+                changed = int(np.count_nonzero(_hashes(after, texts) != known))
+                alp = corpus_alp(after.encoder, read_sentences(own[part]))
+                points.append(measure(after.total, alp, changed, count - spare))
+            steps.advance()
+    # table, chart, notes
+    points = mark_knee(points)
+    chart = _draw(points, settings["language"])
+    with replacing_directory(out, owned=(TABLE, CHART)) as folder:
+        columns = tuple(field.name for field in fields(Point))
+        write_tsv(folder / TABLE, columns, [tuple(asdict(point).values()) for point in points])
+        if chart is not None:
+            (folder / CHART).write_bytes(chart)
+    notes = [f"tokens, ALP and pieces never used: of {settings['language']} {part}"]
+    if len(known):
+        notes[0] += f"; lines changed: of {len(known):,} of {len(others)} other languages"
+    else:
+        notes.append("no text of other languages was given: changes for them are not measured")
+    notes += [
+        f"knee: {point.pieces:,} pieces (T = {point.total:,}), up to the largest number measured"
+        for point in points
+        if point.status == KNEE
+    ]
+    return [*_shown(points), *notes, f"written: {out / TABLE}"]
 
 
-def measure(
-    before: CorpusAlp,
-    after: CorpusAlp,
-    total: int,
-    changed: int | None,
-    lines: int,
-    table: tuple[int, int] | None,
-) -> Point:
-    """The row of one extended tokenizer.
-
-    `before`, `after`: the added language's text under both tokenizers; `total`: ids of the old one. `changed` of
-    `lines` lines of other languages (None without any); `table`: rows of the model, if there is one, and the bytes
-    of a row.
-    """
-    pieces = len(after.counts) - total
-    rows, row_bytes = (pieces, None) if table is None else (total + pieces - table[0], table[1])
-    return Point(
-        pieces,
-        total + pieces,
-        after.tokens_per_sentence,
-        1 - after.tokens / before.tokens if before.tokens else None,
-        changed,
-        changed / lines if lines and changed is not None else None,
-        int(np.count_nonzero(after.counts[total:] == 0)),
-        rows,
-        None if row_bytes is None else rows * row_bytes / 1e6,
-        after.alp,
-    )
+def _hashes(tokenizer: Adaptable, texts: Sequence[Path]) -> np.ndarray:
+    """A hash of each line's ids, int64 [lines]: equal ids, equal hashes."""
+    blocks = (tokenizer.encoder.encode_batch(lines) for path in texts for lines in read_sentences(path))
+    return np.fromiter((hash(tuple(ids)) for rows in blocks for ids in rows), np.int64)
 
 
 def mark_knee(points: Sequence[Point]) -> list[Point]:
@@ -103,47 +149,70 @@ def mark_knee(points: Sequence[Point]) -> list[Point]:
     """
     known = [place for place, point in enumerate(points) if point.saved_share is not None]
     knee = find_knee(*(np.array([getattr(points[n], key) for n in known]) for key in ("pieces", "saved_share")))
-    return [
-        replace(point, status=KNEE) if knee is not None and place == known[knee] else point
-        for place, point in enumerate(points)
-    ]
+    marked = list(points)
+    if knee is not None:
+        marked[known[knee]] = replace(marked[known[knee]], status=KNEE)
+    return marked
 
 
-def write_sweep(out: Path, points: Sequence[Point], chart: bytes | None) -> None:
-    """Write `TABLE`, and `CHART` where there is one, to the folder `out`, whole or not at all."""
-    with replacing_directory(out, owned=(TABLE, CHART)) as folder:
-        columns = tuple(field.name for field in fields(Point))
-        write_tsv(folder / TABLE, columns, [tuple(asdict(point).values()) for point in points])
-        if chart is not None:
-            (folder / CHART).write_bytes(chart)
+def _shown(points: Sequence[Point]) -> list[str]:
+    """The table as lines, without columns that no point has: the status to the left, others to the right."""
+    rows = []
+    for point in points:
+        changed = f"{point.changed_lines or 0:,} ({100 * (point.changed_share or 0):.2f} %)"
+        shown = {
+            "pieces": f"{point.pieces:,}",
+            "total": f"{point.total:,}",
+            "tokens/line": f"{point.tokens_per_line or 0:.2f}",
+            "saved": f"{100 * (point.saved_share or 0):.1f} %",
+            "lines changed": changed if point.changed_lines is not None else "",
+            "never used": f"{point.never_used or 0:,}",
+            "memory MB": f"{point.memory_mb:.1f}" if point.memory_mb is not None else "",
+            "ALP": f"{point.alp or 0:.2f}",
+            "status": "" if point.status == OK else point.status,
+        }
+        if point.alp is None:  # not measured
+            shown |= dict.fromkeys(("tokens/line", "saved", "never used", "ALP"), "")
+        rows.append(shown)
+    kept = [column for column in rows[0] if any(row[column] for row in rows)]
+    table = [kept, *([row[column] for column in kept] for row in rows)]
+    return aligned(table, left=[kept.index("status")] if "status" in kept else [])
 
 
-HEADER = ("pieces", "total", "tokens/line", "saved", "lines changed", "never used", "memory MB", "ALP", "status")
+FONT = "Liberation Sans, Arial, sans-serif"  # vl-convert carries it, so files look alike everywhere
+LINE, MARKED = "#1f5fa8", "#c4510a"
+WIDTH, HEIGHT = 560, 180  # px
+PANELS = {
+    "saved_share": "tokens saved",
+    "changed_share": "lines of other languages that change",
+    "never_used": "new pieces never used",
+}
 
 
-def shown(points: Sequence[Point]) -> list[str]:
-    """The table as lines: columns to the right, the status to the left."""
-    rows = [HEADER, *map(_cells, points)]
-    kept = [n for n in range(len(HEADER)) if any(row[n] for row in rows[1:])]
-    left = [place for place, n in enumerate(kept) if HEADER[n] == "status"]
-    return aligned([[row[n] for n in kept] for row in rows], left)
+def _draw(points: Sequence[Point], language: str) -> bytes | None:
+    """The figure as SVG, a panel a measure that the points have; the knee is marked. None without altair.
 
-
-def _cells(point: Point) -> tuple[str, ...]:
-    def cell(value, form: str, unit: str = "") -> str:
-        return "" if value is None else f"{value:{form}}{unit}"
-
-    changed = cell(point.changed_lines, ",")
-    if point.changed_share is not None:
-        changed += f" ({100 * point.changed_share:.2f} %)"
-    return (
-        f"{point.pieces:,}",
-        f"{point.total:,}",
-        cell(point.tokens_per_line, ".2f"),
-        cell(None if point.saved_share is None else 100 * point.saved_share, ".1f", " %"),
-        changed,
-        cell(point.never_used, ","),
-        cell(point.memory_mb, ".1f"),
-        cell(point.alp, ".2f"),
-        "" if point.status == OK else point.status,
-    )
+    As the report's still figures it has one font and no opacity, so that its bytes are the same in every run.
+    """
+    try:
+        import altair as alt  # seconds; an extra
+        import vl_convert
+    except ModuleNotFoundError as error:
+        logger.info("no figure: %s is not installed; %s", error.name, missing_extra(error.name or ""))
+        return None
+    known = [point for point in points if point.saved_share is not None]
+    panels = []
+    for key, title in PANELS.items():
+        rows = [{"n": p.pieces, "y": getattr(p, key), "knee": p.status == KNEE} for p in known]
+        if any(row["y"] is None for row in rows):
+            continue
+        y = alt.Y("y:Q", title=title, axis=alt.Axis(format=".1%" if key.endswith("share") else ",d"))
+        x = alt.X("n:Q", title=f"new pieces of {language}", axis=alt.Axis(format=",d"))
+        chart = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
+        knee = chart.transform_filter("datum.knee").mark_point(
+            shape="diamond", size=120, filled=True, color=MARKED, opacity=1
+        )
+        line = chart.mark_line(point={"color": LINE, "opacity": 1}, color=LINE)
+        panels.append((line + knee).properties(width=WIDTH, height=HEIGHT))
+    figure = alt.vconcat(*panels).configure(font=FONT, background="white")
+    return vl_convert.vegalite_to_svg(json.dumps(figure.to_dict())).encode() + b"\n"

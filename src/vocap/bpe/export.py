@@ -6,7 +6,7 @@ from vocap.bpe.model_file import BpeFile, read_bpe
 from vocap.errors import VocapError
 from vocap.files.json_object import read_object
 from vocap.tokenizer_files.card import About
-from vocap.tokenizer_files.hugging_face import template, write_folder
+from vocap.tokenizer_files.export import template, write_folder
 from vocap.tokenizer_files.id_layout import IdLayout
 
 
@@ -33,7 +33,7 @@ def write_export(read: BpeFile, output: str | Path, layout: IdLayout | None = No
         tokenizer.post_processor = template(layout, ids)
         roles = layout.roles
     length = layout.model_max_length if layout else longest_input(read.path)
-    write_folder(output, tokenizer, roles, length, read.tokens)
+    write_folder(output, tokenizer, roles, length)
 
 
 def longest_input(definition: Path) -> int:

@@ -14,14 +14,13 @@ from vocap.bpe.tokenizer_json import Rows, build, token_names
 from vocap.bpe.words import Alphabet
 from vocap.files.atomic import write_text
 from vocap.files.tsv import write_tsv
+from vocap.tokenizer_files.export import configuration
 from vocap.tokenizer_files.folder import COLUMNS
-from vocap.tokenizer_files.hugging_face import ROLES, configuration
 
 
 def write_definition(folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], length: int) -> None:
     """Write `tokenizer.json` and `tokenizer_config.json`: `roles` to their special tokens, the longest input."""
-    named = {name: roles[role] for name, role in ROLES.items() if role in roles}
-    config = configuration(tokenizer, named, length)
+    config = configuration(tokenizer, roles, length)
     write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=False))
     write_text(folder / "tokenizer_config.json", json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 

@@ -8,11 +8,10 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from vocap.bpe.words import SPACE, Alphabet, Pretokenization, build_pre_tokenizer
 from vocap.errors import UsageError
-from vocap.tokenizer_files.charsmap import read_charsmap
-from vocap.tokenizer_files.hugging_face import template
+from vocap.tokenizer_files.export import template
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
-from vocap.tokenizer_files.normalizer import build_normalizer
+from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
 from vocap.unigram import COVERAGE
 
 

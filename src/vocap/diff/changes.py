@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vocap.diff.counting import ComparedPair, Lines, count_pair
 from vocap.tokenizer_files.splitter import Splitter, is_bracketed
 from vocap.unigram.alp import average_log_probability
 
+DISTINCT = 1_000_000  # words held at a time: some 0.4 GB
 KEPT = 10_000  # changed words kept of a language, the most frequent
 AT_ONCE = 50_000  # words split at a time
 LONG = 20  # characters of a word above which only the parts that differ are shown
@@ -75,19 +75,6 @@ class Change:
     changed: list[WordChange] = field(default_factory=list)  # most frequent first
     examples: list[Example] = field(default_factory=list)
 
-    @property
-    def change_percent(self) -> float | None:
-        """Tokens of B against those of A, in percent; None where A has none."""
-        return 100 * (self.b.tokens - self.a.tokens) / self.a.tokens if self.a.tokens else None
-
-    @property
-    def words_changed_percent(self) -> float:
-        return 100 * self.words_changed / self.words if self.words else 0.0
-
-    @property
-    def characters_changed_percent(self) -> float:
-        return 100 * self.characters_changed / self.characters if self.characters else 0.0
-
     def row(self, language: str) -> dict[str, Any]:
         """The cells of languages.tsv by column; None where there is nothing to average."""
         a, b, lines = self.a, self.b, self.lines
@@ -99,39 +86,47 @@ class Change:
             "tokens_b": b.tokens,
             "tokens_per_sentence_a": a.tokens / lines if lines else None,
             "tokens_per_sentence_b": b.tokens / lines if lines else None,
-            "change_percent": self.change_percent,
+            "change_percent": 100 * (b.tokens - a.tokens) / a.tokens if a.tokens else None,
             "alp_a": average_log_probability(a.counts, lines) if lines else None,
             "alp_b": average_log_probability(b.counts, lines) if lines else None,
             "unk_rate_a": a.unk_rate,
             "unk_rate_b": b.unk_rate,
             "words": self.words,
             "words_changed": self.words_changed,
-            "words_changed_percent": self.words_changed_percent,
+            "words_changed_percent": 100 * self.words_changed / self.words if self.words else 0.0,
             "distinct_changed": self.distinct_changed,
-            "characters_changed_percent": self.characters_changed_percent,
+            "characters_changed_percent": 100 * self.characters_changed / self.characters if self.words else 0.0,
         }
 
 
-def compare_text(pair: ComparedPair, blocks: Iterable[list[str]]) -> Change:
-    """Count every line with both tokenizers; memory is bounded by `counting.DISTINCT` words.
+def compare_text(a: Splitter, b: Splitter, blocks: Iterable[list[str]]) -> Change:
+    """Encode every line with both tokenizers, and every distinct word; memory is bounded by `DISTINCT` words.
 
     A text of more distinct words is compared in parts: then `distinct_changed` counts a word once in each part,
     and words that are rare in every part may be missing in `changed`.
     """
-    a, b = pair.a, pair.b
     change = Change(*(Side(np.zeros(side.encoder.size, np.int64), side.encoder.unk_id) for side in (a, b)))
+    to_b = _ids_in_b(a, b)
+    words: Counter[str] = Counter()
     changed: Changed = Counter()
     best: dict[str, tuple[float, str]] = {}
-    counts = None
-    for counts, found in count_pair(pair, blocks):
-        change.lines += len(found.lines)
-        change.lines_changed += int(found.changed.sum())
-        _consider(best, found)
-        if counts.full:
-            _compare_words(a, b, *counts.settle(), change, changed)
-    if counts is not None:
-        _compare_words(a, b, *counts.settle(), change, changed)
-        change.a.counts, change.b.counts = counts.a, counts.b
+    for lines in blocks:
+        # tokens of each line
+        rows = [side.encoder.encode_batch(lines) for side in (a, b)]
+        for side, ids in zip((change.a, change.b), rows, strict=True):
+            flat = np.fromiter(chain.from_iterable(ids), np.int64)
+            side.counts += np.bincount(flat, minlength=len(side.counts))
+        change.lines += len(lines)
+        for line, one, other in zip(lines, *rows, strict=True):
+            if len(one) != len(other) or [to_b[number] for number in one] != other:
+                change.lines_changed += 1
+                _consider(best, line, len(one), len(other))
+        # its words
+        words.update(chain.from_iterable(map(str.split, lines)))
+        if len(words) > DISTINCT:
+            _compare_words(a, b, words, change, changed)
+            words.clear()
+    _compare_words(a, b, words, change, changed)
     change.changed = [WordChange(word, count, *splits) for (word, *splits), count in _most_frequent(changed)]
     change.examples = [
         Example(kind, line, *(tuple(chain.from_iterable(side.split(line.split()))) for side in (a, b)))
@@ -140,28 +135,30 @@ def compare_text(pair: ComparedPair, blocks: Iterable[list[str]]) -> Change:
     return change
 
 
-def _consider(best: dict[str, tuple[float, str]], found: Lines) -> None:
-    """Keep, of each kind, the first line with the largest relative difference."""
-    short = np.fromiter(map(len, found.lines), np.int64, len(found.lines)) <= EXAMPLE
-    one, other = found.tokens_a, found.tokens_b
-    size = abs(other - one) / np.maximum(np.maximum(one, other), 8)  # one token of a short line counts little
-    for kind, of_kind in (("fewer", other < one), ("more", other > one), ("same", other == one)):
-        chosen = np.flatnonzero(of_kind & found.changed & short)
-        if len(chosen):
-            first = chosen[np.argmax(size[chosen])]
-            if kind not in best or size[first] > best[kind][0]:
-                best[kind] = float(size[first]), found.lines[first]
+def _ids_in_b(a: Splitter, b: Splitter) -> list[int]:
+    """The id in B of each id of A, by its piece; -1: none. Unknown is unknown."""
+    ids = {piece: number for number, piece in enumerate(b.pieces) if piece is not None}
+    to_b = [-1 if piece is None else ids.get(piece, -1) for piece in a.pieces]
+    if a.encoder.unk_id is not None and b.encoder.unk_id is not None:
+        to_b[a.encoder.unk_id] = b.encoder.unk_id
+    return to_b
 
 
-def _compare_words(
-    a: Splitter, b: Splitter, words: Counter, unchanged: set[str], change: Change, changed: Changed
-) -> None:
-    """Add up the changes in `words`; those in `unchanged` have none."""
+def _consider(best: dict[str, tuple[float, str]], line: str, one: int, other: int) -> None:
+    """Keep a changed line of `one` and `other` tokens if its relative difference is the largest of its kind."""
+    kind = "fewer" if other < one else "more" if other > one else "same"
+    size = abs(other - one) / max(one, other, 8)  # one token of a short line counts little
+    if len(line) <= EXAMPLE and (kind not in best or size > best[kind][0]):
+        best[kind] = size, line
+
+
+def _compare_words(a: Splitter, b: Splitter, words: Counter[str], change: Change, changed: Changed) -> None:
+    """Add up the changes in `words`."""
     change.words += words.total()
     change.characters += sum(count * len(word) for word, count in words.items())
-    suspects = [word for word in words if word not in unchanged]
-    for start in range(0, len(suspects), AT_ONCE):
-        part = suspects[start : start + AT_ONCE]
+    every = list(words)
+    for start in range(0, len(every), AT_ONCE):
+        part = every[start : start + AT_ONCE]
         for word, one, other in zip(part, a.split(part), b.split(part), strict=True):
             if one != other:
                 _add_change(word, words[word], one, other, change, changed)

@@ -60,7 +60,7 @@ def diff(context, a, b, texts, corpora, languages, part, as_json, out, words, ex
 
 
 def _compare(a, b, texts, corpora, languages, part, limits, out, words, examples) -> tuple[dict, str]:
-    from vocap.diff.changes import ComparedPair, compare_text
+    from vocap.diff.changes import compare_text  # numpy, SentencePiece, tokenizers: not for --help
     from vocap.diff.writing import as_text, compare_ids, describe, write_tables
     from vocap.text_files.named_texts import find_texts, parse_languages, read_sentences
     from vocap.tokenizer_files.encoders import load_encoder
@@ -68,42 +68,15 @@ def _compare(a, b, texts, corpora, languages, part, limits, out, words, examples
 
     files = find_texts(texts, corpora, parse_languages(languages), [part])
     one, other = Splitter(load_encoder(a)), Splitter(load_encoder(b))
-    pair = ComparedPair(one, other)
     found = {
-        code: compare_text(pair, (block for path in parts.values() for block in read_sentences(path)))
+        code: compare_text(one, other, (block for path in parts.values() for block in read_sentences(path)))
         for code, parts in files.items()
     }
     if not any(change.lines for change in found.values()):
         raise VocapError("no line in any text; give text with a sentence a line")
-    pieces = compare_ids(
-        one,
-        other,
-        sum(change.a.counts for change in found.values()),
-        sum(change.b.counts for change in found.values()),
-    )
-    sizes = (one.encoder.size, other.encoder.size)
-    summary = describe((str(a), str(b)), sizes, found, pieces, limits, _beyond(found, limits))
+    uses = (sum(getattr(change, side).counts for change in found.values()) for side in "ab")
+    pieces = compare_ids(one, other, *uses)
+    summary = describe((str(a), str(b)), (one.encoder.size, other.encoder.size), found, pieces, limits)
     if out is not None:
         write_tables(out, summary, found, pieces)
     return summary, as_text(summary, found, pieces, words, examples)
-
-
-def _beyond(found, limits) -> list[str]:
-    """A message for each limit that a language exceeds, and for each language without a line."""
-
-    def moved(change) -> float:
-        return abs(change.change_percent) if change.a.tokens else float("inf") if change.b.tokens else 0.0
-
-    measures = {
-        "max_change": (moved, "tokens a line changed by"),
-        "max_words": (lambda change: change.words_changed_percent, "words segmented differently:"),
-        "max_characters": (lambda change: change.characters_changed_percent, "text segmented differently:"),
-    }
-    empty = [f"{code}: no line in its text" for code, change in found.items() if limits and not change.lines]
-    return empty + [
-        f"{code}: {words} {measure(change):.3g} %, more than {limits[name]:g} %"
-        for name, (measure, words) in measures.items()
-        if name in limits
-        for code, change in found.items()
-        if measure(change) > limits[name]
-    ]

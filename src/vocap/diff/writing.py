@@ -47,6 +47,11 @@ def compare_ids(a: Splitter, b: Splitter, counts_a: np.ndarray, counts_b: np.nda
 FILES = ("languages.tsv", "words.tsv", "pieces.tsv", "examples.tsv", "summary.json")
 WORD_COLUMNS = ("language", "word", "count", "tokens_a", "tokens_b", "split_a", "split_b")
 EXAMPLE_COLUMNS = ("language", "kind", "line", "tokens_a", "tokens_b", "split_a", "split_b")
+MEASURES = {  # by limit: the column, and its change in words
+    "max_change": ("change_percent", "tokens a line changed by"),
+    "max_words": ("words_changed_percent", "words segmented differently:"),
+    "max_characters": ("characters_changed_percent", "text segmented differently:"),
+}
 STEADY = 0.005  # percent: smaller changes count as none
 
 
@@ -56,9 +61,20 @@ def describe(
     found: Mapping[str, Change],
     pieces: Sequence[PieceChange],
     limits: Mapping[str, float],
-    beyond: Sequence[str],
 ) -> dict:
-    """The content of `summary.json` and of --json: everything but the long lists."""
+    """The content of `summary.json` and of --json: everything but the long lists.
+
+    `beyond`: a message for each of the `limits` that a language exceeds, and for each language without a line.
+    """
+    rows = [change.row(code) for code, change in found.items()]
+    beyond = [f"{row['language']}: no line in its text" for row in rows if limits and not row["lines"]]
+    for name, (column, words) in MEASURES.items():
+        for row in rows if name in limits else ():
+            value = row[column]
+            if value is None:  # no token in A
+                value = float("inf") if row["tokens_b"] else 0.0
+            if abs(value) > limits[name]:
+                beyond.append(f"{row['language']}: {words} {abs(value):.3g} %, more than {limits[name]:g} %")
     status = Counter(piece.status for piece in pieces)
     same = sizes[0] - status[ONLY_A] - status[MOVED]
     return {
@@ -68,24 +84,21 @@ def describe(
         "ids_b": sizes[1],
         "pieces": {"same": same, **{kind: status[kind] for kind in (ONLY_A, ONLY_B, MOVED)}},
         "limits": dict(limits),
-        "beyond": list(beyond),
-        "languages": [change.row(code) for code, change in found.items()],
+        "beyond": beyond,
+        "languages": rows,
     }
 
 
 def write_tables(out: Path, summary: Mapping, found: Mapping[str, Change], pieces: Sequence[PieceChange]) -> None:
     """Write `FILES` as the folder `out`, whole or not at all."""
+
+    def with_splits(code: str, one) -> tuple:
+        *cells, a, b = one
+        return (code, *cells, len(a), len(b), " ".join(a), " ".join(b))
+
     rows = summary["languages"]
-    words = [
-        (code, one.word, one.count, len(one.split_a), len(one.split_b), *map(" ".join, (one.split_a, one.split_b)))
-        for code, change in found.items()
-        for one in change.changed
-    ]
-    examples = [
-        (code, one.kind, one.line, len(one.split_a), len(one.split_b), *map(" ".join, (one.split_a, one.split_b)))
-        for code, change in found.items()
-        for one in change.examples
-    ]
+    words = [with_splits(code, one) for code, change in found.items() for one in change.changed]
+    examples = [with_splits(code, one) for code, change in found.items() for one in change.examples]
     with replacing_directory(out, owned=FILES) as folder:
         write_tsv(folder / FILES[0], tuple(rows[0]), [tuple(row.values()) for row in rows])
         write_tsv(folder / FILES[1], WORD_COLUMNS, words)
@@ -98,88 +111,68 @@ def as_text(
     summary: Mapping, found: Mapping[str, Change], pieces: Sequence[PieceChange], words: int, examples: int
 ) -> str:
     """The comparison as text for a terminal, with `words` and `examples` of them at most."""
-    parts = [_headline(summary), _languages(found), _words(found, words), _examples(found, examples)]
-    return "\n\n".join(filter(None, [*parts, _pieces(summary, pieces, words)]))
-
-
-def _headline(summary: Mapping) -> str:
     counts = summary["pieces"]
-    return (
+    head = (
         f"A  {summary['a']}  ({summary['ids_a']:,} ids)\nB  {summary['b']}  ({summary['ids_b']:,} ids)\n"
         f"{counts['same']:,} ids hold the same piece; {counts['moved']:,} pieces have another id, "
         f"{counts['only_a']:,} are only in A, {counts['only_b']:,} only in B"
     )
-
-
-def _languages(found: Mapping[str, Change]) -> str:
-    """A row a language, the largest changes first."""
-    head = ("language", "lines", "changed", "tokens/line A", "B", "change", "ALP A", "B", "words changed")
-    rows: list[tuple[str, ...]] = [head]
-    for code, change in ordered(found):
-        cells = change.row(code)
-        percent, numbers = (
-            cells["change_percent"],
-            [
-                "-" if cells[name] is None else f"{cells[name]:.2f}"
-                for name in ("tokens_per_sentence_a", "tokens_per_sentence_b", "alp_a", "alp_b")
-            ],
-        )
-        rows.append(
-            (
-                code,
-                f"{change.lines:,}",
-                f"{change.lines_changed:,}",
-                *numbers[:2],
-                "-" if percent is None else f"{percent:+.2f} %",
-                *numbers[2:],
-                f"{change.words_changed_percent:.2f} %",
-            )
-        )
-    moves = [change.change_percent or 0.0 for change in found.values()]
-    fewer, more = sum(move < -STEADY for move in moves), sum(move > STEADY for move in moves)
-    counts = f"fewer tokens in {fewer}, more in {more}, as many in {len(moves) - fewer - more}"
-    table = "\n".join(aligned(rows, left=[0]))
-    return f"{table}\nB needs {counts} of {len(moves)} languages"
-
-
-def ordered(found: Mapping[str, Change]) -> list[tuple[str, Change]]:
-    """Languages by the change of their tokens, the largest first, then by words changed, then by code."""
-    return sorted(
-        found.items(), key=lambda pair: (-abs(pair[1].change_percent or 0.0), -pair[1].words_changed, pair[0])
+    # the largest changes first
+    rows = sorted(
+        summary["languages"],
+        key=lambda row: (-abs(row["change_percent"] or 0.0), -row["words_changed"], row["language"]),
     )
-
-
-def _words(found: Mapping[str, Change], limit: int) -> str:
-    entries = [(code, entry) for code, change in found.items() for entry in change.changed]
-    entries.sort(key=lambda pair: (-pair[1].count, pair[0], pair[1].word))
-    if not entries or not limit:
-        return ""
-    rows = [("times", "language", "word", "A", "B")]
-    rows += [
-        (f"{entry.count:,}", code, entry.word, " ".join(entry.split_a), " ".join(entry.split_b))
-        for code, entry in entries[:limit]
-    ]
-    table = "\n".join(aligned(rows, left=range(1, len(rows[0]))))
-    return f"Words segmented differently, the most frequent of {len(entries):,}:\n{table}"
-
-
-def _examples(found: Mapping[str, Change], limit: int) -> str:
-    shown = []
-    for code, change in ordered(found)[:limit]:
-        for one in change.examples:
-            shown.append(f"{code}: {one.line}")
+    parts = [head, _languages(rows)]
+    # words
+    changed = [(code, one) for code, change in found.items() for one in change.changed]
+    changed.sort(key=lambda pair: (-pair[1].count, pair[0], pair[1].word))
+    if changed and words:
+        table = [("times", "language", "word", "A", "B")]
+        table += [
+            (f"{one.count:,}", code, one.word, " ".join(one.split_a), " ".join(one.split_b))
+            for code, one in changed[:words]
+        ]
+        shown = "\n".join(aligned(table, left=range(1, 5)))
+        parts.append(f"Words segmented differently, the most frequent of {len(changed):,}:\n{shown}")
+    # sentences
+    lines = []
+    for code in [row["language"] for row in rows[:examples]]:
+        for one in found[code].examples:
+            lines.append(f"{code}: {one.line}")
             for side, split in (("A", one.split_a), ("B", one.split_b)):
-                shown.append(f"  {side} {len(split):4}  {' '.join(split)}")
-    return "\n".join(["Sentences side by side, with their tokens:", *shown]) if shown else ""
-
-
-def _pieces(summary: Mapping, pieces: Sequence[PieceChange], limit: int) -> str:
+                lines.append(f"  {side} {len(split):4}  {' '.join(split)}")
+    if lines:
+        parts.append("\n".join(["Sentences side by side, with their tokens:", *lines]))
+    # pieces, limits
     lines = []
     for kind, title in ((ONLY_A, "Only in A"), (ONLY_B, "Only in B")):
         names = [f"{one.piece} ({max(one.uses_a, one.uses_b):,})" for one in pieces if one.status == kind]
-        if names and limit:
-            lines.append(f"{title}, with uses in this text: {'  '.join(names[:limit])}")
+        if names and words:
+            lines.append(f"{title}, with uses in this text: {'  '.join(names[:words])}")
     lines += [f"BEYOND THE LIMIT: {reason}" for reason in summary["beyond"]]
     if summary["limits"] and not summary["beyond"]:
         lines.append("Within all limits")
-    return "\n".join(lines) or "No piece is missing in either"
+    return "\n\n".join([*parts, "\n".join(lines) or "No piece is missing in either"])
+
+
+def _languages(rows: Sequence[Mapping]) -> str:
+    """A row a language, and the number of languages with fewer and with more tokens."""
+    forms = {
+        "language": ("language", "{}"),
+        "lines": ("lines", "{:,}"),
+        "lines_changed": ("changed", "{:,}"),
+        "tokens_per_sentence_a": ("tokens/line A", "{:.2f}"),
+        "tokens_per_sentence_b": ("B", "{:.2f}"),
+        "change_percent": ("change", "{:+.2f} %"),
+        "alp_a": ("ALP A", "{:.2f}"),
+        "alp_b": ("B", "{:.2f}"),
+        "words_changed_percent": ("words changed", "{:.2f} %"),
+    }
+    table = [[head for head, _ in forms.values()]]
+    table += [
+        ["-" if row[key] is None else form.format(row[key]) for key, (_, form) in forms.items()] for row in rows
+    ]
+    moves = [row["change_percent"] or 0.0 for row in rows]
+    fewer, more = sum(move < -STEADY for move in moves), sum(move > STEADY for move in moves)
+    counts = f"fewer tokens in {fewer}, more in {more}, as many in {len(moves) - fewer - more}"
+    return "\n".join([*aligned(table, left=[0]), f"B needs {counts} of {len(moves)} languages"])

@@ -16,7 +16,7 @@ from vocap.files.atomic import replacing_directory
 from vocap.pretraining.blocks import SpecialIds
 from vocap.pretraining.settings import Shape
 from vocap.tokenizer_files import EXPORTED
-from vocap.tokenizer_files.guarded_tokenizer import GuardedTokenizer
+from vocap.tokenizer_files.encoders import load_encoder
 
 TOKENIZER = "tokenizer.json"
 
@@ -91,7 +91,7 @@ def export_model(model: MaskedLanguageModel, tokenizer: Path, output: Path) -> N
     """
     if not (tokenizer / TOKENIZER).is_file():
         raise VocapError(f"{tokenizer}: no {TOKENIZER} there; name the huggingface/ folder of the tokenizer")
-    ids = len(GuardedTokenizer("json", tokenizer / TOKENIZER).get_vocab())
+    ids = len(load_encoder(tokenizer / TOKENIZER).ids)
     rows = model.decoder_weight.shape[0]
     if ids != rows:
         raise VocapError(f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own")

@@ -90,8 +90,6 @@ def write_card(
         'tokenizer = AutoTokenizer.from_pretrained("FOLDER")  # of this file',
         "```",
         "",
-        "`vocap verify FOLDER` checks its ids under your versions of the libraries against `golden.json`.",
-        "",
         "## Method",
         "",
         f"{method or 'Not recorded'}.{f' Settings: {settings}.' if settings else ''}",

@@ -1,14 +1,23 @@
 """Any tokenizer as an encoder: text in, ids out. Tokenizers from elsewhere are parsed, never executed."""
 
+import json
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from vocap.errors import VocapError
-from vocap.tokenizer_files import MASK
+from tokenizers import Tokenizer
 
-MAX_JSON_BYTES = 1 << 28  # tokenizer.json of 500,000 pieces has about 40 MB
+from vocap.errors import VocapError
+from vocap.files.json_object import read_object
+from vocap.tokenizer_files import EXPORTED, MASK
+from vocap.tokenizer_files.id_layout import NAMED, TOKEN_ROLES
+from vocap.tokenizer_files.model_file import find_model, load_processor
+from vocap.wording import one_line
+
+REMEDY = "save it again with its own library, or use another tokenizer"
 
 
 class Encoder(Protocol):
@@ -20,11 +29,12 @@ class Encoder(Protocol):
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         """The ids of every line, no special tokens added."""
-        ...
+
+    def split_batch(self, lines: list[str]) -> list[list[str]]:
+        """The pieces of every line, as the file has them."""
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         """The text of the ids of every line."""
-        ...
 
 
 class SentencePieceEncoder:
@@ -52,17 +62,16 @@ class SentencePieceEncoder:
 
 
 class HuggingFaceEncoder:
-    """A `tokenizers.Tokenizer`, or one in a process of its own (`GuardedTokenizer`), as files are loaded.
+    """A `tokenizers.Tokenizer`; errors name `path`.
 
     Truncation and padding, which a file may ask for, are switched off.
     """
 
-    def __init__(self, tokenizer, unk_id: int | None):
+    def __init__(self, tokenizer: Tokenizer, unk_id: int | None, path: str | os.PathLike = "the tokenizer"):
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True  # a literal "<s>" in the text is text, as SentencePiece has it
-        self.tokenizer = tokenizer
-        self.unk_id = unk_id
+        self.tokenizer, self.unk_id, self.path = tokenizer, unk_id, path
         self.ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
         self.size: int = max(self.ids.values(), default=-1) + 1
 
@@ -74,10 +83,29 @@ class HuggingFaceEncoder:
         return pieces
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
-        return [entry.ids for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
+        with refusals(self.path):
+            return [entry.ids for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
+
+    def split_batch(self, lines: list[str]) -> list[list[str]]:
+        return [[self.pieces[number] for number in ids] for ids in self.encode_batch(lines)]
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.tokenizer.decode_batch(ids, skip_special_tokens=False)
+
+
+@contextmanager
+def refusals(path: str | os.PathLike) -> Iterator[None]:
+    """Raise every error of the library that reads or runs a tokenizer as a VocapError that names its file.
+
+    The library has no type of its own for them, and a panic of its Rust code is no `Exception`.
+    """
+    try:
+        yield
+    except (OSError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit, VocapError):
+        raise
+    except BaseException as error:
+        said = one_line(f"{type(error).__name__}: {error}")
+        raise VocapError(f"{path}: not a usable Hugging Face tokenizer ({said}); {REMEDY}") from None
 
 
 def load_encoder(path: str | os.PathLike) -> SentencePieceEncoder | HuggingFaceEncoder:
@@ -85,19 +113,24 @@ def load_encoder(path: str | os.PathLike) -> SentencePieceEncoder | HuggingFaceE
 
     Raises VocapError, naming the file, for anything that is neither.
     """
-    from vocap.tokenizer_files.model_file import load_processor
-
     path = Path(path)
-    if path.is_dir():
-        path = _in_folder(path)
-    try:
-        if is_json(path):
-            return _load_json(path)
-    except FileNotFoundError:
-        raise VocapError(
-            f"{path}: no such tokenizer; give a .model, tokenizer.json or a folder with one"
-        ) from None
-    return SentencePieceEncoder(load_processor(path))
+    definition = path / EXPORTED[0] if path.is_dir() else path
+    if not definition.is_file() or not is_json(definition):
+        return SentencePieceEncoder(load_processor(find_model(path)))
+    with refusals(definition):
+        return parse_encoder(definition.read_text("utf-8"), definition)
+
+
+def parse_encoder(definition: str, path: str | os.PathLike) -> HuggingFaceEncoder:
+    """The encoder of the text of a tokenizer.json. Raises VocapError, naming `path`, for one that is refused."""
+    with refusals(path):
+        model = json.loads(definition)["model"]
+        tokenizer = Tokenizer.from_str(definition)
+        token, number = model.get("unk_token"), model.get("unk_id")
+        encoder = HuggingFaceEncoder(tokenizer, number if token is None else tokenizer.token_to_id(token), path)
+    if not 0 < encoder.size <= 2 * len(encoder.ids) + 1000:
+        raise VocapError(f"{path}: {len(encoder.ids)} tokens with ids up to {encoder.size - 1}; save it again")
+    return encoder
 
 
 def is_json(path: Path) -> bool:
@@ -106,28 +139,25 @@ def is_json(path: Path) -> bool:
         return file.read(64).lstrip().startswith(b"{")
 
 
-def _in_folder(folder: Path) -> Path:
-    if (folder / "tokenizer.json").exists():
-        return folder / "tokenizer.json"
-    models = sorted(folder.glob("*.model"))
-    if len(models) != 1:
-        found = ", ".join(model.name for model in models) or "none"
-        raise VocapError(f"{folder}: no tokenizer.json, and not one .model ({found}); name the file itself")
-    return models[0]
+def roles_of(definition: Path, ids: Mapping[str, int]) -> dict[str, str]:
+    """The special token of each role of a tokenizer.json with these ids: only those that are there.
 
-
-def _load_json(path: Path) -> HuggingFaceEncoder:
-    from vocap.tokenizer_files.guarded_tokenizer import GuardedTokenizer
-
-    if path.stat().st_size > MAX_JSON_BYTES:
-        raise VocapError(f"{path}: {path.stat().st_size} bytes, too large for a tokenizer; is it the right file?")
-    tokenizer = GuardedTokenizer("json", path)
-    ids = tokenizer.get_vocab()
-    if not ids or max(ids.values()) >= 2 * len(ids) + 1000:
-        raise VocapError(
-            f"{path}: {len(ids)} tokens with ids up to {max(ids.values(), default=-1)}; save it again"
-        )
-    return HuggingFaceEncoder(tokenizer, tokenizer.unk_token_id)
+    From the tokenizer_config.json beside it; without one, tokens whose names say it. Raises VocapError for a
+    configuration that is no JSON object, or names a token that has no id.
+    """
+    beside = definition.with_name(EXPORTED[1])
+    if not beside.is_file():
+        return {role: token for token, role in {**NAMED, MASK: "mask"}.items() if token in ids}
+    content, found = read_object(beside), {}
+    for name, role in TOKEN_ROLES.items():
+        token = content.get(name)
+        token = token.get("content") if isinstance(token, dict) else token
+        if token is None or role in found:
+            continue
+        if token not in ids:
+            raise VocapError(f"{beside}: {name} is {token!r}, which has no id in {definition.name}; correct it")
+        found[role] = token
+    return found
 
 
 def special_ids(
@@ -139,9 +169,6 @@ def special_ids(
     configuration beside it. Raises VocapError as `roles_of`.
     """
     if isinstance(encoder, HuggingFaceEncoder):
-        from vocap.files.json_object import read_object
-        from vocap.tokenizer_files.hugging_face import roles_of
-
         path = Path(path)
         ids = {role: encoder.ids[token] for role, token in roles_of(path, encoder.ids).items()}
         special = {one["id"] for one in read_object(path).get("added_tokens") or () if one.get("special")}

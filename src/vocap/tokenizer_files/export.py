@@ -1,9 +1,11 @@
 """The Hugging Face form of a tokenizer: the same ids, `AutoTokenizer` loads it, no code comes with it."""
 
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
+from sentencepiece import sentencepiece_model_pb2
 from tokenizers import (
     AddedToken,
     Regex,
@@ -12,27 +14,17 @@ from tokenizers import (
     models,
     normalizers,
     pre_tokenizers,
+    processors,
 )
 
 from vocap.errors import VocapError
-from vocap.tokenizer_files.charsmap import read_charsmap
-from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.tokenizer_files.hugging_face import template, write_folder
-from vocap.tokenizer_files.id_layout import MASK, IdLayout, layout_of, role_ids
+from vocap.files.atomic import replacing_directory
+from vocap.tokenizer_files import CARD, EXPORTED
+from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_spaces
-from vocap.tokenizer_files.model_file import (
-    BYTE,
-    CONTROL,
-    NORMAL,
-    UNKNOWN,
-    UNUSED,
-    USER_DEFINED,
-    build_processor,
-    read_model,
-)
-from vocap.tokenizer_files.normalizer import SPACE, build_normalizer
-from vocap.tokenizer_files.placeholders import inert_characters
-from vocap.tokenizer_files.placeholders import literal as literal_expression
+from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, read_model
+from vocap.tokenizer_files.normalizer import SPACE, build_normalizer, inert_characters, read_charsmap
+from vocap.tokenizer_files.normalizer import literal as literal_expression
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +42,8 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     Raises VocapError for a model of another kind or with a setting that tokenizer.json cannot hold.
     """
     _check(proto, name)
-    symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
     text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
-    _warn_of_unknown_characters([entry.piece for entry in proto.pieces if entry.type == NORMAL], symbols, name)
+    # pieces and scores
     tokenizer = Tokenizer(
         models.Unigram(
             scores_of(proto),
@@ -60,6 +51,7 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
             byte_fallback=bool(proto.trainer_spec.byte_fallback),
         )
     )
+    # normaliser, and words apart
     normalizer = normalizer_of(proto, name)
     splits = []
     if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
@@ -76,6 +68,7 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     tokenizer.normalizer = normalizer
     if splits:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
+    # decoder, special tokens
     tokenizer.decoder = _decoder(proto)
     ids = {entry.piece: number for number, entry in enumerate(proto.pieces)}
     tokenizer.post_processor = template(layout or layout_of(proto), ids)
@@ -83,7 +76,9 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     tokenizer.add_special_tokens(
         [AddedToken(token, lstrip=token == MASK, normalized=False, special=True) for token in controls]
     )
-    _check_ids(tokenizer, proto, name)
+    given = tokenizer.get_vocab(with_added_tokens=True)
+    if wrong := [entry.piece for number, entry in enumerate(proto.pieces) if given.get(entry.piece) != number]:
+        raise VocapError(f"{name}: the piece {wrong[0]!r} has another id in the export; is it there twice?")
     return tokenizer
 
 
@@ -156,6 +151,17 @@ def _covers(piece: str, literal: str, place: int) -> bool:
     return False
 
 
+def template(layout: IdLayout, ids: Mapping[str, int]) -> processors.TemplateProcessing:
+    """The special tokens around one text and around two, which an end token separates twice, as in XLM-R."""
+    first, last = ([side] if side else [] for side in layout.around)
+    between = [*last, *last] if first and last else [*last, *first]
+    return processors.TemplateProcessing(
+        single=[*first, "$A", *last],
+        pair=[*first, "$A", *between, "$B", *last],
+        special_tokens=[(token, ids[token]) for token in dict.fromkeys([*first, *last])],
+    )
+
+
 def export(model: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
     """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an older one and its card.
 
@@ -166,7 +172,7 @@ def export(model: str | Path, output: str | Path, layout: IdLayout | None = None
 
 
 def write_export(proto, name: str, output: str | Path, layout: IdLayout | None = None) -> int:
-    """As `export`, of a checked `ModelProto` that errors and warnings call `name`.
+    """Write the files of a checked `ModelProto`, as `export`; errors and warnings call it `name`.
 
     `layout` gives the special tokens around a text and the longest input; by default `layout_of` the model.
     """
@@ -179,15 +185,56 @@ def write_export(proto, name: str, output: str | Path, layout: IdLayout | None =
         )
     tokenizer = build_tokenizer(proto, name, layout)
     tokens = {role: proto.pieces[number].piece for role, number in role_ids(proto).items()}
-    one = SentencePieceEncoder(build_processor(proto, name))
-    forms = {"sentencepiece": one.encode_batch}
-    write_folder(output, tokenizer, tokens, layout.model_max_length, one.pieces, forms)
+    write_folder(output, tokenizer, tokens, layout.model_max_length)
     return len(proto.pieces)
 
 
-def _check(proto, name: str) -> None:
-    from sentencepiece import sentencepiece_model_pb2
+def write_folder(output: str | Path, tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int) -> None:
+    """Write the files `EXPORTED` as the folder `output`, in the place of an older one and its card.
 
+    `tokens`: the token of each role that there is, the mask among them. Raises UsageError where `output` holds
+    anything else.
+    """
+    definition, config, special_tokens = EXPORTED
+    mask = {"content": MASK, "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
+    named = {name: tokens[role] for name, role in TOKEN_ROLES.items() if role in tokens}
+    contents = {
+        config: configuration(tokenizer, tokens, max_length),
+        special_tokens: {name: mask if token == MASK else token for name, token in named.items()},
+    }
+    with replacing_directory(output, owned=(*EXPORTED, CARD)) as folder:
+        tokenizer.save(str(folder / definition), pretty=False)
+        for name, content in contents.items():
+            text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int) -> dict:
+    """The content of tokenizer_config.json; `tokens`: the special token of each role that there is."""
+    named = {name: tokens[role] for name, role in TOKEN_ROLES.items() if role in tokens}
+    keys = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
+    added = {
+        str(number): {key: getattr(token, key) for key in keys}
+        for number, token in sorted(tokenizer.get_added_tokens_decoder().items())
+    }
+    further = [
+        token["content"] for token in added.values() if token["special"] and token["content"] not in named.values()
+    ]
+    return {
+        "added_tokens_decoder": added,
+        **named,
+        **({"extra_special_tokens": further} if further else {}),
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "model_max_length": max_length,
+        # any XLMRoberta class would throw this pipeline away and build its own
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+
+
+def _check(proto, name: str) -> None:
+    """Raise VocapError for a model that tokenizer.json cannot hold; warn of what may give other ids in it."""
+    # type, spaces, types of pieces
     kind = proto.trainer_spec.model_type
     if kind != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
         kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(kind)
@@ -197,46 +244,24 @@ def _check(proto, name: str) -> None:
         raise VocapError(
             f"{name}: the piece {unused[0]!r} is of type UNUSED, which tokenizer.json cannot hold; take it out"
         )
-    _check_scores([entry for entry in proto.pieces if entry.type == NORMAL], name)
-
-
-def _check_scores(entries: Sequence, name: str) -> None:
-    """Raise VocapError for a score whose sums differ between float32 and float64; warn of sums that may."""
-    beyond = [entry for entry in entries if not abs(entry.score) <= MAX_SCORE]  # true of a NaN
-    if beyond:
+    # sums of scores in float32 and in float64
+    entries = [entry for entry in proto.pieces if entry.type == NORMAL]
+    if beyond := [entry for entry in entries if not abs(entry.score) <= MAX_SCORE]:  # true of a NaN
         raise VocapError(
             f"{name}: {len(beyond)} pieces have scores beyond {MAX_SCORE:.0f} nats, such as {beyond[0].piece!r} "
             f"with {beyond[0].score:g}: SentencePiece's 32-bit sums and the 64-bit sums of tokenizers would "
             "choose different pieces; train the model again"
         )
-    rough = sum(entry.score % STEP != 0 for entry in entries)
-    if rough:
+    if rough := sum(entry.score % STEP != 0 for entry in entries):
         logger.warning(
             "%s: %d scores are no multiples of 2^-10: the two forms may choose different pieces of equal score; "
             "vocap mono rounds them, parity.tsv says how often",
             name,
             rough,
         )
-
-
-def _check_ids(tokenizer: Tokenizer, proto, name: str) -> None:
-    """Every piece has its id of the model, and there are no others."""
-    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
-    for number, entry in enumerate(proto.pieces):
-        if vocabulary.get(entry.piece) != number:
-            raise VocapError(
-                f"{name}: piece {entry.piece!r} has id {number}, in the export {vocabulary.get(entry.piece)}; "
-                "is it there twice?"
-            )
-    if len(vocabulary) != len(proto.pieces):
-        raise VocapError(f"{name}: {len(proto.pieces)} pieces became {len(vocabulary)} tokens; make it anew")
-
-
-def _warn_of_unknown_characters(pieces: list[str], symbols: list[str], name: str) -> None:
-    """The penalty of an unknown character depends on `NEVER`: without effect while each character is a piece."""
-    single = {piece for piece in (*pieces, *symbols) if len(piece) == 1}
-    without = sorted(set("".join(pieces)) - single)
-    if without:
+    # the penalty of an unknown character depends on `NEVER`: without effect while each character is a piece
+    known = {entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)}
+    if without := sorted(set("".join(entry.piece for entry in entries)) - known):
         logger.warning(
             "%s: %d characters occur in pieces and are none themselves (%s): where they stand alone, "
             "SentencePiece and the export may differ; parity.tsv says how often",
@@ -244,19 +269,6 @@ def _warn_of_unknown_characters(pieces: list[str], symbols: list[str], name: str
             len(without),
             " ".join(without[:20]),
         )
-    for symbol in symbols:
-        if not (unknown := set(symbol) - single):
-            continue
-        ends = tuple(symbol[place:] for place in range(1, len(symbol)))
-        if over := [piece for piece in pieces if piece.startswith(ends) and not symbol.endswith(piece)]:
-            logger.warning(
-                "%s: the piece %r begins inside the symbol %r, whose character %r is no piece: where both could "
-                "stand, SentencePiece and the export may differ; parity.tsv says how often",
-                name,
-                over[0],
-                symbol,
-                min(unknown),
-            )
 
 
 def _decoder(proto) -> decoders.Decoder:

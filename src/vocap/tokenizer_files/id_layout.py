@@ -18,6 +18,15 @@ from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN
 
 RESERVED = "<reserved_{}>"  # from 0
 ROLES = ("bos", "eos", "pad", "unk")  # of SentencePiece, which has none for the mask
+TOKEN_ROLES = {  # the names of transformers, and the role of the layout that gives each
+    "bos_token": "bos",
+    "eos_token": "eos",
+    "unk_token": "unk",
+    "sep_token": "eos",
+    "pad_token": "pad",
+    "cls_token": "bos",
+    "mask_token": "mask",
+}
 NAMED = {"<s>": "bos", "<bos>": "bos", "</s>": "eos", "<eos>": "eos", "<pad>": "pad", "<unk>": "unk"}
 
 

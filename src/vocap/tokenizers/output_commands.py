@@ -3,7 +3,6 @@
 import logging
 import os
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -35,8 +34,7 @@ def export(model: Path, out: Path, layout: str | None) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
 
     MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of vocap bpe. Writes
-    tokenizer.json, tokenizer_config.json, special_tokens_map.json and golden.json (for vocap verify); vocap card
-    writes the model card beside them.
+    tokenizer.json, tokenizer_config.json and special_tokens_map.json; vocap card writes the model card.
     """
     from vocap.bpe.model_file import is_bpe
     from vocap.tokenizer_files.id_layout import parse_layout
@@ -261,53 +259,3 @@ def parity_words(vocabularies, corpora, languages, sample, seed, output) -> None
     whole = sum(len(language.whole) for language in words.languages.values())
     lines = sum(language.lines for language in words.languages.values())
     click.echo(f"{output}: the words of {lines - whole} lines; {whole} lines are to be encoded whole", err=True)
-
-
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-def verify(folder: Path) -> int:
-    """Check a tokenizer's ids against the golden hashes in FOLDER, under the installed versions.
-
-    FOLDER is a huggingface/ folder of vocap export, trim or extend. Checked are tokenizers, transformers where it
-    is installed, and SentencePiece where FOLDER or the folder above it holds sentencepiece.model. Exit status 1
-    where any id differs.
-    """
-    from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
-    from vocap.tokenizer_files.golden import check, read_golden
-    from vocap.tokenizer_files.guarded_tokenizer import GuardedTokenizer
-    from vocap.tokenizer_files.model_file import load_processor
-
-    content = read_golden(folder)
-    results = []
-    above = (path / "sentencepiece.model" for path in (folder, folder.resolve().parent))
-    model = next(filter(Path.is_file, above), None)
-    if "sentencepiece" not in content["ids"]:
-        pass  # byte-pair encoding
-    elif model is None:
-        logger.info("%s: no sentencepiece.model there or above, so SentencePiece is not checked", folder)
-    else:
-        encoder = SentencePieceEncoder(load_processor(model))
-        results.append(check(content, "sentencepiece", encoder.pieces, encoder.encode_batch))
-    encoder = load_encoder(folder / "tokenizer.json")
-    results.append(check(content, "tokenizers", encoder.pieces, encoder.encode_batch))
-    if find_spec("transformers") is None:
-        logger.info("transformers is not installed, so not checked")
-    else:
-        loaded = GuardedTokenizer("transformers", folder)
-        by_id = {number: piece for piece, number in loaded.get_vocab().items()}
-        pieces = [by_id.get(number) for number in range(max(by_id, default=-1) + 1)]
-
-        def encode(texts: list[str]) -> list[list[int]]:
-            return [entry.ids for entry in loaded.encode_batch_fast(texts)]
-
-        results.append(check(content, "transformers", pieces, encode))
-    for result in results:
-        if not result.vocabulary:
-            verdict = "pieces have other ids"
-        elif result.different:
-            total = len(content["texts"])
-            verdict = f"ids differ in {len(result.different)} of {total} texts, first {result.different[0]!r}"
-        else:
-            verdict = "all ids as they were made"
-        click.echo(f"{result.form} {result.version} (made with {result.made_with}): {verdict}")
-    return int(any(result.different or not result.vocabulary for result in results))

@@ -97,12 +97,12 @@ class TokenizerForms:
         bare, other = bare_processor(self.proto), self.encoder.tokenizer
         different: set[str] = set()
         for lines in blocks:
-            answers = zip(lines, bare.encode(lines, num_threads=1), other.encode_normalized(lines), strict=True)
+            answers = zip(lines, bare.encode(lines, num_threads=1), _normalized_ids(other, lines), strict=True)
             suspects = [word for line, ids, others in answers if ids != others for word in line[1:].split(SPACE)]
             words = [SPACE + word for word in suspects]
             if words:
                 found = zip(
-                    suspects, bare.encode(words, num_threads=1), other.encode_normalized(words), strict=True
+                    suspects, bare.encode(words, num_threads=1), _normalized_ids(other, words), strict=True
                 )
                 different.update(word for word, ids, others in found if ids != others)
         return different
@@ -181,14 +181,15 @@ def compare_languages(
     def blocks(folder: Path) -> Iterator[list[str]]:
         return compared_blocks(folder, sample, seed)
 
-    pipeline = pair.encoder.tokenizer.pipeline()
+    pipeline = json.loads(pair.encoder.tokenizer.to_str())
+    pipeline["model"].pop("vocab", None)
     if not is_wordwise(pair.proto, pipeline):
         return _each(codes, lambda code: pair.compare(blocks(corpora / code)))
     if shared is None or not shared.fits(pair.proto, pipeline):
         specification = specification_of(pair.proto)
         shared = Words(scratch / "words.jsonl", pipeline["normalizer"], specification, sample, seed)
         folders = [corpora / code for code in codes]
-        write_words(shared, blocks, folders, _normalize(pair.processor), pair.encoder.tokenizer.normalize_batch)
+        write_words(shared, blocks, folders, _normalize(pair.processor), _normalize_each(pair.encoder.tokenizer))
     different = pair.different_words(word_lines(shared.path))
     return _each(
         codes, lambda code: pair.compare_by_words(blocks(corpora / code), shared.languages[code], different)
@@ -218,6 +219,20 @@ def normalized_words(
         lambda lines: [normalizer.normalize_str(line) for line in lines],
     )
     return words
+
+
+def _normalize_each(tokenizer) -> Normalize:
+    normalizer = tokenizer.normalizer
+    return lambda lines: [normalizer.normalize_str(line) for line in lines] if normalizer else lines
+
+
+def _normalized_ids(tokenizer, lines: list[str]) -> list[list[int]]:
+    """The ids of lines that the normaliser is not to change."""
+    normalizer, tokenizer.normalizer = tokenizer.normalizer, None
+    try:
+        return [entry.ids for entry in tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
+    finally:
+        tokenizer.normalizer = normalizer
 
 
 def _normalize(processor) -> Normalize:

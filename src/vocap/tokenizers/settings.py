@@ -16,7 +16,7 @@ from vocap.bpe import SPLITS, UNITS
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
-from vocap.tokenizer_files.model_file import BYTES, MAX_NESTED_SYMBOLS, nested
+from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.text_settings import META_PIECES, TextSettings
 
 
@@ -39,8 +39,6 @@ def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[s
             raise ValueError(f"{symbol!r} is a special token of every tokenizer already; remove it here")
         if symbols.count(symbol) > 1:
             raise ValueError(f"the symbol {symbol!r} is given {symbols.count(symbol)} times; keep one")
-    if nested(symbols) > MAX_NESTED_SYMBOLS:
-        raise ValueError(f"more than {MAX_NESTED_SYMBOLS} of the symbols begin each other; leave some out")
     return symbols
 
 

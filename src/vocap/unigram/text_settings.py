@@ -20,16 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizer_files.model_file import (
-    BYTE,
-    BYTES,
-    CONTROL,
-    MAX_NESTED_SYMBOLS,
-    SHAPE,
-    UNKNOWN,
-    USER_DEFINED,
-    nested,
-)
+from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, SHAPE, UNKNOWN, USER_DEFINED
 
 NFC = "nfc"  # a table of ours: `nfc_rules`
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity", NFC)
@@ -93,11 +84,6 @@ class TextSettings:
                 raise UsageError(
                     f"{key}: {symbol!r} is one of the required_chars too; leave it out of one of both"
                 )
-        if nested(symbols) > MAX_NESTED_SYMBOLS:
-            raise UsageError(
-                f"more than {MAX_NESTED_SYMBOLS} of control_symbols and user_defined_symbols begin each other; "
-                "leave some out"
-            )
 
     @cached_property
     def metas(self) -> tuple[tuple[str, int], ...]:

@@ -1,23 +1,52 @@
-"""Vectors of old and new pieces in one space: their neighbours in the text of the added language.
+"""Rows of new pieces as sparse combinations of old rows, after neighbours in the text of the added language.
 
 Neighbours are old pieces, before and behind, of the text as the old tokenizer segments it; a new piece has those
 around its place. So both kinds of pieces are described by the same columns, without the model.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 
+from vocap.progress import Steps
+from vocap.text_files.named_texts import read_sentences
+from vocap.tokenizer_files.encoders import Encoder
+
+logger = logging.getLogger(__name__)
+ATOMS = 64  # of a new row: as in mergekit-tokensurgeon
 WINDOW = 5  # old pieces on either side
 COLUMNS = 1000  # most frequent old pieces that count as neighbours, on either side
 DIMENSIONS = 256
 LEAST = 5  # occurrences of a piece with a vector
 MOST_LINES = 200_000  # of the text
 SMOOTHING = 0.75  # of the neighbours' frequencies, against rare ones (Levy, Goldberg and Dagan 2015)
+BATCH = 256  # targets at a time: [BATCH, atoms] of float64 are held
+RIDGE = 1e-9  # of the squared length of an atom: combinations of parallel atoms stay finite
 
 _BYTES = {f"<0x{byte:02X}>": int(not 0x80 <= byte < 0xC0) for byte in range(256)}  # a character's first byte: 1
 Segmented = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def sparse_sums(before: Encoder, after: Encoder, path: Path) -> dict[int, tuple[list[int], list[float]]]:
+    """For each new id with a vector, the old ids and the factors of its row; the text is that of the language."""
+    segmented = []
+    for side in (before, after):
+        ids = {piece: number for number, piece in enumerate(side.pieces)}
+        segmented.append(segment(side.split_batch, ids, read_sentences(path)))
+    anchors, atoms, wanted, targets = context_vectors(*segmented, before.size, after.size)
+    if not len(anchors):
+        logger.warning("%s: no old piece is frequent enough in it; all new rows are means", path)
+        return {}
+    new = after.size - before.size
+    logger.info(
+        "%s: %d of %d new rows as sums of %d old ones, the others as means", path, len(wanted), new, len(anchors)
+    )
+    chosen, factors = orthogonal_matching_pursuit(targets, atoms, ATOMS)
+    rows = zip(wanted.tolist(), anchors[chosen].tolist(), factors.tolist(), strict=True)
+    return {number: (ids, weights) for number, ids, weights in rows}
 
 
 def segment(
@@ -105,3 +134,56 @@ def _unit(rows: np.ndarray) -> np.ndarray:
     rows = rows.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1)
+
+
+def orthogonal_matching_pursuit(
+    targets: np.ndarray, atoms: np.ndarray, count: int, ridge: float = RIDGE
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each target the `count` atoms of the pursuit, and the coefficients of their best combination.
+
+    Step by step the atom with the largest absolute cosine with the residual joins, of equals the first, and the
+    coefficients of all that have joined are solved anew by least squares (Pati, Rezaiifar, Krishnaprasad 1993).
+
+    Parameters
+    ----------
+    targets : float array [n, d]
+    atoms : float array [m, d]
+    count : int
+        At most m are taken.
+    ridge : float
+        Times the squared length of each atom, added to the diagonal of the normal equations.
+
+    Returns
+    -------
+    chosen : int array [n, min(count, m)]
+        In the order in which they join.
+    coefficients : float64 array of the same shape
+    """
+    targets, atoms = np.asarray(targets, np.float64), np.asarray(atoms, np.float64)
+    count = min(count, len(atoms))
+    chosen = np.zeros((len(targets), count), np.int64)
+    coefficients = np.zeros((len(targets), count))
+    lengths = np.linalg.norm(atoms, axis=1)
+    unit = (atoms / np.where(lengths > 0, lengths, 1)[:, None]).T
+    floor = np.where(lengths > 0, ridge * lengths**2, 1)
+    with Steps("sparse combinations", -(-len(targets) // BATCH)) as steps:
+        for begin in range(0, len(targets), BATCH):
+            goal = targets[begin : begin + BATCH]
+            joined, residual = chosen[begin : begin + BATCH], goal
+            rows = np.arange(len(goal))
+            basis = np.zeros((len(goal), count, goal.shape[1]))
+            gram = np.zeros((len(goal), count, count))
+            for step in range(count):
+                cosine = np.abs(residual @ unit)
+                cosine[rows[:, None], joined[:, :step]] = -1
+                joined[:, step] = cosine.argmax(1)
+                basis[:, step] = atoms[joined[:, step]]
+                have = basis[:, : step + 1]
+                products = (have @ basis[:, step, :, None])[:, :, 0]
+                gram[:, step, : step + 1] = gram[:, : step + 1, step] = products
+                gram[:, step, step] += floor[joined[:, step]]
+                solved = np.linalg.solve(gram[:, : step + 1, : step + 1], have @ goal[:, :, None])
+                residual = goal - (solved.swapaxes(1, 2) @ have)[:, 0]
+            coefficients[begin : begin + BATCH] = solved[:, :, 0]
+            steps.advance()
+    return chosen, coefficients

@@ -1,0 +1,228 @@
+"""Byte-pair encoding to adapt: the tokens and merges that text needs, and merges of a language behind them."""
+
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tokenizers
+
+from vocap import __version__
+from vocap.adapt.adaptable import CHARACTER, HELDOUT, SPECIAL, TEXT, Choice
+from vocap.bpe.derivation import Derivations
+from vocap.bpe.export import about, longest_input, write_export
+from vocap.bpe.folder import COLUMNS, write_definition
+from vocap.bpe.model_file import BpeFile, read_bpe
+from vocap.bpe.renumbering import append_tokens, keep_tokens
+from vocap.bpe.words import byte_characters
+from vocap.errors import UsageError, VocapError
+from vocap.files.atomic import write_text
+from vocap.files.tsv import write_tsv
+from vocap.text_files.named_texts import read_sentences
+from vocap.tokenizer_files.card import write_card
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, parse_encoder
+from vocap.tokenizer_files.model_file import BYTES
+from vocap.tokenizer_files.splitter import Splitter, step_types
+from vocap.unigram.alp import count_tokens
+from vocap.wording import listed
+
+logger = logging.getLogger(__name__)
+PART = "part"  # the reason to keep a token that a merge takes or gives
+
+
+class BpeTokenizer:
+    """The tokenizer of a checked tokenizer.json, or of a `definition` made from it, with its `tokens` by id."""
+
+    reasons = (TEXT, HELDOUT, PART, CHARACTER)
+    unused = frozenset({"share", "only_used"})
+    columns = ("piece", "id", "merge", "uses", "origin")
+    lacking: Sequence[str] = ()
+
+    def __init__(self, read: BpeFile, definition: Mapping | None = None, tokens: Sequence[str] = ()):
+        """Raises VocapError where the library refuses the definition, or gives tokens other ids."""
+        self.read, self.path = read, read.path
+        self.ids = {token: number for number, token in enumerate(tokens or read.tokens)}
+        text = json.dumps(definition or read.definition, ensure_ascii=False)
+        self.encoder: HuggingFaceEncoder = parse_encoder(text, self.path)
+        for token, number in self.ids.items():
+            if self.encoder.ids.get(token) != number:
+                raise VocapError(
+                    f"{self.path}: tokenizers gives {token!r} the id {self.encoder.ids.get(token)} instead of "
+                    f"{number}; save it again with its added tokens in the order of their ids"
+                )
+
+    @property
+    def total(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Bytes as text, U+2581 for spaces."""
+        return [piece or "" for piece in Splitter(self.encoder).pieces]
+
+    @cached_property
+    def derivations(self) -> Derivations:
+        return Derivations(self.read)
+
+    @cached_property
+    def unreachable(self) -> list[int]:
+        """The ids that no text is encoded as."""
+        return self.derivations.unreachable()
+
+    def tokens(self, line: str) -> list[str]:
+        return [self.names[number] for number in self.encoder.encode_batch([line])[0]]
+
+    def in_order(self) -> "BpeTokenizer":
+        return self
+
+    def owners(self, table: Path | None) -> dict[str, list[str]]:
+        if table is not None:
+            raise UsageError("--vocabulary: pieces of byte-pair encoding belong to no language; leave it out")
+        return {}
+
+    def choose(self, text, heldout, owned, least, all_characters) -> Choice:
+        """The tokens that stay, each with its reason, and the rows of the merges that stay, ascending.
+
+        A token stays if it is used `least` times in both texts together, a single character if it is used at all;
+        the merges behind these tokens stay, and the tokens that they take and give; the characters of all of them
+        (with `all_characters`, all there are; of a byte-level vocabulary the 256 bytes in any case), byte pieces,
+        the unknown token, and special and added tokens.
+        """
+        read, single = self.read, self.derivations.single
+        model, tokens = read.definition["model"], read.tokens
+        # special tokens, bytes
+        steps = (read.definition.get(step) for step in ("normalizer", "pre_tokenizer", "decoder"))
+        always = set(byte_characters()) if "ByteLevel" in step_types(*steps) else set()
+        fixed = {model.get("unk_token"), *(BYTES if model.get("byte_fallback") else ())}
+        kept = dict.fromkeys(read.special | read.added, SPECIAL)
+        kept |= dict.fromkeys((model["vocab"][name] for name in fixed if name in model["vocab"]), SPECIAL)
+        # tokens of the text, and what their merges take and give
+        uses = text + heldout
+        chosen = [n for n in np.flatnonzero(uses).tolist() if uses[n] >= least or len(tokens[n]) == 1]
+        for number in chosen:
+            kept.setdefault(number, TEXT if text[number] else HELDOUT)
+        rows = self.derivations.closure(chosen)
+        for number in np.unique(read.merges[rows]).tolist():
+            if len(tokens[number]) > 1:
+                kept.setdefault(number, PART)
+        # their characters
+        always |= set(single) if all_characters else set("".join(tokens[number] for number in kept))
+        for character in always & single.keys():
+            kept.setdefault(single[character], CHARACTER)
+        # tokens that no text is encoded as
+        unreachable = [n for n in self.unreachable if not uses[n]]
+        facts = {"merges_before": len(read.merges), "unreachable_before": len(unreachable)}
+        left_out = [self.names[n] for n in unreachable if n not in kept]
+        return Choice({tokens[number]: kept[number] for number in sorted(kept)}, rows, left_out, facts)
+
+    def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "BpeTokenizer":
+        kept = list(choice.reasons)
+        numbers = [self.ids[token] for token in kept]
+        return BpeTokenizer(self.read, keep_tokens(self.read, numbers, choice.merges), kept)
+
+    def learn(self, text: Path, counts: Sequence[int], settings: Mapping[str, Any]) -> "PairAdditions":
+        return PairAdditions(self, text, counts, settings)
+
+    def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
+        write_definition(folder, self.encoder.tokenizer, self.read.roles, longest_input(self.path))
+        read = read_bpe(folder / "tokenizer.json")
+        dead = set(Derivations(read).unreachable())
+        description = {
+            "kind": kind,
+            "total": len(read.tokens),
+            "settings": dict(settings),
+            "scores": "by the order of merges",
+            "pieces": len(read.tokens) - len(read.special) - len(read.added),
+            "dead": len(dead),
+            "dead_share": len(dead) / len(read.tokens),
+            "merges": len(read.merges),
+            **facts,
+            "versions": {"vocap": __version__, "tokenizers": tokenizers.__version__},
+        }
+        # a score is less the number of merges before the token's first
+        first = {new: -rank for rank, new in reversed(list(enumerate(read.merges[:, 2].tolist())))}
+        status = dict.fromkeys(dead, "dead") | dict.fromkeys(read.added, "symbol")
+        rows = [
+            (name, number, first.get(number, 0), "", status.get(number, "ok"), "")
+            for number, name in enumerate(self.names)
+            if number not in read.special
+        ]
+        write_tsv(folder / "pieces.tsv", COLUMNS, rows)
+        write_text(folder / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
+        write_export(read, folder / "huggingface")
+        return write_card(out.resolve().name, about(read), description)
+
+
+def load_pairs(path: Path) -> BpeTokenizer:
+    """The tokenizer of a tokenizer.json or of a folder with one.
+
+    Raises VocapError as `read_bpe`, and for one that leaves out merges at random.
+    """
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core, as with SentencePiece
+    read = read_bpe(path)
+    if read.definition["model"].get("dropout"):
+        raise VocapError(f"{read.path}: dropout leaves out merges at random; set model.dropout to null first")
+    return BpeTokenizer(read)
+
+
+class PairAdditions:
+    """The new tokens of a language for `source`: one training gives any number of them."""
+
+    def __init__(self, source: BpeTokenizer, text: Path, counts: Sequence[int], settings: Mapping[str, Any]):
+        from vocap.unigram.kernels import one_compiler  # numba: seconds, which trim need not take
+
+        with one_compiler():
+            from vocap.bpe.continuing import continue_training, count_words
+
+        self.source, self.text, self.origin = source, text, f"merges of {settings['language']}"
+        words = count_words(source.read, source.encoder.tokenizer, read_sentences(text))
+        if not words:
+            raise VocapError(f"{text}: no text in it; give text with a sentence a line")
+        logger.info("%s: %d distinct words", text, len(words))
+        self.added = continue_training(source.read, words, max(counts), settings["coverage"])
+        if not len(self.added):
+            raise VocapError(f"{text}: every word of it is a token already; nothing to add")
+
+    def available(self, count: int) -> int:
+        return len(self.added)
+
+    def extended(self, count: int) -> BpeTokenizer:
+        read, (tokens, merges) = self.source.read, self.added.first(count)
+        return BpeTokenizer(read, append_tokens(read, tokens, merges), [*read.tokens, *tokens])
+
+    def origins(self, after: BpeTokenizer) -> list[list[int]]:
+        """The old ids of each new token's characters; the unknown token's, or the first, for one that has none."""
+        known, unknown = self.source.derivations, self.source.encoder.unk_id or 0
+        return [
+            known.encode(token)[0] if all(character in known.single for character in token) else [unknown]
+            for token in list(after.ids)[self.source.total :]
+        ]
+
+    def account(self, after: BpeTokenizer, origins) -> tuple[list[tuple], dict[str, Any]]:
+        total, names = self.source.total, after.names
+        tokens, pairs = self.added.first(after.total - total)
+        uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(self.text))[0]
+        if unused := [names[number] for number in range(total, after.total) if not uses[number]]:
+            logger.warning(
+                "%s: %d of %d new tokens are only parts of longer ones: %s",
+                self.text,
+                len(unused),
+                len(tokens),
+                listed(unused, separator=" "),
+            )
+        made = {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each
+        rows = []
+        for number, (token, origin) in enumerate(zip(tokens, origins, strict=True), start=total):
+            merge = " ".join(names[after.ids[part]] for part in made.get(token, ()))
+            old = " ".join(names[one] for one in origin)
+            rows.append((names[number], number, merge, int(uses[number]), old))
+        return rows, {
+            "merges_before": len(self.source.read.merges),
+            "added": len(tokens),
+            "new_characters": len(self.added.characters[: len(tokens)]),
+            "never_used": len(unused),
+        }

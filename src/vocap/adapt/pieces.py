@@ -1,0 +1,425 @@
+"""A unigram model to adapt: its pieces with their scores, and the new pieces of a language."""
+
+import logging
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sentencepiece import sentencepiece_model_pb2
+
+from vocap.adapt.adaptable import CHARACTER, HELDOUT, SPECIAL, TEXT, Choice
+from vocap.errors import VocapError
+from vocap.files.json_object import read_object
+from vocap.files.tsv import read_tsv
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files import EXPORTED
+from vocap.tokenizer_files.card import About, write_card
+from vocap.tokenizer_files.encoders import SentencePieceEncoder, is_json, load_encoder
+from vocap.tokenizer_files.export import write_export
+from vocap.tokenizer_files.folder import account, describe, write_tokenizer
+from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of
+from vocap.tokenizer_files.layout import STEP, Contents, lay_out, read_contents, round_scores
+from vocap.tokenizer_files.model_file import NORMAL, build_processor, find_model, read_model
+from vocap.tokenizer_files.shadowing import (
+    BATCH,
+    UNKNOWN_PENALTY,
+    bare_processor,
+    best_split,
+    dead_pieces,
+    symbol_scores,
+)
+from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import META_PIECES, NFC, TextSettings, settings_of
+
+logger = logging.getLogger(__name__)
+LANGUAGE, EXTREME = "language", "extreme"  # reasons to keep a piece, besides those of any kind of tokenizer
+WIDEST = 16  # the first descent: sizes from the number of new pieces up to so many times as many, by powers of two
+FINE = 12  # then so many sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
+
+
+@dataclass(frozen=True)
+class UnigramTokenizer:
+    """A unigram model at `path`; `ids` are its own, or those of a tokenizer.json beside it: XLM-R's are shifted.
+
+    `languages`: those of its pieces, where they are known; `scores`, `rounding`: entries of description.json.
+    """
+
+    path: Path
+    proto: Any  # ModelProto
+    ids: dict[str, int]
+    layout: IdLayout
+    languages: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    scores: str = ""
+    rounding: str = ""
+
+    reasons = (TEXT, HELDOUT, LANGUAGE, CHARACTER, EXTREME)
+    unused = frozenset()
+    columns = ("piece", "id", "score", "own_score", "origin")
+
+    @cached_property
+    def contents(self) -> Contents:
+        return read_contents(self.proto, str(self.path))
+
+    @cached_property
+    def encoder(self) -> SentencePieceEncoder:
+        return SentencePieceEncoder(build_processor(self.proto, self.path))
+
+    @property
+    def names(self) -> list[str]:
+        return self.encoder.pieces
+
+    @property
+    def total(self) -> int:
+        return max(self.ids.values()) + 1
+
+    @property
+    def lacking(self) -> list[str]:
+        return [token for token in self.layout.names if token not in self.ids]
+
+    def tokens(self, line: str) -> list[str]:
+        return self.encoder.split_batch([line])[0]
+
+    def owners(self, table: Path | None) -> dict[str, list[str]]:
+        """Piece to languages by a table with the columns piece and languages; without one, pieces.tsv beside."""
+        path = table or self.path.parent / "pieces.tsv"
+        if table is None and not path.is_file():
+            return {}
+        rows = read_tsv(path, ("piece", "languages"))
+        return {row["piece"]: row["languages"].split(",") for row in rows if row["languages"]}
+
+    def in_order(self) -> "UnigramTokenizer":
+        """Raise VocapError unless each piece has one id, and special tokens have the first, in order."""
+        wanted = [entry.token for entry in self.layout.special]
+        proto = lay_out(self.contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
+        entries = {entry.piece: entry for entry in proto.pieces}
+        by_id = sorted(self.ids, key=self.ids.get)
+        if self.lacking or by_id[: len(wanted)] != wanted or not self.total == len(self.ids):
+            raise VocapError(
+                f"{self.path}: its ids are not {', '.join(wanted)} from 0 on, all others behind them; lay it "
+                "out with vocap mono first, or name the folder with its tokenizer.json"
+            )
+        if foreign := [token for token in by_id if token not in entries]:
+            raise VocapError(
+                f"{self.path}: its model has no text piece {foreign[0]!r}; lay it out with vocap mono"
+            )
+        del proto.pieces[:]
+        for token in by_id:
+            proto.pieces.add().CopyFrom(entries[token])
+        return replace(self, proto=proto)
+
+    def choose(self, text, heldout, owned, least, all_characters) -> Choice:
+        pieces = self.encoder.pieces
+        uses = ({pieces[n]: int(counts[n]) for n in np.flatnonzero(counts)} for counts in (text, heldout))
+        kept = choose(self.contents, *uses, owned, least, all_characters)
+        return Choice({**dict.fromkeys(set(pieces).difference(self.contents.pieces), SPECIAL), **kept})
+
+    def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "UnigramTokenizer":
+        contents = with_pieces(self.contents, choice.reasons)
+        proto = lay_out(contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
+        return replace(
+            self,
+            proto=proto,
+            ids=_ids(proto),
+            languages={piece: owners[piece] for piece in contents.pieces if piece in owners},
+            scores="as in the tokenizer that was trimmed, every one",
+            rounding="none: every score is as it was",
+        )
+
+    def learn(self, text: Path, counts: Sequence[int], settings: Mapping[str, Any]) -> "PieceAdditions":
+        return PieceAdditions(self, text, counts, settings)
+
+    def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
+        dead = dead_pieces(self.proto)
+        facts = {"rounding": self.rounding, **facts}
+        description = describe(kind, self.proto, settings, self.scores, len(dead), **facts)
+        rows = account(self.proto, self.languages, dict.fromkeys(dead, "dead"), dead)
+        write_tokenizer(folder, self.proto, rows, description)
+        write_export(self.proto, str(out), folder / "huggingface", self.layout)
+        return write_card(out.resolve().name, About.of(self.proto), description)
+
+
+def _ids(proto) -> dict[str, int]:
+    return {entry.piece: number for number, entry in enumerate(proto.pieces)}
+
+
+def load_unigram(path: Path) -> UnigramTokenizer:
+    """The tokenizer of a .model or of a folder with one: results/tokenizers/NAME, or XLM-R's files.
+
+    Raises VocapError for anything else, naming the remedy.
+    """
+    model = find_model(path)
+    if is_json(model):
+        raise VocapError(
+            f"{model}: not a SentencePiece model, nor byte-pair encoding; name the .model that it was made from"
+        )
+    proto = read_model(model)
+    ids = _ids(proto)
+    definition = model.parent / EXPORTED[0]
+    if path.is_dir() and definition.is_file():
+        ids = dict(load_encoder(definition).ids)
+        if missing := [entry.piece for entry in proto.pieces if entry.piece not in ids]:
+            raise VocapError(
+                f"{definition}: it lacks the piece {missing[0]!r} of {model.name}; "
+                "they are not of one tokenizer: keep the files of one"
+            )
+    return UnigramTokenizer(model, proto, ids, _layout(model, proto))
+
+
+def _layout(path: Path, proto) -> IdLayout:
+    """The model's own, with the settings of the export beside it; XLM-R's for a stock model.
+
+    A stock model names tokens of roles that it lacks, such as <pad>; one that was laid out does not.
+    """
+    own = layout_of(proto)
+    if any(getattr(proto.trainer_spec, f"{role}_piece") and own.token(role) is None for role in ROLES):
+        return XLM_R_LAYOUT
+    definition, config = (path.parent / "huggingface" / name for name in EXPORTED[:2])
+    if not (definition.is_file() and config.is_file()):
+        return own
+    template = (read_object(definition).get("post_processor") or {}).get("single", ())
+    around = {part["SpecialToken"]["id"] for part in template if "SpecialToken" in part}
+    bos, eos = (own.token(role) in around for role in ("bos", "eos"))
+    found: dict[str, Any] = {"bos_eos": "both" if bos and eos else "bos" if bos else "eos" if eos else "none"}
+    length = read_object(config).get("model_max_length")
+    return own.model_copy(update=found | ({"model_max_length": length} if isinstance(length, int) else {}))
+
+
+def choose(
+    contents: Contents,
+    text: Mapping[str, int],
+    heldout: Mapping[str, int],
+    owned: Collection[str] = (),
+    least: int = 1,
+    all_characters: bool = False,
+) -> dict[str, str]:
+    """The pieces that stay, in the order of `contents`, each with its reason.
+
+    `text` and `heldout`: counts of each piece in the segmented training and held-out text (absent: 0). A piece of
+    several characters stays if it occurs `least` times in both together, a single character if it occurs at all;
+    all of `owned`; the characters of every piece that stays (or, with `all_characters`, all there are); and the
+    pieces of the lowest and of the highest score.
+    """
+    kept: dict[str, str] = {}
+    for piece in contents.pieces:
+        times = text.get(piece, 0) + heldout.get(piece, 0)
+        if times >= least or (times and len(piece) == 1):
+            kept[piece] = TEXT if text.get(piece) else HELDOUT
+        elif piece in owned:
+            kept[piece] = LANGUAGE
+    written = set("".join(kept))
+    for piece in contents.pieces:
+        if len(piece) == 1 and (all_characters or piece in written):
+            kept.setdefault(piece, CHARACTER)
+    scores = np.asarray(contents.scores)
+    for extreme in (int(scores.argmin()), int(scores.argmax())):
+        kept.setdefault(contents.pieces[extreme], EXTREME)
+    return {piece: kept[piece] for piece in contents.pieces if piece in kept}
+
+
+def with_pieces(contents: Contents, kept: Collection[str]) -> Contents:
+    """`contents` with these pieces alone, scores as they are; symbols and byte pieces stay."""
+    places = [place for place, piece in enumerate(contents.pieces) if piece in kept]
+    pieces = [contents.pieces[place] for place in places]
+    return replace(contents, pieces=pieces, scores=np.asarray(contents.scores)[places])
+
+
+class PieceAdditions:
+    """The new pieces of a language for `source`, of the models that its text gives for each of `counts`."""
+
+    def __init__(self, source: UnigramTokenizer, text: Path, counts: Sequence[int], settings: Mapping[str, Any]):
+        self.source, self.language, self.share = source, settings["language"], settings["share"]
+        coverage, symbols = settings["coverage"], source.contents.symbols
+        words = _read_words(source, text, coverage)
+        self.models = choose_models(words, source.ids, symbols, counts, coverage)
+        self.new = {count: additions(scores, source.ids, symbols) for count, (_, scores) in self.models.items()}
+        if not any(self.new.values()):
+            raise VocapError(f"{text}: every piece of its vocabulary is in the tokenizer already; nothing to add")
+
+    @property
+    def origin(self) -> str:
+        size, _ = self.models[max(self.models)]
+        return f"a model of {size:,} of {self.language}"
+
+    def available(self, count: int) -> int:
+        return len(self.new[count])
+
+    def extended(self, count: int) -> UnigramTokenizer:
+        # the model trained for this number, or for one that the text does not give
+        source, trained = self.source, min(n for n in self.models if n >= count)
+        size, own_scores = self.models[trained]
+        new = clip(self.new[trained], count)
+        proto = append(source.proto, score_additions(source.contents, new, self.share))
+        languages = source.owners(None)
+        for piece in own_scores.keys() & {entry.piece for entry in proto.pieces}:
+            languages[piece] = sorted({*languages.get(piece, ()), self.language})
+        return replace(
+            source,
+            proto=proto,
+            ids=_ids(proto),
+            languages=languages,
+            scores=f"old pieces as they were; new ones log({self.share} p(x)), p of the model of {size} ids that "
+            "the language's text gives, not below the lowest old score, and raised above their best split",
+            rounding="old scores as they were, new ones to multiples of 2^-10",
+        )
+
+    def origins(self, after: UnigramTokenizer) -> list[list[int]]:
+        """The ids of each piece's string under the old model, as it is: no normalising, no space before it."""
+        processor = bare_processor(self.source.proto)
+        pieces = after.names[self.source.total :]
+        found: list[list[int]] = []
+        for begin in range(0, len(pieces), BATCH):
+            found += processor.encode(pieces[begin : begin + BATCH], out_type=int, num_threads=1)
+        return found
+
+    def account(self, after: UnigramTokenizer, origins) -> tuple[list[tuple], dict[str, Any]]:
+        names, total = self.source.names, self.source.total
+        size, own_scores = self.models[max(self.models)]
+        rows = [
+            (entry.piece, number, entry.score, own_scores[entry.piece], " ".join(names[old] for old in origin))
+            for number, (entry, origin) in enumerate(zip(after.proto.pieces[total:], origins, strict=True), total)
+        ]
+        return rows, {"added": len(rows), "size": size}
+
+
+def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
+    """The word types of a text, as `source` normalises it. Raises VocapError for no text."""
+    from vocap.unigram.kernels import one_compiler  # numba: seconds, which trim need not take
+
+    with one_compiler():
+        from vocap.unigram.ladder import specifications
+        from vocap.unigram.word_types import load_word_types
+
+    def alike(settings: TextSettings) -> bool:
+        """Whether the tokenizer normalises text by the same table as the models that the ladder gives."""
+        own = sentencepiece_model_pb2.ModelProto.FromString(specifications(coverage, 4, settings=settings))
+        spec = source.proto.normalizer_spec
+        return own.normalizer_spec.precompiled_charsmap == spec.precompiled_charsmap
+
+    trained_with = settings_of(source.proto)
+    composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
+    if alike(composing):
+        trained_with = composing
+    words = load_word_types({"train": lambda: read_blocks(path)}, coverage=coverage, settings=trained_with)
+    logger.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
+    if not alike(trained_with):
+        logger.warning(
+            "%s: another normaliser than this SentencePiece trains with; some new pieces may never be used",
+            source.path,
+        )
+    if not words.required:
+        raise VocapError(f"{path}: no text in it; give text with a sentence a line")
+    return words
+
+
+def additions(scores: Mapping[str, float], taken: Collection[str], symbols: Collection[str]) -> dict[str, float]:
+    """The pieces of a language's model that are new: not `taken`, and without a user-defined symbol inside."""
+    return {
+        piece: score
+        for piece, score in scores.items()
+        if piece not in taken and not any(symbol in piece for symbol in symbols)
+    }
+
+
+def clip(new: Mapping[str, float], count: int) -> dict[str, float]:
+    """`count` of the new pieces: single characters first, then by score, then by string."""
+    ordered = sorted(new, key=lambda piece: (len(piece) > 1, -new[piece], piece))
+    return {piece: new[piece] for piece in ordered[:count]}
+
+
+def choose_models(
+    words, taken: Collection[str], symbols: Sequence[str], wanted: Collection[int], coverage: float = COVERAGE
+) -> dict[int, tuple[int, dict[str, float]]]:
+    """For each number of new pieces in `wanted`, the smallest model of a language with as many: size and scores.
+
+    Sizes are powers of two and, between, 2^(n/12) rounded up, or the smallest or largest that the text gives; two
+    descents train those that all of `wanted` need. A number's model does not depend on the others. Where the text
+    cannot give as many pieces, the largest model that it gives. `words` as `load_word_types` gives them. Raises
+    VocapError where the text gives none.
+    """
+    from vocap.unigram.kernels import one_compiler  # numba, as above
+
+    with one_compiler():
+        from vocap.unigram.ladder import train_sizes
+    found: dict[int, tuple[int, dict[str, float]]] = {}  # size to the number of new pieces and all scores
+
+    def descend(sizes: Collection[int]) -> int | None:
+        """Train these sizes, down to the first with too few pieces; the largest size possible, if known."""
+        most = None
+        for rung in train_sizes(words, sorted(sizes), coverage):
+            most = rung.most or most
+            if rung.model is not None:
+                proto = sentencepiece_model_pb2.ModelProto.FromString(rung.model)
+                contents = read_contents(proto, "the language's model")
+                scores = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
+                found[rung.point.size] = len(additions(scores, taken, symbols)), scores
+                if found[rung.point.size][0] < min(wanted):
+                    break
+        return most
+
+    def within(count: int) -> tuple[dict[int, int], int | None]:
+        """New pieces by size up to the largest tried for `count`, and the smallest size with `count`, if any."""
+        limit = max(least, 2 ** _exponents(count)[-1])
+        sizes = {size: found[size][0] for size in sorted(found, reverse=True) if size <= limit}
+        enough = list(takewhile(lambda size: sizes[size] >= count, sizes))
+        return sizes, enough[-1] if enough else None
+
+    least = len(words.required) + len(META_PIECES)
+    most = descend({max(least, 2**exponent) for count in wanted for exponent in _exponents(count)})
+    if most is not None and any(within(count)[1] is None for count in wanted):
+        descend({most})
+    if not found:
+        raise VocapError("the text gives no vocabulary: it holds no word")
+    between: set[int] = set()
+    for count in wanted:
+        sizes, upper = within(count)
+        if upper is not None:
+            lower = max([least, *(size for size in sizes if size < upper)])
+            steps = range(math.floor(FINE * math.log2(lower)), math.ceil(FINE * math.log2(upper)) + 1)
+            fine = (math.ceil(2 ** (step / FINE)) for step in steps)
+            between.update(size for size in fine if lower < size < upper)
+    if between:
+        descend(between)
+    chosen = {}
+    for count in wanted:
+        sizes, smallest = within(count)
+        size = max(sizes) if smallest is None else smallest
+        chosen[count] = size, found[size][1]
+    return chosen
+
+
+def _exponents(count: int) -> range:
+    """Powers of two that are tried for `count` new pieces: from below it to `WIDEST` times as many."""
+    return range(count.bit_length() - 1, (count * WIDEST - 1).bit_length() + 1)
+
+
+def score_additions(contents: Contents, new: Mapping[str, float], share: float) -> dict[str, float]:
+    """The scores of the new pieces beside `contents`, whose scores stay.
+
+    log(share p(x)), p of the language's own model, as in a mixture where the language has this share of the
+    tokens; not below the lowest old score, on which the penalty of unknown characters depends; and, as in
+    `raise_shadowed`, 2^-10 above the best split where that would win, shortest pieces first.
+    """
+    lowest = float(np.min(contents.scores))
+    table = dict(zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True))
+    table |= symbol_scores(contents)
+    shifted = round_scores(np.array(list(new.values())) + math.log(share))
+    own = dict(zip(new, np.maximum(shifted, math.ceil(lowest / STEP) * STEP).tolist(), strict=True))
+    for piece in sorted(own, key=lambda piece: (len(piece), piece)):
+        split, _ = best_split(piece, table, lowest - UNKNOWN_PENALTY)
+        table[piece] = max(own[piece], math.floor(split / STEP) * STEP + STEP) if len(piece) > 1 else own[piece]
+    return {piece: table[piece] for piece in new}
+
+
+def append(proto, scores: Mapping[str, float]):
+    """A copy of the `ModelProto` with these pieces behind all others, by score descending, then by string."""
+    longer = type(proto)()
+    longer.CopyFrom(proto)
+    for score, piece in sorted((-score, piece) for piece, score in scores.items()):
+        longer.pieces.add(piece=piece, score=-score, type=NORMAL)
+    longer.trainer_spec.vocab_size = len(longer.pieces)
+    return longer
