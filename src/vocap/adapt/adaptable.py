@@ -13,7 +13,7 @@ from vocap.files.tsv import write_tsv
 from vocap.text_files.named_texts import Texts, read_sentences
 from vocap.tokenizer_files import CARD, EXPORTED
 from vocap.tokenizer_files.encoders import Encoder
-from vocap.unigram.alp import count_ids
+from vocap.unigram.alp import count_tokens
 
 TEXT, HELDOUT, CHARACTER, SPECIAL = "text", "heldout", "character", "special"  # reasons to keep a token
 
@@ -140,7 +140,9 @@ def count_uses(encoder: Encoder, texts: Texts) -> tuple[np.ndarray, np.ndarray]:
     counts = np.zeros((2, encoder.size), np.int64)
     for parts in texts.values():
         for part, path in parts.items():
-            counts[int(part == "heldout")] += count_ids(encoder, read_sentences(path))[0]
+            counts[int(part == "heldout")] += count_tokens(
+                encoder.encode_batch, encoder.size, read_sentences(path)
+            )[0]
     if not counts.any():
         raise VocapError("no line in any text; give text with a sentence a line")
     return counts[0], counts[1]

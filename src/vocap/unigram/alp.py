@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from vocap.tokenizer_files.encoders import Encoder, SentencePieceEncoder
+from vocap.tokenizer_files.encoders import Encoder
 
 
 @dataclass(frozen=True)
@@ -97,53 +97,3 @@ def corpus_alp(encoder: Encoder, blocks: Iterable[list[str]]) -> CorpusAlp | Non
     if not sentences:
         return None
     return CorpusAlp(average_log_probability(counts, sentences), int(counts.sum()), sentences, counts)
-
-
-SPACE = "\u2581"
-STEP = 2.0**-10  # sums of its multiples are exact in float32 below 2^14
-
-
-def word_scores(encoder: SentencePieceEncoder) -> np.ndarray | None:
-    """The score of every id that can stand for text, float32 [V], NaN for others; None if words are not enough."""
-    from sentencepiece import sentencepiece_model_pb2
-
-    from vocap.tokenizer_files.model_file import BYTE, NORMAL, USER_DEFINED
-
-    model = sentencepiece_model_pb2.ModelProto.FromString(encoder.processor.serialized_model_proto())
-    if model.trainer_spec.model_type != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
-        return None
-    scores = np.full(len(model.pieces), np.nan, np.float32)
-    alone = False
-    for number, entry in enumerate(model.pieces):
-        if entry.type in (BYTE, USER_DEFINED):
-            return None
-        if entry.type == NORMAL:
-            if entry.score > 0 or SPACE in entry.piece[1:]:
-                return None
-            scores[number] = entry.score
-            alone |= entry.piece == SPACE
-    return scores if alone else None
-
-
-class Segmenter:
-    """Segments distinct words under one model; `scores` as `word_scores` gives them."""
-
-    def __init__(self, encoder: SentencePieceEncoder, scores: np.ndarray):
-        from vocap.unigram.kernels import one_compiler
-
-        with one_compiler():
-            from vocap.unigram import lattice
-
-        known = np.flatnonzero(~np.isnan(scores))
-        self.ids = np.append(known, encoder.unk_id)  # of each piece number; the last is that of -1, unknown
-        self.scores = scores[known]
-        self.trie = lattice.build_trie([encoder.processor.id_to_piece(int(number)) for number in known])
-        # float32, as the library subtracts it
-        self.unknown = float(np.float32(self.scores.min() - np.float32(10)))
-        steps = np.append(self.scores, self.unknown).astype(np.float64) / STEP
-        self.exact = bool((steps == np.rint(steps)).all())
-        self._segment = lattice.segment_words
-
-    def segment(self, store: np.ndarray, bounds: np.ndarray, begin: int, end: int) -> tuple[np.ndarray, ...]:
-        """The result of `segment_words` for the words `begin` to `end` of a word table."""
-        return self._segment(store, bounds, begin, end, self.scores, self.unknown, self.exact, *self.trie.arrays)
