@@ -84,12 +84,6 @@ def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), 
     archive = folder / "corpora" / "starter" / "archives" / "mediawiki.json"
     archive.parent.mkdir(parents=True)
     archive.write_text(json.dumps(package | {"sha256": "ab" * 32, "missing": None}))
-    shared = {
-        code: {"parallel": {"development": 480 - place, "test": 470 - place}} for place, code in enumerate(codes)
-    }
-    text = folder / "corpora" / "starter" / "text"
-    text.mkdir()
-    (text / "report.json").write_text(json.dumps({"languages": {**shared, "python": {"lines": 5}}}))
     write_tsv(folder / "corpora" / "weights.tsv", ("language", "n", "source"), weights)
 
 

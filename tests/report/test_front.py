@@ -62,10 +62,10 @@ def run(tmp_path_factory):
 def test_the_lines_load_from_the_folder_of_the_command(run, monkeypatch):
     folder, text = run
     page = Page(text)
-    imports = re.search(r'<pre class="imports".*?>(.*?)</pre>', text, re.S)[1]
+    imports = re.search(r'aria-label="Imports">(.*?)</pre>', text, re.S)[1]
     shown = {
         name: body.replace("&#34;", '"').split("\n")
-        for name, body in re.findall(r'aria-label="Lines that load (.*?)">(.*?)</pre>', text, re.S)
+        for name, body in re.findall(r'aria-label="(\w+k)">(.*?)</pre>', text, re.S)
     }
     assert list(shown) == ["joint100k", "vocap100k"]  # the others have no model here
     monkeypatch.chdir(folder)
@@ -135,8 +135,8 @@ def test_byte_pair_encoding_is_loaded_and_cut_beside_unigram(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     text = write("results", tmp_path / "out")
     scope = {}
-    exec(re.search(r'<pre class="imports".*?>(.*?)</pre>', text, re.S)[1], scope)
-    body = re.search(r'aria-label="Lines that load pairs">(.*?)</pre>', text, re.S)[1].replace("&#34;", '"')
+    exec(re.search(r'aria-label="Imports">(.*?)</pre>', text, re.S)[1], scope)
+    body = re.search(r'aria-label="pairs">(.*?)</pre>', text, re.S)[1].replace("&#34;", '"')
     loaded, face = (eval(line, scope) for line in body.split("\n"))
     block = re.search(r'<ul class="cuts">(.*?)</ul>', text, re.S)[1]
     pattern = (

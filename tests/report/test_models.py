@@ -7,7 +7,7 @@ import pytest
 from tests.report.factories import make_corpora, make_model
 from tests.report.pages import Page, one_row, write
 from vocap.errors import VocapError
-from vocap.report.data.models import Model
+from vocap.report.data.results import Model
 
 CODES = ["en", "de", "ru"]
 
@@ -60,7 +60,7 @@ def test_models_of_another_configuration_are_named_and_not_shown(results, tmp_pa
         one_row(tmp_path / "out/tables/models.tsv", model="full")
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"step": 1}', '{"step": "x", "exact_loss": 1, "bits_per_byte": 1}'])
+@pytest.mark.parametrize("line", ["{", "[]", '{"step": 1}'])
 def test_a_malformed_line_is_named(results, tmp_path, line):
     path = results / "pretraining/knn/metrics.jsonl"
     path.write_text(path.read_text("utf-8") + line + "\n", "utf-8")

@@ -45,17 +45,17 @@ def test_a_thinned_overlap_says_its_error(run):
     folder, inputs = run
     results = load_results(folder, None, "", {})
     whole = make_explorer(results)
-    assert (whole.thinned, whole.error) == (1, 0.0)
-    thinned = make_explorer(results, budget=len(whole.data["packed"]) * 3 // 4)
-    assert thinned.thinned > 1 and len(thinned.data["packed"]) < len(whole.data["packed"])
+    assert (whole["thinned"], whole["error"]) == (1, 0.0)
+    thinned = make_explorer(results, budget=len(whole["packed"]) * 3 // 4)
+    assert thinned["thinned"] > 1 and len(thinned["packed"]) < len(whole["packed"])
     indexes = [entry.index for entry in inputs.languages]
-    estimate = find_overlap(indexes, [entry.characters for entry in inputs.languages], thinned.thinned)
+    estimate = find_overlap(indexes, [entry.characters for entry in inputs.languages], thinned["thinned"])
     errors = []
     for step in range(9):
         ranks = [(len(index.sizes) - 1) * step // 8 for index in indexes]
         union = set().union(*(held(index, rank) for index, rank in zip(indexes, ranks, strict=True)))
         errors.append(abs(estimate.union(ranks) - len(union)) / len(union))
-    assert thinned.error == pytest.approx(max(errors)) and 0 < thinned.error < 0.3
+    assert thinned["error"] == pytest.approx(max(errors)) and 0 < thinned["error"] < 0.3
 
 
 def test_a_hostile_name_stays_text_in_the_data(run, tmp_path):

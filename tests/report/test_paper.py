@@ -13,9 +13,10 @@ from vocap.correlation.points import Measured, Size, correlations, write_points,
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
+from vocap.finetuning.tasks import TASKS
 from vocap.report.data.results import rank_correlation
-from vocap.report.paper.published import measures, paper_languages, printed
-from vocap.report.paper.results_tables import beta_rows, k_rows, results_table, sampling_rows, xtreme_rows
+from vocap.report.paper.published import paper_languages, paper_size, printed
+from vocap.report.paper.results_tables import results_table, table_rows
 from vocap.report.paper.runs import Run
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
@@ -29,9 +30,9 @@ def lines_of(rows):
 def test_the_printed_averages_follow_from_the_printed_cells():
     """XTREME's average of each row, rounded as the paper rounds: one misplaced cell would show."""
     for row in printed("xtreme"):
-        scores = {}
-        for task, metric in measures("xtreme"):
-            scores.setdefault(task, {})[metric] = row[f"{task}_{metric}"]
+        scores = {
+            name: {metric: row[f"{name}_{metric}"] for metric in task.metrics} for name, task in TASKS.items()
+        }
         assert round(paper_average(scores), 1) == row["average"], row["method"]
 
 
@@ -59,12 +60,12 @@ def test_every_printed_number_is_that_of_the_source(name, source):
 @pytest.mark.skipif(not SHARED.exists(), reason="needs VOCAP_DATA with paper/")
 def test_sizes_by_language_are_those_of_the_source():
     for column, source in (
-        ("cc_gb", "table_cc_sizes"),
-        ("wikipedia_gb", "table_wikipedia_sizes"),
-        ("allocated_thousands", "table_allocated_sizes"),
+        ("paper_cc_gb", "table_cc_sizes"),
+        ("paper_wikipedia_gb", "table_wikipedia_sizes"),
+        ("paper_allocated_thousands", "table_allocated_sizes"),
     ):
         theirs = {code: float(cell) for code, cell in (row.values() for row in read_tsv(SHARED / f"{source}.tsv"))}
-        assert {code: getattr(entry, column) for code, entry in paper_languages().items()} == theirs
+        assert {code: paper_size(code, column) for code in paper_languages()} == theirs
 
 
 def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_papers_steps():
@@ -80,7 +81,7 @@ def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_pap
         replace(RUN, name="small", total=2000, loss="knn", k=10),
         replace(RUN, name="bpe", kind="bpe", beta=None),  # of the paper's T, and no line of the paper's
     ]
-    assert lines_of(xtreme_rows(runs)) == {
+    assert lines_of(table_rows("xtreme", runs)) == {
         "XLM-R 250K": "xlm-r",
         "JOINT 250K": None,
         "JOINT 500K": None,
@@ -113,7 +114,7 @@ def test_tables_2_and_3_compare_losses_of_one_tokenizer():
     runs += [replace(RUN, name=f"k{k}", tokenizer="t1", total=1000, loss="knn", k=k) for k in (7, 10, 40)]
     runs += [replace(RUN, name="neg", tokenizer="t1", total=1000, loss="neg")]
     runs += [replace(RUN, name="uniform", tokenizer="t1", total=1000, loss="uniform")]
-    assert lines_of(sampling_rows(runs)) == {
+    assert lines_of(table_rows("sampling", runs)) == {
         "full softmax": "full-1",
         "k-NN, k = 50": "k40",
         "target sampling": None,
@@ -121,7 +122,7 @@ def test_tables_2_and_3_compare_losses_of_one_tokenizer():
         "NEG": "neg",
         "uniform negatives": "uniform",
     }
-    found = lines_of(k_rows(runs))
+    found = lines_of(table_rows("k", runs))
     assert found["full softmax"] == "full-1" and found["k = 10"] == "k10" and found["k = 50"] is None
     assert list(found)[-2:] == ["k = 7", "k = 40"]
 
@@ -130,22 +131,22 @@ def test_a_k_that_is_not_the_papers_is_said():
     runs = [replace(RUN, name="full"), *(replace(RUN, name=f"k{k}", loss="knn", k=k) for k in (7, 10))]
     runs += [replace(RUN, name="small", tokenizer="t", total=1000, loss="knn", k=9)]
 
-    def remarks(name, rows):
-        table = results_table(name, 1, "", "", rows)
+    def remarks(name):
+        table = results_table(name, runs)
         keys = [column.key for column in table.columns]
         found = (dict(zip(keys, row, strict=True)) for row in table.rows)
         return {row["model"]: row["remarks"] for row in found if row["origin"] == "this run"}
 
-    assert remarks("sampling", sampling_rows(runs))["k10"] == "k = 10; not fine-tuned"
-    assert remarks("xtreme", xtreme_rows(runs))["small"] == "k = 9; not fine-tuned"
-    in_its_own_line = remarks("k", k_rows(runs))
+    assert remarks("sampling")["k10"] == "k = 10; not fine-tuned"
+    assert remarks("xtreme")["small"] == "k = 9; not fine-tuned"
+    in_its_own_line = remarks("k")
     assert in_its_own_line["k7"] == in_its_own_line["k10"] == "not fine-tuned"
 
 
 def test_table_4_takes_one_total():
     runs = [replace(RUN, name=f"b{beta:g}", beta=beta, tokenizer=f"t{beta}") for beta in (0.0, 0.5, 0.7)]
     runs += [replace(RUN, name="small", total=1000, beta=1.0)]
-    assert lines_of(beta_rows(runs)) == {
+    assert lines_of(table_rows("beta", runs)) == {
         "β = 0": "b0",
         "β = 0.3": None,
         "β = 0.7": "b0.7",
@@ -160,7 +161,7 @@ def test_speeds_are_relative_to_the_papers_baseline_on_one_device():
         replace(RUN, name="knn", loss="knn", k=50, tokens_per_s=236.0),
         replace(RUN, name="half", half=True, machine=("another GPU", 1)),
     ]
-    table = results_table("xtreme", 1, "", "", xtreme_rows(runs))
+    table = results_table("xtreme", runs)
     keys = [column.key for column in table.columns]
     speeds = {row[keys.index("model")]: row[keys.index("speed")] for row in table.rows}
     assert speeds["joint"] == 1.0 and speeds["knn"] == pytest.approx(1.18) and speeds["half"] is None

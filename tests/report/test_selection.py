@@ -47,9 +47,9 @@ def test_only_results_that_the_settings_name_are_shown(tmp_path):
     shown = said.replace(note, "")
     settings = shown.rindex("Settings")  # the configuration's own text
     assert not any(name in shown[:settings] for name in ("200k", "Japanese", "Finnish", "Sanskrit"))
-    assert "8 languages" in said and "1 allocation " in said and "3 tokenizers" in said
+    assert "Languages 8" in said and "Allocations 1, T = 100,000" in said and "Tokenizers 3" in said
     curves = [json.loads((results / f"corpora/{code}/stats.json").read_text())["kept"] for code in CODES[:8]]
-    assert f"{sum(curves):,} lines of text kept" in said
+    assert f"{sum(curves):,} lines, train and held out" in said
     tables = tmp_path / "out/tables"
     for table in tables.glob("*.tsv"):
         assert not {row.get("language") for row in read_tsv(table)} & {"fi", "ja", "sa"}, table

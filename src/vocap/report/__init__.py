@@ -1,3 +1,3 @@
 """Tables, figures and the page."""
 
-REVISION = 24
+REVISION = 25

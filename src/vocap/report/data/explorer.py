@@ -1,6 +1,7 @@
 """The data of the page's explorer: curves, weights, the overlap of pieces, and the run's allocations."""
 
 import base64
+import contextlib
 import itertools
 import zlib
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation as Settings
-from vocap.report.data.results import Allocation, Results
+from vocap.report.data.results import Results
 from vocap.tables.curve import Point
 from vocap.tables.piece_index import PieceIndex, hash_pieces
 from vocap.unigram import COVERAGE
@@ -52,6 +53,7 @@ def find_overlap(
 
     `thinned` is a power of 2.
     """
+    # numbers of all pieces, characters of the text among them, and each one's languages with intervals of sizes
     single = [_single_characters(index) for index in indexes]
     characters = sorted({*(c for table in tables if table for c in table), *(c for s in single for c in s)})
     parts = [hash_pieces(characters), *(index.hashes for index in indexes)]
@@ -63,17 +65,22 @@ def find_overlap(
         [(k * slots + index.start.astype(np.int64)) * slots + index.stop for k, index in enumerate(indexes)]
     )
     piece = np.concatenate([ids[index.piece] for ids, index in zip(mine, indexes, strict=True)])
-    taken, times = _take(hashes, mine, thinned)
+    # all pieces of one language are counted once; of shared ones 1 in `thinned`, that many times
+    shared = np.bincount(np.concatenate(mine), minlength=len(hashes)) > 1  # an index has a piece once
+    taken, times = ~shared | (hashes % np.uint64(thinned) == 0), np.where(shared, thinned, 1)
     is_character = np.zeros(len(hashes), bool)
     is_character[number[: len(characters)]] = True
     times[is_character], taken[is_character] = 1, True
 
+    # pieces that the same languages hold at the same sizes are one class
     others = taken & ~is_character
     _, found = np.unique(_classify(piece, code, len(hashes))[others], return_inverse=True)
     classes = np.full(len(hashes), -1)
     classes[number[: len(characters)]] = np.arange(len(characters))
     classes[others] = len(characters) + found
     counts = np.bincount(classes[taken], times[taken]).astype(np.int64)
+
+    # the intervals of each language, by class
     kept = taken[piece]
     language, interval = np.divmod(code[kept], slots**2)
     distinct = np.unique((language * len(counts) + classes[piece[kept]]) * slots**2 + interval)
@@ -84,13 +91,6 @@ def find_overlap(
         held = owner[low:high] - k * len(counts)
         entries.append((held, *np.divmod(interval[low:high], slots)))
     return Overlap("".join(characters), counts, entries, thinned)
-
-
-def _take(hashes: np.ndarray, mine: list[np.ndarray], thinned: int) -> tuple[np.ndarray, np.ndarray]:
-    """The pieces that are counted, and the weight of each: all once, or of shared ones 1 in `thinned`."""
-    owners = np.bincount(np.concatenate(mine), minlength=len(hashes))  # a language has a piece once in its index
-    shared = owners > 1
-    return ~shared | (hashes % np.uint64(thinned) == 0), np.where(shared, thinned, 1)
 
 
 def _classify(piece: np.ndarray, code: np.ndarray, number: int) -> np.ndarray:
@@ -146,18 +146,12 @@ def _planes(array: np.ndarray) -> bytes:
     return array.view(np.uint8).reshape(len(array), array.itemsize).T.tobytes()
 
 
-@dataclass(frozen=True)
-class Explorer:
-    """A block of the page: `data` for its script; `error` is the largest relative error of a counted union."""
+def make_explorer(results: Results, budget: int = BUDGET) -> dict[str, Any] | None:
+    """The data of the explorer's script; None without languages or without an allocation to compare with.
 
-    data: dict[str, Any]
-    thinned: int
-    error: float
-    kind: str = "explorer"
-
-
-def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
-    """The explorer of these results; None without languages or without an allocation to compare with."""
+    `thinned`: of the pieces that languages share, 1 in so many is counted; `error`: then the largest relative
+    error of a counted union.
+    """
     inputs = results.inputs
     present = present_choices(results)
     if not inputs.languages or not present:
@@ -173,15 +167,16 @@ def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
                 "group": results.resource(entry.language),
                 "n": entry.n,
                 "sizes": [point.size for point in points],
-                "alp": [point.alp for point in points],
-                "heldout": [point.alp_heldout for point in points],
-                "tokens": [point.tokens_per_sentence for point in points],
+                **{
+                    key: [measured[key] for measured in map(_measures, points)]
+                    for key in ("alp", "heldout", "tokens")
+                },
                 "entries": len(piece),
                 "characters": len(entry.characters or ()),
             }
         )
     schema = Settings.model_json_schema()["properties"]
-    data = {
+    return {
         "folder": results.folder,
         "limits": {key: schema[key]["maximum"] for key in ("alpha", "beta", "fairness")},
         "classes": len(overlap.times),
@@ -189,9 +184,22 @@ def make_explorer(results: Results, budget: int = BUDGET) -> Explorer | None:
         "languages": languages,  # in the order of `vocap allocate`, on which ties depend
         "shown": sorted((one["code"] for one in languages), key=results.rank),
         "packed": packed,
-        "present": [_shown(one) for one in present],
+        "present": [
+            {
+                "name": one.name,
+                "settings": {**one.settings.model_dump(), "coverage": one.coverage},
+                "sizes": one.sizes,
+                "measured": {language: _measures(model) for language, model in one.models.items()},
+            }
+            for one in present
+        ],
+        "thinned": overlap.thinned,
+        "error": error,
     }
-    return Explorer(data, overlap.thinned, error)
+
+
+def _measures(point: Point) -> dict[str, float | None]:
+    return {"alp": point.alp, "heldout": point.alp_heldout, "tokens": point.tokens_per_sentence}
 
 
 @dataclass(frozen=True)
@@ -205,33 +213,17 @@ class Present:
     models: dict[str, Point]  # of a rule that makes models: each language's own, of no size of its curve
 
 
-def _shown(one: Present) -> dict[str, Any]:
-    """For the page's script: settings, sizes, and the measures of models that are not in the curves."""
-    measured = {
-        language: {"alp": model.alp, "heldout": model.alp_heldout, "tokens": model.tokens_per_sentence}
-        for language, model in one.models.items()
-    }
-    settings = {**one.settings.model_dump(), "coverage": one.coverage}
-    return {"name": one.name, "settings": settings, "sizes": one.sizes, "measured": measured}
-
-
 def present_choices(results: Results) -> list[Present]:
-    """The allocations with settings and sizes on file, in the order of the configuration, then any others."""
-    entries = [results.allocations[name] for name in results.configured("allocation", results.allocations)]
-    return [found for entry in entries if (found := _present(entry)) is not None]
-
-
-def _present(entry: Allocation) -> Present | None:
-    settings = entry.summary.get("settings")
-    if not isinstance(settings, dict) or not entry.shares:
-        return None
-    coverage = settings.get("coverage", COVERAGE)
-    try:
-        known = Settings(**{key: value for key, value in settings.items() if key != "coverage"})
-    except ValidationError:
-        return None
-    sizes = {share.language: share.size for share in entry.shares}
-    return Present(entry.name, known, coverage, sizes, entry.models)
+    """The allocations with known settings and sizes, in the order of the configuration, then any others."""
+    found = []
+    for name in results.configured("allocation", results.allocations):
+        entry = results.allocations[name]
+        settings = dict(entry.summary.get("settings") or {})
+        coverage = settings.pop("coverage", COVERAGE)
+        with contextlib.suppress(ValidationError):  # of a rule that is not here
+            sizes = {share.language: share.size for share in entry.shares}
+            found.append(Present(name, Settings(**settings), coverage, sizes, entry.models))
+    return [one for one in found if one.sizes]
 
 
 def _fitting(inputs: Inputs, budget: int) -> tuple[Overlap, str, float]:

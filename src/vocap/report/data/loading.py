@@ -1,14 +1,15 @@
 """Reads the stages' files into `Results`. Missing files are left out, a malformed one is an error."""
 
+import contextlib
 import json
-import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from importlib import metadata
-from operator import attrgetter, itemgetter
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,77 +17,88 @@ from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.correlation.points import holes, read_sizes
 from vocap.correlation.points import read_points as read_measured
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.files.json_object import read_object
 from vocap.files.tsv import read_tsv
+from vocap.finetuning.outcome import SELECTION, SUMMARY, read_selection
+from vocap.finetuning.tasks import TASKS
 from vocap.languages import natural, read_languages
 from vocap.report.data import find
 from vocap.report.data.comparisons import APART, in_thousands
-from vocap.report.data.models import load_ceilings, load_finetuned, load_models, training_bytes
-from vocap.report.data.results import Language, Results, Tokenizer
+from vocap.report.data.results import (
+    Allocation,
+    Diff,
+    Finetuned,
+    Language,
+    Model,
+    Pieces,
+    Results,
+    Share,
+    TaskScores,
+    Tokenizer,
+)
 from vocap.report.data.sentences import find_sentences
 from vocap.report.data.sizes import load_sizes
-from vocap.report.data.stage_files import load_diffs, read_allocation, read_rows, read_tokenizer
 from vocap.report.page.blocks import counted
 from vocap.tables.character_table import read_characters
 from vocap.tables.curve import Point, read_points
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
+from vocap.text_files.lines import count_lines
+from vocap.tokenizers.evaluation import COLUMNS
+from vocap.tokenizers.settings import KINDS
 
-logger = logging.getLogger(__name__)
-
-TOKENIZER_TABLES = ("evaluation", "parity", "parallel", "unknown")  # of a Tokenizer, with a row a language or more
-Row = TypeVar("Row")
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
+DEFINITION = "tokenizer.json"
+FORMS = ("sentencepiece.model", DEFINITION, "huggingface")  # of a tokenizer
+# tables of a tokenizer by their name in `Tokenizer`: a column that each must have, and those that are numbers
+TOKENIZER_TABLES = {
+    "evaluation": ("evaluation.tsv", "alp", COLUMNS[2:]),
+    "parity": ("parity.tsv", "share", ("lines", "identical", "share")),
+    "parallel": ("parallel.tsv", "tokens", ("lines", "tokens", "english_tokens", "ratio_to_english")),
+    "unknown": ("unknown.tsv", "character", ()),
+    "round_trips": ("roundtrip.tsv", "share", ("texts", "identical", "share")),
+}
+DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
+DIFF_COUNTS = ("count", "tokens_a", "tokens_b", "uses_a", "uses_b")
+DIFF_WORDS, DIFF_PIECES = 300, 50  # changed words; pieces that only one has, on each side
+DIFF_SCANNED = 50_000  # rows of a comparison's pieces.tsv, the most used first, that are looked through for them
+SECTIONS = {  # results by kind, and the section of the configuration that names them
+    "allocations": ("allocation",),
+    "tokenizers": ("tokenizers",),
+    "languages": ("languages",),
+    "models": ("pretraining", "models"),
+    "fine-tuned models": ("finetuning", "models"),
+}
 
 
 class Selection:
     """The results that the configuration names; others in the folder, of earlier configurations, are not shown.
 
-    Sections that the settings lack are shown whole. `languages`: the configured codes; None without any.
+    Sections that the settings lack are shown whole: their names are None.
     """
 
     def __init__(self, settings: Mapping[str, Any], known: Collection[str]):
-        asked = settings.get("languages")
-        self.languages: list[str] | None = None
-        if asked == "all":
-            self.languages = list(known)
-        elif isinstance(asked, list):
-            self.languages = [str(code) for code in asked]
-        self._settings = settings
-        self._named = {
-            "allocations": _names(settings, "allocation"),
-            "tokenizers": _names(settings, "tokenizers"),
-            "languages": self.languages,
-            "models": _names(settings, "pretraining", "models"),
-            "fine-tuned models": _names(settings, "finetuning", "models"),
-        }
-        self._left: dict[str, set[str]] = {kind: set() for kind in self._named}
+        self.named: dict[str, list[str] | None] = {}
+        self.left: dict[str, set[str]] = {kind: set() for kind in SECTIONS}
+        for kind, section in SECTIONS.items():
+            entries = known if (entries := find(settings, *section)) == "all" else entries
+            if isinstance(entries, dict):
+                entries = [name for name, entry in entries.items() if entry is not None]
+            self.named[kind] = None if entries is None else list(map(str, entries))
 
     def shows(self, kind: str, name: str) -> bool:
-        """Whether the page shows it; names that it does not show are recorded."""
-        named = self._named[kind]
-        if named is None or name in named:
-            return True
-        self._left[kind].add(name)
-        return False
+        """Whether the page shows it; names that it does not show are recorded in `left`."""
+        named = self.named[kind]
+        shown = named is None or name in named
+        if not shown:
+            self.left[kind].add(name)
+        return shown
 
-    @property
-    def left(self) -> dict[str, list[str]]:
-        """By kind, the names of results that are not shown."""
-        return {kind: sorted(names) for kind, names in self._left.items() if names}
-
-    def kind_of(self, tokenizer: str) -> str | None:
-        """The kind that the settings give a tokenizer, None where they do not name it."""
-        return find(self._settings, "tokenizers", tokenizer, "kind")
-
-
-def _names(settings: Mapping[str, Any], *section: str) -> list[str] | None:
-    """The names of a section of named entries; None where the configuration has no such section."""
-    entries = find(settings, *section)
-    return (
-        [str(name) for name, entry in entries.items() if entry is not None] if isinstance(entries, dict) else None
-    )
+    def folders(self, kind: str, paths: Iterable[Path]) -> dict[str, Path]:
+        """The folders of these files that are shown, by their names."""
+        found = {path.parent.name: path.parent for path in sorted(paths)}
+        return {name: path for name, path in found.items() if not name.startswith(".") and self.shows(kind, name)}
 
 
 def load_results(folder: Path, table: Path | None, title: str | None, settings: dict[str, Any]) -> Results:
@@ -98,117 +110,83 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         raise UsageError(f"{folder}: no such folder; --results names the folder that the stages wrote to")
     known = read_languages(table)
     selection = Selection(settings, natural(known))
-    corpora = {
-        path.parent.name: read_object(path)
-        for path in sorted(folder.glob("corpora/*/stats.json"))
-        if selection.shows("languages", path.parent.name)
-    }
-    curves = _curves(folder, selection)
-    folders = _folders(folder / "allocation", "allocation.tsv", "summary.json")
-    allocations = [read_allocation(path) for path in folders if selection.shows("allocations", path.name)]
-    folders = [
-        path
-        for path in _folders(folder / "tokenizers", "*.tsv", "*.json")
-        if selection.shows("tokenizers", path.name)
-    ]
-    tokenizers = [read_tokenizer(path, selection.kind_of(path.name)) for path in folders]
+
+    # text, vocabularies, and what is made of them
+    stats = selection.folders("languages", folder.glob("corpora/*/stats.json"))
+    corpora = {code: read_object(path / "stats.json") for code, path in stats.items()}
+    paths = selection.folders("languages", folder.glob("vocabularies/*/curve.tsv"))
+    curves = {code: read_points(path / "curve.tsv") for code, path in paths.items()}
     weights = _weights(folder / "corpora" / "weights.tsv", selection)
-    codes = selection.languages
+    paths = selection.folders("allocations", folder.glob("allocation/*/allocation.tsv"))
+    allocations = [read_allocation(path, selection) for path in paths.values()]
+    files = [*folder.glob("tokenizers/*/*.tsv"), *folder.glob("tokenizers/*/description.json")]
+    paths = selection.folders("tokenizers", files)
+    tokenizers = [read_tokenizer(path, find(settings, "tokenizers", name, "kind")) for name, path in paths.items()]
+
+    # the languages of the run, by name, and all rows in their order
+    codes = selection.named["languages"]
     if codes is None:
-        shares = (share for entry in allocations for share in entry.shares)
-        found = {*corpora, *curves, *(share.language for share in shares)}
-        codes = [*(code for code in known if code in found), *sorted(found - set(known))]
-    languages = {code: _language(code, known) for code in codes}
-    languages = dict(sorted(languages.items(), key=lambda item: (item[1].name.casefold(), item[0])))
-    rank = {code: place for place, code in enumerate(languages)}
+        codes = {*corpora, *curves, *(share.language for entry in allocations for share in entry.shares)}
+    languages = {one.code: one for one in sorted((_language(code, known) for code in codes), key=_by_name)}
+    order = partial(_order, codes=list(languages), selection=selection)
 
-    def ordered(rows: list[Row], code: Callable[[Row], str] = itemgetter("language")) -> list[Row]:
-        """The rows of languages that are shown, in the order of the run's languages."""
-        shown = [row for row in rows if selection.shows("languages", code(row))]
-        return sorted(shown, key=lambda row: rank.get(code(row), len(rank)))
-
+    # models, and comparisons of tokenizers
     inputs, no_inputs = load_inputs(folder, curves, weights)
-    pretraining, finetuning = folder / "pretraining", folder / "finetuning"
     correlation, sizes = (folder / "correlation" / name for name in ("points.tsv", "sizes.tsv"))
     points = read_measured(correlation) if correlation.exists() else []
-    found = Results(
+    models = selection.folders("models", folder.glob("pretraining/*/metrics.jsonl"))
+    tasks = (path.parent for path in folder.glob(f"finetuning/*/*/{SELECTION}"))
+    results = Results(
         title=title or _title(len(languages), tokenizers),
         languages=languages,
         corpora=corpora,
         packages=[read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
-        shared_lines=_shared_lines(folder / "corpora" / "starter" / "text" / "report.json"),
         weights=weights,
         curves=curves,
-        allocations={
-            entry.name: replace(
-                entry,
-                shares=ordered(entry.shares, attrgetter("language")),
-                models={code: model for code, model in entry.models.items() if selection.shows("languages", code)},
-            )
-            for entry in allocations
-        },
-        tokenizers={
-            entry.name: replace(entry, **{part: ordered(getattr(entry, part)) for part in TOKENIZER_TABLES})
-            for entry in tokenizers
-        },
-        models=load_models(pretraining, partial(selection.shows, "models")),
-        training_bytes={code: size for code, size in training_bytes(pretraining).items() if code in languages},
-        finetuned=load_finetuned(finetuning, partial(selection.shows, "fine-tuned models")),
-        ceilings=load_ceilings(
-            finetuning,
-            lambda kind, name: selection.shows(kind if kind == "tokenizers" else "fine-tuned models", name),
-        ),
+        allocations={entry.name: order(entry, ("shares",)) for entry in allocations},
+        tokenizers={entry.name: order(entry, TOKENIZER_TABLES) for entry in tokenizers},
+        models={name: read_model(path) for name, path in models.items()},
+        training_bytes=_training_bytes(folder, languages),
+        finetuned={n: read_finetuned(path) for n, path in selection.folders("fine-tuned models", tasks).items()},
         correlation=[point for point in points if point.language in languages],
         unreached=holes(read_sizes(sizes)) if sizes.exists() else {},
         diffs=load_diffs(folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages),
         settings=settings,
         versions=_versions(),
-        left=selection.left,
+        left={kind: sorted(names) for kind, names in selection.left.items() if names},
         inputs=inputs,
         no_inputs=no_inputs,
         folder=folder.as_posix(),
         sizes=load_sizes(folder, [entry.name for entry in tokenizers], languages),
     )
-    return replace(found, sentences=find_sentences(folder, found))
+    return replace(results, sentences=find_sentences(folder, results))
 
 
-def _shared_lines(path: Path) -> dict[str, dict[str, Any]]:
-    """By language the lines of the starter corpus's parallel text, from its report; empty without one."""
-    languages = find(read_object(path), "languages") if path.exists() else None
-    found = {code: find(languages, code, "parallel") for code in languages} if isinstance(languages, dict) else {}
-    return {code: counts for code, counts in found.items() if isinstance(counts, dict)}
+def _order(entry: Any, tables: Iterable[str], codes: Sequence[str], selection: Selection) -> Any:
+    """`entry` with the rows of languages that are shown in these tables, in the order of `codes`."""
+
+    def code(row: Any) -> str:
+        return row["language"] if isinstance(row, dict) else row.language
+
+    rank = {code: place for place, code in enumerate(codes)}
+    shown = {
+        name: [row for row in getattr(entry, name) if selection.shows("languages", code(row))] for name in tables
+    }
+    return replace(
+        entry,
+        **{name: sorted(rows, key=lambda row: rank.get(code(row), len(rank))) for name, rows in shown.items()},
+    )
 
 
-def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
-    """The merged configuration from a JSON or YAML file, or from JSON text; empty where neither is given."""
-    if text is not None:
-        try:
-            settings = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise UsageError(
-                f"--settings-json: not JSON ({error}); give the merged configuration as one object"
-            ) from None
-        where = "--settings-json"
-    elif path is not None:
-        from vocap.files.yaml_file import read_yaml
-
-        where = str(path)
-        settings = read_yaml(path)
-    else:
-        return {}
-    if not isinstance(settings, dict):
-        raise UsageError(f"{where}: a {type(settings).__name__}, not a configuration; give keys and values")
-    return settings
+def _by_name(language: Language) -> tuple[str, str]:
+    return language.name.casefold(), language.code
 
 
-def load_benchmarks(folder: Path) -> dict[str, float]:
-    """Seconds of all jobs by stage, from Snakemake's benchmark files `{folder}/{stage}/**.tsv`."""
-    seconds: dict[str, float] = {}
-    for path in sorted(folder.glob("*/**/*.tsv")):
-        stage = path.relative_to(folder).parts[0]
-        for value in read_rows(path, ("s",), lambda cell: cell("s", float)):
-            seconds[stage] = seconds.get(stage, 0.0) + (value or 0.0)
-    return seconds
+def _language(code: str, known: dict) -> Language:
+    if (entry := known.get(code)) is None:
+        return Language(code, code, "", "unknown", None)
+    thousands = entry.facts.get("paper_allocated_thousands")
+    return Language(code, entry.name, entry.script, entry.resource, float(thousands) if thousands else None)
 
 
 def _title(languages: int, tokenizers: list[Tokenizer]) -> str:
@@ -219,53 +197,184 @@ def _title(languages: int, tokenizers: list[Tokenizer]) -> str:
     return f"VoCap: tokenizers of {sizes} ids for {of}" if sizes else f"VoCap: {of}"
 
 
-def _curves(folder: Path, selection: Selection) -> dict[str, list[Point]]:
-    """Curves by language; the single points of a run that stopped before its sizes were joined."""
-    paths = sorted(folder.glob("vocabularies/*/curve.tsv"))
-    curves = {
-        path.parent.name: read_points(path) for path in paths if selection.shows("languages", path.parent.name)
-    }
-    single: dict[str, list[Point]] = {}
-    for path in sorted(folder.glob("vocabularies/*/points/*.tsv")):
-        code = path.parents[1].name
-        if not (path.parents[1] / "curve.tsv").exists() and selection.shows("languages", code):
-            single.setdefault(code, []).extend(read_points(path))
-    return curves | {code: sorted(points, key=lambda point: point.size) for code, points in single.items()}
+def _versions() -> dict[str, str]:
+    """Versions of the packages that are installed here."""
+    versions = {"vocap": __version__}
+    for package in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions
 
 
 def _weights(path: Path, selection: Selection) -> dict[str, dict[str, str]]:
-    if not path.exists():
-        return {}
-    rows = read_tsv(path, ("language", "n"))
+    rows = read_tsv(path, ("language", "n")) if path.exists() else ()
     return {row["language"]: row for row in rows if selection.shows("languages", row["language"])}
 
 
-def _folders(parent: Path, *patterns: str) -> list[Path]:
-    if not parent.is_dir():
-        return []
-    folders = sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
-    return [path for path in folders if any(any(path.glob(pattern)) for pattern in patterns)]
+def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:
+    """Bytes of each language's text that models are trained on, the same for all tokenizers."""
+    described = sorted(folder.glob("pretraining/tokens/*/*/description.json"))
+    sizes = {path.parent.name: find(read_object(path), "train", "bytes") for path in described}
+    return {code: size for code, size in sizes.items() if code in languages and size is not None}
 
 
-def _language(code: str, known: dict) -> Language:
-    entry = known.get(code)
-    if entry is None:
-        return Language(code, code, "", "unknown", None)
-    try:
-        thousands = float(entry.facts.get("paper_allocated_thousands", ""))
-    except ValueError:
-        thousands = None
-    return Language(code, entry.name, entry.script, entry.resource or "unknown", thousands)
+def read_rows(
+    path: Path, required: Sequence[str], numbers: Sequence[str] = (), most: int | None = None
+) -> list[dict]:
+    """The first `most` rows of a table, cells of the columns `numbers` as numbers; None where one is empty.
+
+    Raises VocapError, naming file and line, for a column that is not there and for another text.
+    """
+    rows: list[dict[str, Any]] = []
+    for line, row in enumerate(islice(read_tsv(path, required), most), start=2):
+        rows.append(dict(row))
+        for column in numbers:
+            cell = row.get(column, "")
+            try:
+                rows[-1][column] = None if cell in ("", "-") else json.loads(cell)
+            except ValueError:
+                raise VocapError(
+                    f"{path}, line {line}: {column} is {cell!r}, not a number; run its stage again"
+                ) from None
+    return rows
 
 
-def _versions() -> dict[str, str]:
-    versions = {"vocap": __version__}
-    for package in PACKAGES:
+def read_allocation(folder: Path, selection: Selection) -> Allocation:
+    """One allocation; of a rule that makes models, the model of each language is the one point of its curve."""
+    rows, summary, vocabulary = (folder / name for name in ("allocation.tsv", "summary.json", "vocabulary.tsv"))
+    columns = [field.name for field in fields(Share)]
+    shares = read_rows(rows, ("language", "size"), columns[1:]) if rows.exists() else []
+    own = selection.folders("languages", folder.glob("vocabularies/*/curve.tsv"))
+    points = {code: read_points(path / "curve.tsv") for code, path in own.items()}
+    return Allocation(
+        folder.name,
+        [Share(*(row[column] for column in columns)) for row in shares],
+        read_object(summary) if summary.exists() else {},
+        count_lines(vocabulary) - 1 if vocabulary.exists() else None,
+        {code: found[-1] for code, found in points.items() if found and found[-1].ok},
+    )
+
+
+def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:
+    """One tokenizer with its tables; `configured` is its kind by the configuration, if that names it."""
+    there = {path.name for path in folder.iterdir()}
+    description = read_object(folder / "description.json") if "description.json" in there else {}
+    tables = {
+        name: read_rows(folder / file, ("language", column), numbers) if file in there else []
+        for name, (file, column, numbers) in TOKENIZER_TABLES.items()
+    }
+    pieces = None
+    if "pieces.tsv" in there:
+        rows = read_rows(folder / "pieces.tsv", ("piece", "status"))
+        dead = [row for row in rows if row["status"] == "dead"][:DEAD_SHOWN]
+        pieces = Pieces(dict(sorted(Counter(row["status"] for row in rows).items())), dead)
+    # files that its kind has: a tokenizer from elsewhere is evaluated, and one by pairs is its own export
+    made = there & {"description.json", "parity.tsv", "pieces.tsv"}
+    kind = description.get("kind") or configured or ("unknown" if made else "file")
+    expected = (
+        {"evaluation.tsv"}
+        if kind == "file"
+        else {"description.json", "evaluation.tsv", "parity.tsv", "pieces.tsv"}
+    )
+    if kind in KINDS and KINDS[kind].file == DEFINITION:
+        expected -= {"parity.tsv"}
+    missing = tuple(sorted(expected - there))
+    forms = tuple(name for name in FORMS if name in there)
+    return Tokenizer(folder.name, description, **tables, pieces=pieces, missing=missing, kind=kind, forms=forms)
+
+
+def read_model(folder: Path) -> Model:
+    """One pre-trained model. Raises VocapError, naming file and line, for metrics that cannot be read."""
+    description, path = folder / "description.json", folder / "metrics.jsonl"
+    rows = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            logger.info("report: %s is not installed here; its version is left out", package)
-    return versions
+            rows.append(json.loads(line))
+            _ = [rows[-1][name] for name in ("step", "exact_loss", "bits_per_byte")]
+        except (ValueError, KeyError, TypeError):
+            raise VocapError(
+                f"{path}, line {number}: no line of metrics; delete the file and run its stage again"
+            ) from None
+    return Model(folder.name, read_object(description) if description.exists() else {}, rows)
+
+
+def read_finetuned(folder: Path) -> Finetuned:
+    """One fine-tuned model. Raises VocapError for files that `vocap score` or `vocap average` did not write."""
+    tasks = {task: _task_scores(folder / task) for task in TASKS if (folder / task / SELECTION).exists()}
+    path = folder / "average.json"
+    if not path.exists():
+        missing = tuple(task for task in TASKS if task not in tasks or not tasks[task].overall)
+        return Finetuned(folder.name, tasks, missing=missing)
+    said = read_object(path)
+    try:
+        return Finetuned(folder.name, tasks, said["average"], said["std"], tuple(said["missing"]))
+    except (KeyError, TypeError):
+        raise VocapError(f"{path}: not a file of vocap average; delete it and run its stage again") from None
+
+
+def _task_scores(folder: Path) -> TaskScores:
+    numbers = ("mean", "std", "seeds")
+    measured: dict[str, dict[str, dict]] = {}
+    for row in read_rows(folder / SUMMARY, ("language", "metric", *numbers), numbers):
+        measured.setdefault(row["language"], {})[row["metric"]] = row
+    return TaskScores(read_selection(folder), measured)
+
+
+def load_diffs(folder: Path, tokenizers: Collection[str], languages: Sequence[str]) -> list[Diff]:
+    """The comparisons under `folder` of two of these tokenizers, by name; rows of these languages, in their order.
+
+    Raises VocapError, naming the file, for malformed tables.
+    """
+    found = []
+    for path in sorted(folder.glob("*/summary.json")):
+        summary = read_object(path)
+        names = [_tokenizer_of(summary.get(side)) for side in ("a", "b")]
+        if any(name not in tokenizers for name in names):
+            continue
+        listed = {row["language"]: row for row in summary.get("languages", ())}
+        words, examples = (
+            read_rows(path.with_name(f"{table}.tsv"), (key, "split_a"), DIFF_COUNTS)
+            for table, key in (("words", "word"), ("examples", "line"))
+        )
+        words, examples = ([row for row in rows if row["language"] in languages] for rows in (words, examples))
+        words.sort(key=lambda row: (-row["count"], row["language"], row["word"]))
+        pieces = read_rows(path.with_name("pieces.tsv"), ("piece", "status"), DIFF_COUNTS, most=DIFF_SCANNED)
+        only = [[row for row in pieces if row["status"] == f"only_{side}"][:DIFF_PIECES] for side in "ab"]
+        rows = [listed[language] for language in languages if language in listed]
+        found.append(Diff(path.parent.name, *names, summary, rows, words[:DIFF_WORDS], examples, *only))
+    return found
+
+
+def _tokenizer_of(path: Any) -> str:
+    """The tokenizer of a path results/tokenizers/NAME/FILE, or of its folder."""
+    path = Path(str(path))
+    return path.parent.name if path.suffix in (".model", ".json") else path.name
+
+
+def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
+    """The merged configuration from a JSON or YAML file, or from JSON text; empty where neither is given."""
+    if path is not None:
+        from vocap.files.yaml_file import read_yaml
+
+        settings, where = read_yaml(path), str(path)
+    else:
+        where = "--settings-json"
+        try:
+            settings = json.loads(text or "{}")
+        except ValueError as error:
+            raise UsageError(f"{where}: not JSON ({error}); give the merged configuration as one object") from None
+    if not isinstance(settings, dict):
+        raise UsageError(f"{where}: a {type(settings).__name__}, not a configuration; give keys and values")
+    return settings
+
+
+def load_benchmarks(folder: Path) -> dict[str, float]:
+    """Seconds of all jobs by stage, from Snakemake's benchmark files `{folder}/{stage}/**.tsv`."""
+    seconds: dict[str, float] = {}
+    for path in sorted(folder.glob("*/**/*.tsv")):
+        stage = path.relative_to(folder).parts[0]
+        seconds[stage] = seconds.get(stage, 0.0) + sum(row["s"] or 0.0 for row in read_rows(path, ("s",), ("s",)))
+    return seconds
 
 
 def load_inputs(folder: Path, curves: Mapping[str, Sequence[Point]], shown: Collection[str]) -> tuple[Inputs, str]:

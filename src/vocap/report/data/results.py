@@ -8,9 +8,10 @@ from typing import Any
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.rules import RULES, Rule
 from vocap.correlation.points import Measured
+from vocap.finetuning.outcome import ALL as MEAN
 from vocap.languages import RESOURCES
 from vocap.report.data import find
-from vocap.report.data.models import Finetuned, Model
+from vocap.report.paper.published import paper_languages
 from vocap.tables.curve import Point
 from vocap.tables.size_table import Sizes
 
@@ -77,8 +78,7 @@ class Tokenizer:
     @property
     def total(self) -> int | None:
         """T: the ids of the tokenizer; None where it is not known."""
-        total = self.description.get("total")
-        return total if isinstance(total, int) and not isinstance(total, bool) else None
+        return self.description.get("total")
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,81 @@ class Sentence:
 
 
 @dataclass(frozen=True)
+class Model:
+    """One pre-trained model: its description as written (empty without the file), and its lines of metrics."""
+
+    name: str
+    description: dict[str, Any]
+    rows: list[dict[str, Any]]
+
+    def setting(self, *path: str) -> Any:
+        """A value of the description by its keys, None where it is not there."""
+        return find(self.description, *path)
+
+    @property
+    def loss(self) -> str:
+        """The kind of its loss, with the settings that distinguish two of a kind."""
+        loss = self.setting("settings", "loss") or {}
+        names = {"k": "k = {}", "tau": "tau = {:,}", "negatives": "{:,} negatives", "uniform": "{:,} uniform"}
+        facts = [text.format(loss[key]) for key, text in names.items() if loss.get(key)]
+        if loss.get("finish"):
+            facts.append(f"last {100 * loss['finish']:.3g} % full")
+        return loss.get("kind", "") + (f" ({', '.join(facts)})" if facts else "")
+
+
+@dataclass(frozen=True)
+class TaskScores:
+    """A model's scores on one task: selection.json as written, and the rows of summary.tsv.
+
+    `measured`: language (or the mean over all), then measure, to `mean` and `std` in percent over the seeds.
+    """
+
+    selection: dict[str, Any]
+    measured: dict[str, dict[str, dict[str, Any]]]
+
+    @property
+    def overall(self) -> dict[str, dict[str, Any]]:
+        """The mean over languages by measure; empty where no test file had labels."""
+        return self.measured.get(MEAN, {})
+
+    @property
+    def languages(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Each language's measures."""
+        return {code: row for code, row in self.measured.items() if code != MEAN}
+
+
+@dataclass(frozen=True)
+class Finetuned:
+    """One model of the `finetuning` section, its tasks in the paper's order."""
+
+    name: str
+    tasks: dict[str, TaskScores] = field(default_factory=dict)
+    average: float | None = None  # over the tasks with a score; None where there is none
+    average_std: float | None = None  # over seeds
+    missing: tuple[str, ...] = ()  # tasks without a score; where there are none the average is the paper's
+
+    @property
+    def scores(self) -> dict[tuple[str, str], float]:
+        """Means over languages and seeds, in percent, by (task, measure)."""
+        return {
+            (task, measure): value["mean"]
+            for task, scores in self.tasks.items()
+            for measure, value in scores.overall.items()
+        }
+
+    @property
+    def seed_range(self) -> str:
+        """The number of seeds of its tasks, `1 to 5` where it differs."""
+        counts = sorted({len(scores.selection["seeds"]) for scores in self.tasks.values()})
+        return " to ".join(map(str, counts[:1] + counts[1:][-1:]))
+
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """Files that stood in for others."""
+        return {key: value for one in self.tasks.values() for key, value in one.selection["stand_ins"].items()}
+
+
+@dataclass(frozen=True)
 class Language:
     """A language of the run, with the paper's facts where the table has them."""
 
@@ -131,7 +206,6 @@ class Results:
     languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below
     corpora: dict[str, dict[str, Any]]
     packages: list[dict[str, Any]]  # of the starter corpus, with licence and source
-    shared_lines: dict[str, dict[str, Any]]  # with English in its parallel text: by language, of each set
     weights: dict[str, dict[str, str]]
     curves: dict[str, list[Point]]
     allocations: dict[str, Allocation]
@@ -139,7 +213,6 @@ class Results:
     models: dict[str, Model]
     training_bytes: dict[str, int]  # of the text that models are trained on, by language
     finetuned: dict[str, Finetuned]
-    ceilings: list[dict[str, Any]]  # upper bounds of span extraction
     correlation: list[Measured]
     settings: dict[str, Any]
     versions: dict[str, str]
@@ -156,8 +229,7 @@ class Results:
 
     def section(self, *path: str) -> dict[str, Any]:
         """A section of the configuration by its keys; empty where there is none."""
-        section = find(self.settings, *path)
-        return section if isinstance(section, dict) else {}
+        return find(self.settings, *path) or {}
 
     def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
         """The allocation that a VOCAP tokenizer was made from; None where it is not known.
@@ -192,12 +264,18 @@ class Results:
         return next((place for place, one in enumerate(self.languages) if one == code), len(self.languages))
 
     def name(self, code: str) -> str:
-        language = self.languages.get(code)
+        """The name of a language of the run, else of the paper; the code of any other."""
+        language = self.languages.get(code) or paper_languages().get(code)
         return language.name if language else code
 
     def resource(self, code: str) -> str:
-        language = self.languages.get(code)
+        """The group of a language of the run, else of the paper; unknown for any other."""
+        language = self.languages.get(code) or paper_languages().get(code)
         return language.resource if language else "unknown"
+
+    def about(self, code: str) -> dict[str, str]:
+        """Code, name and group of a language, for a row of a table."""
+        return {"language": code, "name": self.name(code), "resource": self.resource(code)}
 
     def lines(self, code: str) -> int | None:
         """Lines of a language's corpus, training and held out; None where its stats.json lacks them."""

@@ -2,29 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup
 
-from vocap.report.data.explorer import Explorer
 from vocap.report.page.figures import Figure
 from vocap.report.page.tables import Table
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph, or a heading inside a section."""
 
     text: str
+    level: Literal["prose", "heading"] = "prose"
     kind: str = "text"
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A heading inside a section."""
-
-    text: str
-    kind: str = "heading"
 
 
 @dataclass(frozen=True)
@@ -32,40 +24,33 @@ class Note:
     """A boxed remark: a warning, or a missing result and the command that makes it."""
 
     text: str
-    level: str = "info"  # info, warning
+    level: Literal["info", "warning"] = "info"
     kind: str = "note"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Names with short values, side by side on a wide page; with a title they are folded under it."""
+    """Names with short values, side by side on a wide page."""
 
     pairs: Sequence[tuple[str, Any]]
-    title: str = ""
     kind: str = "facts"
-
-    @classmethod
-    def of_file(cls, content: dict[str, Any], name: str) -> "Facts":
-        """All of a JSON file."""
-        pairs = [(key.replace("_", " ").replace(".", ": "), value) for key, value in flatten(content)]
-        return cls(pairs, f"All of {name}")
 
 
 @dataclass(frozen=True)
-class Listing:
-    """The text of a file."""
+class Code:
+    """Lines of a file or a program under a title: folded, or with a `remark` open beside it."""
 
     title: str
     text: str
-    kind: str = "listing"
+    remark: str | None = None
+    kind: str = "code"
 
+    @classmethod
+    def of_file(cls, content: dict[str, Any], name: str) -> "Code":
+        """All of a JSON file, as YAML."""
+        import yaml
 
-@dataclass(frozen=True)
-class Tiles:
-    """The most important numbers: value, noun and remark."""
-
-    tiles: Sequence[tuple[str, str, str]]
-    kind: str = "tiles"
+        return cls(f"All of {name}", yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
 
 
 @dataclass(frozen=True)
@@ -78,71 +63,28 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Loads:
-    """Tokenizers, each with a remark and the lines of Python that load it; `imports` come before them."""
-
-    imports: Sequence[str]
-    tokenizers: Sequence[tuple[str, str, Sequence[str]]]
-    kind: str = "loads"
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A sentence under one tokenizer: stretches of text with their classes in the style sheet."""
-
-    tokenizer: str
-    tokens: int
-    stretches: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
 class Cuts:
-    """Sentences, each with its language's name and code, and its cut under each tokenizer."""
+    """Sentences: language, code, and for each tokenizer its name, number of tokens, and stretches of the text.
 
-    sentences: Sequence[tuple[str, str, Sequence[Cut]]]
+    A stretch is a token's text with its classes in the style sheet.
+    """
+
+    sentences: Sequence[tuple[str, str, Sequence[tuple[str, int, Sequence[tuple[str, str]]]]]]
     kind: str = "cuts"
 
 
 @dataclass(frozen=True)
-class Movers:
-    """Short lists side by side; an entry has a name, a value in words, and the length of its bar in percent."""
-
-    lists: Sequence[tuple[str, Sequence[tuple[str, str, float]]]]
-    kind: str = "movers"
-
-
-@dataclass(frozen=True)
-class Slider:
-    """A slider over computed points, which `label` names: for each choice, names and values of every point."""
+class Widget:
+    """A part that a script draws: explorer or slider, from `data`."""
 
     name: str  # its id on the page
-    label: str
-    positions: Sequence[str]
-    choices: Mapping[str, Sequence[Sequence[tuple[str, str]]]]
-    kind: str = "slider"
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """For the page's script; choices as a list, which keeps their order."""
-        return {"label": self.label, "positions": self.positions, "choices": list(self.choices.items())}
+    program: Literal["explorer", "slider"]
+    data: Mapping[str, Any]
+    otherwise: str  # text for a page without scripts
+    kind: str = "widget"
 
 
-Block = (
-    Text
-    | Heading
-    | Note
-    | Facts
-    | Listing
-    | Tiles
-    | Fold
-    | Loads
-    | Cuts
-    | Movers
-    | Slider
-    | Table
-    | Figure
-    | Explorer
-)
+Block = Text | Note | Facts | Code | Fold | Cuts | Widget | Table | Figure
 
 
 @dataclass
@@ -164,16 +106,19 @@ def leaves(blocks: Iterable[Block]) -> Iterator[Block]:
             yield block
 
 
+def slider(name: str, label: str, positions: Sequence[str], choices: Mapping[str, Sequence]) -> Widget:
+    """A slider over computed points, which `label` names: for each choice, names and values of every point."""
+    data = {"label": label, "positions": positions, "choices": list(choices.items())}  # a list keeps their order
+    return Widget(name, "slider", data, "The slider needs scripts; the tables have its numbers.")
+
+
 def not_run(stage: str, text: str) -> Note:
     """The note on a stage without results."""
-    return Note(
-        Markup("<strong>Not run.</strong> {} To make it: <code>snakemake --cores all {}</code>").format(
-            text, stage
-        )
-    )
+    said = "<strong>Not run.</strong> {} To make it: <code>snakemake --cores all {}</code>"
+    return Note(Markup(said).format(text, stage))
 
 
-def without_results(names: Sequence[str], level: str = "info") -> list[Note]:
+def without_results(names: Sequence[str], level: Literal["info", "warning"] = "info") -> list[Note]:
     """A note on configured names without results; nothing without names."""
     return [Note(f"In the configuration, without results here: {', '.join(names)}.", level)] if names else []
 
@@ -192,41 +137,18 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def flatten(value: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Nested objects as dotted names with printable values, in their own order; long lists are cut."""
-    pairs: list[tuple[str, Any]] = []
-    for key, entry in value.items():
-        name = f"{prefix}{key}"
-        if isinstance(entry, dict) and entry:
-            pairs += flatten(entry, f"{name}.")
-        elif isinstance(entry, list | tuple):
-            shown = ", ".join(printable(item) for item in entry[:12])
-            more = f" … and {len(entry) - 12:,} more" if len(entry) > 12 else ""
-            pairs.append((name, (shown + more) or "none"))
-        else:
-            pairs.append((name, printable(entry)))
-    return pairs
-
-
-def printable(value: Any) -> str:
-    """A value of a JSON file for the page."""
-    if value is None or value == {}:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}".replace("-", "−")
-    if isinstance(value, float):
-        return f"{value:,.6g}".replace("-", "−")
-    if isinstance(value, dict):
-        return "; ".join(f"{key}: {printable(entry)}" for key, entry in value.items())
-    return str(value)
-
-
 def text_of(value: Any) -> str:
-    """A name, or a list or a dict of names, in one line: the source of a corpus."""
-    if isinstance(value, list):
+    """A value of a JSON file in one line: names and numbers, lists and dicts of them.
+
+    >>> text_of([1200, 0.5, {"cc100": True}]), text_of(None)
+    ('1,200, 0.5, cc100: yes', '')
+    """
+    if isinstance(value, list | tuple):
         return ", ".join(map(text_of, value))
     if isinstance(value, dict):
-        return ", ".join(f"{key} {text_of(entry)}" for key, entry in value.items())
+        return "; ".join(f"{key}: {text_of(entry)}" for key, entry in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:,.6g}".replace("-", "−") if isinstance(value, float) else f"{value:,}".replace("-", "−")
     return "" if value is None else str(value)

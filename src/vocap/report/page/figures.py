@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import resources
 from typing import Any
 
 import altair as alt
@@ -35,11 +36,15 @@ PALETTE = {  # light, dark
     "accent": ("#1f5fa8", "#6fb1f2"),
 }
 LIGHT, DARK = ({name: pair[theme] for name, pair in PALETTE.items()} for theme in (0, 1))
-FONT = "Liberation Sans, Arial, sans-serif"  # vl-convert carries it, so files look alike everywhere
 PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 SHAPES = {"low": "circle", "mid": "square", "high": "triangle-up"}  # groups differ without colour too
 PAIR = ("JOINT", "VOCAP")
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
+
+
+def template(name: str) -> str:
+    """A file of the page's templates."""
+    return resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
 
 
 def token(name: str) -> str:
@@ -80,6 +85,46 @@ def chart(rows: Sequence[dict[str, Any]]) -> alt.Chart:
     return alt.Chart(alt.Data(values=list(rows)))
 
 
+def tooltips(**formats: str) -> list[alt.Tooltip]:
+    """A line of a mark's tooltip for each field: `format` or `format|title`; text without a format."""
+    found = []
+    for field_name, text in formats.items():
+        form, _, title = text.partition("|")
+        options = {"title": title} if title else {}
+        found.append(
+            alt.Tooltip(f"{field_name}:Q", format=form, **options)
+            if form
+            else alt.Tooltip(f"{field_name}:N", **options)
+        )
+    return found
+
+
+def line_chart(
+    rows: list[dict[str, Any]],
+    x: tuple[str, str],
+    y: tuple[str, str],
+    tooltip: list[alt.Tooltip],
+    height: int = 320,
+) -> alt.LayerChart:
+    """A line for each `model` of the rows, named at its end where there are few; x and y: field and title."""
+    names = list(dict.fromkeys(row["model"] for row in rows))
+    colours, dashes = line_scales(names)
+    legend = alt.Legend(title=None, columns=4, symbolType="stroke")
+    places = {
+        "x": alt.X(f"{x[0]}:Q", title=x[1], axis=alt.Axis(grid=True, tickCount=8, format=",~r")),
+        "y": alt.Y(f"{y[0]}:Q", title=y[1], scale=alt.Scale(zero=False)),
+        "color": alt.Color("model:N", scale=colours, legend=legend),
+    }
+    lines = chart(rows).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=25))
+    lines = lines.encode(
+        **places, strokeDash=alt.StrokeDash("model:N", scale=dashes, legend=legend), tooltip=tooltip
+    )
+    ends = chart(list({row["model"]: row for row in rows}.values()))
+    labels = ends.mark_text(align="left", dx=6, fontSize=11).encode(**places, text="model:N")
+    shown = alt.layer(lines, labels) if len(names) <= 6 else alt.layer(lines)
+    return shown.properties(width=WIDTH, height=height)
+
+
 def joined_pairs(
     rows: list[dict[str, Any]], ends: list[dict[str, Any]], fields: Sequence[str], measure: str, **x: Any
 ) -> tuple[alt.Chart, alt.Chart]:
@@ -111,7 +156,7 @@ class Figure:
     title: str
     caption: str
     alternative: str  # text for readers who cannot see the chart
-    still: Callable[[], Any]  # gives an altair chart
+    still: Callable[[], Any]  # gives an altair chart, or a specification
     live: Callable[[], Any] | None = None
     controls: dict[str, Any] = field(default_factory=dict)  # data for page.js
     table: str = ""  # name of the table with its numbers
@@ -125,8 +170,12 @@ class Figure:
 
 def specification(chart: Any) -> dict[str, Any]:
     """The chart's Vega-Lite specification with the common style, the same bytes for the same data."""
-    spec = chart.to_dict(validate=False)  # the schema's check takes half the time; a test makes it
-    spec["config"] = {**_style(), **{k: v for k, v in spec.get("config", {}).items() if k != "view"}}
+    # the schema's check takes half the time; a test makes it
+    spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
+    spec["config"] = {
+        **json.loads(template("chart.json")),
+        **{k: v for k, v in spec.get("config", {}).items() if k != "view"},
+    }
     spec.pop("usermeta", None)
     return spec
 
@@ -188,39 +237,3 @@ def _stable_ids(svg: str, name: str) -> str:
         return f"{match[1]}{found}{match[3]}"
 
     return re.sub(r'(id="|url\(#)((?:clip|gradient_)\w+)("|\))', renamed, svg)
-
-
-def _style() -> dict[str, Any]:
-    axis = {
-        "labelColor": token("muted"),
-        "titleColor": token("ink"),
-        "titleFontWeight": "normal",
-        "titleFontSize": 12,
-        "labelFontSize": 11,
-        "titlePadding": 8,
-        "labelPadding": 5,
-        "domainColor": token("line"),
-        "tickColor": token("line"),
-        "tickSize": 4,
-        "gridColor": token("grid"),
-    }
-    legend = {
-        "labelColor": token("ink"),
-        "titleColor": token("muted"),
-        "titleFontWeight": "normal",
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "orient": "top",
-        "symbolSize": 70,
-        "offset": 10,
-    }
-    return {
-        "aria": False,  # the page describes each chart in words and gives its numbers as a table
-        "background": None,
-        "font": FONT,
-        "axis": axis,
-        "legend": legend,
-        "view": {"stroke": None},
-        "text": {"color": token("ink"), "fontSize": 11},
-        "header": {"labelColor": token("ink"), "titleColor": token("muted"), "labelFontWeight": "normal"},
-    }

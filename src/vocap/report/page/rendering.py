@@ -6,14 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.files.tsv import write_tsv
-from vocap.report.data.explorer import Explorer
-from vocap.report.page.blocks import Section, Slider, leaves
+from vocap.report.page.blocks import Section, Widget, leaves
 from vocap.report.page.figures import (
     DARK,
     LIGHT,
@@ -22,10 +20,11 @@ from vocap.report.page.figures import (
     json_for_page,
     page_specification,
     page_svg,
+    template,
 )
 from vocap.report.page.tables import Table, latex, markdown
 
-EXPLORING = ("allocation.js", "overlap.js", "explorer.js")
+PROGRAMS = {"explorer": ("allocation.js", "overlap.js", "explorer.js"), "slider": ("slider.js",)}  # of widgets
 LIMIT = 8_000_000  # bytes of the page
 
 
@@ -39,7 +38,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
     from markupsafe import Markup
 
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_part),
+        loader=jinja2.FunctionLoader(template),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -50,16 +49,15 @@ def render(title: str, sections: Sequence[Section]) -> str:
     blocks = [block for section in sections for block in leaves(section.blocks)]
     figures = [block for block in blocks if isinstance(block, Figure)]
     drawn = {figure.name: _draw(figure) for figure in figures}
-    explores = any(isinstance(block, Explorer) for block in blocks)
+    used = {block.program for block in blocks if isinstance(block, Widget)}
+    programs = [part for name, parts in PROGRAMS.items() if name in used for part in parts]
     scripts = [_vega()] if figures else []
-    slides = any(isinstance(block, Slider) for block in blocks)
-    parts = ("widgets.js", *(EXPLORING if explores else ()), *(("slider.js",) if slides else ()), "page.js")
-    scripts += [_part(name) for name in parts]
+    scripts += [template(name) for name in ("widgets.js", *programs, "page.js")]
     return environment.get_template("page.html").render(
         title=title,
         sections=sections,
         drawn=drawn,
-        style=Markup(_palette() + _part("page.css")),
+        style=Markup(_palette() + template("page.css")),
         scripts=[Markup(script) for script in scripts],
         hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
         light=LIGHT["surface"],
@@ -100,10 +98,6 @@ def _vega() -> str:
     bundle = vl_convert.javascript_bundle()
     # inside a script element these would end it, or open a comment; in JavaScript strings the escapes are equal
     return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--").replace("\r\n", "\n")
-
-
-def _part(name: str) -> str:
-    return resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
 
 
 def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]) -> int:

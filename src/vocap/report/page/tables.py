@@ -1,9 +1,13 @@
 """A table, and its four forms: page cells, TSV, Markdown, LaTeX."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from typing import Any, Literal
+
+import yaml
 
 from vocap.files.tsv import format_cell
 from vocap.report.data.results import Results
@@ -53,24 +57,49 @@ class Table:
     def shown(self) -> list[tuple]:
         return self.rows if self.limit is None else self.rows[: self.limit]
 
-    def cells(self, row: tuple) -> list[dict[str, Any]]:
-        """The cells of a row as the page's template needs them: text, sort key, length of the bar in percent."""
-        cells = []
-        for place, (column, value) in enumerate(zip(self.columns, row, strict=True)):
-            text = number(value, column) if column.kind == "number" else str(value or ABSENT)
-            bar = None
-            if column.bar and value:
-                bar = round(100 * max(0.0, value) / self._largest(place), 1)
+    def cells(self, row: tuple) -> Iterator[tuple[Column, str, str, float | None]]:
+        """For the page's template each cell of a row: column, text, sort key, length of the bar in percent."""
+        for place, (column, value, text) in enumerate(zip(self.columns, row, self.texts(row), strict=True)):
             # the key is left out where the text already sorts as it should, which is most cells
-            plain = column.kind == "text" or re.fullmatch(r"\d*", text)
-            key = "" if plain else "" if value is None else format_cell(value)
-            cells.append(
-                {"text": text, "key": key, "bar": bar, "number": column.kind == "number", "long": len(text) > 40}
-            )
-        return cells
+            plain = column.kind == "text" or value is None or text.isdigit()
+            largest = max((one[place] or 0 for one in self.rows), default=0) if column.bar else 0
+            bar = round(100 * max(0.0, value) / largest, 1) if value and largest else None
+            yield column, text, "" if plain else format_cell(value), bar
 
-    def _largest(self, place: int) -> float:
-        return max((row[place] for row in self.rows if row[place]), default=1) or 1
+    def texts(self, row: tuple) -> list[str]:
+        """The cells of a row as text: numbers as on the page, a dash for what is not there."""
+        return [
+            number(value, column) if column.kind == "number" else ABSENT if value in (None, "") else str(value)
+            for column, value in zip(self.columns, row, strict=True)
+        ]
+
+
+@cache
+def specification() -> dict[str, dict[str, Any]]:
+    """Titles, captions and columns of tables and figures by name: specification.yaml."""
+    return yaml.safe_load(resources.files("vocap.report").joinpath("specification.yaml").read_bytes())
+
+
+def caption(name: str, **values: Any) -> str:
+    """The caption of a table or a figure of the specification, with values of this run."""
+    text = specification()[name]["caption"]
+    return text.format(**values) if values else text
+
+
+def specified(name: str, rows: Iterable[dict[str, Any]], more: Sequence[Column] = (), **values: Any) -> Table:
+    """The table of this name in the specification: `rows` by its columns, then `more` columns of this run."""
+    spec = specification()[name]
+    columns = []
+    for key, form in spec["columns"].items():
+        if isinstance(form, str):
+            columns.append(Column(key, form))
+        else:
+            columns.append(Column(key, form[0], "number", *form[1:2], **dict.fromkeys(form[2:], True)))
+    table = Table.of(
+        name, spec["title"], caption(name, **values), [*columns, *more], rows, limit=spec.get("limit")
+    )
+    folded = spec.get("folded", False)
+    return replace(table, folded=len(table.rows) > LONG if folded == "long" else folded)
 
 
 def _own(item: Any, key: str) -> Any:
@@ -128,7 +157,7 @@ def markdown(table: Table) -> str:
     lines.append("| " + " | ".join(_markdown(column.title) for column in table.columns) + " |")
     lines.append("|" + "|".join("---:" if column.kind == "number" else "---" for column in table.columns) + "|")
     for row in table.rows:
-        lines.append("| " + " | ".join(_markdown(text) for text in _texts(table, row)) + " |")
+        lines.append("| " + " | ".join(_markdown(text) for text in table.texts(row)) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -146,16 +175,9 @@ def latex(table: Table) -> str:
         "\\midrule",
         "\\endhead",
     ]
-    lines += [" & ".join(_latex(text) for text in _texts(table, row)) + " \\\\" for row in table.rows]
+    lines += [" & ".join(_latex(text) for text in table.texts(row)) + " \\\\" for row in table.rows]
     lines += ["\\bottomrule", "\\end{longtable}"]
     return "\n".join(lines) + "\n"
-
-
-def _texts(table: Table, row: tuple) -> list[str]:
-    return [
-        number(value, column) if column.kind == "number" else ABSENT if value in (None, "") else str(value)
-        for column, value in zip(table.columns, row, strict=True)
-    ]
 
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|&~])")

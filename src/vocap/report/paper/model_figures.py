@@ -1,305 +1,165 @@
-"""Figures 5 and 6: scores against the cost of pre-training, and by resource group."""
+"""Figures 5 and 6: scores against the cost of pre-training, and by resource group, with their tables."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from statistics import fmean
+from typing import Any
 
 import altair as alt
+import numpy as np
 
 from vocap.allocation.rules import RULES
 from vocap.finetuning.metrics import task_score
-from vocap.finetuning.tasks import TASKS as XTREME_TASKS
-from vocap.report.data import as_number
-from vocap.report.data.models import Finetuned
-from vocap.report.data.results import Results, order_groups
-from vocap.report.page.blocks import counted
-from vocap.report.page.figures import PAIR, WIDTH, Figure, chart, joined_pairs, line_scales
-from vocap.report.page.tables import Column, Table
-from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES, paper_languages
-from vocap.report.paper.runs import Run, final_states, of_paper_beta, origins
+from vocap.finetuning.tasks import TASKS
+from vocap.languages import RESOURCES
+from vocap.report.data.results import Results
+from vocap.report.page.blocks import Block, counted
+from vocap.report.page.figures import PAIR, WIDTH, Figure, joined_pairs, line_chart, tooltips
+from vocap.report.page.tables import caption, signed, specified
+from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES
+from vocap.report.paper.runs import Run, origins
 
-GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # the figure's tasks
-TASKS = ("xnli", "mlqa")  # of the paper's figure
-
-
+GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # of Figure 6
+COST_TASKS = ("xnli", "mlqa")  # of Figure 5
 ALLOCATED = ("vocap", *(name for name, rule in RULES.items() if rule.needs_text))  # kinds of an allocation
 
 
-@dataclass(frozen=True)
-class GroupScore:
-    """Means over the languages of one resource group that both models have scores in, in percent."""
-
-    task: str
-    total: str  # T for titles
-    vocap: str  # the models' names
-    joint: str
-    resource: str
-    languages: tuple[str, ...]
-    vocap_score: float
-    joint_score: float
-
-    @property
-    def gain(self) -> float:
-        return self.vocap_score - self.joint_score
-
-
-def group_scores(results: Results, runs: Sequence[Run]) -> list[GroupScore]:
+def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Every VOCAP model against the first JOINT one of the same T, loss, width and steps, by task and group.
 
-    JOINT models are in the order of their tokenizers in the configuration. A language of no resource group is in
-    no mean. VOCAP means any allocation, as in Figure 4; one by sizes has the paper's beta.
+    JOINT models are in the order of their tokenizers in the configuration. VOCAP means any allocation, as in
+    Figure 4; one by sizes has the paper's beta. A score of a group is the mean over its languages that both models
+    have one of, in percent; a language of no resource group is in none.
     """
-    tuned = final_states(results)
     order = {name: place for place, name in enumerate(results.tokenizers)}
-    scored = [run for run in runs if run.name in tuned and of_paper_beta(run)]
-    scored.sort(key=lambda run: (run.total or 0, order.get(run.tokenizer, len(order)), run.name))
-    found = []
-    for task in GROUP_MEASURES:
-        for run in scored:
-            baselines = [other for other in scored if other.kind == "joint" and _alike(run, other)]
-            if run.kind in ALLOCATED and baselines:
-                found += _compare(results, task, run, baselines[0], tuned)
-    return found
+    scored = [run for run in runs if run.tuned.tasks and run.paper_beta and run.total is not None]
+    scored.sort(key=lambda run: (run.total, order.get(run.tokenizer, len(order)), run.name))
+
+    def alike(run: Run) -> tuple:
+        return run.total, run.loss, run.k, run.half, run.steps
+
+    rows = []
+    for task, measure in GROUP_MEASURES.items():
+        for vocap in scored:
+            baselines = [run for run in scored if run.kind == "joint" and alike(run) == alike(vocap)]
+            if vocap.kind not in ALLOCATED or not baselines:
+                continue
+            pair = (vocap, baselines[0])
+            tables = [run.tuned.tasks[task].languages if task in run.tuned.tasks else {} for run in pair]
+            for group in RESOURCES:
+                codes = [code for code in tables[0] if code in tables[1] and results.resource(code) == group]
+                if codes:
+                    means = [fmean(table[code][measure]["mean"] for code in codes) for table in tables]
+                    rows.append(_group(task, group, pair, codes, means))
+    return rows
 
 
-def _alike(run: Run, other: Run) -> bool:
-    """Whether two models differ in their tokenizers alone, which have the same T."""
-    return run.total is not None and all(
-        getattr(run, name) == getattr(other, name) for name in ("total", "loss", "k", "half", "steps")
-    )
+def _group(task: str, group: str, pair: tuple[Run, Run], codes: list[str], means: list[float]) -> dict[str, Any]:
+    return {
+        "key": task,
+        "task": TASK_NAMES[task],
+        "total": pair[0].size,
+        "resource": group,
+        "languages": len(codes),
+        "vocap": pair[0].name,
+        "joint": pair[1].name,
+        "vocap_score": means[0],
+        "joint_score": means[1],
+        "gain": means[0] - means[1],
+        "codes": " ".join(codes),
+    }
 
 
-def _compare(results: Results, task: str, vocap: Run, joint: Run, tuned: dict[str, Finetuned]) -> list[GroupScore]:
-    mine, theirs = (_by_language(tuned[run.name], task) for run in (vocap, joint))
-    groups: dict[str, list[str]] = {}
-    for code in mine:
-        if code in theirs and (resource := _resource(results, code)):
-            groups.setdefault(resource, []).append(code)
-    found = []
-    for resource in order_groups(groups):
-        codes = tuple(groups[resource])
-        means = (fmean(scores[code] for code in codes) for scores in (mine, theirs))
-        found.append(GroupScore(task, vocap.size, vocap.name, joint.name, resource, codes, *means))
-    return found
+def group_blocks(rows: list[dict[str, Any]]) -> list[Block]:
+    """Figure 6, one for each task, and its numbers."""
+    tasks = dict.fromkeys(row["key"] for row in rows)
+    figures = [_group_figure(task, [row for row in rows if row["key"] == task]) for task in tasks]
+    return [*figures, *([specified("paper-groups", rows)] if rows else [])]
 
 
-def _by_language(model: Finetuned, task: str) -> dict[str, float]:
-    reached = model.tasks.get(task)
-    languages = reached.languages if reached else {}
-    return {code: row[GROUP_MEASURES[task]].mean for code, row in languages.items() if GROUP_MEASURES[task] in row}
-
-
-def _resource(results: Results, code: str) -> str | None:
-    """A language's group by the run's table, else by the paper's."""
-    language = results.languages.get(code) or paper_languages().get(code)
-    return language.resource if language else None
-
-
-def group_figures(scores: Sequence[GroupScore]) -> list[Figure]:
-    """A figure a task."""
-    tasks = dict.fromkeys(score.task for score in scores)
-    return [_group_figure(task, [score for score in scores if score.task == task]) for task in tasks]
-
-
-def _group_figure(task: str, scores: list[GroupScore]) -> Figure:
+def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
+    # a row of the chart is a group, with the models' names where T has several pairs
+    pairs = Counter(total for total, _, _ in {(row["total"], row["vocap"], row["joint"]) for row in rows})
+    for row in rows:
+        label = f"{row['resource']}, {row['total']}"
+        row["row"] = label if pairs[row["total"]] == 1 else f"{label}, {row['vocap']} and {row['joint']}"
+    gains = "; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows)
     name, measure = TASK_NAMES[task], METRIC_NAMES[GROUP_MEASURES[task]]
-    gains = "; ".join(
-        f"{row['row']}: {score.gain:+.2f}".replace("-", "−")
-        for row, score in zip(_rows(scores), scores, strict=True)
-    )
     return Figure(
         f"paper-figure-6-{task}",
         f"Figure 6: {name} by resource group",
-        f"Mean {name} {measure} of each resource group’s languages, test scores of models whose "
-        f"tokenizers alone differ. VOCAP − JOINT: {gains}. From results/finetuning/{{model}}/{task}/summary.tsv.",
-        f"Chart of the mean {measure} of {counted(len(scores), 'group')} under VOCAP and JOINT. Differences: "
+        caption("paper-figure-6", task=name, measure=measure, key=task, gains=gains),
+        f"Chart of the mean {measure} of {counted(len(rows), 'group')} under VOCAP and JOINT. Differences: "
         f"{gains}.",
-        lambda: group_chart(scores),
+        lambda: group_chart(rows),
         table="paper-groups",
     )
 
 
-def _rows(scores: Sequence[GroupScore]) -> list[dict]:
-    """A row of the chart for each score, with the models' names where T has several pairs."""
-    pairs = {(score.total, score.vocap, score.joint) for score in scores}
-    rows = []
-    for score in scores:
-        alone = sum(total == score.total for total, _, _ in pairs) == 1
-        label = score.total if alone else f"{score.total}, {score.vocap} and {score.joint}"
-        rows.append(
-            {
-                "row": f"{score.resource}, {label}",
-                "VOCAP": round(score.vocap_score, 3),
-                "JOINT": round(score.joint_score, 3),
-                "gain": round(score.gain, 3),
-                "languages": len(score.languages),
-                "names": {"VOCAP": score.vocap, "JOINT": score.joint},
-            }
-        )
-    return rows
-
-
-def group_chart(scores: Sequence[GroupScore]) -> alt.LayerChart:
+def group_chart(rows: list[dict[str, Any]]) -> alt.LayerChart:
     """JOINT and VOCAP of each group, joined by a line."""
-    rows = _rows(scores)
     ends = [
-        {**row, "kind": kind, "score": row[kind], "model": row["names"][kind]} for row in rows for kind in PAIR
+        {**row, "kind": kind, "score": row[f"{kind.lower()}_score"], "model": row[kind.lower()]}
+        for row in rows
+        for kind in PAIR
     ]
-    axis, title = alt.Axis(tickCount=8, grid=True), "mean over languages (percent)"
-    scale = alt.Scale(zero=False, padding=20)
-    lines, marks = joined_pairs(rows, ends, PAIR, "score", scale=scale, title=title, axis=axis)
-    marks = marks.encode(
-        tooltip=[
-            alt.Tooltip("row:N", title="group"),
-            alt.Tooltip("model:N"),
-            alt.Tooltip("score:Q", title="mean", format=".2f"),
-            alt.Tooltip("gain:Q", title="VOCAP − JOINT", format="+.2f"),
-            alt.Tooltip("languages:Q"),
-        ],
-    )
-    return alt.layer(lines, marks).properties(width=WIDTH, height=30 * len(rows))
+    axis = {"scale": alt.Scale(zero=False, padding=20), "axis": alt.Axis(tickCount=8, grid=True)}
+    fields = [f"{kind.lower()}_score" for kind in PAIR]
+    lines, marks = joined_pairs(rows, ends, fields, "score", title="mean over languages (percent)", **axis)
+    shown = tooltips(row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d")
+    return alt.layer(lines, marks.encode(tooltip=shown)).properties(width=WIDTH, height=30 * len(rows))
 
 
-def group_table(scores: Sequence[GroupScore]) -> Table:
-    """The means as a table."""
-    columns = [
-        Column("task", "Task", value=lambda score: TASK_NAMES[score.task]),
-        Column("total", "T"),
-        Column("resource", "Group"),
-        Column("languages", "Languages", "number", value=lambda score: len(score.languages)),
-        Column("vocap", "VOCAP model"),
-        Column("joint", "JOINT model"),
-        Column("vocap_score", "VOCAP", "number", 2),
-        Column("joint_score", "JOINT", "number", 2),
-        Column("gain", "Difference", "number", 2),
-        Column("codes", "Codes", value=lambda score: " ".join(score.languages)),
-    ]
-    caption = (
-        "XNLI accuracy and NER F1, means over the languages of a group that both models have test scores in. The "
-        "two models have the same loss, width and steps, and tokenizers of the same T. Groups are those of the "
-        "table of languages; the paper’s: less than 1 GB of CommonCrawl, up to 10 GB, more. From "
-        "results/finetuning/{model}/{task}/summary.tsv."
-    )
-    return Table.of("paper-groups", "Figure 6 in numbers", caption, columns, scores)
-
-
-@dataclass(frozen=True)
-class CostPoint:
-    """One state of one model on one task: its steps and device hours up to it, and its score."""
-
-    task: str
-    model: str
-    step: int
-    hours: float
-    score: float  # percent, as the paper's average counts the task: of question answering the mean of F1 and EM
-
-
-def cost_points(results: Results) -> list[CostPoint]:
+def cost_points(results: Results) -> list[dict[str, Any]]:
     """Every fine-tuned state of the models that have two or more of a task, by task, model and step.
 
-    The paper's two tasks come first. A state without hours in its model's metrics is left out.
+    `hours`: of all devices up to the state; `score` in percent, of question answering the mean of F1 and EM. The
+    paper's two tasks come first. A state without hours in its model's metrics is left out.
     """
     found = []
-    for name, origin in origins(results).items():
-        hours = _hours(results, origin.model, origin.step)
-        if hours is None:
-            continue
-        step = origin.step or results.models[origin.model].rows[-1]["step"]
-        by_task: dict[str, dict[str, float]] = {}
-        for (task, metric), value in results.finetuned[name].scores.items():
-            by_task.setdefault(task, {})[metric] = value
-        found += [
-            CostPoint(task, origin.model, step, hours, task_score(task, measured))
-            for task, measured in by_task.items()
-        ]
-    states = Counter((point.task, point.model) for point in found)
-    order = [*TASKS, *(task for task in XTREME_TASKS if task not in TASKS)]
-    several = [point for point in found if states[point.task, point.model] > 1]
-    return sorted(several, key=lambda point: (order.index(point.task), point.model, point.step))
+    for name, (model, exported) in origins(results).items():
+        step = exported or results.models[model].rows[-1]["step"]
+        hours = _hours(results, model, step)
+        for task, scores in results.finetuned[name].tasks.items():
+            if hours is not None and scores.overall:
+                measured = {metric: value["mean"] for metric, value in scores.overall.items()}
+                score = task_score(task, measured)
+                row = {"key": task, "task": TASK_NAMES[task], "model": model, "step": step}
+                found.append({**row, "hours": hours, "score": score})
+    states = Counter((row["key"], row["model"]) for row in found)
+    order = [*COST_TASKS, *(task for task in TASKS if task not in COST_TASKS)]
+    several = [row for row in found if states[row["key"], row["model"]] > 1]
+    return sorted(several, key=lambda row: (order.index(row["key"]), row["model"], row["step"]))
 
 
-def _hours(results: Results, name: str, step: int | None) -> float | None:
+def _hours(results: Results, name: str, step: int) -> float | None:
     """Hours of all devices up to a step, from the metrics: between two lines in proportion to the steps."""
     model = results.models[name]
-    rows = [(0, 0.0), *((row["step"], row["seconds"]) for row in model.rows if row.get("seconds") is not None)]
-    if len(rows) == 1:
+    timed = [(row["step"], row["seconds"]) for row in model.rows if row.get("seconds") is not None]
+    if not timed or step > timed[-1][0]:
         return None
-    wanted = rows[-1][0] if step is None else step
-    for (before, start), (after, end) in pairwise(rows):
-        if before < wanted <= after:
-            seconds = start + (end - start) * (wanted - before) / (after - before)
-            return seconds * (as_number(model.setting("processes")) or 1) / 3600
-    return None
+    steps, seconds = zip((0, 0.0), *timed, strict=True)
+    return float(np.interp(step, steps, seconds)) * (model.setting("processes") or 1) / 3600
 
 
-def cost_figures(points: Sequence[CostPoint]) -> list[Figure]:
-    """A panel a task, with a line a model."""
-    tasks = dict.fromkeys(point.task for point in points)
-    return [_cost_figure(task, [point for point in points if point.task == task]) for task in tasks]
+def cost_blocks(rows: list[dict[str, Any]]) -> list[Block]:
+    """Figure 5, a panel a task with a line a model, and its numbers."""
+    tasks = dict.fromkeys(row["key"] for row in rows)
+    figures = [_cost_figure(task, [row for row in rows if row["key"] == task]) for task in tasks]
+    return [*figures, *([specified("paper-costs", rows)] if rows else [])]
 
 
-def _cost_figure(task: str, points: Sequence[CostPoint]) -> Figure:
-    models = len({point.model for point in points})
+def _cost_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
+    name = TASK_NAMES[task]
+    names = [METRIC_NAMES[metric] for metric in TASKS[task].metrics]
+    measure = names[0] if len(names) == 1 else f"mean of {' and '.join(names)}"
+    places = (("hours", "hours of pre-training, all devices"), ("score", f"{name}, {measure} (percent)"))
+    shown = tooltips(model="", step=",d", hours=",.3f", score=".2f")
     return Figure(
         f"paper-figure-5-{task}",
-        f"Figure 5: {TASK_NAMES[task]} against the cost of pre-training",
-        "Each model at the steps that it was exported at and fine-tuned from: hours of training on all its "
-        f"devices, and its {TASK_NAMES[task]} ({_measure(task)}). Hours of different devices do not compare.",
-        f"Line chart of {counted(models, 'model')} over hours of training.",
-        lambda: cost_chart(points),
+        f"Figure 5: {name} against the cost of pre-training",
+        caption("paper-figure-5", task=name, measure=measure),
+        f"Line chart of {counted(len({row['model'] for row in rows}), 'model')} over hours of training.",
+        lambda: line_chart(rows, *places, shown),
         table="paper-costs",
     )
-
-
-def _measure(task: str) -> str:
-    """The measure of a task's score, in words."""
-    names = [METRIC_NAMES[metric] for metric in XTREME_TASKS[task].metrics]
-    return names[0] if len(names) == 1 else f"mean of {' and '.join(names)}"
-
-
-def cost_chart(points: Sequence[CostPoint]) -> alt.Chart:
-    """Score of one task against hours, a line a model."""
-    names = list(dict.fromkeys(point.model for point in points))
-    rows = [
-        {"model": point.model, "step": point.step, "hours": round(point.hours, 5), "score": round(point.score, 3)}
-        for point in points
-    ]
-    colours, dashes = line_scales(names)
-    legend = alt.Legend(title=None, columns=4, symbolType="stroke")
-    title = f"{TASK_NAMES[points[0].task]}, {_measure(points[0].task)} (percent)"
-    return (
-        chart(rows)
-        .mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=40))
-        .encode(
-            x=alt.X("hours:Q", title="hours of pre-training, all devices", axis=alt.Axis(grid=True, tickCount=8)),
-            y=alt.Y("score:Q", title=title, scale=alt.Scale(zero=False)),
-            color=alt.Color("model:N", scale=colours, legend=legend),
-            strokeDash=alt.StrokeDash("model:N", scale=dashes, legend=legend),
-            tooltip=[
-                "model:N",
-                alt.Tooltip("step:Q", format=",d"),
-                alt.Tooltip("hours:Q", format=",.3f"),
-                alt.Tooltip("score:Q", title="score", format=".2f"),
-            ],
-        )
-        .properties(width=WIDTH, height=320)
-    )
-
-
-def cost_table(points: Sequence[CostPoint]) -> Table:
-    """The points as a table."""
-    columns = [
-        Column("task", "Task", value=lambda point: TASK_NAMES[point.task]),
-        Column("model", "Model"),
-        Column("step", "Step", "number"),
-        Column("hours", "Hours", "number", 3),
-        Column("score", "Score", "number", 2),
-    ]
-    caption = (
-        "Hours of pre-training on all devices, and the score of a state: accuracy, F1, of question answering the "
-        "mean of F1 and EM. A model’s states are entries of finetuning.models with a step of its export_steps. "
-        "From results/pretraining and results/finetuning."
-    )
-    return Table.of("paper-costs", "Figure 5 in numbers", caption, columns, points)

@@ -5,33 +5,23 @@ Tables 1 to 4 and the appendix's correlations and data sets are `*.tsv` beside t
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from vocap.files.tsv import read_tsv
 from vocap.finetuning.tasks import TASKS
-from vocap.languages import default_table, natural, read_languages
+from vocap.languages import Language, default_table, natural, read_languages
 
 SOURCE = (
     "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model Pre-training, "
     "EMNLP 2021, arXiv 2109.07306"
 )
+FILES = Path(str(resources.files("vocap.report.paper")))
 TASK_NAMES = {name: task.label for name, task in TASKS.items()}
 METRIC_NAMES = {"acc": "accuracy", "f1": "F1", "exact_match": "EM"}
-_TEXT = ("method", "tokenizer", "loss", "half", "task", "kind", "language")  # columns that are no numbers
-
-
-@dataclass(frozen=True)
-class PaperLanguage:
-    """One language in the appendix: GB of text, thousands of pieces allocated at T = 500K."""
-
-    name: str
-    resource: str
-    cc_gb: float
-    wikipedia_gb: float
-    allocated_thousands: float
+_TEXT = ("method", "loss", "task", "kind", "language")  # columns that are neither numbers nor yes and no
+_WORDS = {"yes": True, "no": False, "": None}
 
 
 @cache
@@ -41,31 +31,29 @@ def printed(name: str) -> tuple[dict[str, str | float | None], ...]:
     >>> printed("k")[4]["k"], printed("k")[4]["speed"]
     (50.0, 1.64)
     """
-    path = Path(str(resources.files("vocap.report.paper"))) / f"{name}.tsv"
     return tuple(
-        {key: cell if key in _TEXT else float(cell) if cell else None for key, cell in row.items()}
-        for row in read_tsv(path)
+        {
+            key: cell if key in _TEXT else _WORDS[cell] if cell in _WORDS else float(cell)
+            for key, cell in row.items()
+        }
+        for row in read_tsv(FILES / f"{name}.tsv")
     )
 
 
-def measures(name: str) -> list[tuple[str, str]]:
-    """The scores that a printed table has, as (task, metric), in its order.
-
-    >>> measures("beta")
-    [('xnli', 'acc'), ('udpos', 'f1'), ('panx', 'f1'), ('mlqa', 'f1'), ('mlqa', 'exact_match')]
-    """
-    found = [column.partition("_") for column in printed(name)[0]]
-    return [(task, metric) for task, _, metric in found if task in TASK_NAMES and metric in METRIC_NAMES]
-
-
 @cache
-def paper_languages() -> dict[str, PaperLanguage]:
+def paper_languages() -> dict[str, Language]:
     """The 86 languages of the appendix's three tables, in their order."""
-    columns = ("paper_cc_gb", "paper_wikipedia_gb", "paper_allocated_thousands")
-    return {
-        code: PaperLanguage(one.name, one.resource, *(float(one.facts[column]) for column in columns))
-        for code, one in natural(read_languages(default_table())).items()
-    }
+    return natural(read_languages(default_table()))
+
+
+def paper_size(code: str, column: str) -> float | None:
+    """A number of the appendix: paper_cc_gb, paper_wikipedia_gb or paper_allocated_thousands; None for others.
+
+    >>> paper_size("en", "paper_cc_gb"), paper_size("xx", "paper_cc_gb")
+    (731.6, None)
+    """
+    language = paper_languages().get(code)
+    return float(language.facts[column]) if language else None
 
 
 def on_paper_languages(codes: Iterable[str]) -> bool:

@@ -11,15 +11,15 @@ from vocap.report.data import as_number, find
 from vocap.report.data.results import Allocation, Results, Share, rank_correlation
 from vocap.report.page.blocks import (
     Block,
+    Code,
     Facts,
     Fold,
     Note,
     Section,
     Text,
     counted,
-    flatten,
     not_run,
-    printable,
+    text_of,
     without_results,
 )
 from vocap.report.page.figures import WIDTH, Figure, chart, group_color, group_shape, token
@@ -103,7 +103,7 @@ def _gap(assessed: Any) -> float | None:
 def _warnings(entry: Allocation) -> list[Block]:
     """Notes above the sizes: the stage's warnings, and missing files."""
     found = entry.summary.get("warnings") or []
-    said = [printable(warning) for warning in ([found] if isinstance(found, str) else found)]
+    said = [text_of(warning) for warning in ([found] if isinstance(found, str) else found)]
     if not entry.summary:
         said.append("summary.json is missing: the optimality gap and the clipping are not known.")
     if not entry.shares:
@@ -219,7 +219,7 @@ def _facts(summary: dict[str, Any]) -> list[Block]:
     rows = [
         ("T", find(summary, "settings", "total")),
         ("Rule", find(summary, "settings", "rule")),
-        ("α, β", " and ".join(printable(find(summary, "settings", key)) for key in ("alpha", "beta"))),
+        ("α, β", " and ".join(text_of(find(summary, "settings", key)) for key in ("alpha", "beta"))),
         ("Sum of sizes", summary.get("sum_of_sizes")),
         ("Union before clipping", summary.get("union_before_clipping")),
         ("Clipped", summary.get("clipped")),
@@ -228,8 +228,8 @@ def _facts(summary: dict[str, Any]) -> list[Block]:
         *((f"by rule {name}", _percent(gap)) for name, gap in _gaps(summary).items() if name != chosen),
         ("At the end of their curve", summary.get("exhausted")),
     ]
-    facts = [(name, dict(flatten({"": value}))[""]) for name, value in rows if value is not None]
-    return [Facts(facts), Facts.of_file(summary, "summary.json")]
+    facts = [(name, text_of(value)) for name, value in rows if value is not None]
+    return [Facts(facts), Code.of_file(summary, "summary.json")]
 
 
 def _gaps(summary: dict[str, Any]) -> dict[str, float | None]:

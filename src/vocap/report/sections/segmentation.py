@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from vocap.report.data.results import Results
-from vocap.report.data.stage_files import Diff
+from vocap.report.data.results import Diff, Results
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, code, counted
 from vocap.report.page.tables import LONG, Column, Table, language_columns
 

@@ -4,7 +4,7 @@ import altair as alt
 
 from vocap.report.data.results import Results
 from vocap.report.data.sizes import SizeCurve, size_curves
-from vocap.report.page.blocks import Block, Fold, Note, Section, Slider, Text
+from vocap.report.page.blocks import Block, Fold, Note, Section, Text, Widget, slider
 from vocap.report.page.figures import WIDTH, Figure, chart, line_scales
 from vocap.report.page.tables import Column, Table, language_columns
 from vocap.size.forecast import STEP, Forecast, cheapest, limit
@@ -115,9 +115,9 @@ def _facts(row: Forecast) -> list[tuple[str, str]]:
     return facts
 
 
-def _slider(name: str, curve: SizeCurve) -> Slider:
+def _slider(name: str, curve: SizeCurve) -> Widget:
     choices = {model: [_facts(row) for row in rows] for model, rows in curve.forecasts.items()}
-    return Slider(f"{name}-slider", "T", [f"{total:,}" for total in curve.sizes], choices)
+    return slider(f"{name}-slider", "T", [f"{total:,}" for total in curve.sizes], choices)
 
 
 def _costs(name: str, curve: SizeCurve, caption: str) -> Table:

@@ -4,7 +4,7 @@ from vocap.report.data import as_number, find
 from vocap.report.data.comparisons import method, text_facts, weights
 from vocap.report.data.every_tokenizer import ids_of
 from vocap.report.data.results import Results, Tokenizer, by_resource
-from vocap.report.page.blocks import Block, Facts, Fold, Note, Section, Text, not_run, without_results
+from vocap.report.page.blocks import Block, Code, Fold, Note, Section, Text, not_run, without_results
 from vocap.report.page.tables import Column, Table, language_columns
 from vocap.report.sections.tokenizer_checks import parallel, parallel_by_language, parity, round_trips
 
@@ -145,7 +145,7 @@ def _by_group(results: Results) -> Table:
 def _one(results: Results, tokenizer: Tokenizer) -> list[Block]:
     blocks: list[Block] = []
     if tokenizer.description:
-        blocks.append(Facts.of_file(tokenizer.description, "description.json"))
+        blocks.append(Code.of_file(tokenizer.description, "description.json"))
     if tokenizer.pieces:
         counts = tokenizer.pieces.counts
         listed = ", ".join(f"{count:,} {STATUS.get(status, status)}" for status, count in counts.items())
