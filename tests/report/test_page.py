@@ -27,7 +27,6 @@ def test_well_formed_with_all_sections(made):
         "comparison",
         "allocation",
         "tokenizers",
-        "missing",
         "corpora",
         "models",
         "settings",

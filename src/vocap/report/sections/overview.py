@@ -9,7 +9,7 @@ from vocap.report.data.every_tokenizer import apart_by_text, regimes
 from vocap.report.data.results import Results, Sentence
 from vocap.report.data.sentences import compared
 from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run
-from vocap.report.sections.missing import little_text, short_of_total
+from vocap.report.sections.corpora import little_text, short_of_total
 from vocap.report.sections.same_size import headline, percent
 from vocap.wording import duration, listed
 
@@ -143,7 +143,7 @@ def _warnings(results: Results) -> list[Note]:
         takes = "takes" if len(missing) == 1 else "take"
         names = listed([row["name"] for row in missing])
         said = f"{counted(len(missing), 'language')} without text {takes} no part: {names}."
-        notes.append(_warning("Text is missing.", said, "missing"))
+        notes.append(_warning("Text is missing.", said, "corpora"))
     packages = [entry for entry in results.packages if entry.get("missing")]
     if packages:
         reasons = listed([f"{entry.get('package')} ({entry['missing']})" for entry in packages], 6)
@@ -156,7 +156,7 @@ def _warnings(results: Results) -> list[Note]:
             + (f" of {row['total']:,}" if row["total"] else "")
             for row in short
         )
-        notes.append(_warning("T was not reached.", f"There were too few pieces: {said}.", "missing"))
+        notes.append(_warning("T was not reached.", f"There were too few pieces: {said}.", "corpora"))
     if results.left:
         said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
         notes.append(Note(f"In the results folder, left from other configurations, not shown: {said}."))
