@@ -175,7 +175,7 @@ def frequencies(data: Data, blocks: int) -> dict[str, float]:
 
 def losses(words: int = 0) -> dict[str, dict]:
     """The settings of every loss by name; `words` is k-NN's mean |V'|, which the others get too."""
-    knn = {"kind": "knn", "k": 100, "every": 100, "refresh": "lazy"}
+    knn = {"kind": "knn", "k": 100, "every": 100}
     return {
         "full": {"kind": "full", "kernel": "chunked"},
         KNN: knn,

@@ -67,9 +67,6 @@ def refit(costs: Costs, pairs: list) -> None:
             if old:
                 fitted = fit(np.array(rows), np.maximum(values, 0.0), np.array(list(old.values())))
                 setattr(rule, part, {name: float(f"{value:.4g}") for name, value in zip(old, fitted, strict=True)})
-        names = dict.fromkeys([*rule.cpu_s, *rule.wait_s, *rule.memory_mb]) if found else ()
-        most = {name: max(row.get(name, 0.0) for row, _ in found) for name in names if name != "job"}
-        rule.seen = {name: float(f"{value:.4g}") for name, value in most.items()} or rule.seen
 
 
 def as_yaml(costs: Costs) -> str:

@@ -22,7 +22,7 @@ import torch
 from downstream import BATCH, GROUPS, LENGTH, SHAPE, bytes_per_step, table, tokenize, train
 
 from vocap.pretraining.settings import Shape
-from vocap.size.costs import ModelCosts
+from vocap.size.forecast import ModelCosts
 
 
 def equal_steps(totals: list[int], steps: int) -> dict[int, int]:

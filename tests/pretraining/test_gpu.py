@@ -222,8 +222,7 @@ def test_the_estimate_is_near_the_peak(arguments, tmp_path):
     status, said = pretrain(with_settings(arguments, **changes), tmp_path / "run")
     assert status == 0, said
     peak = json.loads((tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[-1])["memory_mb"]
-    described = {"sequences": 512, "length": 64, "masked": int(0.15 * 512 * 64)}
-    parts = estimate_memory(Shape(**shape), 401, Full(), **described, half=True)
+    parts = estimate_memory(Recipe(shape=shape, batch=512, micro_batch=512, loss="full"), 401, 64, half=True)
     assert 0.5 <= peak * 1e6 / sum(parts.values()) <= 2
 
 

@@ -3,14 +3,12 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import pytest
 import torch
 
 from benchmarks.gpu.heads import ScalableCrossEntropy
-from benchmarks.gpu.table import NoTimeLeft, Table
+from benchmarks.gpu.table import Table
 from tests.pretraining.factories import pretrain_arguments
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,38 +50,6 @@ def test_a_dry_run_fills_every_table_and_goes_on_where_it_stopped(tmp_path):
     found = Table(path, {name: measured[0][name] for name in FACTS}, 0.0).rows
     assert [row["head"] for row in found] == [row["head"] for row in measured]
     assert found[:-2] == measured[:-2] and found[-2] != measured[-2] and found[-1] != measured[-1]
-
-
-def test_a_table_measures_a_row_once_and_names_the_ones_left_out(tmp_path):
-    path, calls = tmp_path / "stage.jsonl", []
-
-    def fail():
-        raise RuntimeError("no such kernel\nand a traceback")
-
-    def end():
-        calls.append("ended")
-        raise KeyboardInterrupt  # the process ends within the row
-
-    for _ in range(2):
-        table = Table(path, FACTS, time.monotonic() + 60)
-        table.measure(lambda: calls.append("measured") or {"ms": 1.5}, head="a")
-        table.measure(fail, head="b")
-        with pytest.raises(KeyboardInterrupt):
-            table.measure(end, head="c")
-    table = Table(path, FACTS, time.monotonic() + 60)
-    table.measure(end, head="c")
-    assert calls == ["measured", "ended", "ended"]
-    assert [row.get("left_out") for row in table.rows] == [
-        None,
-        "RuntimeError: no such kernel",
-        "ended its process 2 times",
-    ]
-    assert table.measured() == [table.rows[0]]
-    assert not table.lacks([{"head": "a"}, {"head": "c"}]) and table.lacks([{"head": "d"}])
-    other = Table(path, FACTS | {"device": "other"}, time.monotonic() + 1)
-    assert not other.has(head="a") and other.measured() == []
-    with pytest.raises(NoTimeLeft):
-        other.measure(fail, needs_s=5, head="a")
 
 
 def test_scalable_cross_entropy_with_buckets_of_everything_is_the_softmax():

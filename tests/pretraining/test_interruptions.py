@@ -177,27 +177,20 @@ def stopped(arguments: list[str], out: Path) -> None:
     assert finish(process) == 75
 
 
-def test_a_truncated_checkpoint_is_passed_over(longer, whole, tmp_path):
+@pytest.mark.parametrize("name", ["optimizer.safetensors", "state.json"])
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_resumes(longer, whole, tmp_path, name):
     out = tmp_path / "run"
     stopped(longer, out)
     last = out / "checkpoints" / f"step-{newest(out)}"
     assert len(list((out / "checkpoints").glob("step-*"))) == 2
-    weights = last / "optimizer.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-100])
-    status, said = pretrain(longer, out)
-    assert status == 0
-    assert "optimizer.safetensors" in said and "truncated" in said
-    assert results(out) == results(whole)
-
-
-def test_where_no_checkpoint_is_whole_it_says_so(longer, tmp_path):
-    out = tmp_path / "run"
-    stopped(longer, out)
-    for state in (out / "checkpoints").glob("step-*/state.json"):
-        state.write_bytes(state.read_bytes()[:50])
+    (last / name).write_bytes((last / name).read_bytes()[:-100])
     status, said = pretrain(longer, out)
     assert status == 1
-    assert "none of its checkpoints is whole" in said and "Traceback" not in said
+    assert str(last / name) in said and "the one before it" in said.replace("the checkpoint", "the one")
+    assert "Traceback" not in said
+    shutil.rmtree(last)
+    assert pretrain(longer, out)[0] == 0
+    assert results(out) == results(whole)
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(longer, tmp_path):

@@ -307,28 +307,3 @@ def test_autocast_stays_near_float32(dtype):
 def test_wrong_settings():
     with pytest.raises(UsageError, match="k 26 is above the 25 words"):
         build_loss(Knn(k=26), V, SPECIALS)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-@pytest.mark.parametrize(
-    "kind",
-    [Full(), Full(chunk=3), *SAMPLED],
-    ids=repr,
-)
-def test_gpu_equals_cpu(kind):
-    hidden, weight, bias, targets = case(dtype=torch.float32)
-    inputs = [hidden, weight, bias]
-    expected = built(kind)(hidden, weight, bias, targets)
-    right = torch.autograd.grad(expected.loss, inputs)
-    there = [value.detach().cuda().requires_grad_() for value in inputs]
-    loss = build_loss(kind, V, SPECIALS, counts=frequencies(), seed=5, device="cuda")
-    if isinstance(kind, Knn):
-        loss.index.dtype = torch.float32  # of bfloat16 rows near neighbours may change places
-    for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.05)):
-        loss.start(0, there[1])
-        with torch.autocast("cuda", dtype=dtype, enabled=dtype != torch.float32):
-            output = loss(*there, targets.cuda())
-        gradients = [gradient.cpu() for gradient in torch.autograd.grad(output.loss, there)]
-        assert output.loss.item() == pytest.approx(expected.loss.item(), rel=tolerance)
-        for gradient, one in zip(gradients, right, strict=True):
-            assert (gradient - one).norm() <= tolerance * one.norm()

@@ -28,30 +28,28 @@ def test_parameters_are_those_of_the_model(shape, vocabulary):
 
 
 def test_what_costs_memory():
-    batch = {"sequences": 32, "length": 512, "masked": 2458}
-    full = estimate_memory(Shape(), 500_000, Full(chunk=2458), **batch)
-    chunked = estimate_memory(Shape(), 500_000, Full(chunk=256), **batch)
-    knn = estimate_memory(Shape(), 500_000, Knn(), **batch)
-    neg = estimate_memory(Shape(), 500_000, Neg(negatives=50_000), **batch)
+    full, chunked, knn, neg = (
+        estimate_memory(Recipe(loss=loss), 500_000, 512)
+        for loss in (Full(chunk=2458), Full(chunk=256), Knn(), Neg(negatives=50_000))
+    )
     assert full["head"] > max(other["head"] for other in (chunked, knn, neg))
     assert knn["index"] == 500_000 * 50 * 4 and full["index"] == 0
     assert full["weights"] * 2 == full["moments"]
-    more = estimate_memory(Shape(), 500_000, Knn(), sequences=64, length=512, masked=4916)
+    more = estimate_memory(Recipe(loss=Knn(), micro_batch=64), 500_000, 512)
     assert more["activations"] == 2 * knn["activations"]
-    short = estimate_memory(Shape(), 500_000, Knn(), sequences=32, length=128, masked=2458)
-    assert short == {**knn, "activations": knn["activations"] // 4}
+    short = estimate_memory(Recipe(loss=Knn()), 500_000, 128)
+    assert short == {**knn, "activations": knn["activations"] // 4, "head": short["head"]}
 
 
 @pytest.mark.parametrize("half", [False, True])
 def test_a_finish_needs_the_larger_of_both_heads(half):
-    batch = {"sequences": 32, "length": 512, "masked": 2458, "half": half}
     heads = [
-        estimate_memory(Shape(), 500_000, loss, **batch)["head"]
+        estimate_memory(Recipe(loss=loss), 500_000, 512, half)["head"]
         for loss in (Target(tau=5000, finish=0.1), Target(tau=5000), Full())
     ]
     assert heads[0] == max(heads[1:]) == heads[2]
     finished, plain, full = (
-        estimate_memory(Shape(), 20_000, loss, **batch)["head"] for loss in (Knn(finish=0.1), Knn(), Full())
+        estimate_memory(Recipe(loss=loss), 20_000, 512, half)["head"] for loss in (Knn(finish=0.1), Knn(), Full())
     )
     assert finished == plain > full  # whose logits are made in chunks
 

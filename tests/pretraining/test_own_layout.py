@@ -13,8 +13,7 @@ from tests.pretraining.processes import finish, pretrain, results, start, wait_f
 from vocap.adapt.pieces import append
 from vocap.errors import VocapError
 from vocap.pretraining.batches import TrainingBatches, Vocabulary, mask_tokens
-from vocap.pretraining.blocks import open_language
-from vocap.pretraining.data import load_data
+from vocap.pretraining.data import load_data, open_language
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files.records import Layout
 from vocap.tokenizer_files.layout import serialize

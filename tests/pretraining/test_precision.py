@@ -123,26 +123,3 @@ def test_auto_takes_the_best_that_a_gpu_has(monkeypatch, bf16, capability, autom
         with pytest.raises(VocapError, match="this GPU has none; write fp16, fp32, or auto"):
             working_precision("bf16", GPU)
     assert working_precision("auto", torch.device("cpu")) == torch.float32
-
-
-@pytest.mark.parametrize(
-    ("capability", "built", "has"),
-    [
-        ((7, 0), ["sm_50", "sm_70", "sm_80"], True),
-        ((7, 0), ["sm_75", "sm_80", "sm_90", "compute_120"], False),  # torch 2.11 for CUDA 13, and a V100
-        ((8, 6), ["sm_75", "sm_80"], True),  # kernels of 8.0 run on 8.6
-        ((9, 0), ["sm_75", "sm_80"], False),
-        ((9, 0), ["sm_75", "compute_80"], True),
-    ],
-)
-def test_a_gpu_without_kernels_is_named_with_the_remedy(monkeypatch, capability, built, has):
-    """By CUDA's rules of compatibility (CUDA C++ Programming Guide, "Application Compatibility")."""
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: False)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: capability)
-    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: built)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device=None: "Tesla V100")
-    if has:
-        assert working_precision("fp16", GPU) == torch.float16
-        return
-    with pytest.raises(VocapError, match=r"Tesla V100 has compute capability .*; install a build of torch"):
-        working_precision("auto", GPU)

@@ -26,8 +26,7 @@ from tests.pretraining.processes import newest, pretrain, results
 from vocap.errors import VocapError
 from vocap.files import file_sha256
 from vocap.pretraining.batches import Vocabulary, heldout_batch, heldout_blocks
-from vocap.pretraining.blocks import open_language
-from vocap.pretraining.data import load_data, unigram_counts
+from vocap.pretraining.data import load_data, open_language, unigram_counts
 from vocap.pretraining.losses import Uniform, build_loss
 from vocap.pretraining.run import Folders, train
 from vocap.pretraining.settings import Recipe

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.made_text import write_lines
 from tests.pretraining.factories import make_lines, make_tokenizer, processor
 from vocap.errors import UsageError, VocapError
-from vocap.pretraining.blocks import Packer, open_language
-from vocap.pretraining.tokenizing import file_sha256, tokenize_language
+from vocap.pretraining.data import open_language
+from vocap.pretraining.tokenizing import Packer, file_sha256, tokenize_language
 from vocap.text_files.records import Layout
 
 VOCAP = Path(sys.executable).parent / "vocap"

@@ -8,7 +8,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRober
 from vocap.pretraining.batches import SHARE
 from vocap.pretraining.model import build_model
 from vocap.pretraining.settings import Shape
-from vocap.size.costs import ModelCosts
+from vocap.size.forecast import ModelCosts
 
 SHAPES = [Shape(), Shape(layers=2, hidden=64, heads=2, intermediate=100, positions=33)]
 

@@ -94,7 +94,7 @@ def test_line_ends_are_pieces_of_the_ladder_and_of_tokenizers(tmp_path):
 
 
 def test_blocks_for_pre_training_hold_the_documents(tmp_path):
-    from vocap.pretraining.blocks import open_language
+    from vocap.pretraining.data import open_language
     from vocap.pretraining.tokenizing import tokenize_language
     from vocap.tokenizer_files.layout import relayout, serialize
     from vocap.tokenizer_files.model_file import read_model

@@ -30,7 +30,7 @@ from vocap.model_folder import CONFIG, longest_input, read_config
 from vocap.training import checkpoints
 from vocap.training.devices import own_device
 from vocap.training.distributed import world_size
-from vocap.training.metrics import FILE
+from vocap.training.loop import FILE
 from vocap.training.stopping import stop_requests
 
 log = logging.getLogger(__name__)

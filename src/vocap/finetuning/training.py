@@ -18,8 +18,7 @@ from vocap.finetuning.scoring import score
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import Task
 from vocap.training import checkpoints
-from vocap.training.loop import Loop, Progress, build_optimizer, learning_rate
-from vocap.training.metrics import Metrics, peak_memory_mb
+from vocap.training.loop import Loop, Metrics, Progress, build_optimizer, learning_rate, peak_memory_mb
 from vocap.training.randomness import DROPOUT, generator
 from vocap.training.stopping import StopRequest
 

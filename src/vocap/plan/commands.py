@@ -2,17 +2,28 @@
 
 import json
 import os
+import re
 import shutil
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 
 from vocap.errors import VocapError
-from vocap.wording import listed
+from vocap.files.tsv import aligned
+from vocap.files.yaml_file import read_yaml
+from vocap.wording import duration, listed
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 SHOWN = 10  # missing files in a message
 PROFILE = "slurm/config.yaml"
+BASES = {
+    "earlier run": "counted by an earlier run (results/corpora)",
+    "files": "from the sizes of your files, and the lines at the beginning of each",
+    "starter table": "from the table of the starter corpus that ships with vocap",
+    "guess": "guessed from the paper's sizes: nothing was downloaded",
+}
 
 
 @click.command()
@@ -46,7 +57,7 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
     Call it in the project's root. Numbers come from the cost model of docs/cluster.md.
     """
     from vocap.config import load, read_files  # they keep `vocap --help` fast
-    from vocap.plan import forecast, measured, writing
+    from vocap.plan import forecast, measured
     from vocap.plan.jobs import read_jobs
 
     if compare and profile:
@@ -61,14 +72,14 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
         expected = forecast.make_forecast(settings, costs, jobs, gpu=gpu)
         clock_s = forecast.schedule_jobs(expected, costs, cores).wall_s
         content = measured.compare(expected, Path(settings.logs), clock_s, cores)
-        text = writing.comparison_text(content)
+        text = comparison_text(content)
     else:
-        gpus = forecast.gpus_of_profile(Path(PROFILE)) if profile else {}
+        gpus = _gpus_of(Path(PROFILE)) if profile else {}
         expected = forecast.make_forecast(settings, costs, jobs, Path(settings.results), gpu, gpus)
         place = (forecast.LOCAL_CORES, places) if profile else (cores, None)
         schedule = forecast.schedule_jobs(expected, costs, *place)
         content = forecast.as_plain(expected, costs, schedule)
-        text = writing.forecast_text(expected, costs, schedule, *place)
+        text = forecast_text(content, *place)
     click.echo(json.dumps(content, ensure_ascii=False, indent=1) if as_json else text)
 
 
@@ -87,3 +98,107 @@ def _name_absent_files(settings) -> None:
         if entry.kind == "mono" and entry.language in absent:
             raise VocapError(f"tokenizers.{name} needs text in {entry.language!r}; bring the files:{shown}")
     click.echo(f"left out: {len(absent)} of {count} languages, whose files are not there:{shown}", err=True)
+
+
+def _gpus_of(profile: Path) -> dict[str, int]:
+    """GPUs of a job of each rule that a SLURM profile gives some: those of all its nodes."""
+    rules = read_yaml(profile, "call from the project's root").get("set-resources", {})
+    found = {}
+    for rule, requested in rules.items():
+        named = re.fullmatch(r"gpu(?::[^:]+)?:(\d+)", str(requested.get("gres", "")))
+        if count := int(requested.get("gpu", named[1] if named else 0)):
+            found[rule] = count * int(requested.get("nodes", 1))
+    return found
+
+
+def forecast_text(plain: dict[str, Any], cores: int, places: int | None) -> str:
+    """The forecast of `as_plain`, for a terminal: on `cores` of one machine, or on `places` of a cluster."""
+    # the table of stages
+    rows = [*plain["stages"].items(), ("total", plain["total"])]
+    gpu = bool(plain["total"]["gpu_s"])
+    times = ["cpu_s", "gpu_s"] if gpu else ["cpu_s"]
+    lines = [["stage", "jobs", *(["CPU", "GPU"] if gpu else ["CPU"]), "largest job", "disk"]]
+    for name, row in rows:
+        cells = [*(duration(row[time]) for time in times), size(row["memory_mb"]), size(row["disk_mb"])]
+        lines.append([name, f"{row['jobs']:,}", *cells])
+    lines = [*aligned(lines, left=[0]), ""]
+    # time by the clock
+    schedule, spread = plain["schedule"], plain["spread"]
+    clock = duration_range(schedule["wall_s"], spread)
+    if places is not None:
+        submissions = f"{places} jobs at once, {plain['submissions']:,} submissions"
+        lines.append(f"With {submissions}: {clock}, if none waits for a free node.")
+    else:
+        machine = f"On {cores} cores{' and one GPU' if gpu else ''}"
+        chain = duration_range(schedule["longest_chain_s"], spread)
+        lines.append(f"{machine}: {clock}, {size(schedule['memory_mb'])} of memory at most.")
+        lines.append(f"On any number of cores: {chain}, the longest chain of jobs.")
+    memory_mb, name = plain["largest_training"]
+    if memory_mb:
+        lines.append(f"On a GPU at most {size(memory_mb)}, of {name}.")
+    # what it rests on
+    counted = Counter(text["basis"] for text in plain["texts"].values())
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Text: {'; '.join(f'{count} languages {BASES[basis]}' for basis, count in counted.items())}.",
+            f"Cost model: fitted on {len(plain['fitted_on'])} runs; its errors: docs/cluster.md.",
+        ]
+    )
+
+
+def comparison_text(comparison: dict[str, Any]) -> str:
+    """Forecast, measured and their ratio, by rule, by stage and in all, from `measured.compare`."""
+    header = ["", "jobs", "CPU", "measured", "factor", "largest job", "measured", "factor"]
+    header += ["disk", "measured", "factor"]
+    rows = [_compared(name, row) for name, row in comparison["rules"].items()] + [[""] * len(header)]
+    rows += [_compared(name, row) for name, row in comparison["stages"].items()]
+    rows.append(_compared("total", comparison["total"]))
+    clock = comparison["clock"]
+    forecast_s, measured_s = clock["forecast_s"], max(clock["measured_s"], 1e-9)
+    lines = [
+        *aligned([header, *rows], left=[0]),
+        "",
+        f"By the clock: forecast for {clock['cores']} cores {duration(forecast_s)}, measured "
+        f"{duration(measured_s)} from the first job's start to the last one's end (factor "
+        f"{forecast_s / measured_s:.2f}; it means something only for one run without a break).",
+        "Factor: forecast over measured. Forecasts use only information from before the run. Memory is that of "
+        "jobs of a second and more; shorter ones end unseen.",
+    ]
+    if names := comparison["missing"]:
+        lines.append(f"{len(names)} jobs have no benchmark: {listed(names, 3)}.")
+    if names := comparison["foreign"]:
+        lines.append(f"{len(names)} benchmarks are of no job of this configuration: {listed(names, 3)}.")
+    return "\n".join(lines)
+
+
+def _compared(name: str, row: dict[str, Any]) -> list[str]:
+    cells = [name, f"{row['jobs']:,}"]
+    for quantity, shown in (("cpu_s", duration), ("memory_mb", size), ("disk_mb", size)):
+        factor = row["factor"][quantity]
+        cells += [shown(row[side][quantity]) for side in ("forecast", "measured")]
+        cells.append(f"{factor:.2f}" if factor else "-")
+    return cells
+
+
+def duration_range(seconds: float, spread: dict[str, float]) -> str:
+    """The least and the most that a time may be.
+
+    >>> duration_range(1000, {"low": 0.75, "high": 1.5}), duration_range(100, {"low": 0.5, "high": 2})
+    ('12.5 to 25.0 min', '50 s to 3.3 min')
+    """
+    low, high = duration(spread["low"] * seconds), duration(spread["high"] * seconds)
+    number, unit = low.rsplit(" ", 1)
+    return f"{number if high.endswith(f' {unit}') else low} to {high}"
+
+
+def size(megabytes: float) -> str:
+    """Megabytes or gigabytes.
+
+    >>> size(0.25), size(312), size(45678)
+    ('0.2 MB', '312 MB', '45.7 GB')
+    """
+    if megabytes < 10:
+        return f"{megabytes:.1f} MB"
+    return f"{megabytes:.0f} MB" if megabytes < 10_000 else f"{megabytes / 1000:,.1f} GB"

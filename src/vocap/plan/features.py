@@ -3,23 +3,18 @@
 A new rule needs a function here or in `training.py`, and coefficients in `costs.yaml`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-
-import numpy as np
 
 from vocap.config import Settings
 from vocap.corpora.mixing import BUCKET_BYTES
 from vocap.errors import UsageError
 from vocap.finetuning.grid import Grid
-from vocap.finetuning.selection import DataSet
 from vocap.plan.jobs import Job
 from vocap.plan.texts import MB, Text
-from vocap.tables.sampling_probabilities import line_weights, quotas, sampling_probabilities
-from vocap.tokenizer_groups import descent_name, group_by_descent
-from vocap.tokenizers.settings import File, Joint, Mono
+from vocap.tokenizers.settings import File
 
 PARITY_LINES = 10_000  # of a language, as in rules/tokenizers.smk
 
@@ -38,7 +33,7 @@ class Inputs:
     reached: Mapping[str, Sequence[int]]
     grid: Grid
     gpu: bool
-    set_mb: dict[DataSet, float] = field(default_factory=dict)  # of XTREME's sets, computed at their first use
+    sizes: dict[tuple, dict] = field(default_factory=dict)  # of XTREME's files, computed at their first use
 
     @cached_property
     def compared_klines(self) -> float:
@@ -52,6 +47,14 @@ class Inputs:
     @cached_property
     def train_mb(self) -> float:
         return sum(text.train_mb for text in self.texts.values())
+
+    @cached_property
+    def mix_mb(self) -> float:
+        """Megabytes of the multilingual text: all training lines, or a sample of lines of mean length."""
+        sentences = self.settings.corpora.mix.sentences
+        if sentences == "all" or not self.texts:
+            return self.train_mb
+        return sentences * sum(text.line_bytes for text in self.texts.values()) / len(self.texts) / MB
 
 
 Function = Callable[[Job, Inputs], dict[str, float]]
@@ -87,152 +90,79 @@ def _packages(job: Job, inputs: Inputs) -> dict[str, float]:
     return {f"package {name}": 1.0 for name in ([one] if one else inputs.settings.corpora.starter.packages)}
 
 
-@features("download")
-def _download(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"stored_mb": inputs.texts[job.wildcards["lang"]].stored_mb}
-
-
 @features("fetch_file", like="download")
 def _fetch_file(job: Job, inputs: Inputs) -> dict[str, float]:
     return {"stored_mb": (inputs.settings.downloads[job.wildcards["download"]].bytes or 0) / MB}
 
 
-@features("sample")
-def _sample(job: Job, inputs: Inputs) -> dict[str, float]:
-    text = inputs.texts[job.wildcards["lang"]]
-    kept_mb = text.kept * text.line_bytes / MB
-    return {"read_mb": text.read_mb, "kept_mb": kept_mb, "kept_klines": text.kept / 1000}
-
-
-@features("weigh")
-def _weigh(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"languages": len(inputs.texts)}
-
-
-@features("mix")
-def _mix(job: Job, inputs: Inputs) -> dict[str, float]:
-    mix = mix_mb(inputs, float(job.wildcards["alpha"]))
-    largest = max((text.train_mb for text in inputs.texts.values()), default=0.0)
-    bucket = min(mix, BUCKET_BYTES / MB)
-    return {"mix_mb": mix, "bucket_mb": bucket, "largest_mb": largest, "train_mb": inputs.train_mb}
-
-
-def mix_mb(inputs: Inputs, alpha: float) -> float:
-    """Megabytes of the multilingual text: all training lines, or a sample.
-
-    The ladder reads a line once, SentencePiece as often as its weight. In a sample each language has its share
-    (Equation 3) at its lines' mean length.
-    """
-    settings, texts = inputs.settings, inputs.texts
-    whole = settings.corpora.mix.sentences == "all"
-    if whole and settings.vocabularies.engine == "ladder":
-        return inputs.train_mb
-    by = settings.corpora.weights
-    if by in ("lines", "bytes"):
-        n = [text.lines * (text.line_bytes if by == "bytes" else 1) for text in texts.values()]
-    else:
-        facts = {language.code: language.facts for language in settings.selected()}
-        n = [float(facts[lang][by]) for lang in texts]
-    if not any(n):
-        return 0.0
-    q = sampling_probabilities(n, alpha)
-    if whole:
-        trained = [max(int(text.kept - text.heldout), 1) for text in texts.values()]
-        lines = trained * line_weights(q, trained)
-    else:
-        lines = quotas(settings.corpora.mix.sentences, q)
-    return float(np.dot(lines, [text.line_bytes for text in texts.values()])) / MB
-
-
-@features("ladder", "curve")
-def _vocabularies(job: Job, inputs: Inputs) -> dict[str, float]:
-    """The sizes of a language, the pieces of those that its text gives, and that text."""
+@features("download", "sample", "ladder", "curve", "train")
+def _language(job: Job, inputs: Inputs) -> dict[str, float]:
+    """One language's text, the sizes asked for, and the pieces of those that its text gives."""
     text, reached = inputs.texts[job.wildcards["lang"]], inputs.reached[job.wildcards["lang"]]
+    size = int(job.wildcards.get("size", 0))
     return {
-        "points": len(inputs.settings.vocabularies.sizes),
-        "pieces_k": sum(reached) / 1000,
+        "stored_mb": text.stored_mb,
+        "read_mb": text.read_mb,
+        "kept_mb": text.kept * text.line_bytes / MB,
+        "kept_klines": text.kept / 1000,
         "train_mb": text.train_mb,
         "train_mchars": text.train_mchars,
         "reached_mchars": len(reached) * text.train_mchars,
+        "points": len(inputs.settings.vocabularies.sizes),
+        "pieces_k": sum(reached) / 1000,
+        "size_k": size / 1000 if size in reached else 0.0,
     }
 
 
-@features("train")
-def _train(job: Job, inputs: Inputs) -> dict[str, float]:
-    lang, size = job.wildcards["lang"], int(job.wildcards["size"])
-    reached = size in inputs.reached[lang]
-    return {"train_mchars": inputs.texts[lang].train_mchars, "size_k": size / 1000 * reached}
+@features("weigh", "mix", "joint_descent", "bpe_training", "report")
+def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
+    """The text of all languages together, and the points and cells of their results."""
+    settings, count = inputs.settings, len(inputs.texts)
+    totals = [int(name) for name in {Path(output).parent.name for output in job.outputs} if name.isdigit()]
+    return {
+        "languages": count,
+        "train_mb": inputs.train_mb,
+        "heldout_mb": inputs.heldout_mb,
+        "mix_mb": inputs.mix_mb,
+        "bucket_mb": min(inputs.mix_mb, BUCKET_BYTES / MB),
+        "largest_mb": max((text.train_mb for text in inputs.texts.values()), default=0.0),
+        # every T of one training, by the folders of its outputs; of byte pairs the largest holds the others
+        "total_k": (max if job.rule == "bpe_training" else sum)(totals or [0]) / 1000,
+        "points": count * len(settings.vocabularies.sizes),
+        "cells": count * (len(settings.allocation) + len(settings.tokenizers)),
+    }
 
 
-def _shared_pieces(inputs: Inputs, without: Iterable[str]) -> dict[str, float]:
+@features("trunk", "allocate", "allocate_pieces")
+def _allocation(job: Job, inputs: Inputs) -> dict[str, float]:
     """Pieces and text of the languages of an allocation."""
-    taking = [lang for lang in inputs.texts if lang not in without]
+    entries = inputs.settings.allocation
+    if "name" in job.wildcards:
+        entry = entries[job.wildcards["name"]]
+    else:
+        entry = next(entry for entry in entries.values() if entry.trunk == job.wildcards["trunk"])
+    taking = [lang for lang in inputs.texts if lang not in entry.without]
+    train_mb = sum(inputs.texts[lang].train_mb for lang in taking)
     return {
         "pieces_k": sum(sum(inputs.reached[lang]) for lang in taking) / 1000,
-        "train_mb": sum(inputs.texts[lang].train_mb for lang in taking),
+        "train_mb": train_mb,
+        "again_mb": train_mb if entry.token_fairness and job.rule != "trunk" else 0.0,
+        "total_k": entry.total / 1000,
     }
 
 
-@features("trunk")
-def _trunk(job: Job, inputs: Inputs) -> dict[str, float]:
-    entries = [entry for entry in inputs.settings.allocation.values() if entry.trunk == job.wildcards["trunk"]]
-    return _shared_pieces(inputs, entries[0].without)
-
-
-@features("allocate", "allocate_pieces")
-def _allocate(job: Job, inputs: Inputs) -> dict[str, float]:
-    entry = inputs.settings.allocation[job.wildcards["name"]]
-    shared = _shared_pieces(inputs, entry.without)
-    again = {"again_mb": shared["train_mb"]} if entry.token_fairness else {}
-    return {**shared, "total_k": entry.total / 1000, **again}
-
-
-@features("joint_descent")
-def _joint_descent(job: Job, inputs: Inputs) -> dict[str, float]:
-    entries = [entry for entry in inputs.settings.tokenizers.values() if isinstance(entry, Joint)]
-    group = next(group for group in group_by_descent(entries) if descent_name(group) == job.name)
-    total = sum(entry.total for entry in group)
-    return {"total_k": total / 1000, "mix_mb": mix_mb(inputs, group[0].alpha), "heldout_mb": inputs.heldout_mb}
-
-
-@features("bpe_training")
-def _bpe_training(job: Job, inputs: Inputs) -> dict[str, float]:
-    totals = {int(Path(file).parent.name) for file in job.outputs if file.endswith("tokenizer.json")}
-    return {"total_k": max(totals) / 1000, "train_mb": inputs.train_mb}
-
-
-@features("fit", "joint", "pick_joint", "mono")
+@features("fit", "joint", "pick_joint", "pick_bpe", "mono", "export", "card")
+@features("parity", "parity_words", "evaluate", "diff")
 def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
-    entry = inputs.settings.tokenizers[job.wildcards["name"]]
-    if isinstance(entry, Mono):
-        return {**_rows(job, inputs), "mix_mb": 0.0}
-    shared = entry if isinstance(entry, Joint) else inputs.settings.allocation[entry.allocation]
-    return {**_rows(job, inputs), "mix_mb": mix_mb(inputs, shared.alpha)}
-
-
-@features("export", "card", "pick_bpe", "parity", "parity_words")
-def _rows(job: Job, inputs: Inputs) -> dict[str, float]:
-    total = inputs.settings.rows(job.wildcards["name"]) if "name" in job.wildcards else 0
-    return {"total_k": total / 1000, "compared_klines": inputs.compared_klines}
-
-
-@features("evaluate")
-def _evaluate(job: Job, inputs: Inputs) -> dict[str, float]:
-    entry, found = inputs.settings.tokenizers[job.wildcards["name"]], _rows(job, inputs)
+    name = job.wildcards.get("name", job.wildcards.get("a"))
+    entry = inputs.settings.tokenizers.get(name)
     if isinstance(entry, File) and entry.path is not None and Path(entry.path).exists():
-        found["total_k"] = Path(entry.path).stat().st_size / 20_000  # 20 bytes a piece
-    return {**found, "heldout_mb": inputs.heldout_mb}
-
-
-@features("diff")
-def _diff(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"total_k": inputs.settings.rows(job.wildcards["a"]) / 1000, "heldout_mb": inputs.heldout_mb}
-
-
-@features("report")
-def _report(job: Job, inputs: Inputs) -> dict[str, float]:
-    settings, languages = inputs.settings, len(inputs.texts)
+        total = Path(entry.path).stat().st_size / 20  # bytes a piece
+    else:
+        total = inputs.settings.rows(name) if entry else 0
     return {
-        "points": languages * len(settings.vocabularies.sizes),
-        "cells": languages * (len(settings.allocation) + len(settings.tokenizers)),
+        "total_k": total / 1000,
+        "mix_mb": inputs.mix_mb,
+        "compared_klines": inputs.compared_klines,
+        "heldout_mb": inputs.heldout_mb,
     }

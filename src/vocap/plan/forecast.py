@@ -5,11 +5,12 @@ A job costs a sum of coefficient times feature; `costs.yaml` holds the coefficie
 
 import math
 import os
-import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, ValidationError
 
@@ -23,16 +24,9 @@ from vocap.plan.jobs import Job, Schedule, simulate
 from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
-FAR = 3.0  # times the largest job of the fit: beyond, the forecast reports it
 STAGES = (
-    "corpora",
-    "vocabularies",
-    "allocation",
-    "tokenizers",
-    "pretraining",
-    "finetuning",
-    "correlation",
-    "report",
+    *("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning"),
+    *("correlation", "report"),
 )
 
 Coefficients = dict[str, NonNegativeFloat]  # feature ("job" is 1 for every job) to coefficient
@@ -50,7 +44,6 @@ class RuleCosts(_Part):
     gpu_s: Coefficients = Field({}, description="seconds of one GPU")
     memory_mb: Coefficients = Field({}, description="peak resident memory, as Snakemake's benchmark counts it")
     disk_mb: Coefficients = Field({}, description="megabytes of its files on the disk")
-    seen: Coefficients = Field({}, description="the largest value of each feature among the jobs of the fit")
     cores: PositiveFloat = Field(1.0, description="processor seconds a second, of a rule of several threads")
 
 
@@ -74,7 +67,6 @@ class Overhead(_Part):
     start_s: NonNegativeFloat = 0
     planning_s: NonNegativeFloat = Field(0, description="for each job of the plan, before the first starts")
     job_s: NonNegativeFloat = Field(description="around each job, while its core or place waits")
-    job_cpu_s: NonNegativeFloat = Field(0, description="of processor time for each job, beside its own")
     submit_s: NonNegativeFloat = Field(0, description="between two submissions to a cluster")
 
 
@@ -164,35 +156,6 @@ class Forecast:
     costs: dict[str, Cost]
     texts: dict[str, Text]
 
-    def stages(self) -> dict[str, tuple[int, Cost]]:
-        """Number of jobs and cost of each stage that has jobs, in the workflow's order."""
-        grouped = {stage: [self.costs[job.name] for job in self.jobs if job.stage == stage] for stage in STAGES}
-        return {stage: (len(costs), total(costs)) for stage, costs in grouped.items() if costs}
-
-
-def beyond_fit(forecast: Forecast, costs: Costs) -> dict[str, float]:
-    """Rules with jobs far larger than those of the fit, and the factor to the largest of these."""
-    found: dict[str, float] = {}
-    for job in forecast.jobs:
-        for name, most in costs.rules[job.priced_as].seen.items():
-            times = job.features.get(name, 0.0) / most if most else 0.0
-            if times > FAR:
-                found[job.rule] = max(found.get(job.rule, 0.0), times)
-    return found
-
-
-def gpus_of_profile(path: Path) -> dict[str, int]:
-    """GPUs of a job of each rule that a SLURM profile gives some: those of all its nodes.
-
-    Raises UsageError for a file that cannot be read.
-    """
-    found = {}
-    for rule, requested in read_yaml(path, "call from the project's root").get("set-resources", {}).items():
-        named = re.fullmatch(r"gpu(?::[^:]+)?:(\d+)", str(requested.get("gres", "")))
-        if count := int(requested.get("gpu", named[1] if named else 0)):
-            found[rule] = count * int(requested.get("nodes", 1))
-    return found
-
 
 def make_forecast(
     settings: Settings,
@@ -238,20 +201,25 @@ def schedule_jobs(forecast: Forecast, costs: Costs, cores: int, places: int | No
     return Schedule(schedule.wall_s + before, schedule.longest_chain_s + before, schedule.memory_mb)
 
 
-def as_plain(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict:
-    """The forecast as plain values: `stages`, `rules`, `total`, `schedule`, and the texts it rests on."""
-    rules = list(dict.fromkeys(job.rule for job in forecast.jobs))
+def as_plain(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict[str, Any]:
+    """The forecast as plain values: costs by stage, by rule and in all, the schedule, and the texts below it."""
+    rules, stages = defaultdict(list), {stage: [] for stage in STAGES}
+    for job in forecast.jobs:
+        rules[job.rule].append(job)
+        stages[job.stage].append(job)
 
-    def part(jobs: Sequence[Job]) -> dict:
+    def part(jobs: Sequence[Job]) -> dict[str, Any]:
         return {"jobs": len(jobs), **asdict(total(forecast.costs[job.name] for job in jobs))}
 
+    trainings = [(job.features.get("gpu_memory_mb", 0.0), job.name) for job in forecast.jobs]
     return {
-        "stages": {stage: {"jobs": count, **asdict(cost)} for stage, (count, cost) in forecast.stages().items()},
-        "rules": {rule: part([job for job in forecast.jobs if job.rule == rule]) for rule in rules},
+        "stages": {stage: part(jobs) for stage, jobs in stages.items() if jobs},
+        "rules": {rule: part(jobs) for rule, jobs in rules.items()},
         "total": part(forecast.jobs),
+        "submissions": sum(not job.local for job in forecast.jobs),
+        "largest_training": max(trainings, default=(0.0, "")),
         "schedule": asdict(schedule),
         "spread": costs.spread.model_dump(),
-        "beyond_fit": beyond_fit(forecast, costs),
         "texts": {lang: asdict(text) for lang, text in forecast.texts.items()},
         "fitted_on": costs.fitted_on,
     }

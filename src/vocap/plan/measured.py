@@ -111,6 +111,7 @@ def compare(forecast: Forecast, logs: Path, clock_s: float, cores: int) -> dict[
     `rules`, `stages` and `total` have the costs of the jobs that were measured and `factor`, forecast over
     measured. `clock_s`: forecast time on `cores` cores. Raises VocapError as `measure`.
     """
+    # the jobs that were measured, by rule and stage
     measured = measure(forecast.jobs, logs)
     rules, stages = defaultdict(list), defaultdict(list)
     for name, job in ((job.name, job) for job in forecast.jobs if job.name in measured):
@@ -133,6 +134,7 @@ def compare(forecast: Forecast, logs: Path, clock_s: float, cores: int) -> dict[
             "factor": {name: None if math.isnan(f) else f for name, f in factors.items()},
         }
 
+    # rows, and the jobs and benchmarks that have no counterpart
     folder, known = logs / "benchmarks", {job.name for job in forecast.jobs}
     names = (path.relative_to(folder).as_posix().removesuffix(".tsv") for path in folder.rglob("*.tsv"))
     return {

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vocap.config import Settings
@@ -116,19 +116,24 @@ def _kept(settings: Settings, lines: float, line_characters: float) -> float:
 
 def _counted(settings: Settings, guess: Text, results: Path) -> Text | None:
     """The counts in `stats.json` of an earlier run, if it read this source and kept enough lines."""
+    path = results / "corpora" / guess.language / "stats.json"
     try:
-        stats = json.loads((results / "corpora" / guess.language / "stats.json").read_text("utf-8"))
-        if stats["source"] != guess.source or not stats["read"]:
-            return None
+        stats = json.loads(path.read_bytes())
         line_bytes = stats["bytes"] / stats["read"]
         line_characters = line_bytes * guess.line_characters / max(guess.line_bytes, 1)
         kept = _kept(settings, stats["n"], line_characters)
-        if not stats["complete"] and stats["kept"] < kept:
-            return None  # it read less than this configuration reads
-        stored_mb, read_mb = stats["scanned_bytes"] / MB, stats["bytes"] / MB
-        means, reach = (line_bytes, line_characters), guess.reach if kept == guess.kept else None
-        return Text(
-            guess.language, guess.source, "earlier run", stored_mb, read_mb, stats["n"], kept, *means, reach
+        if stats["source"] != guess.source or (not stats["complete"] and stats["kept"] < kept):
+            return None  # it read another text, or less than this configuration reads
+        return replace(
+            guess,
+            basis="earlier run",
+            stored_mb=stats["scanned_bytes"] / MB,
+            read_mb=stats["bytes"] / MB,
+            lines=stats["n"],
+            kept=kept,
+            line_bytes=line_bytes,
+            line_characters=line_characters,
+            reach=guess.reach if kept == guess.kept else None,
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
         return None  # none yet, or of another version

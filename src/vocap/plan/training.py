@@ -1,6 +1,5 @@
 """The features of pre-training's and fine-tuning's jobs: floating-point operations, sizes of XTREME's files."""
 
-from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from vocap.correlation.planning import own_files
@@ -70,10 +69,8 @@ def training_features(model: Recipe, vocabulary: int, block: int, languages: int
     work = operations(model, vocabulary, block, languages)
     prefix = "gpu_" if gpu else ""
     parameters = count_parameters(model.shape, vocabulary)
-    masked = round(SHARE * model.micro_batch * block)
-    batch = {"sequences": model.micro_batch, "length": block, "masked": masked}
     half = model.precision in ("bf16", "fp16") or (gpu and model.precision == "auto")  # both take the same memory
-    held = estimate_memory(model.shape, vocabulary, model.loss, **batch, half=half)
+    held = estimate_memory(model, vocabulary, block, half)
     return {
         **{f"{prefix}{part}": value for part, value in work.items()},
         "gpu": float(gpu),
@@ -136,105 +133,65 @@ def _light(job: Job, inputs: Inputs) -> dict[str, float]:
 
 @features("check_xtreme")
 def _check(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"checked_mb": _read_mb(inputs, job.wildcards["training"])}
+    return {"checked_mb": sum(sizes_of(inputs, job.wildcards["training"]).values()) / MB}
 
 
 @features("ceiling")
 def _ceiling(job: Job, inputs: Inputs) -> dict[str, float]:
     trainings = [training for training in inputs.grid.files if _windows(training) > 1]
-    return {"encoded_mb": WINDOWED * sum(_read_mb(inputs, training) for training in trainings)}
+    return {"encoded_mb": WINDOWED * sum(sum(sizes_of(inputs, training).values()) for training in trainings) / MB}
 
 
-@features("encode")
+@features("encode", "studied_inputs", like="encode")
 def _encode(job: Job, inputs: Inputs) -> dict[str, float]:
     training = job.wildcards["training"]
-    return {"encoded_mb": _windows(training) * _read_mb(inputs, training)}
+    sizes = sizes_of(inputs, training, job.wildcards.get("lang"))
+    return {"encoded_mb": _windows(training) * sum(sizes.values()) / MB}
 
 
-@features("finetune")
-def _finetune(job: Job, inputs: Inputs) -> dict[str, float]:
-    own, training = inputs.settings.finetuning, job.wildcards["training"]
-    model = tuned_model(inputs.settings, job.wildcards["model"])
-    present = [found for found in predicted_sets(training) if _size_mb(inputs, found)]
-    choosing = choosing_sets(training, own.selection, [found.name for found in present])
-    return _run_features(
-        getattr(own.recipes, training),
-        int(job.wildcards["epochs"]),
-        model.shape,
-        model.parameters,
-        model.longest,
-        examples=_size_mb(inputs, _learnt(training)) * MB / first_task(training).bytes_per_row,
-        learnt_tokens=_tokens(inputs, [_learnt(training)]),
-        look_tokens=_tokens(inputs, choosing),
-        final_tokens=_tokens(inputs, present),
-        gpu=inputs.gpu,
-    )
-
-
-@features("score")
+@features("score", "studied_score", like="score")
 def _score(job: Job, inputs: Inputs) -> dict[str, float]:
-    own, task = inputs.settings.finetuning, TASKS[job.wildcards["task"]]
-    runs = settings_of(getattr(own.recipes, task.training), own.seeds)
-    predicted = [found for found in predicted_sets(task.training) if found.task.name == task.name]
-    return {"scored_mb": sum(_size_mb(inputs, found) for found in predicted) * len(runs)}
+    settings, task = inputs.settings, TASKS[job.wildcards["task"]]
+    seeds = settings.correlation.seeds if "lang" in job.wildcards else settings.finetuning.seeds
+    runs = settings_of(getattr(settings.finetuning.recipes, task.training), seeds)
+    sizes = sizes_of(inputs, task.training, job.wildcards.get("lang"))
+    predicted = [size for found, size in sizes.items() if found.task.name == task.name and found.split != "train"]
+    return {"scored_mb": sum(predicted) * len(runs) / MB}
 
 
-@features("studied_inputs", like="encode")
-def _studied_inputs(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"encoded_mb": sum(_own_sizes(job, inputs, job.wildcards["training"]).values()) / MB}
-
-
-@features("studied_run", like="finetune")
-def _studied_run(job: Job, inputs: Inputs) -> dict[str, float]:
-    task, shape = job.wildcards["training"], inputs.settings.correlation.model.shape
-    sizes = _own_sizes(job, inputs, task)
-    tokens = {split: size / BYTES_PER_TOKEN for split, size in sizes.items()}
-    return _run_features(
-        getattr(inputs.settings.finetuning.recipes, task),
-        int(job.wildcards["epochs"]),
-        shape,
-        count_parameters(shape, int(job.wildcards["size"]) + 2),
-        shape.positions,
-        examples=sizes["train"] / TASKS[task].bytes_per_row,
-        learnt_tokens=tokens["train"],
-        look_tokens=tokens["dev"],
-        final_tokens=tokens["dev"] + tokens["test"],
-        gpu=inputs.gpu,
-    )
-
-
-@features("studied_score", like="score")
-def _studied_score(job: Job, inputs: Inputs) -> dict[str, float]:
-    task, settings = job.wildcards["task"], inputs.settings
-    sizes = _own_sizes(job, inputs, task)
-    runs = settings_of(getattr(settings.finetuning.recipes, task), settings.correlation.seeds)
-    return {"scored_mb": (sizes["dev"] + sizes["test"]) * len(runs) / MB}
-
-
-def _run_features(
-    recipe: finetuning_settings.Recipe,
-    epochs: int,
-    shape: Shape,
-    parameters: float,
-    longest: int | None,
-    examples: float,
-    learnt_tokens: float,
-    look_tokens: float,
-    final_tokens: float,
-    gpu: bool,
-) -> dict[str, float]:
-    """Features of one run; tokens: of its training file, of each evaluation, of the predictions at its end."""
+@features("finetune", "studied_run", like="finetune")
+def _finetune(job: Job, inputs: Inputs) -> dict[str, float]:
+    own, training, epochs = inputs.settings.finetuning, job.wildcards["training"], int(job.wildcards["epochs"])
+    recipe: finetuning_settings.Recipe = getattr(own.recipes, training)
+    # the model
+    if "model" in job.wildcards:
+        model = tuned_model(inputs.settings, job.wildcards["model"])
+        shape, parameters, longest = model.shape, model.parameters, model.longest
+    else:
+        shape = inputs.settings.correlation.model.shape
+        parameters, longest = count_parameters(shape, _rows(job, inputs)), shape.positions
+    # tokens of its training file, of each evaluation, and of the predictions at its end
+    sizes = sizes_of(inputs, training, job.wildcards.get("lang"))
+    learnt = sum(size for found, size in sizes.items() if found.split == "train")
+    names = [found.name for found, size in sizes.items() if found.split != "train" and size]
+    choosing = {found.name for found in choosing_sets(training, own.selection, names)}
+    if "lang" in job.wildcards:
+        choosing = {found.name for found in sizes if found.split == "dev"}
+    looked = sum(size for found, size in sizes.items() if found.name in choosing)
+    tokens = _windows(training) / BYTES_PER_TOKEN
+    # steps and work
+    examples = learnt / first_task(training).bytes_per_row
     share = min(1.0, (recipe.train_examples or examples) / max(examples, 1.0))
     steps = max(1.0, epochs * share * examples / recipe.batch)
     looks = epochs + (steps // recipe.evaluate_every if recipe.evaluate_every else 0)
-    operation = encoder_operations(shape, input_length(recipe, longest)) / PFLOP
-    prefix = "gpu_" if gpu else ""
+    operation = tokens * encoder_operations(shape, input_length(recipe, longest)) / PFLOP
+    prefix = "gpu_" if inputs.gpu else ""
     return {
-        f"{prefix}tuned_pflop": epochs * share * learnt_tokens * operation,
-        f"{prefix}predicted_pflop": (looks * look_tokens + final_tokens) * operation / 3,
+        f"{prefix}tuned_pflop": epochs * share * learnt * operation,
+        f"{prefix}predicted_pflop": (looks * looked + sum(sizes.values()) - learnt) * operation / 3,
         f"{prefix}updated_gparameters": steps * parameters / 1e9,
         f"{prefix}kpasses": steps / 1000,
-        "gpu": float(gpu),
+        "gpu": float(inputs.gpu),
         "mparameters": parameters / 1e6,
     }
 
@@ -243,41 +200,29 @@ def _windows(training: str) -> float:
     return WINDOWED if first_task(training).kind == "spans" else 1.0
 
 
-def _learnt(training: str) -> DataSet:
-    return DataSet(first_task(training), "train", ENGLISH)
+def sizes_of(inputs: Inputs, training: str, language: str | None = None) -> dict[DataSet, float]:
+    """Bytes, unpacked, of the files of a training; of one `language` in the correlation study.
 
-
-def _read_mb(inputs: Inputs, training: str) -> float:
-    """Megabytes of all files of a training."""
-    return sum(_size_mb(inputs, found) for found in (_learnt(training), *predicted_sets(training)))
-
-
-def _tokens(inputs: Inputs, sets: Collection[DataSet]) -> float:
-    return sum(_windows(found.task.training) * _size_mb(inputs, found) * MB / BYTES_PER_TOKEN for found in sets)
-
-
-def _size_mb(inputs: Inputs, found: DataSet) -> float:
-    """Megabytes of a file, unpacked; by its known rows where it is planned; 0 where there will be none."""
-    if found not in inputs.set_mb:
+    Files that are planned have their known rows; those that will not be there have 0.
+    """
+    if (training, language) in inputs.sizes:
+        return inputs.sizes[training, language]
+    # the files that are there
+    task = first_task(training)
+    if language:
+        paths = own_files(Path(inputs.settings.finetuning.xtreme), task.name, language)
+        sets = {DataSet(task, split, language): paths.get(split) for split in SPLITS}
+    else:
         stand_ins = parse(inputs.settings.finetuning.stand_ins)
-        path = locate(inputs.grid.xtreme, found.task, found.split, found.language, stand_ins)
-        rows = found.task.rows[found.split][found.language] if not path and found in inputs.grid.planned else 0
-        size = _unpacked(path) if path else rows * found.task.bytes_per_row
-        inputs.set_mb[found] = size / MB
-    return inputs.set_mb[found]
-
-
-def _own_sizes(job: Job, inputs: Inputs, task: str) -> Mapping[str, float]:
-    """Bytes of a language's files by split; of those that are planned by their known rows, TRAIN_ROWS a guess."""
-    lang = job.wildcards["lang"]
-    found = own_files(Path(inputs.settings.finetuning.xtreme), task, lang)
-    rows = {split: TASKS[task].rows[split].get(lang, TRAIN_ROWS) for split in SPLITS}
-    return {
-        split: _unpacked(found[split]) if split in found else rows[split] * TASKS[task].bytes_per_row
-        for split in SPLITS
-    }
-
-
-def _unpacked(path: Path) -> float:
-    """Bytes of a file, unpacked where its name ends in .xz."""
-    return path.stat().st_size * (UNPACKED if path.suffix == ".xz" else 1.0)
+        sets = {
+            one: locate(inputs.grid.xtreme, one.task, one.split, one.language, stand_ins)
+            for one in (DataSet(task, "train", ENGLISH), *predicted_sets(training))
+        }
+    # their sizes
+    sizes = inputs.sizes[training, language] = {}
+    for one, path in sets.items():
+        planned = language or one in inputs.grid.planned
+        rows = one.task.rows[one.split].get(one.language, TRAIN_ROWS) if planned and not path else 0
+        unpacked = UNPACKED if path and path.suffix == ".xz" else 1.0
+        sizes[one] = path.stat().st_size * unpacked if path else rows * one.task.bytes_per_row
+    return sizes

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from vocap.pretraining.blocks import Blocks, SpecialIds
+from vocap.pretraining.data import Blocks, SpecialIds
 from vocap.tables.sampling_probabilities import quotas
 from vocap.training.randomness import MASKS, ORDER, generator, mixed, permuted
 

@@ -1,9 +1,16 @@
-"""Training and held-out data of a run: the blocks of every language with text, and the languages' shares."""
+"""Token ids on disk, read through memory maps, and the data of a run: blocks of every language, and their shares.
+
+The folder of a language holds two parts, `train` and `heldout`, each of three arrays in NumPy's own format:
+`{part}.npy` uint32, the ids of all blocks of up to 512, concatenated; `{part}-ends.npy` int64, the end of each
+block; `{part}-bytes.npy` uint32, the UTF-8 bytes of the text in each block. `description.json` names their
+tokenizer and settings.
+"""
 
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +19,7 @@ import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
-from vocap.pretraining.blocks import Blocks, SpecialIds, open_language
+from vocap.files.json_object import read_object
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 
 log = logging.getLogger(__name__)
@@ -21,6 +28,103 @@ MODELS = ("sentencepiece.model", "tokenizer.json")  # within a tokenizer's folde
 EXPORT = "huggingface"
 COUNTED = 1 << 24  # tokens of a language that unigram frequencies are counted on, at most
 PIECES = 16  # parts that they are counted in
+SHORTEST = 8  # ids of a block: the two around it and a few to learn from
+FORMAT = 1
+DESCRIPTION = "description.json"
+COLUMNS = {
+    "": np.dtype("<u4"),
+    "-ends": np.dtype("<i8"),
+    "-bytes": np.dtype("<u4"),
+}  # suffix of the file: its type
+PARTS = ("train", "heldout")
+_REMEDY = "delete the folder and run: vocap tokenize"
+
+
+@dataclass(frozen=True)
+class SpecialIds:
+    """Ids of a tokenizer that are no words: those with a role, and `others`, as reserved ones."""
+
+    bos: int
+    pad: int
+    eos: int
+    unk: int
+    mask: int
+    others: tuple[int, ...] = ()
+
+    @classmethod
+    def of_xlm_r(cls, vocabulary: int) -> "SpecialIds":
+        """Special ids of XLM-R's layout with `vocabulary` rows."""
+        return cls(0, 1, 2, 3, vocabulary - 1)
+
+    @property
+    def all(self) -> list[int]:
+        """The ids that are never masked, drawn or predicted, rising."""
+        return sorted((self.bos, self.pad, self.eos, self.unk, self.mask, *self.others))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of one part of one language; `tokens`, `ends` and `size_bytes` are memory-mapped."""
+
+    tokens: np.ndarray
+    ends: np.ndarray
+    size_bytes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """The ids of one block, int64 (torch has no arithmetic on uint32)."""
+        start = int(self.ends[index - 1]) if index else 0
+        return self.tokens[start : int(self.ends[index])].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class TokenizedLanguage:
+    """The output of `vocap tokenize` for one language."""
+
+    language: str
+    description: dict[str, Any]
+    train: Blocks
+    heldout: Blocks
+
+    @property
+    def special(self) -> SpecialIds:
+        """Special ids of its tokenizer."""
+        ids = self.description["special"]
+        return SpecialIds(**{**ids, "others": tuple(ids["others"])})
+
+
+def open_language(folder: str | os.PathLike, tokenizer: str | None = None) -> TokenizedLanguage:
+    """The blocks of one language.
+
+    `tokenizer` is the SHA-256 of the model that must have made them. Raises VocapError, naming the file, for
+    blocks of another tokenizer, and for arrays that are absent, cut short or not as described.
+    """
+    folder = Path(folder)
+    path = folder / DESCRIPTION
+    description = read_object(path, _REMEDY, "make it with: vocap tokenize")
+    if description.get("format") != FORMAT:
+        raise VocapError(f"{path}: not of format {FORMAT}; {_REMEDY}")
+    if tokenizer is not None and description["tokenizer"] != tokenizer:
+        raise VocapError(f"{path}: these blocks were made with another tokenizer; {_REMEDY}")
+    parts = {part: _open_part(folder, part, description[part]) for part in PARTS}
+    return TokenizedLanguage(description["language"], description, **parts)
+
+
+def _open_part(folder: Path, part: str, counts: Mapping[str, int]) -> Blocks:
+    arrays = []
+    for suffix, dtype in COLUMNS.items():
+        path = folder / f"{part}{suffix}.npy"
+        length = counts["blocks" if suffix else "tokens"]
+        try:
+            array = np.load(path, mmap_mode="r" if length else None, allow_pickle=False)
+        except (ValueError, OSError) as error:
+            raise VocapError(f"{path}: cannot be read ({error}); {_REMEDY}") from None
+        if array.dtype != dtype or array.shape != (length,):
+            raise VocapError(f"{path}: {array.dtype} {array.shape} where {dtype} ({length},) belongs; {_REMEDY}")
+        arrays.append(array)
+    return Blocks(*arrays)
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ class Sampled(Negative):
     kind: Literal["sampled"] = "sampled"
     power: float = Field(1.0, ge=0, le=1, description="negatives are drawn by frequency to this power")
     label: ClassVar[str] = "sampled softmax"
-    computation: ClassVar[str] = "noise.SampledSoftmax"
+    computation: ClassVar[str] = "candidates.SampledSoftmax"
     weighed: ClassVar[bool] = True
 
 
@@ -218,7 +218,7 @@ class Nce(Negative):
     kind: Literal["nce"] = "nce"
     power: float = Field(1.0, ge=0, le=1, description="noise is drawn by frequency to this power")
     label: ClassVar[str] = "NCE"
-    computation: ClassVar[str] = "noise.Nce"
+    computation: ClassVar[str] = "candidates.Nce"
     weighed: ClassVar[bool] = True
 
 
@@ -229,7 +229,7 @@ class Neg(Negative):
     kind: Literal["neg"] = "neg"
     power: float = Field(0.75, ge=0, le=1, description="negatives are drawn by frequency to this power")
     label: ClassVar[str] = "NEG"
-    computation: ClassVar[str] = "noise.NegativeSampling"
+    computation: ClassVar[str] = "candidates.NegativeSampling"
     weighed: ClassVar[bool] = True
 
 

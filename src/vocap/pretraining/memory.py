@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vocap.errors import UsageError
 from vocap.pretraining.batches import SHARE
-from vocap.pretraining.loss_kinds import Full, LossSettings
+from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.settings import Recipe, Shape
 
 if TYPE_CHECKING:
@@ -19,30 +19,23 @@ OVERHEAD = 500_000_000  # bytes of Python, torch and the batches, measured on a 
 log = logging.getLogger(__name__)
 
 
-def estimate_memory(
-    shape: Shape,
-    vocabulary: int,
-    loss: LossSettings,
-    *,
-    sequences: int,
-    length: int,
-    masked: int,
-    half: bool = False,
-) -> dict[str, int]:
+def estimate_memory(recipe: Recipe, vocabulary: int, length: int, half: bool = False) -> dict[str, int]:
     """Bytes by part, of one device: weights, gradients, moments, activations, head, index.
 
-    `sequences` blocks of `length` tokens and `masked` targets in a micro-batch; `half`: products run in 16 bits.
-    Weights, gradients and both moments of Adam are float32. The head's share is its logits and the rows of W that
-    it copies, with a finish the larger of both losses'. A rough figure.
+    `length`: tokens of a block; `half`: products run in 16 bits. Weights, gradients and both moments of Adam are
+    float32. The head's share is its logits and the rows of W that it copies, with a finish the larger of both
+    losses'. A rough figure.
     """
+    shape, loss, blocks = recipe.shape, recipe.loss, recipe.micro_batch
     parameters = count_parameters(shape, vocabulary)
     width = 2 if half else FLOAT
+    masked = int(SHARE * blocks * length) + blocks
     heads = [loss, Full()] if loss.full_softmax_fraction else [loss]
     return {
         "weights": parameters * FLOAT,
         "gradients": (parameters + vocabulary * shape.width) * FLOAT,
         "moments": 2 * parameters * FLOAT,
-        "activations": ACTIVATIONS * shape.hidden * shape.layers * sequences * length * width // 2,
+        "activations": ACTIVATIONS * shape.hidden * shape.layers * blocks * length * width // 2,
         "head": max(head.head_bytes(vocabulary, shape.width, masked, half) for head in heads),
         "index": loss.index_bytes(vocabulary),
     }
@@ -75,9 +68,7 @@ def check_memory(recipe: Recipe, vocabulary: int, length: int, device: "torch.de
 
     `length`: tokens of the longest block; `half`: products run in 16 bits.
     """
-    batch = {"sequences": recipe.micro_batch, "length": length}
-    batch["masked"] = int(SHARE * recipe.micro_batch * length) + recipe.micro_batch
-    parts = estimate_memory(recipe.shape, vocabulary, recipe.loss, **batch, half=half)
+    parts = estimate_memory(recipe, vocabulary, length, half)
     needed = sum(parts.values()) + OVERHEAD
     there = available_bytes(device)
     detail = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in parts.items())

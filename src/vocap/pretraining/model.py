@@ -13,7 +13,7 @@ from transformers import ElectraConfig, ElectraForMaskedLM, XLMRobertaConfig, XL
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory
-from vocap.pretraining.blocks import SpecialIds
+from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.settings import Shape
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import load_encoder

@@ -25,8 +25,7 @@ from vocap.pretraining.training import Training
 from vocap.training import checkpoints
 from vocap.training.devices import own_device
 from vocap.training.distributed import joined, rank, world_size
-from vocap.training.loop import working_precision
-from vocap.training.metrics import FILE, Events
+from vocap.training.loop import FILE, Events, working_precision
 from vocap.training.stopping import stop_requests
 
 log = logging.getLogger(__name__)
@@ -110,9 +109,8 @@ def _train(recipe, seed, folders: Folders, data: Data, device, stop, keep: bool)
             device, str(training.dtype).removeprefix("torch."), world_size(),
         )  # fmt: skip
         _check_exports(training.progress.step, recipe.export_steps, folders)
-    events = Events(folders.events if rank() == 0 else None)
+    events = Events(folders.events) if folders.events and rank() == 0 else None
     metrics = training.run(stop, events, export)
-    events.close()
     if metrics is not None:
         export_model(training.model, folders.tokenizer / EXPORT, folders.output / "model")
         metrics.publish(folders.output / FILE)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from vocap.errors import UsageError
 from vocap.files.yaml_file import read_yaml
-from vocap.pretraining.blocks import SHORTEST
+from vocap.pretraining.data import SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Knn
 from vocap.training.settings import Betas, Precision, Seed
 

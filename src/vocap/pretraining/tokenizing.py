@@ -8,10 +8,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vocap.errors import VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import replacing_directory, write_text
-from vocap.pretraining.blocks import COLUMNS, DESCRIPTION, FORMAT, PARTS, BlockWriter, Packer, SpecialIds
+from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
 from vocap.text_files.corpus import Corpus
 from vocap.text_files.documents import holds_documents, unescape
 from vocap.text_files.lines import survey
@@ -20,6 +22,99 @@ from vocap.tokenizer_files.encoders import load_encoder, special_ids
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
 EARLIER = {".lock", "journal.json", *(f"{part}{suffix}.npy.part" for part in PARTS for suffix in COLUMNS)}
+
+
+Block = tuple[list[int], int]  # ids, and the UTF-8 bytes of their text
+
+
+class Packer:
+    """Fills blocks of at most `length` ids with sentences in their order; no sentence is cut that fits in a block.
+
+    A longer one is cut into blocks of its own, each opened by `bos` and ended by `eos`; its bytes are divided in
+    proportion to the ids.
+
+    >>> packer = Packer(8, bos=0, eos=2)
+    >>> packer.add([[10, 11, 12], [13, 14], [15]], [6, 4, 2])
+    [([0, 10, 11, 12, 2, 13, 14, 2], 10)]
+    >>> packer.close()
+    [([0, 15, 2], 2)]
+    """
+
+    def __init__(self, length: int, bos: int, eos: int) -> None:
+        if length < SHORTEST:
+            raise ValueError(f"blocks of {length} ids are too short; give at least {SHORTEST}")
+        self.length, self.bos, self.eos = length, bos, eos
+        self.cut = 0  # sentences longer than a block
+        self.open: Block = ([bos], 0)  # the unfinished block
+
+    def add(self, sentences: Sequence[list[int]], sizes: Sequence[int]) -> list[Block]:
+        """The blocks that these sentences (ids and bytes of each) close; sentences without ids are skipped."""
+        closed = []
+        ids, size = self.open
+        for sentence, count in zip(sentences, sizes, strict=True):
+            if not sentence:
+                continue
+            if len(ids) + len(sentence) + 1 > self.length:
+                if len(ids) > 1:
+                    closed.append((ids, size))
+                    ids, size = [self.bos], 0
+                if len(sentence) + 2 > self.length:
+                    parts = self._cut(sentence, count)
+                    closed += parts[:-1]
+                    ids, size = parts[-1]
+                    continue
+            ids += sentence
+            ids.append(self.eos)
+            size += count
+        self.open = ids, size
+        return closed
+
+    def _cut(self, sentence: list[int], count: int) -> list[Block]:
+        self.cut += 1
+        budget = self.length - 2
+        parts, before = [], 0
+        for start in range(0, len(sentence), budget):
+            part = sentence[start : start + budget]
+            until = count * (start + len(part)) // len(sentence)
+            parts.append(([self.bos, *part, self.eos], until - before))
+            before = until
+        return parts
+
+    def close(self) -> list[Block]:
+        """The last block, if there is anything in it."""
+        last, self.open = self.open, ([self.bos], 0)
+        return [last] if len(last[0]) > 1 else []
+
+
+class BlockWriter:
+    """Writes the three arrays of one part to `folder`; their headers get the lengths when it is closed."""
+
+    def __init__(self, folder: Path, part: str) -> None:
+        self.lengths = dict.fromkeys(COLUMNS, 0)
+        self._files = {suffix: open(folder / f"{part}{suffix}.npy", "wb") for suffix in COLUMNS}  # noqa: SIM115
+        self._write_headers()
+
+    def _write_headers(self) -> None:
+        """Write the headers for the lengths so far; NumPy pads them to one size for every length."""
+        for suffix, file in self._files.items():
+            file.seek(0)
+            header = {"descr": COLUMNS[suffix].str, "fortran_order": False, "shape": (self.lengths[suffix],)}
+            np.lib.format.write_array_header_1_0(file, header)
+
+    def append(self, blocks: Sequence[Block]) -> None:
+        """Add blocks; an id that does not fit in its type raises OverflowError."""
+        if not blocks:
+            return
+        ends = self.lengths[""] + np.cumsum([len(ids) for ids, _ in blocks])
+        tokens = [number for ids, _ in blocks for number in ids]
+        for suffix, values in (("", tokens), ("-ends", ends), ("-bytes", [count for _, count in blocks])):
+            self._files[suffix].write(np.asarray(values, COLUMNS[suffix]).tobytes())
+            self.lengths[suffix] += len(values)
+
+    def close(self) -> None:
+        self._write_headers()
+        for file in self._files.values():
+            file.close()
 
 
 def tokenize_language(

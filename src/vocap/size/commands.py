@@ -45,8 +45,7 @@ def size(
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
     from vocap.files.tsv import write_tsv
     from vocap.pretraining.settings import Shape
-    from vocap.size.costs import ModelCosts
-    from vocap.size.forecast import COLUMNS, STAGES, forecast, shares_of, verdict
+    from vocap.size.forecast import COLUMNS, STAGES, ModelCosts, forecast, shares_of, verdict
     from vocap.tables.sampling_probabilities import read_weights
     from vocap.tables.size_table import read_sizes
 

@@ -1,12 +1,11 @@
 """Checkpoints that survive a kill at any moment: complete folders, renamed into place; the last two are kept.
 
 `step-N/` holds the state of the run before step N (counted from 0): `model.safetensors`, `optimizer.safetensors`,
-further tensors of the training (such as k-NN's index in `loss.safetensors`) and `state.json` (counters, settings,
-sizes of the files). Nothing is pickled.
+further tensors of the training (such as k-NN's index in `loss.safetensors`) and `state.json` (counters, settings).
+Nothing is pickled.
 """
 
 import json
-import logging
 import os
 import re
 import shutil
@@ -21,9 +20,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vocap.errors import VocapError
-from vocap.files.atomic import naming, replacing
-
-log = logging.getLogger(__name__)
+from vocap.files.atomic import replacing_directory, write_text
+from vocap.files.json_object import read_object
 
 KEPT = 2
 STATE = "state.json"
@@ -32,40 +30,22 @@ FOLDER = re.compile(r"step-(\d+)")
 
 def save(folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
     """Write the checkpoint of a step, then remove all but the last `KEPT`. `tensors`: by name of their file."""
-    temporary = folder / f".writing-{step}"
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    try:
-        _write(temporary, step, tensors, state)
-    except BaseException:  # on a full disk, unfinished files would take the space of others
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    target = folder / f"step-{step}"
-    if target.exists():
-        shutil.rmtree(target)  # a damaged one that was skipped
-    os.replace(temporary, target)
+    with replacing_directory(folder / f"step-{step}") as temporary:
+        for name, group in tensors.items():
+            path = temporary / f"{name}.safetensors"
+            save_file({key: tensor.contiguous() for key, tensor in group.items()}, path)
+            _sync(path)
+        write_text(temporary / STATE, json.dumps({**state, "step": step}))
+        _sync(temporary)
     _sync(folder)
     for older in steps(folder)[:-KEPT]:
         shutil.rmtree(folder / f"step-{older}")
 
 
-def _write(folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
-    sizes = {}
-    for name, group in tensors.items():
-        path = folder / f"{name}.safetensors"
-        with naming(path):
-            save_file({key: tensor.contiguous() for key, tensor in group.items()}, path)
-        _sync(path)
-        sizes[path.name] = path.stat().st_size
-    with replacing(folder / STATE) as file:
-        json.dump({**state, "step": step, "sizes": sizes}, file)
-    _sync(folder)
-
-
 def remove_all(folder: Path) -> None:
     """Remove every checkpoint, the latest last: a kill at any moment leaves it complete, or removes all."""
     for step in steps(folder):
-        removed = folder / f".writing-{step}"
+        removed = folder / f".removed-{step}"
         shutil.rmtree(removed, ignore_errors=True)
         os.replace(folder / f"step-{step}", removed)
         shutil.rmtree(removed)
@@ -88,40 +68,17 @@ def steps(folder: Path) -> list[int]:
 
 def clean(folder: Path) -> None:
     """Remove the unfinished folders of a killed run."""
-    for path in folder.glob(".writing-*"):
+    for path in (*folder.glob(".step-*.part"), *folder.glob(".removed-*")):
         shutil.rmtree(path)
 
 
 def latest(folder: Path) -> dict[str, Any] | None:
-    """The state of the last complete checkpoint; None without any checkpoint.
-
-    Damaged ones are skipped with a warning; raises VocapError where all are damaged.
-    """
+    """The state of the last checkpoint; None without any. Raises VocapError for one that is damaged."""
     found = steps(folder)
-    for step in reversed(found):
-        try:
-            return _read_state(folder / f"step-{step}")
-        except VocapError as error:
-            log.warning("%s", error)
-    if found:
-        raise VocapError(f"{folder}: none of its checkpoints is whole; delete the folder to train from the start")
-    return None
-
-
-def _read_state(folder: Path) -> dict[str, Any]:
-    try:
-        state = json.loads((folder / STATE).read_bytes())
-        sizes = dict(state["sizes"])
-        if f"step-{state['step']}" != folder.name:
-            raise ValueError(f"its step is {state['step']!r:.50}")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise VocapError(f"{folder / STATE}: cannot be read ({error}); skipped") from None
-    for name, size in sizes.items():
-        path = folder / name
-        found = path.stat().st_size if path.exists() else 0
-        if found != size:
-            raise VocapError(f"{path}: {found:,} bytes of {size:,}: a truncated checkpoint; skipped")
-    return state
+    if not found:
+        return None
+    path = folder / f"step-{found[-1]}" / STATE
+    return read_object(path, "delete its folder, and the checkpoint before it is used")
 
 
 def load_tensors(folder: Path, step: int, name: str) -> dict[str, Tensor]:

@@ -31,33 +31,9 @@ def half_type(device: torch.device) -> torch.dtype | None:
     return torch.float16 if torch.cuda.get_device_capability(device) >= (7, 0) else None
 
 
-def check_kernels(device: torch.device) -> None:
-    """Raise VocapError where this build of torch has no kernels for a GPU: newer builds leave out older GPUs.
-
-    `sm_80` in a build's list runs on any capability 8.x from 8.0 on, `compute_80` on any from 8.0 on.
-    """
-    major, minor = torch.cuda.get_device_capability(device)
-    built = [name.split("_") for name in torch.cuda.get_arch_list() if name.startswith(("sm_", "compute_"))]
-    versions = [(kind, int("".join(filter(str.isdigit, number)))) for kind, number in built]
-    fitting = [
-        kind == "compute" or number // 10 == major for kind, number in versions if number <= 10 * major + minor
-    ]
-    if versions and not any(fitting):
-        raise VocapError(
-            f"{torch.cuda.get_device_name(device)} has compute capability {major}.{minor}, for which torch "
-            f"{torch.__version__} has no kernels; install a build of torch for an older CUDA (a V100 needs one "
-            "for CUDA 12.6)"
-        )
-
-
 def working_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """The type of the layers' products.
-
-    Raises VocapError for bf16 on a GPU without it, and where torch has no kernels for the GPU.
-    """
+    """The type of the layers' products. Raises VocapError for bf16 on a GPU without it."""
     able = half_type(device)
-    if device.type == "cuda":
-        check_kernels(device)
     if wanted == "bf16" and device.type == "cuda" and able != torch.bfloat16:
         raise VocapError(
             "precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best it has"
@@ -92,33 +68,28 @@ def sums_wide(dtype: torch.dtype) -> bool:
     return bool((total == 17).all())
 
 
-def choose_device() -> torch.device:
-    """The GPU of this process (LOCAL_RANK's), or the CPU where there is none."""
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    local = int(os.environ.get("LOCAL_RANK", 0))
-    if local >= torch.cuda.device_count():
-        raise UsageError(
-            f"LOCAL_RANK is {local}, but this process sees {torch.cuda.device_count()} GPUs; start as many "
-            "processes as a node has GPUs"
-        )
-    return torch.device("cuda", local)
-
-
 @contextmanager
 def own_device() -> Iterator[torch.device]:
-    """The CPU without a GPU, the GPU assigned to this process, or else the first free GPU.
+    """The CPU without a GPU, the GPU assigned to this process (LOCAL_RANK's), or else the first free GPU.
 
     One lock file per user and GPU marks the GPUs in use by vocap; other programs are not seen.
     """
-    if not torch.cuda.is_available() or any(name in os.environ for name in ASSIGNED):
-        yield choose_device()
-        return
-    names = [torch.cuda.get_device_properties(index).uuid for index in range(torch.cuda.device_count())]
-    folder = Path(tempfile.gettempdir())
-    with first_free([folder / f"vocap-gpu-{os.getuid()}-{name}.lock" for name in names]) as index:
-        torch.cuda.set_device(index)  # libraries that take no device start their kernels there
-        yield torch.device("cuda", index)
+    count = torch.cuda.device_count()
+    if not torch.cuda.is_available():
+        yield torch.device("cpu")
+    elif any(name in os.environ for name in ASSIGNED):
+        local = int(os.environ.get("LOCAL_RANK", 0))
+        if local >= count:
+            raise UsageError(
+                f"LOCAL_RANK is {local}, but this process sees {count} GPUs; start as many processes as a node has"
+            )
+        yield torch.device("cuda", local)
+    else:
+        names = [torch.cuda.get_device_properties(index).uuid for index in range(count)]
+        folder = Path(tempfile.gettempdir())
+        with first_free([folder / f"vocap-gpu-{os.getuid()}-{name}.lock" for name in names]) as index:
+            torch.cuda.set_device(index)  # libraries that take no device start their kernels there
+            yield torch.device("cuda", index)
 
 
 @contextmanager
@@ -130,17 +101,13 @@ def first_free(locks: Sequence[Path]) -> Iterator[int]:
     waited = False
     while True:
         for index, path in enumerate(locks):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(handle)
-                continue
-            try:
+            with open(path, "a") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
                 yield index
                 return
-            finally:
-                os.close(handle)
         if not waited:
             log.info("waiting for a GPU: other trainings of this machine hold all %d", len(locks))
             waited = True

@@ -3,13 +3,16 @@
 A step depends on the checkpoint alone.
 """
 
+import json
 import logging
 import math
+import os
+import resource
 import sys
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -22,6 +25,7 @@ from torch.optim import Optimizer
 from tqdm import tqdm
 
 from vocap.errors import VocapError
+from vocap.files.atomic import write_text
 from vocap.training import checkpoints
 from vocap.training.devices import working_precision
 from vocap.training.distributed import rank, world_size
@@ -29,6 +33,7 @@ from vocap.training.stopping import Stopped, StopRequest
 
 log = logging.getLogger(__name__)
 
+FILE = "metrics.jsonl"
 BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
 SCALE, SCALE_STEPS = 128.0, 128  # of fp16's gradients at first, and good steps until it doubles: InfoXLM's
 
@@ -74,12 +79,12 @@ class Steps(Protocol):
     def step(self, step: int) -> Any: ...
 
 
-def prefetch(batches: Steps, first: int, last: int, threads: int = 1, ahead: int = 2) -> Iterator[Any]:
-    """Batches of the steps from `first` to `last`, the next ones made in threads that do not change them."""
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="batches")
+def prefetch(batches: Steps, first: int, last: int) -> Iterator[Any]:
+    """Batches of the steps from `first` to `last`, the next two made in a thread."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
     try:
         made = (pool.submit(batches.step, step) for step in range(first, last))
-        waiting = deque(islice(made, ahead))
+        waiting = deque(islice(made, 2))
         while waiting:
             ready = waiting.popleft().result()
             waiting.extend(islice(made, 1))
@@ -135,33 +140,30 @@ class Loop(ABC):
         """Restore `further_tensors` through `load(file)`."""
 
     def restore(self) -> None:
-        """Resume from the last complete checkpoint, if any."""
+        """Resume from the last checkpoint, if any."""
         state = checkpoints.latest(self.folder)
         if state is None:
             return
-        try:
-            self._load(state)
-        except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-            raise VocapError(
-                f"{self.folder}/step-{state['step']}: a damaged checkpoint ({error!r:.300}); delete that folder, "
-                "and the one before it is used"
-            ) from None
-        if rank() == 0:
-            log.info("resuming from step %d of %s", state["step"], self.folder)
-
-    def _load(self, state: Mapping[str, Any]) -> None:
-        checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
-        if state["ranks"] != world_size():
-            log.warning("the checkpoint is of %d processes, this run has %d", state["ranks"], world_size())
 
         def load(name: str) -> dict[str, Tensor]:
             return checkpoints.load_tensors(self.folder, state["step"], name)
 
-        checkpoints.restore_module(self.model, load("model"))
-        checkpoints.restore_optimizer(self.optimizer, load("optimizer"))
-        self.load_further(load)
-        self.scaler.load_state_dict(state.get("scaler", {}))
-        self.progress = type(self.progress)(**state["progress"])
+        try:
+            checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
+            if state["ranks"] != world_size():
+                log.warning("the checkpoint is of %d processes, this run has %d", state["ranks"], world_size())
+            checkpoints.restore_module(self.model, load("model"))
+            checkpoints.restore_optimizer(self.optimizer, load("optimizer"))
+            self.load_further(load)
+            self.scaler.load_state_dict(state.get("scaler", {}))
+            self.progress = type(self.progress)(**state["progress"])
+        except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+            raise VocapError(
+                f"{self.folder}/step-{state.get('step')}: a damaged checkpoint ({error!r:.300}); delete that "
+                "folder, and the one before it is used"
+            ) from None
+        if rank() == 0:
+            log.info("resuming from step %d of %s", state["step"], self.folder)
 
     def save(self) -> None:
         """Write a checkpoint of the present state, which is equal on all ranks; the first rank writes."""
@@ -184,13 +186,8 @@ class Loop(ABC):
         progress = self.progress
         self.model.train()
         batches = prefetch(self.batches, progress.step, self.steps)
-        bar = tqdm(
-            total=self.steps,
-            initial=progress.step,
-            unit="step",
-            mininterval=0.5 if sys.stderr.isatty() else 30,
-            disable=rank() > 0,
-        )
+        often = {"mininterval": 0.5 if sys.stderr.isatty() else 30, "disable": rank() > 0}
+        bar = tqdm(total=self.steps, initial=progress.step, unit="step", **often)
         saved = progress.step
         try:
             for batch in batches:
@@ -229,21 +226,18 @@ class Loop(ABC):
         A step whose loss or norm of the gradient is not finite is skipped. Raises VocapError after `BAD_STEPS` of
         them in a row; steps whose gradients were scaled above fp16's range do not count.
         """
-        progress, norm_value = self.progress, norm.item()
-        finite = math.isfinite(loss) and math.isfinite(norm_value)
+        progress = self.progress
+        finite = math.isfinite(loss) and math.isfinite(norm.item())
         overflowed = math.isfinite(loss) and self.scaler.is_enabled() and self.scaler.get_scale() > 1
         self.scaler.update()
         if finite:
             self.optimizer.step()
             progress.skipped_in_row = 0
-        elif overflowed:
-            progress.skipped += 1
-            log.debug("step %d skipped: gradients above fp16's range", progress.step)
         else:
             progress.skipped += 1
-            progress.skipped_in_row += 1
-            if rank() == 0:
-                log.warning("step %d skipped: loss %s, norm of the gradient %s", progress.step, loss, norm_value)
+            progress.skipped_in_row += not overflowed
+            if rank() == 0 and not overflowed:
+                log.warning("step %d skipped: loss %s, norm of the gradient %s", progress.step, loss, norm.item())
         self.optimizer.zero_grad(set_to_none=True)
         if progress.skipped_in_row >= BAD_STEPS:
             raise self._without_numbers(progress.step)
@@ -258,3 +252,50 @@ class Loop(ABC):
             f"its batch: {self.batch_named(step)}; lower the learning rate, or look at its data. "
             f"{self.folder} has {there}"
         )
+
+
+class Metrics:
+    """The lines of one run; those after `step` are dropped: a kill lost that part of the run."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        self.path = folder / FILE
+        lines = self.path.read_text("utf-8").splitlines(keepends=True) if self.path.exists() else []
+        whole = [line for line in lines if line.endswith("\n")]  # a kill may have cut the last one
+        write_text(self.path, "".join(line for line in whole if json.loads(line)["step"] <= step))
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Append one line and flush it to the disk, before the checkpoint of the same step."""
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def publish(self, target: Path) -> None:
+        """Write the lines to their final place."""
+        write_text(target, self.path.read_text("utf-8"))
+
+
+class Events:
+    """TensorBoard's events of the same numbers."""
+
+    def __init__(self, folder: Path) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # an extra
+
+        self._writer = SummaryWriter(str(folder))
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Every number of a line, the languages' under their codes."""
+        numbers = {name: value for name, value in row.items() if name not in ("languages", "step")}
+        for language, scores in row["languages"].items():
+            numbers |= {f"{score}/{language}": number for score, number in scores.items()}
+        for name, number in numbers.items():
+            if number is not None:
+                self._writer.add_scalar(name, number, row["step"])
+        self._writer.flush()
+
+
+def peak_memory_mb(device: torch.device) -> float:
+    """Peak memory of this process in MB (10^6 bytes): of the GPU where it has one."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6

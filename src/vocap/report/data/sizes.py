@@ -9,8 +9,7 @@ from pydantic import ValidationError
 from vocap.pretraining.settings import Shape
 from vocap.report.data import find
 from vocap.report.data.results import Results
-from vocap.size.costs import ModelCosts
-from vocap.size.forecast import Forecast, forecast
+from vocap.size.forecast import Forecast, ModelCosts, forecast
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tables.size_table import Sizes, read_sizes
 
