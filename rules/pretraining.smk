@@ -94,9 +94,8 @@ rule tokenize:
         mem_mb=memory(700),
         runtime=minutes(60, 0.05),
     params:
-        # The layout of the text in its files.
-        arguments=lambda wildcards: options(
-            length=SETTINGS.pretraining.block,
+        length=SETTINGS.pretraining.block,
+        layout=lambda wildcards: options(
             format=MODEL_SOURCES[wildcards.lang].source.format,
             split_sentences=MODEL_SOURCES[wildcards.lang].source.split_sentences,
             escaped_newlines=MODEL_SOURCES[wildcards.lang].source.escaped_newlines,
@@ -108,8 +107,14 @@ rule tokenize:
     message:
         "Tokenizing the text of {wildcards.lang} with {wildcards.tokenizer}"
     shell:
-        "vocap tokenize --tokenizer {input.model:q} --language {wildcards.lang} --heldout {input.heldout:q}"
-        " {params.arguments} -o {params.folder:q} {params.files:q} 2> {log:q}"
+        "vocap tokenize"
+        " --tokenizer {input.model:q}"
+        " --language {wildcards.lang}"
+        " --heldout {input.heldout:q}"
+        " --length {params.length}"
+        " {params.layout}"
+        " -o {params.folder:q}"
+        " {params.files:q} 2> {log:q}"
 
 
 # Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.
@@ -162,7 +167,13 @@ rule pretrain:
     message:
         "Pre-training {wildcards.name}"
     shell:
-        "vocap launch --threads {threads} vocap pretrain --tokenizer {params.tokenizer:q}"
-        " --tokens {params.tokens:q} --languages {params.languages} {params.weights}"
-        " --settings-json {params.settings:q} --seed {params.seed} --threads {params.threads}"
-        " --checkpoint-every {params.every} -o {params.folder:q} 2> {log:q}"
+        "vocap launch --threads {threads} vocap pretrain"
+        " --tokenizer {params.tokenizer:q}"
+        " --tokens {params.tokens:q}"
+        " --languages {params.languages}"
+        " {params.weights}"
+        " --settings-json {params.settings:q}"
+        " --seed {params.seed}"
+        " --threads {params.threads}"
+        " --checkpoint-every {params.every}"
+        " -o {params.folder:q} 2> {log:q}"
