@@ -21,7 +21,6 @@ import numpy as np
 
 from vocap.allocation.algorithm_1 import allocate_bisect, allocate_greedy
 from vocap.allocation.bound import upper_bound
-from vocap.allocation.cost_aware import allocate_cost_aware
 from vocap.allocation.inputs import gather
 from vocap.allocation.problem import merge
 from vocap.allocation.settings import Allocation
@@ -147,12 +146,10 @@ def main() -> None:
             problem = merge(*rows, [], total - 5)
             paper = timed(f"T = {total:,}: paper's rule", allocate_greedy, problem)
             timed(f"T = {total:,}: paper's rule by bisection", allocate_bisect, problem)
-            aware = timed(f"T = {total:,}: cost-aware", allocate_cost_aware, problem, paper)
             bound = timed(f"T = {total:,}: bound", upper_bound, problem)
             smallest = problem.objective([0] * len(problem.curves))
-            for name, choice in (("paper's rule", paper), ("cost-aware", aware)):
-                way = (problem.objective(choice.fitting) - smallest) / (bound - smallest)
-                print(f"  {name}: {100 * way:.2f} % of the way, union {choice.fitting_union:,}")
+            way = (problem.objective(paper.fitting) - smallest) / (bound - smallest)
+            print(f"  {100 * way:.2f} % of the way, union {paper.fitting_union:,}")
             start = time.perf_counter()
             solve(
                 gather(made, n),

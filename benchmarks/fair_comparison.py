@@ -114,7 +114,7 @@ class Comparison:
         rows = []
         for beta in options.betas:
             made = {"joint": reference, "joint at alpha x beta": self.joint(round(options.alpha * beta, 6))}
-            made |= {rule: self.vocap(rule, beta) for rule in ("paper", "cost-aware", "pieces")}
+            made |= {rule: self.vocap(rule, beta) for rule in ("paper", "pieces")}
             for total in options.totals:
                 measured = {name: self.measure(folders[total]) for name, folders in made.items()}
                 rows += self.rows(total, beta, measured)

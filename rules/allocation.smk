@@ -101,7 +101,7 @@ rule trunk:
         results=verbatim(RESULTS),
         arguments=lambda wildcards: TRUNK_OPTIONS[wildcards.trunk],
         text=verbatim(TEXT_OPTIONS),
-        revision=REVISION["allocation.pieces"],
+        revision=REVISION["pieces"],
     message:
         "Descending over the pieces of all languages: {wildcards.trunk}"
     shell:
@@ -142,7 +142,7 @@ rule allocate_pieces:
         arguments=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         folder=lambda wildcards, output: Path(output[0]).parent,
         text=verbatim(TEXT_OPTIONS),
-        revision=REVISION["allocation.pieces"],
+        revision=REVISION["pieces"],
     message:
         "Allocating {wildcards.name} by pieces"
     shell:

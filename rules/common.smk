@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import vocap.allocation
-import vocap.allocation.pieces
 import vocap.corpora
 import vocap.correlation
 import vocap.finetuning
@@ -73,7 +72,6 @@ REVISION = {
         vocap.corpora,
         vocap.vocabularies,
         vocap.allocation,
-        vocap.allocation.pieces,
         vocap.tokenizers,
         vocap.pretraining,
         vocap.finetuning,
@@ -81,6 +79,7 @@ REVISION = {
         vocap.report,
     )
 }
+REVISION["pieces"] = vocap.allocation.PIECES_REVISION  # of the rule of allocation
 
 # How text is read, as options of the commands that train on it, and the file of its rules, if any.
 TEXT = SETTINGS.text.settings

@@ -127,7 +127,7 @@ def test_a_rule_from_outside_is_run_by_the_commands(corpora, tmp_path):
     }
     assert "uniform: optimality gap" in printed and "rule uniform instead: optimality gap" in printed
     summary = read_object(tmp_path / "paper" / "summary.json", "run again")
-    assert [other["rule"] for other in summary["other_rules"]] == ["cost-aware", "uniform"]
+    assert [other["rule"] for other in summary["other_rules"]] == ["uniform"]
     assert read_object(tmp_path / "t" / "description.json", "run again")["total"] <= 210
 
 

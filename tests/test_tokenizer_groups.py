@@ -6,7 +6,6 @@ from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 
 ALLOCATIONS = {
     "small": Allocation(total=1000),
-    "aware": Allocation(total=1000, rule="cost-aware"),
     "again": Allocation(total=1000, beta=0.5),
     "pieces": Allocation(total=1000, rule="pieces"),
     "large": Allocation(total=3000, rule="pieces"),
@@ -37,7 +36,6 @@ def test_the_first_joint_with_the_first_tokenizer_of_each_rule():
         "file": File(kind="file", path="x.model"),
     }
     assert compared_pairs(tokenizers, ALLOCATIONS) == [("j", "v"), ("j", "p"), ("j-large", "large")]
-    assert compared_pairs(tokenizers | {"c": vocap("aware")}, ALLOCATIONS)[2] == ("j", "c")
     assert compared_pairs({"v": vocap("small")}, ALLOCATIONS) == compared_pairs({"j": joint(1000)}, {}) == []
 
 

@@ -8,10 +8,9 @@ import pytest
 
 from tests.allocation import naive_descent
 from tests.vocabularies.factories import make_text
-from vocap.allocation.pieces import descent
-from vocap.allocation.pieces.language import Language, estimate, make_offer, with_pieces
-from vocap.allocation.pieces.store import LanguageStore
-from vocap.allocation.pieces.trunk_file import read_trunk, write_trunk
+from vocap.allocation.branch import branch, settle
+from vocap.allocation.language_state import Language, LanguageStore, estimate, make_offer, with_pieces
+from vocap.allocation.trunk import Rungs, Trunk, grow_trunk, play_round, read_trunk, write_trunk
 from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ("aa", "bb", "cc")
@@ -76,7 +75,7 @@ def test_a_round_is_the_definition(tmp_path, seed):
             expected[piece] += weights[code] * loss
             used.add(piece)
     required = np.array([len(piece) == 1 for piece in pieces])
-    found = descent.play_round(languages, weights, required, lambda language: estimate(language, 2), threads=1)
+    found = play_round(languages, weights, required, lambda language: estimate(language, 2), threads=1)
     assert {pieces[number] for number in np.flatnonzero(found.used)} == used
     assert found.loss == pytest.approx(np.array([expected[piece] for piece in pieces]), rel=1e-3, abs=1e-5)
     kept = found.best(required, len(used) - 3)
@@ -87,12 +86,12 @@ def test_a_round_is_the_definition(tmp_path, seed):
 def run(texts, total, folder, budget=1 << 30, threads=1, totals=()):
     folder.mkdir()
     weights = dict(zip(texts, (0.6, 0.5, 0.4), strict=True))
-    trunk = descent.grow_trunk(texts, weights, ["\u00e9"], LanguageStore(folder, budget), threads)
+    trunk = grow_trunk(texts, weights, ["\u00e9"], LanguageStore(folder, budget), threads)
     for other in totals:
-        descent.branch(trunk, other, texts, weights, LanguageStore(folder, budget), threads)
+        branch(trunk, other, texts, weights, LanguageStore(folder, budget), threads)
     languages = LanguageStore(folder, budget)
-    chosen = descent.branch(trunk, total, texts, weights, languages, threads)
-    pieces, models = descent.settle(chosen, languages, 0.9995, threads)
+    chosen = branch(trunk, total, texts, weights, languages, threads)
+    pieces, models = settle(chosen, languages, 0.9995, threads)
     assert {piece for piece in pieces if len(piece) > 1} == {
         pieces[number] for model in models.values() for number in model.numbers.tolist() if len(pieces[number]) > 1
     }
@@ -127,7 +126,7 @@ def test_languages_that_are_the_same(tmp_path):
 
 
 def test_rungs_are_nested_and_shrink(texts, tmp_path):
-    trunk = descent.grow_trunk(texts, dict.fromkeys(texts, 1.0), [], LanguageStore(tmp_path, 0))
+    trunk = grow_trunk(texts, dict.fromkeys(texts, 1.0), [], LanguageStore(tmp_path, 0))
     for rungs, rate in ((trunk.common, 0.75), (trunk.pool, 0.5)):
         sizes = [len(scores) for scores in rungs.scores]
         assert sizes[0] == len(rungs.pieces) == len(set(rungs.pieces))
@@ -164,8 +163,8 @@ def test_a_store_returns_equal_states(texts, tmp_path):
 
 def test_a_trunk_holds_pieces_with_line_ends(tmp_path):
     pieces, scores = ["a", ":\n", "\n\n", "\u2581b"], np.array([-1, -2, -3, -4], np.float32)
-    rungs = descent.Rungs(pieces, [scores, scores[:2]])
-    trunk = descent.Trunk(rungs, rungs, frozenset("ab"), ["\u2581b\n"], np.array([-2], np.float32))
+    rungs = Rungs(pieces, [scores, scores[:2]])
+    trunk = Trunk(rungs, rungs, frozenset("ab"), ["\u2581b\n"], np.array([-2], np.float32))
     write_trunk(tmp_path / "t.npz", trunk, {"aa": 0.5})
     found = read_trunk(tmp_path / "t.npz", {"aa": 0.5})
     assert (found.common.pieces, found.pool.pieces, found.required) == (pieces, pieces, frozenset("ab"))

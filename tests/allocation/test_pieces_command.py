@@ -70,7 +70,7 @@ def test_files_by_sentencepiece(folder):
     assert [weight for _, weight in weights] == pytest.approx([(n**0.7 / share) ** 0.7 for n, _ in weights])
     summary = json.loads((out / "summary.json").read_text())
     assert summary["chosen"]["rule"] == "pieces" and summary["chosen"]["objective"] == pytest.approx(objective)
-    assert {one["rule"] for one in summary["other_rules"]} == {"paper", "cost-aware"}
+    assert {one["rule"] for one in summary["other_rules"]} == {"paper"}
     gains = {row["gain"] for row in read_tsv(out / "allocation.tsv")}
     assert len(gains) == 1 and float(gains.pop()) > 0  # one price for all
 

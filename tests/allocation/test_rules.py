@@ -8,7 +8,6 @@ import pytest
 from tests.allocation.factories import Case, naive_gain, naive_hull
 from vocap.allocation.algorithm_1 import allocate_bisect, allocate_greedy
 from vocap.allocation.bound import upper_bound
-from vocap.allocation.cost_aware import allocate_cost_aware
 from vocap.allocation.problem import Union, gains_per_1k, upper_hull
 
 SEEDS = range(12)
@@ -113,38 +112,29 @@ def test_bound_optimum_and_rules_with_all_allocations_tried(seed):
     for capacity in (45, 60, 80, 110, 500):
         fits = [value for size, value in everything if size <= capacity]
         problem = case.problem(capacity, required)
-        paper = allocate_greedy(problem)
-        aware = allocate_cost_aware(problem, paper)
-        if not fits or paper.fitting is None:
-            assert aware.fitting is None
+        choice = allocate_greedy(problem)
+        if not fits or choice.fitting is None:
+            assert not fits and choice.fitting is None
             continue
         optimum = max(fits)
         bound = upper_bound(problem)
         assert bound >= optimum - 1e-9
-        for choice in (paper, aware):
-            assert len(case.union(choice.fitting, required)) == choice.fitting_union <= capacity
-            assert case.objective(choice.fitting) <= optimum + 1e-9
-            assert len(case.union(choice.ranks, required)) == choice.union
-        assert case.objective(aware.fitting) >= case.objective(paper.fitting) - 1e-12
+        assert len(case.union(choice.fitting, required)) == choice.fitting_union <= capacity
+        assert case.objective(choice.fitting) <= optimum + 1e-9
+        assert len(case.union(choice.ranks, required)) == choice.union
 
 
-def test_cost_aware_and_bound_are_close_to_the_optimum():
-    """Over many small cases: exchanges find the optimum in most, and the bound leaves a small gap."""
-    found, tried, gaps = 0, 0, []
+def test_the_bound_is_close_to_the_optimum():
+    """Over many small cases it leaves a small gap."""
+    gaps = []
     for seed in range(100, 130):
         case = Case(seed, languages=4, sizes=5)
         everything = [
             (len(case.union(ranks)), case.objective(ranks))
             for ranks in itertools.product(*(range(len(sizes)) for sizes in case.sizes))
         ]
-        problem = case.problem(100)
         optimum = max(value for size, value in everything if size <= 100)
-        aware = allocate_cost_aware(problem, allocate_greedy(problem))
-        tried += 1
-        found += case.objective(aware.fitting) >= optimum - 1e-9
-        smallest = case.objective([0] * 4)
-        gaps.append((upper_bound(problem) - optimum) / (optimum - smallest))
-    assert found >= 0.8 * tried
+        gaps.append((upper_bound(case.problem(100)) - optimum) / (optimum - case.objective([0] * 4)))
     assert np.mean(gaps) < 0.1
 
 
@@ -157,17 +147,13 @@ def test_bound_is_tight_where_nothing_is_shared_and_all_fits():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_union_equals_the_union_of_sets(seed):
-    """Random steps up, and the cost of every size at every stop."""
+    """Random steps up."""
     rng = np.random.default_rng(seed)
     case = Case(seed, languages=4, sizes=5)
     problem = case.problem(50, ["c0", "z"])
     union = Union(problem, [int(rng.integers(5)) for _ in range(4)])
     for _ in range(30):
         language = int(rng.integers(4))
-        others, added = union.costs(language)
-        for t, extra in enumerate(added.tolist()):
-            ranks = [*union.ranks[:language], t, *union.ranks[language + 1 :]]
-            assert others + extra == len(case.union(ranks, ["c0", "z"]))
         if union.ranks[language] == 4:
             union = Union(problem, [int(rng.integers(5)) for _ in range(4)])
             continue

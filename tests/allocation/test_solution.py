@@ -120,14 +120,13 @@ def falling(seed):
     return case
 
 
-@pytest.mark.parametrize("rule", ["paper", "cost-aware"])
-def test_way_percent_is_a_share_though_curves_fall(rule):
+def test_way_percent_is_a_share_though_curves_fall():
     """0 below the smallest sizes, 100 only at the best that fits, from all allocations tried."""
     below = 0
     for seed in range(40):
         case = falling(seed)
         for capacity in (32, 45, 60, 80, 1000):
-            solution = solved(case, [1.0, 1.0, 1.0], capacity + 5, rule=rule)
+            solution = solved(case, [1.0, 1.0, 1.0], capacity + 5)
             if solution.bound is None:
                 continue
             weights = [row.weight for row in solution.rows]
@@ -146,7 +145,5 @@ def test_way_percent_is_a_share_though_curves_fall(rule):
             lost = reached < smallest - 1e-9
             assert lost <= (way == 0)
             assert lost == any("below that of the smallest sizes" in line for line in solution.warnings)
-            assert not (lost and rule == "cost-aware")
-            assert rule == "paper" or reached >= solution.others[0].objective - 1e-9
             below += lost
-    assert below > 5 or rule == "cost-aware"
+    assert below > 5

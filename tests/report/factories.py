@@ -124,7 +124,7 @@ def make_allocation(
     write_tsv(out / "allocation.tsv", ("language", "n", "q", "weight", "size", "gain", "own_pieces"), rows)
     pieces = [(f"▁piece{number}", ",".join(codes[:2])) for number in range(500)]
     write_tsv(out / "vocabulary.tsv", ("piece", "languages"), pieces)
-    ways = {"paper": 97.89, "cost-aware": 98.78, "pieces": 173.03}
+    ways = {"paper": 97.89, "pieces": 173.03}
     assessed = {
         name: {"rule": name, "union": total - 11, "objective": -658.1, "way_percent": way}
         for name, way in ways.items()
@@ -309,7 +309,7 @@ def make_results(folder: Path, codes: list[str] | None = None, sizes: range = ra
     make_corpora(folder, codes, missing=codes[-1:])
     codes = codes[:-1]
     make_curves(folder, codes, sizes)
-    for total, rule in ((100_000, "paper"), (200_000, "cost-aware")):
+    for total, rule in ((100_000, "paper"), (200_000, "paper")):
         make_allocation(folder, f"v{total // 1000}k", codes, total, rule)
         make_tokenizer(folder, f"vocap{total // 1000}k", "vocap", codes, total)
         make_tokenizer(folder, f"joint{total // 1000}k", "joint", codes, total, seed=5)

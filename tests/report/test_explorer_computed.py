@@ -44,7 +44,6 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("computed")
     inputs = make_run(folder / "results")
     write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
-    write_choice(folder / "results", "aware", inputs, COVERAGE, **{**PRESENT, "rule": "cost-aware", "total": 870})
     write_choice(folder / "results", "bisect", inputs, COVERAGE, **PRESENT, search="bisect")
     write_choice(folder / "results", "characters", inputs, COVERAGE, **PRESENT, per="character")
     models = make_by_text(folder / "results/allocation", "present", "pieces", total=850)
@@ -113,7 +112,6 @@ def test_nats_per_character_are_shown_as_computed(run):
 @pytest.mark.parametrize(
     ("name", "settings", "how"),
     [
-        ("aware", {"rule": "cost-aware", "total": 870}, "rule cost-aware, nats per line"),
         ("bisect", {"search": "bisect"}, "rule paper, search bisect, nats per line"),
     ],
 )

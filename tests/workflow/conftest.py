@@ -50,7 +50,7 @@ class Workflow:
             "vocabularies": {"sizes": [50, 150, 300]},
             "allocation": {
                 "a": {"total": 500, "beta": 0.7},
-                "b": {"total": 500, "beta": 0.7, "rule": "cost-aware"},
+                "b": {"total": 500, "beta": 0.5},
             },
             "tokenizers": {
                 "vocap": {"kind": "vocap", "allocation": "a"},

@@ -96,7 +96,8 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("allocation/vocap-100k/beta", "1e-1", ["allocation.vocap-100k.beta", "'1e-1'", "write 1.0e-1"]),
         ("allocation/vocap-100k/without", ["xx"], ["allocation.vocap-100k.without", "'xx'"]),
         ("results", "src", ["results", "folder of its own"]),
-        ("allocation/vocap-100k/rule", "best", ["allocation.vocap-100k.rule", "'best'", "cost-aware"]),
+        ("allocation/vocap-100k/rule", "best", ["allocation.vocap-100k.rule", "'best'", "pieces"]),
+        ("allocation/vocap-100k/rule", "cost-aware", ["allocation.vocap-100k.rule", "'paper'", "'pieces'"]),
         (
             "allocation/vocap-100k/token_fairness",
             2.0,

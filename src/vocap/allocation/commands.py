@@ -1,18 +1,26 @@
-"""`vocap allocate`, and `vocap trunk`, the part of rule pieces that all T share."""
+"""`vocap allocate`, and `vocap trunk`, the part of rule pieces that all T share.
 
+Imports inside functions are of numpy and numba, which `vocap --help` does not need.
+"""
+
+import logging
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
 import click
+from pydantic import ValidationError
 
 from vocap import options
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.errors import UsageError
 from vocap.text_options import text_options
+from vocap.tokenizer_files import SPECIALS
 from vocap.unigram import COVERAGE
 
+log = logging.getLogger(__name__)
 FILE = click.Path(path_type=Path)
 VOCABULARIES = click.option(
     "--vocabularies",
@@ -107,8 +115,6 @@ def allocate(
     OUT/summary.json, and prints the optimality gap: the distance from a bound on all unions of whole lists. Rule
     pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
     """
-    import logging
-
     from vocap.allocation.inputs import gather
     from vocap.allocation.results import describe, write_allocation
     from vocap.tables.sampling_probabilities import read_weights
@@ -128,19 +134,20 @@ def allocate(
         raise UsageError("--token-fairness follows the parallel text of --development PATTERN; give both, or none")
     inputs = gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
-        from vocap.allocation.pieces.rule import Source
+        from vocap.allocation.branch import Source
         from vocap.text_files.aligned import read_aligned
 
         parallel = read_aligned(development, [entry.language for entry in inputs.languages]) if development else {}
         source = Source(inputs, corpora, coverage, Path(str(output)), threads, settings, parallel)
-        solve = rule.solver(source, trunk)
+        module, function = rule.solver.split(":")
+        solve = getattr(import_module(module), function)(source, trunk)
     else:
         solve = _by_curves(inputs, vocabularies, coverage)
     for entry in entries:
         folder = Path(str(output).replace("{total}", str(entry.total)))
         solution, models = solve(entry)
         for warning in solution.warnings:
-            logging.getLogger(__name__).warning("warning: %s", warning)
+            log.warning("warning: %s", warning)
         write_allocation(folder, inputs, entry, coverage, solution, models)
         for line in describe(entry, solution):
             click.echo(line)
@@ -165,11 +172,10 @@ def trunk(vocabularies, weights, corpora, coverage, without, threads, output, se
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
     """
+    from vocap.allocation.branch import Source, make_trunk, weights_of
     from vocap.allocation.inputs import gather
-    from vocap.allocation.pieces.rule import Source, make_trunk, weights_of
-    from vocap.allocation.pieces.trunk_file import write_trunk
+    from vocap.allocation.trunk import write_trunk
     from vocap.tables.sampling_probabilities import read_weights
-    from vocap.tokenizer_files import SPECIALS
 
     entry = _entry(total=SPECIALS + 1, rule="pieces", without=without, **fields)
     inputs = gather(vocabularies, read_weights(weights), entry.without)
@@ -179,8 +185,6 @@ def trunk(vocabularies, weights, corpora, coverage, without, threads, output, se
 
 def _entry(without: str, **fields):
     """The checked settings; raises UsageError for invalid ones."""
-    from pydantic import ValidationError
-
     codes = [code.strip() for code in without.split(",") if code.strip()]
     try:
         return Allocation(**fields, without=codes)

@@ -92,18 +92,6 @@ class Union:
         self.size -= int(np.count_nonzero(self.count[leaving] == 0))
         self.ranks[language] = rank
 
-    def costs(self, language: int) -> tuple[int, np.ndarray]:
-        """The size of the union of the others, and the pieces that each size of this language adds to it [S]."""
-        own = self.problem.curves[language]
-        present = own.members(self.ranks[language])
-        self.count[present] -= 1
-        new = self.count[own.piece] == 0
-        self.count[present] += 1
-        slots = len(own.sizes) + 1
-        edges = np.bincount(own.start[new], minlength=slots) - np.bincount(own.stop[new], minlength=slots)
-        added = np.cumsum(edges)[:-1]
-        return self.size - int(added[self.ranks[language]]), added
-
 
 def merge(
     languages: Sequence[str],

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation
@@ -14,9 +13,6 @@ from vocap.allocation.solution import Assessment, Solution
 from vocap.files.atomic import replacing, replacing_directory
 from vocap.files.tsv import table_lines
 from vocap.tables.curve import Point, write_points
-
-if TYPE_CHECKING:
-    from vocap.allocation.pieces.language import Unigram
 
 COLUMNS = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
 
@@ -52,7 +48,7 @@ def write_allocation(
     settings: Allocation,
     coverage: float,
     solution: Solution,
-    models: Mapping[str, "Unigram"] | None = None,
+    models: Mapping | None = None,
 ) -> None:
     """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay.
 
@@ -60,7 +56,6 @@ def write_allocation(
     `vocabularies` with a curve of one size for each language.
     """
     output = Path(output)
-    created = not output.exists()
     summary = summarise(inputs, settings, coverage, solution)
     texts = {
         "allocation.tsv": table_lines(
@@ -71,22 +66,17 @@ def write_allocation(
         ),
         "summary.json": [json.dumps(summary, ensure_ascii=False, indent=2) + "\n"],
     }
-    try:
-        with ExitStack() as stack:  # every file is complete on the disk before the first is renamed
-            if models:
-                _write_models(stack.enter_context(replacing_directory(output / "vocabularies")), models)
-            for name, lines in texts.items():
-                file = stack.enter_context(replacing(output / name))
-                file.writelines(lines)
-                file.flush()
-                os.fsync(file.fileno())
-    except BaseException:
-        if created and output.is_dir() and not any(output.iterdir()):
-            output.rmdir()
-        raise
+    with ExitStack() as stack:  # every file is complete on the disk before the first is renamed
+        if models:
+            _write_models(stack.enter_context(replacing_directory(output / "vocabularies")), models)
+        for name, lines in texts.items():
+            file = stack.enter_context(replacing(output / name))
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
 
 
-def _write_models(folder: Path, models: Mapping[str, "Unigram"]) -> None:
+def _write_models(folder: Path, models: Mapping) -> None:
     for language, model in models.items():
         (folder / language / "models").mkdir(parents=True)
         (folder / language / "models" / f"{model.size}.model").write_bytes(model.model)

@@ -59,7 +59,6 @@ class Allocation(BaseModel):
         description="rows of T that byte fallback, user-defined and control symbols of the tokenizer take; in a "
         "configuration those of section text, unless given",
     )
-
     special_tokens: int = Field(
         SPECIALS,
         ge=1,
@@ -84,9 +83,9 @@ class Allocation(BaseModel):
 
     @property
     def trunk(self) -> str:
-        """Of a rule that reads text: a file name of the settings that all T share."""
-        shared = [f"alpha{self.alpha:g}", f"beta{self.beta:g}", self.per, *(f"no.{code}" for code in self.without)]
-        return "-".join(shared)
+        """File name of the trunk of a rule that reads text: the settings that do not depend on T."""
+        without = [f"no.{code}" for code in self.without]
+        return "-".join([f"alpha{self.alpha:g}", f"beta{self.beta:g}", self.per, *without])
 
     @model_validator(mode="after")
     def _options_of_the_rule(self) -> "Allocation":
@@ -95,11 +94,8 @@ class Allocation(BaseModel):
                 f"total {self.total} has no row for pieces: special tokens take {self.special_tokens}, bytes and "
                 f"symbols {self.other_rows}; raise total"
             )
-        for name in ("fairness", "token_fairness", "search", "curve"):
-            if (
-                name not in RULES[self.rule].options
-                and getattr(self, name) != type(self).model_fields[name].default
-            ):
+        for name in sorted({"fairness", "token_fairness", "search", "curve"} - RULES[self.rule].options):
+            if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"rule {self.rule} does not use {name}; remove it, or take another rule")
         return self
 

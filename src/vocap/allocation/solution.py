@@ -38,8 +38,7 @@ class Row:
 class Assessment:
     """A rule's choice at its last union that fits: its objective F and `way_percent`, 100 less the optimality gap.
 
-    Both are None when the smallest sizes alone do not fit. A rule that chooses pieces may pass 100 %: the bound is
-    that of unions of whole lists.
+    Both are None when the smallest sizes alone do not fit.
     """
 
     rule: str
@@ -88,35 +87,12 @@ def solve(
     bound, assessments = assess(problem, choices)
     chosen = assessments.pop(settings.rule)
 
+    # the union of the chosen lists, clipped to the capacity
     union = Union(problem, choice.ranks)
     vocabulary = _pieces(inputs, problem, choice.ranks, required)
     assert len(vocabulary) == union.size, (len(vocabulary), union.size)
     slices = _slices(inputs, problem, choice, vocabulary, scores)
     pieces, dropped = clip(vocabulary, problem.capacity, slices, required, settings.reserved)
-    exhausted = [own.language for which, own in enumerate(problem.curves) if next_gain(union, which) == -np.inf]
-    short = problem.capacity - len(pieces)
-    warnings = [*inputs.warnings, *uneven_lines(inputs, settings)]
-    stopped = [
-        own.language for own, rank in zip(problem.curves, union.ranks, strict=True) if rank + 1 < len(own.sizes)
-    ]
-    if short and stopped:
-        warnings.append(
-            f"the vocabulary stays {short} short of a total of {settings.total}: the next size gains nothing for "
-            f"{', '.join(stopped)}, though there are larger ones (curve: hull goes past a single such size)"
-        )
-    elif short:
-        warnings.append(
-            f"a total of {settings.total} is above the union of all sizes: {len(pieces)} pieces and "
-            f"{settings.reserved} other rows; the vocabulary stays {short} short (larger sizes or more text fill "
-            "it)"
-        )
-    if choice.fitting is None:
-        warnings.append(
-            f"a total of {settings.total} is below the smallest sizes of all languages, "
-            f"{union.size + settings.reserved} together; their lowest-scored pieces are clipped (leave out "
-            "languages, or train smaller sizes)"
-        )
-    warnings += _below_the_smallest(problem, choice, chosen)
     return Solution(
         rows=_rows(inputs, problem, union, q),
         vocabulary={piece: vocabulary[piece] for piece in pieces},
@@ -125,14 +101,53 @@ def solve(
         required_added=sum(not vocabulary[character] for character in required),
         union=union.size,
         clipped=len(dropped),
-        short=short,
+        short=problem.capacity - len(pieces),
         objective_smallest=problem.objective([0] * len(problem.curves)),
         bound=bound,
         chosen=chosen,
         others=list(assessments.values()),
-        exhausted=exhausted,
-        warnings=warnings,
+        exhausted=[own.language for k, own in enumerate(problem.curves) if next_gain(union, k) == -np.inf],
+        warnings=[
+            *inputs.warnings,
+            *uneven_lines(inputs, settings),
+            *_warnings(problem, settings, choice, chosen, union.size, len(pieces)),
+        ],
     )
+
+
+def _warnings(
+    problem: Problem, settings: Allocation, choice: Choice, chosen: Assessment, union: int, pieces: int
+) -> Iterator[str]:
+    """Why the vocabulary is short of T, or its languages worse off than at their smallest sizes."""
+    short, curves = problem.capacity - pieces, problem.curves
+    stopped = [own.language for own, rank in zip(curves, choice.ranks, strict=True) if rank + 1 < len(own.sizes)]
+    if short and stopped:
+        yield (
+            f"the vocabulary stays {short} short of a total of {settings.total}: the next size gains nothing for "
+            f"{', '.join(stopped)}, though there are larger ones (curve: hull goes past a single such size)"
+        )
+    elif short:
+        yield (
+            f"a total of {settings.total} is above the union of all sizes: the vocabulary stays {short} short "
+            "(larger sizes or more text fill it)"
+        )
+    if choice.fitting is None:
+        yield (
+            f"a total of {settings.total} is below the smallest sizes of all languages, "
+            f"{union + settings.reserved} together; their lowest-scored pieces are clipped (leave out languages, "
+            "or train smaller sizes)"
+        )
+    smallest = problem.objective([0] * len(curves))
+    if chosen.objective is not None and chosen.objective < smallest - ROUNDING * abs(smallest):
+        falling = [
+            own.language
+            for own, rank in zip(curves, choice.fitting, strict=True)
+            if own.value[rank] < own.value[0]
+        ]
+        yield (
+            f"at the last union that fits, F is {smallest - chosen.objective:.3g} nats below that of the smallest "
+            f"sizes: as measured, the curve of {', '.join(falling)} falls (more text makes a curve smoother)"
+        )
 
 
 def pose(
@@ -197,35 +212,23 @@ def _assess(problem: Problem, rule: str, choice: Choice, bound: float | None) ->
 
 
 def way_percent(objective: float, smallest: float, bound: float) -> float:
-    """The share of the distance from `smallest` (F_min) to the bound that an objective covers, 0 to 100.
+    """The share of the distance from `smallest` (F_min) to the bound that an objective covers, in percent.
 
-    100 at the bound, to 12 digits. Below `smallest` it is 0: steps along the hull of a curve that falls as
-    measured lead there, and the distance can be too small for a ratio.
+    100 at the bound, to 12 digits, and above it only for pieces that are no union of whole lists. Below `smallest`
+    it is 0: steps along the hull of a curve that falls as measured lead there.
 
     >>> way_percent(-3.0, -4.0, -2.0), way_percent(-5.0, -4.0, -3.99), way_percent(-4.0, -4.0, -4.0)
     (50.0, 0.0, 100.0)
-    >>> way_percent(-36.02506820641912, -49040109064.640144, -36.02506792010601)
-    100.0
+    >>> way_percent(-36.02506820641912, -49040109064.640144, -36.02506792010601), way_percent(-1.0, -4.0, -2.0)
+    (100.0, 150.0)
     """
-    if objective >= bound - ROUNDING * abs(bound):
+    slack = ROUNDING * abs(bound)
+    if abs(objective - bound) <= slack or (objective > bound and bound - smallest <= slack):
         return 100.0
-    return min(100.0, 100 * (objective - smallest) / (bound - smallest)) if objective > smallest else 0.0
-
-
-def _below_the_smallest(problem: Problem, choice: Choice, chosen: Assessment) -> list[str]:
-    """A warning where the objective of the choice is below that of the smallest sizes."""
-    smallest = problem.objective([0] * len(problem.curves))
-    if chosen.objective is None or chosen.objective >= smallest - ROUNDING * abs(smallest):
-        return []
-    fallen = [
-        own.language
-        for own, rank in zip(problem.curves, choice.fitting, strict=True)
-        if own.value[rank] < own.value[0]
-    ]
-    return [
-        f"at the last union that fits, F is {smallest - chosen.objective:.3g} nats below that of the smallest "
-        f"sizes: as measured, the curve of {', '.join(fallen)} falls (more text makes a curve smoother)"
-    ]
+    if objective <= smallest:
+        return 0.0
+    share = 100 * (objective - smallest) / (bound - smallest)
+    return share if objective > bound else min(100.0, share)
 
 
 def _rows(inputs: Inputs, problem: Problem, union: Union, q: np.ndarray) -> list[Row]:

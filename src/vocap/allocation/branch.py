@@ -1,4 +1,4 @@
-"""The rule `pieces`: from curves and texts to a `Solution`, and the languages' models on its pieces."""
+"""The rule `pieces`, from curves, texts and a trunk to a `Solution`, and the languages' models on its pieces."""
 
 import logging
 import math
@@ -11,13 +11,21 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
-from vocap.allocation.pieces.descent import Trunk, branch, grow_trunk, settle
-from vocap.allocation.pieces.language import TEXTS, Unigram
-from vocap.allocation.pieces.store import LanguageStore
-from vocap.allocation.pieces.trunk_file import read_trunk
+from vocap.allocation.language_state import (
+    TEXTS,
+    Language,
+    LanguageStore,
+    Unigram,
+    estimate,
+    in_order,
+    make_model,
+    make_offer,
+    offer_again,
+    only,
+    with_pieces,
+)
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import (
-    ROUNDING,
     Assessment,
     Row,
     Solution,
@@ -27,6 +35,7 @@ from vocap.allocation.solution import (
     way_percent,
     weigh,
 )
+from vocap.allocation.trunk import Round, Texts, Trunk, grow_trunk, play_round, prune, read_trunk
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import scratch_directory
 from vocap.tables.sampling_probabilities import fair_factors, reference_lines
@@ -40,6 +49,8 @@ from vocap.unigram.word_types import WordTypes, count_word_types
 log = logging.getLogger(__name__)
 ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
 MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
+BRANCH_RATE = 0.9  # smaller steps near T
+OFFER_ROUNDS = 3  # of EM after an offer of pieces
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,7 @@ def solve(source: Source, settings: Allocation, trunk: Trunk) -> tuple[Solution,
         price, pieces, models = _descend(source, settings, trunk, weights)
     if source.text.byte_fallback or source.text.user_defined_symbols:
         models = {code: _measured(source.corpora / code, model) for code, model in models.items()}
-    solution = _solution(source.inputs, settings, source.coverage, weights, price, pieces, models)
+    solution = _solution(source, settings, weights, price, pieces, models)
     return replace(solution, warnings=solution.warnings + warnings), models
 
 
@@ -150,8 +161,7 @@ def _descend(
         raise UsageError(
             f"a total of {settings.total} holds {capacity} pieces beside {settings.reserved} special tokens and "
             f"other rows, but {required} characters must be pieces; use a total of at least "
-            f"{required + settings.reserved}, or leave "
-            "out languages"
+            f"{required + settings.reserved}, or leave out languages"
         )
     texts = texts_of_corpora(source, heldout=True)
     with scratch_directory(source.scratch) as folder:
@@ -171,23 +181,27 @@ def _measured(folder: Path, model: Unigram) -> Unigram:
 
 
 def _solution(
-    inputs: Inputs,
+    source: Source,
     settings: Allocation,
-    coverage: float,
     weights: Mapping[str, float],
     price: float,
     pieces: list[str],
     models: Mapping[str, Unigram],
 ) -> Solution:
-    problem, q, required = pose(inputs, settings, coverage)
+    """The content of the files: rows, vocabulary, and the comparison with the bound and the rules of sizes."""
+    # the problem of the rules that choose sizes, with the same weights
+    problem, q, required = pose(source.inputs, settings, source.coverage)
     problem = problem.weighed(list(weights.values()), [own.value for own in problem.curves], settings.curve)
     bound, others = assess(problem, choose(problem, settings))
     objective = sum(own.weight * models[own.language].alp[0] for own in problem.curves)
     smallest = problem.objective([0] * len(problem.curves))
-    vocabulary = _vocabulary(pieces, models)
-    holders = np.zeros(len(pieces), np.int32)
-    for model in models.values():
-        holders[model.numbers] += 1
+    way = None if bound is None else way_percent(objective, smallest, bound)
+
+    # the languages of each piece
+    holders: list[list[str]] = [[] for _ in pieces]
+    for language, model in models.items():
+        for number in model.numbers.tolist():
+            holders[number].append(language)
     rows = [
         Row(
             language=entry.language,
@@ -196,50 +210,34 @@ def _solution(
             weight=float(own.weight),
             size=models[entry.language].size,
             gain=price,
-            own_pieces=int(np.count_nonzero(holders[models[entry.language].numbers] == 1)),
+            own_pieces=sum(len(holders[number]) == 1 for number in models[entry.language].numbers.tolist()),
         )
-        for entry, own, probability in zip(inputs.languages, problem.curves, q, strict=True)
+        for entry, own, probability in zip(source.inputs.languages, problem.curves, q, strict=True)
     ]
-    short = problem.capacity - len(vocabulary)
-    warnings = [*inputs.warnings, *uneven_lines(inputs, settings)]
+    short = problem.capacity - len(pieces)
+    warnings = [*source.inputs.warnings, *uneven_lines(source.inputs, settings)]
     if short:
         warnings.append(
-            f"a total of {settings.total} is above all that the texts can use: {len(vocabulary)} pieces and "
+            f"a total of {settings.total} is above all that the texts can use: {len(pieces)} pieces and "
             f"{settings.reserved} other rows; the vocabulary stays {short} short (more text fills it)"
         )
     return Solution(
         rows=rows,
-        vocabulary=vocabulary,
+        vocabulary=dict(sorted(zip(pieces, holders, strict=True))),
         capacity=problem.capacity,
         required=len(required),
-        required_added=sum(not held for held in vocabulary.values()),
-        union=len(vocabulary),
+        required_added=sum(not held for held in holders),
+        union=len(pieces),
         clipped=0,
         short=short,
         objective_smallest=smallest,
         bound=bound,
-        chosen=Assessment(settings.rule, len(vocabulary), objective, _way_percent(objective, smallest, bound)),
+        chosen=Assessment(settings.rule, len(pieces), objective, way),
         others=list(others.values()),
         exhausted=[],
         warnings=warnings,
         lines=sum(model.lines for model in models.values()),
     )
-
-
-def _way_percent(objective: float, smallest: float, bound: float | None) -> float | None:
-    """`solution.way_percent`, and above 100 for an objective above the bound on unions of whole lists."""
-    if bound is None or objective <= bound or bound - smallest <= ROUNDING * abs(bound):
-        return None if bound is None else way_percent(objective, smallest, bound)
-    return 100 * (objective - smallest) / (bound - smallest)
-
-
-def _vocabulary(pieces: list[str], models: Mapping[str, Unigram]) -> dict[str, list[str]]:
-    """Each piece, sorted, with the languages whose model holds it."""
-    languages: list[list[str]] = [[] for _ in pieces]
-    for language, model in models.items():
-        for number in model.numbers.tolist():
-            languages[number].append(language)
-    return dict(sorted(zip(pieces, languages, strict=True)))
 
 
 def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callable[[], WordTypes]]:
@@ -266,19 +264,83 @@ def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
     words = count_word_types(texts_of(files, source.text), source.coverage, settings=source.text)
     if not words.required:
         raise VocapError(f"{files['train']}: no text; put some there, or leave out {entry.language}")
-    _check(files["train"], words, entry)
+    for character, count in words.required.items() if entry.characters is not None else ():
+        expected = entry.characters.get(character, 0.0) * words.sentences["train"]
+        if not math.isclose(count, expected, rel_tol=1e-9):
+            raise VocapError(
+                f"{files['train']}: not the text of the language's vocabularies: it holds {character!r} {count:,} "
+                f"times, where characters.tsv has {expected:,.0f}; train the vocabularies again, or restore the "
+                "old text"
+            )
     return words
 
 
-def _check(path: Path, words: WordTypes, entry: LanguageInput) -> None:
-    """Compare the required characters with `characters.tsv`, which is made with the language's models."""
-    if entry.characters is None:
-        return
-    lines = words.sentences["train"]
-    for character, count in words.required.items():
-        expected = entry.characters.get(character, 0.0) * lines
-        if not math.isclose(count, expected, rel_tol=1e-9):
-            raise VocapError(
-                f"{path}: not the text of the language's vocabularies: it holds {character!r} {count:,} times, "
-                f"where characters.tsv has {expected:,.0f}; train the vocabularies again, or restore the old text"
-            )
+@dataclass(frozen=True)
+class Chosen:
+    """The result of a branch: `kept` bool of its `pieces`, `required` bool, and the last round that was pruned."""
+
+    pieces: list[str]
+    required: np.ndarray
+    kept: np.ndarray
+    last: Round
+
+    @property
+    def price(self) -> float:
+        """Weighted loss of likelihood, nats a line, of the 1,000 kept pieces of the smallest losses."""
+        losses = np.sort(self.last.loss[self.kept & ~self.required])
+        return float(losses[:1000].sum() * (1000 / max(1, min(1000, len(losses)))))
+
+
+def branch(
+    trunk: Trunk,
+    capacity: int,
+    texts: Texts,
+    weights: Mapping[str, float],
+    languages: LanguageStore,
+    threads: int = 1,
+) -> Chosen:
+    """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile."""
+    pieces, scores = trunk.offer_for(capacity)
+    required = np.array([piece in trunk.required for piece in pieces])
+    offer = make_offer(pieces, scores)
+    for code, language in in_order(texts, lambda count: with_pieces(count(), offer), threads):
+        languages.put(code, language)
+    now = last = play_round(
+        languages, weights, required, lambda language: estimate(language, OFFER_ROUNDS), threads
+    )
+    while now.size > capacity:
+        last, size = now, max(capacity, int(BRANCH_RATE * now.size))
+        if size == capacity:
+            break
+        # a piece stays in a language until all lose it, so that each chosen one is a piece of some model
+        kept = last.best(required, size)
+        now = play_round(languages, weights, required, partial(prune, kept=kept, dropping=False), threads)
+    # Where best paths no longer use some of the pieces, the best of the pruned ones take their place.
+    return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
+
+
+def settle(
+    chosen: Chosen, languages: LanguageStore, coverage: float, threads: int = 1, settings: TextSettings = XLM_R
+) -> tuple[list[str], dict[str, Unigram]]:
+    """The chosen pieces, and the unigram model of each language on them, from the states that `branch` has left.
+
+    All are offered to every language once more, as the tokenizer will have them all. A piece that EM then drops
+    everywhere stays one of the languages that had it before.
+    """
+    numbers = np.flatnonzero(chosen.kept)
+    offer = make_offer([chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers])
+
+    def again(code: str, language: Language):
+        had = np.searchsorted(numbers, only(language, chosen.kept).alive)
+        language = estimate(offer_again(language, offer), OFFER_ROUNDS)
+        return language, (had, language.alive)
+
+    held, had = offer.length == 1, {}
+    for code, (before, alive) in languages.step(again, threads):
+        held[alive] = True
+        had[code] = before
+
+    def finish(code: str, language: Language):
+        return language, make_model(language, coverage, had[code][~held[had[code]]], settings)
+
+    return list(offer.pieces), dict(languages.step(finish, threads))

@@ -1,57 +1,54 @@
-"""The common descent: a trunk that does not depend on any T, and a branch of it for each T.
+"""The common descent of rule `pieces`, and its trunk: the part that does not depend on T.
+
+The rule maximises Equation 2, sum_i q_i^beta ALP_i(V), over one set V of T - 5 pieces that all languages share.
+Every language keeps its own word types, lattices and unigram probabilities, as in the ladder; only the pruning is
+common: the value of a piece is the sum, over languages, of weight x loss of likelihood without it in nats a line
+(`Trainer::PruneSentencePieces`).
 
     trunk:  every language alone, by the ladder's own rule, down to a list that the whole union can hold; then
             rounds of EM twice in every language, and pruning of the union to three quarters. Beside it a pool:
             rungs of the texts of all languages together, as JOINT descends; and whole words
-    branch: the lowest rung of the trunk, and of the pool, with T - 5 pieces, and as many words, offered to every
-            language whose text holds them; EM; rounds that prune a tenth, and end at exactly T - 5 pieces
-
-Pruning adds up, over languages, weight x loss of likelihood in nats a line (`Trainer::PruneSentencePieces`).
+    branch: (`vocap.allocation.branch`) the lowest rung of the trunk, and of the pool, with T - 5 pieces, and as
+            many words, offered to every language whose text holds them; EM; rounds that prune a tenth, and end at
+            exactly T - 5 pieces
 """
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
-from vocap.allocation.pieces.language import (
+from vocap.allocation.language_state import (
     Language,
+    LanguageStore,
     PieceTable,
-    Unigram,
     estimate,
     expect,
+    in_order,
     losses,
-    make_offer,
-    offer_again,
     only,
     prune_alone,
     texts_in,
-    with_pieces,
 )
-from vocap.allocation.pieces.language import settle as model_of
-from vocap.allocation.pieces.store import LanguageStore, in_order
-from vocap.allocation.pieces.words import WholeWords
+from vocap.errors import VocapError
+from vocap.files.atomic import replacing
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import line_weights
-from vocap.unigram.descent import (
-    SUB_ITERATIONS,
-    expectation_maximisation,
-    prune_order,
-    reduce,
-    seed,
-)
-from vocap.unigram.text_settings import XLM_R, TextSettings
+from vocap.unigram.descent import SUB_ITERATIONS, expectation_maximisation, prune_order, reduce, seed
+from vocap.unigram.seeds import valid_stretches
 from vocap.unigram.word_types import WordTypes, join_word_types, most_frequent_types
 
 SEEDS = 4_000_000  # pieces of all languages together that enter the common descent, at most
 TRUNK_RATE = 0.75  # shrinking_factor of SentencePiece's trainer
-BRANCH_RATE = 0.9  # smaller steps near T
 POOL_RATE = 0.5  # of the pool, which gives candidates alone
 POOL_CHARACTERS = 50_000_000  # of distinct words of all languages in the pool, at most
 WORDS = 1_000_000  # of a trunk, at most
-OFFER_ROUNDS = 3  # of EM after an offer of pieces
+OCCURRENCES = 2  # of a word in one language, as of a seed
 
 Texts = Mapping[str, Callable[[], WordTypes]]
 
@@ -95,32 +92,18 @@ class Trunk:
 def _with_new(
     pieces: list[str], scores: np.ndarray, others: list[str], their_scores: np.ndarray, most: int | None = None
 ) -> tuple[list[str], np.ndarray]:
-    """The pieces, and the first `most` of the others that are none of them, with the scores of all."""
+    """`pieces`, and up to `most` new ones of `others`, with the scores of all."""
     known = set(pieces)
     new = [number for number, piece in enumerate(others) if piece not in known][:most]
     return pieces + [others[number] for number in new], np.concatenate([scores, their_scores[new]])
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The result of a branch: `kept` bool of its `pieces`, `required` bool, and the last round that was pruned."""
-
-    pieces: list[str]
-    required: np.ndarray
-    kept: np.ndarray
-    last: "Round"
-
-    @property
-    def price(self) -> float:
-        """Weighted loss of likelihood, nats a line, of the 1,000 kept pieces of the smallest losses."""
-        losses = np.sort(self.last.loss[self.kept & ~self.required])
-        return float(losses[:1000].sum() * (1000 / max(1, min(1000, len(losses)))))
-
-
-@dataclass(frozen=True)
 class Round:
-    """All languages after a round of EM, added up: `used` bool, `loss` float64 (weighted nats a line) and `scores`
-    float32 (the best log probability in any language), each [pieces]."""
+    """All languages after a round of EM, added up: arrays of [pieces].
+
+    `used` bool; `loss` float64, weighted nats a line; `scores` float32, the best log probability in any language.
+    """
 
     used: np.ndarray
     loss: np.ndarray
@@ -162,6 +145,11 @@ def play_round(
     return Round(used, loss, best)
 
 
+def prune(language: Language, kept: np.ndarray, dropping: bool) -> Language:
+    """The language without the pieces that `kept` lacks, after rounds of EM."""
+    return estimate(only(language, kept), SUB_ITERATIONS, dropping)
+
+
 def grow_trunk(
     texts: Texts,
     weights: Mapping[str, float],
@@ -174,6 +162,7 @@ def grow_trunk(
     `texts`: word types by language; `required`: characters that every rung holds, besides those that the languages
     require.
     """
+    # every language alone; candidates of all together
     union = PieceTable()
     most = SEEDS // len(texts)
     needed, pooled, whole = [union.add_characters(required)], [], WholeWords(most)
@@ -187,6 +176,8 @@ def grow_trunk(
     del pooled
     words = whole.best(WORDS)
     del whole
+
+    # rounds of all languages, down to the required characters
     always = np.zeros(len(union), bool)
     always[np.concatenate(needed)] = True
     last, rungs = np.full(len(union), -1, np.int16), []
@@ -194,7 +185,7 @@ def grow_trunk(
     rounds = math.log(1.1 * np.count_nonzero(always) / len(union)) / math.log(TRUNK_RATE)
     with Steps("trunk", math.ceil(rounds)) as steps:
         while True:
-            now = play_round(languages, weights, always, partial(_prune, kept=kept, dropping=True), threads)
+            now = play_round(languages, weights, always, partial(prune, kept=kept, dropping=True), threads)
             steps.advance()
             last[now.used] = len(rungs)
             rungs.append(now.scores)
@@ -246,60 +237,99 @@ def _nested(last: np.ndarray, scores: Sequence[np.ndarray]) -> tuple[np.ndarray,
     return order[: sizes[0]], [rung[order[:size]] for rung, size in zip(scores, sizes, strict=True)]
 
 
-def branch(
-    trunk: Trunk,
-    capacity: int,
-    texts: Texts,
-    weights: Mapping[str, float],
-    languages: LanguageStore,
-    threads: int = 1,
-) -> Chosen:
-    """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile."""
-    pieces, scores = trunk.offer_for(capacity)
-    required = np.array([piece in trunk.required for piece in pieces])
-    offer = make_offer(pieces, scores)
-    for code, language in in_order(texts, lambda count: with_pieces(count(), offer), threads):
-        languages.put(code, language)
-    now = last = play_round(
-        languages, weights, required, lambda language: estimate(language, OFFER_ROUNDS), threads
-    )
-    while now.size > capacity:
-        last, size = now, max(capacity, int(BRANCH_RATE * now.size))
-        if size == capacity:
-            break
-        # a piece stays in a language until all lose it, so that each chosen one is a piece of some model
-        kept = last.best(required, size)
-        now = play_round(languages, weights, required, partial(_prune, kept=kept, dropping=False), threads)
-    # Where best paths no longer use some of the pieces, the best of the pruned ones take their place.
-    return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
+class WholeWords:
+    """Whole words as candidates of a branch, each with its value: the sum over languages of weight x occurrences a
+    line x characters.
 
-
-def settle(
-    chosen: Chosen, languages: LanguageStore, coverage: float, threads: int = 1, settings: TextSettings = XLM_R
-) -> tuple[list[str], dict[str, Unigram]]:
-    """The chosen pieces, and the unigram model of each language on them, from the states that `branch` has left.
-
-    All are offered to every language once more, as the tokenizer will have them all. A piece that EM then drops
-    everywhere stays one of the languages that had it before.
+    Classic seeds lack a word that the same character always follows, most often the next word's space; so at
+    large T neither trunk nor pool holds enough of them. A word is here a stretch of a word type that is a valid
+    piece, as long as possible: without the punctuation, for example, where no piece mixes scripts. At most `most`
+    of each language are counted, those of the largest values in it.
     """
-    numbers = np.flatnonzero(chosen.kept)
-    offer = make_offer([chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers])
 
-    def again(code: str, language: Language):
-        had = np.searchsorted(numbers, only(language, chosen.kept).alive)
-        language = estimate(offer_again(language, offer), OFFER_ROUNDS)
-        return language, (had, language.alive)
+    def __init__(self, most: int):
+        self._most = most
+        self._table = PieceTable()
+        self._values = np.zeros(0)
+        self._scores = np.zeros(0, np.float32)
 
-    held, had = offer.length == 1, {}
-    for code, (before, alive) in languages.step(again, threads):
-        held[alive] = True
-        had[code] = before
+    def add(self, words: WordTypes, weight: float) -> None:
+        """Count the words of one language."""
+        place, length, types = valid_stretches(words)
+        numbers = PieceTable().add(words.text, place, length)
+        _, first = np.unique(numbers, return_index=True)
+        occurrences = np.zeros(len(first), np.int64)
+        np.add.at(occurrences, numbers, words.frequencies[types])
+        total = occurrences.sum()
+        best = np.argsort(-occurrences * length[first], kind="stable")[: self._most]
+        best = np.sort(best[occurrences[best] >= OCCURRENCES])
+        place, length, occurrences = place[first[best]], length[first[best]], occurrences[best]
+        numbers = self._table.add(words.text, place, length)
+        new = len(self._table) - len(self._values)
+        self._values = np.append(self._values, np.zeros(new))
+        self._scores = np.append(self._scores, np.full(new, -np.inf, np.float32))
+        self._values[numbers] += weight / words.sentences["train"] * (occurrences * length)
+        self._scores[numbers] = np.maximum(self._scores[numbers], np.log(occurrences / total).astype(np.float32))
 
-    def finish(code: str, language: Language):
-        return language, model_of(language, coverage, had[code][~held[had[code]]], settings)
+    def best(self, most: int) -> tuple[list[str], np.ndarray]:
+        """The `most` words of the largest values, by (value descending, text), and their scores float32.
 
-    return list(offer.pieces), dict(languages.step(finish, threads))
+        A score is the log of a word's largest share in a language.
+        """
+        least = np.partition(self._values, -most)[-most] if len(self._values) > most else 0
+        numbers = np.flatnonzero(self._values >= least)
+        words, values = self._table.strings(numbers), self._values[numbers].tolist()
+        order = sorted(range(len(words)), key=lambda place: (-values[place], words[place]))[:most]
+        return [words[place] for place in order], self._scores[numbers[order]]
 
 
-def _prune(language: Language, kept: np.ndarray, dropping: bool) -> Language:
-    return estimate(only(language, kept), SUB_ITERATIONS, dropping)
+def write_trunk(path: str | os.PathLike, trunk: Trunk, weights: Mapping[str, float]) -> None:
+    """Write a trunk and the `weights` of its languages, whole or not at all; each T can be a job of its own."""
+    arrays = {
+        "required": _code_points(sorted(trunk.required)),
+        "words": _code_points(trunk.words),
+        "word_scores": trunk.word_scores,
+        "languages": np.array(list(weights)),
+        "weights": np.array(list(weights.values()), np.float64),
+    }
+    for name, rungs in (("common", trunk.common), ("pool", trunk.pool)):
+        arrays[f"{name}_pieces"] = _code_points(rungs.pieces)
+        arrays[f"{name}_sizes"] = np.array(list(map(len, rungs.scores)), np.int64)
+        arrays[f"{name}_scores"] = np.concatenate(rungs.scores)
+    with replacing(path, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def read_trunk(path: str | os.PathLike, weights: Mapping[str, float]) -> Trunk:
+    """Read a trunk; raises VocapError for another kind of file, or a trunk of other languages or weights."""
+    try:
+        with np.load(Path(path), allow_pickle=False) as held:
+            made_for = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
+            common, pool = (
+                Rungs(
+                    _strings(held[f"{name}_pieces"]),
+                    np.split(held[f"{name}_scores"], np.cumsum(held[f"{name}_sizes"])[:-1]),
+                )
+                for name in ("common", "pool")
+            )
+            words = _strings(held["words"]), held["word_scores"]
+            trunk = Trunk(common, pool, frozenset(_strings(held["required"])), *words)
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such file; make it (vocap trunk)") from None
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise VocapError(f"{path}: not the trunk of a descent ({error}); make it again (vocap trunk)") from None
+    if made_for != dict(weights):
+        raise VocapError(
+            f"{path}: a trunk of other languages or weights than this allocation; make it again (vocap trunk)"
+        )
+    return trunk
+
+
+def _code_points(pieces: list[str]) -> np.ndarray:
+    """Pieces as code points, int32, with a 0 between them: no piece holds one."""
+    return np.frombuffer("\0".join(pieces).encode("utf-32-le"), np.int32)
+
+
+def _strings(points: np.ndarray) -> list[str]:
+    text = points.tobytes().decode("utf-32-le")
+    return text.split("\0") if text else []

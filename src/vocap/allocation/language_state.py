@@ -1,8 +1,12 @@
-"""One language of the common descent: its state, EM, losses and model, with pieces in a common numbering."""
+"""The languages of a common descent: their states, EM, losses and models, with pieces in a common numbering."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +70,7 @@ def number_pieces(text, place, length, numbers, known, store, bounds, hashes, sl
 class Language:
     """A state of the descent in one language.
 
-    `corpus` and `state`: as of the ladder. `numbers` int32 [P]: the common number of each piece of `corpus`.
+    `corpus` and `state`: those of the ladder. `numbers` int32 [P]: the common number of each piece of `corpus`.
     `counts` int64 [texts, types]: occurrences of the word types as `encode` sees them, in the training text and,
     where there is one, the held-out text; `lines` int64 [texts].
     """
@@ -125,7 +129,7 @@ def make_offer(pieces: Sequence[str], scores: np.ndarray) -> Offer:
 
 
 def with_pieces(words: WordTypes, offer: Offer) -> Language:
-    """A language with those of the pieces on offer that occur in its text, in new lattices.
+    """A language with the pieces on offer that occur in its text, in new lattices.
 
     Their common numbers are those of the offer.
     """
@@ -134,7 +138,7 @@ def with_pieces(words: WordTypes, offer: Offer) -> Language:
 
 
 def offer_again(language: Language, offer: Offer) -> Language:
-    """The language with those of the pieces on offer that occur in its text, as `with_pieces`."""
+    """The language with the pieces on offer that occur in its text, as `with_pieces`."""
     corpus = language.corpus
     corpus, state, numbers = _offered(corpus.text, corpus.start, corpus.length, corpus.frequency, offer)
     return replace(language, corpus=corpus, state=state, numbers=numbers)
@@ -226,7 +230,7 @@ class Unigram:
     lines: int
 
 
-def settle(language: Language, coverage: float, forced: np.ndarray, settings: TextSettings) -> Unigram:
+def make_model(language: Language, coverage: float, forced: np.ndarray, settings: TextSettings) -> Unigram:
     """The unigram model of the language; the `forced` common numbers are pieces of it too, at the lowest score.
 
     ALP counts characters without a piece as <unk>, and no line with a user-defined symbol.
@@ -248,3 +252,74 @@ def settle(language: Language, coverage: float, forced: np.ndarray, settings: Te
         int(counts[0].sum()) / lines[0],
         lines[0],
     )
+
+
+class LanguageStore:
+    """Languages by code, in the order in which they were put.
+
+    `budget` bytes of arrays stay in memory; each language beyond them lies in a file of `folder`, which exists.
+    """
+
+    def __init__(self, folder: Path, budget: int):
+        self._folder, self._free = folder, budget
+        self._held: dict[str, Language | Path] = {}
+        self._bytes: dict[str, int] = {}  # in memory; recorded, as a step shortens arrays in place
+
+    def put(self, code: str, language: Language) -> None:
+        """Keep a language; it takes the place of an earlier state of its own."""
+        arrays = _flatten(language)
+        size = sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
+        self._free += self._bytes.pop(code, 0)
+        if size <= self._free:
+            self._free -= size
+            self._bytes[code], self._held[code] = size, language
+        else:
+            self._held[code] = self._folder / f"{code}.npz"
+            np.savez(self._held[code], **arrays)
+
+    def get(self, code: str) -> Language:
+        held = self._held[code]
+        if isinstance(held, Language):
+            return held
+        with np.load(held, allow_pickle=False) as arrays:
+            return _restore(Language, arrays)
+
+    def step(
+        self, function: Callable[[str, Language], tuple[Language, Any]], threads: int = 1
+    ) -> Iterator[tuple[str, Any]]:
+        """Take every language one step further: `function` gives its new state and a result.
+
+        Yields code and result in the order of the languages, whatever the number of `threads`.
+        """
+        codes = {code: code for code in self._held}
+        for code, (language, result) in in_order(codes, lambda code: function(code, self.get(code)), threads):
+            self.put(code, language)
+            yield code, result
+
+
+def in_order(items: Mapping[str, object], function: Callable, threads: int) -> Iterator[tuple[str, object]]:
+    """Key and `function(value)` in the order of the items, so many at a time."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque()
+        for key, value in items.items():
+            waiting.append((key, pool.submit(function, value)))
+            if len(waiting) > threads:
+                key, future = waiting.popleft()
+                yield key, future.result()
+        for key, future in waiting:
+            yield key, future.result()
+
+
+def _flatten(value: Any, name: str = "") -> dict[str, Any]:
+    """The arrays and numbers in nested dataclasses, by their path."""
+    if not is_dataclass(value):
+        return {name: value}
+    parts = (_flatten(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value))
+    return {path: part for own in parts for path, part in own.items()}
+
+
+def _restore(kind: type, held: Mapping[str, np.ndarray], name: str = "") -> Any:
+    """The inverse of `_flatten`, for a dataclass of this kind."""
+    if is_dataclass(kind):
+        return kind(*(_restore(field.type, held, f"{name}.{field.name}") for field in fields(kind)))
+    return held[name] if kind is np.ndarray else held[name].item()
