@@ -17,6 +17,7 @@ if not workflow.overwrite_configfiles:
 
 
 include: "rules/common.smk"
+include: "rules/inputs.smk"
 include: "rules/resources.smk"
 include: "rules/cluster.smk"
 include: "rules/corpora.smk"

@@ -70,7 +70,7 @@ def prepare(text: Path, out: Path, vocabulary: int, length: int, mixed: int) -> 
                 if held > mixed:
                     break
     tokenizer = out / "tokenizer"
-    words = [f"--mix={mix}", f"--total={vocabulary}", "--engine=sentencepiece", f"--output={tokenizer}"]
+    words = [f"--mix={mix}", f"--total={vocabulary}", f"--output={tokenizer}"]
     joint.main(words, standalone_mode=False)
     model = str(tokenizer / "sentencepiece.model")
     export.main([model, f"--output={tokenizer / 'huggingface'}"], standalone_mode=False)

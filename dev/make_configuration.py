@@ -19,7 +19,7 @@ from vocap.pretraining.settings import Model, Pretraining, Shape
 from vocap.report.settings import Report
 from vocap.text_section import Text
 from vocap.tokenizer_files.id_layout import IdLayout, Special
-from vocap.tokenizers.settings import File, Joint, Mono, Vocap
+from vocap.tokenizers.settings import KINDS
 from vocap.vocabularies.settings import Vocabularies
 
 VARYING = {key for task in TASKS.values() for key in task.recipe}  # of Recipe: each training has its own default
@@ -62,14 +62,7 @@ SECTIONS = (
     ("`corpora: starter`", "The starter corpus.", Starter),
     ("`vocabularies`", "One unigram model for every language and size.", Vocabularies),
     ("`allocation: NAME`", "Any number of them, each a merged vocabulary.", Allocation),
-    ("`tokenizers: NAME`, `kind: vocap`", "The pieces of an allocation, scored.", Vocap),
-    (
-        "`tokenizers: NAME`, `kind: joint`",
-        "A unigram model of the text of all languages, by `vocabularies.engine`; one descent gives every `total`.",
-        Joint,
-    ),
-    ("`tokenizers: NAME`, `kind: mono`", "One language's model, two ids larger.", Mono),
-    ("`tokenizers: NAME`, `kind: file`", "Any tokenizer, as a baseline.", File),
+    *((f"`tokenizers: NAME`, `kind: {name}`", kind.__doc__, kind) for name, kind in KINDS.items()),
     ("`pretraining`", "Text of the models.", Pretraining),
     ("`pretraining: models: NAME`", "Any number of them; the defaults are the paper's recipe.", Model),
     ("`pretraining: models: NAME: shape`", "The defaults are XLM-R base.", Shape),
@@ -155,7 +148,7 @@ def table(settings: type[BaseModel]) -> str:
         if settings is Recipe and name in VARYING:
             default = "by training"
         meaning = field.description or "the kind"
-        rows.append(f"| `{name}` | {meaning} | {'none' if default == '`null`' else default} |")
+        rows.append(f"| `{field.alias or name}` | {meaning} | {'none' if default == '`null`' else default} |")
     return "\n".join(rows)
 
 

@@ -49,10 +49,7 @@ CAPTIONS = {
     "fit": "scores of the pieces",
     "joint": "JOINT, the baseline",
     "mono": "one language's model",
-    "export": "for Hugging Face",
-    "card": "its README.md",
-    "parity_words": "normalised once",
-    "parity": "both forms compared",
+    "export": "Hugging Face, parity",
     "evaluate": "ALP, tokens, <unk>",
     "diff": "VOCAP and JOINT",
     "tokenize": "text to blocks of ids",
@@ -97,7 +94,7 @@ def rule_graph() -> set[tuple[str, str]]:
     """Pairs of rules, the second waits for the first; without the targets of stages."""
     command = ["snakemake", "-n", "--configfile", "config/smoke.yaml", "--rulegraph"]
     text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    names = {number: re.sub(r"_\d+$", "", name) for number, name in re.findall(r'(\d+)\[label = "(\w+)"', text)}
+    names = dict(re.findall(r'(\d+)\[label = "(\w+)"', text))
     pairs = {(names[first], names[second]) for first, second in re.findall(r"(\d+) -> (\d+)", text)}
     return {(first, second) for first, second in pairs if second != "all"}
 
@@ -110,7 +107,6 @@ def stages_of_rules() -> dict[str, str]:
         defined = re.findall(r"^ *(?:use rule \w+ as (\w+) with|(?:rule|checkpoint) (\w+)):", text, re.MULTILINE)
         stages |= dict.fromkeys((used or name for used, name in defined), stage)
     boxes = {rule: box for box, rules in TOGETHER.items() for rule in rules}
-    stages["joint_descent"] = "tokenizers"  # named by the workflow, one for each group of totals
     return {boxes.get(rule, rule): stage for rule, stage in stages.items()}
 
 

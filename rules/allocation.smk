@@ -11,26 +11,22 @@ if BY_TOKENS and not DEVELOPMENT_TEXT:
         " corpora.development"
     )
 
-# Each entry's settings as options of the same names.
+# Each entry's settings as options of the same names, but those that all jobs have.
 ALLOCATION_OPTIONS = {
     name: options(
         **entry.model_dump(exclude_defaults=True, exclude={"without"}),
         without=",".join(entry.without) or None,
-        coverage=SETTINGS.vocabularies.coverage,
         development=DEVELOPMENT_TEXT.pattern if name in BY_TOKENS else None,
+        corpora=f"{RESULTS}/corpora" if entry.needs_text else None,
+        trunk=f"{RESULTS}/allocation/trunks/{entry.trunk}.npz" if entry.needs_text else None,
     )
     for name, entry in SETTINGS.allocation.items()
 }
 # The part of rule pieces that does not depend on T, once for all allocations that agree in the other settings.
-TRUNK_OPTIONS = {
-    entry.trunk: options(
-        **entry.model_dump(include={"alpha", "beta", "per"}),
-        without=",".join(entry.without) or None,
-        coverage=SETTINGS.vocabularies.coverage,
-    )
-    for entry in SETTINGS.allocation.values()
-    if entry.needs_text
-}
+TRUNKS = {entry.trunk: entry for entry in SETTINGS.allocation.values() if entry.needs_text}
+TABLES_OF_ALL = expand(
+    "<results>/vocabularies/{lang}/{file}", lang=LANGUAGES, file=["curve.tsv", "pieces.npz", "characters.tsv"]
+)
 
 
 rule allocation:
@@ -43,9 +39,7 @@ rule allocation:
 
 rule allocate:
     input:
-        curves=expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
-        indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
-        characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
+        tables=TABLES_OF_ALL,
         weights="<results>/corpora/weights.tsv",
     output:
         allocation="<results>/allocation/{name}/allocation.tsv",
@@ -64,23 +58,29 @@ rule allocate:
         runtime=minutes(60),
     params:
         results=verbatim(RESULTS),
-        arguments=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
+        coverage=SETTINGS.vocabularies.coverage,
+        own=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
+        text="",
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["allocation"],
     message:
         "Allocating {wildcards.name}"
     shell:
-        "vocap allocate --vocabularies {params.results:q}/vocabularies --weights {input.weights:q}"
-        " {params.arguments} -o {params.folder:q} > {log:q} 2>&1"
+        """
+        vocap allocate \
+            --vocabularies {params.results:q}/vocabularies \
+            --weights {input.weights:q} \
+            --coverage {params.coverage} \
+            {params.own} \
+            {params.text} \
+            -o {params.folder:q} >{log:q} 2>&1
+        """
 
 
-# Each T is a job of its own: one more changes nothing of the others.
 rule trunk:
     input:
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
-        curves=expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
-        indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
-        characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
+        tables=TABLES_OF_ALL,
         weights="<results>/corpora/weights.tsv",
         rules=TEXT_RULES,
     output:
@@ -90,7 +90,7 @@ rule trunk:
     benchmark:
         "<logs>/benchmarks/allocation/trunks/{trunk}.tsv"
     wildcard_constraints:
-        trunk=one_of(TRUNK_OPTIONS),
+        trunk=one_of(TRUNKS),
     priority: 1  # long, and every T of the rule waits for it
     conda:
         "../envs/allocation.yaml"
@@ -99,24 +99,37 @@ rule trunk:
         runtime=minutes(60, 0.5),
     params:
         results=verbatim(RESULTS),
-        arguments=lambda wildcards: TRUNK_OPTIONS[wildcards.trunk],
+        coverage=SETTINGS.vocabularies.coverage,
+        alpha=lambda wildcards: TRUNKS[wildcards.trunk].alpha,
+        beta=lambda wildcards: TRUNKS[wildcards.trunk].beta,
+        per=lambda wildcards: TRUNKS[wildcards.trunk].per,
+        without=lambda wildcards: options(without=",".join(TRUNKS[wildcards.trunk].without) or None),
         text=verbatim(TEXT_OPTIONS),
         revision=REVISION["pieces"],
     message:
         "Descending over the pieces of all languages: {wildcards.trunk}"
     shell:
-        "vocap trunk --vocabularies {params.results:q}/vocabularies --corpora {params.results:q}/corpora --weights {input.weights:q}"
-        " {params.arguments} {params.text} -o {output:q} > {log:q} 2>&1"
+        """
+        vocap trunk \
+            --vocabularies {params.results:q}/vocabularies \
+            --corpora {params.results:q}/corpora \
+            --weights {input.weights:q} \
+            --coverage {params.coverage} \
+            --alpha {params.alpha} \
+            --beta {params.beta} \
+            --per {params.per} \
+            {params.without} \
+            {params.text} \
+            -o {output:q} >{log:q} 2>&1
+        """
 
 
-rule allocate_pieces:
+# Each T is a job of its own: one more changes nothing of the others.
+use rule allocate as allocate_pieces with:
     input:
         trunk=lambda wildcards: f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
-        train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
-        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
-        curves=expand("<results>/vocabularies/{lang}/curve.tsv", lang=LANGUAGES),
-        indexes=expand("<results>/vocabularies/{lang}/pieces.npz", lang=LANGUAGES),
-        characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=LANGUAGES),
+        texts=expand("<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["train", "heldout"]),
+        tables=TABLES_OF_ALL,
         weights="<results>/corpora/weights.tsv",
         development=lambda wildcards: DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in BY_TOKENS else [],
         rules=TEXT_RULES,
@@ -125,26 +138,18 @@ rule allocate_pieces:
         vocabulary="<results>/allocation/{name}/vocabulary.tsv",
         summary="<results>/allocation/{name}/summary.json",
         models=directory("<results>/allocation/{name}/vocabularies"),
-    log:
-        "<logs>/allocation/{name}.log",
-    benchmark:
-        "<logs>/benchmarks/allocation/{name}.tsv"
     wildcard_constraints:
         name=one_of(BY_PIECES),
     priority: 1
-    conda:
-        "../envs/allocation.yaml"
     resources:
         mem_mb=memory(2500),
         runtime=minutes(60, 0.5),
     params:
         results=verbatim(RESULTS),
-        arguments=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
-        folder=lambda wildcards, output: Path(output[0]).parent,
+        coverage=SETTINGS.vocabularies.coverage,
+        own=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         text=verbatim(TEXT_OPTIONS),
+        folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["pieces"],
     message:
         "Allocating {wildcards.name} by pieces"
-    shell:
-        "vocap allocate --vocabularies {params.results:q}/vocabularies --corpora {params.results:q}/corpora --weights {input.weights:q}"
-        " --trunk {input.trunk:q} {params.arguments} {params.text} -o {params.folder:q} > {log:q} 2>&1"

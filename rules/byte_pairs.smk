@@ -1,5 +1,7 @@
 """The tokenizers of byte-pair encoding: one training for all T that share their settings."""
 
+BYTE_PAIR = tokenizers_of("bpe", "parity-bpe")
+
 # Those that follow parallel text; the others do not depend on it.
 FOLLOWERS = [name for name, entry in BYTE_PAIR.items() if entry.follows_text]
 if FOLLOWERS and not DEVELOPMENT_TEXT:
@@ -15,11 +17,11 @@ TRAINING_OPTIONS = {
     for name, entry in BYTE_PAIR.items()
 }
 
-# The path names all that a training depends on besides the text: other settings give other files, for which tokenizers are
-# made again, and so do other contents of the user's parallel text, which no job makes.
+# The name says what a training depends on besides the text, as of a descent of JOINT, and the contents of the user's
+# parallel text, which no job makes.
 DEVELOPMENT_CONTENT = DEVELOPMENT_TEXT.fingerprint(LANGUAGES) if FOLLOWERS else ""
-TRAINING_FOLDERS = {
-    name: training_folder(
+PAIR_TRAININGS = {
+    name: training_name(
         entry,
         TRAINING_OPTIONS[name],
         DEVELOPMENT_CONTENT if name in FOLLOWERS else "",
@@ -29,85 +31,115 @@ TRAINING_FOLDERS = {
     )
     for name, entry in BYTE_PAIR.items()
 }
-TRAININGS_OF_PAIRS = {}  # a folder of one training to the totals of its tokenizers and the first of their names
-for name, folder in TRAINING_FOLDERS.items():
-    TRAININGS_OF_PAIRS.setdefault(Path(folder).parent, (name, set()))[1].add(BYTE_PAIR[name].total)
 
-for number, (folder, (name, totals)) in enumerate(TRAININGS_OF_PAIRS.items(), start=1):
 
-    rule:
-        name:
-            f"bpe_training_{number}"
-        input:
-            train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
-            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
-            weights="<results>/corpora/weights.tsv",
-            development=DEVELOPMENT_TEXT.inputs(LANGUAGES) if name in FOLLOWERS else [],
-            rules=TEXT_RULES,
-        output:
-            expand("<results>/{folder}/{total}/{file}", folder=folder, total=sorted(totals), file=BYTE_PAIR_FILES),
-            sizes=f"<results>/{folder}/sizes.tsv",
-        log:
-            f"<logs>/{folder}-{'-'.join(map(str, sorted(totals)))}.log",
-        benchmark:
-            f"<logs>/benchmarks/{folder}-{'-'.join(map(str, sorted(totals)))}.tsv"
-        priority: 1  # export and evaluation wait for it
-        conda:
-            "../envs/tokenizers.yaml"
-        resources:
-            mem_mb=memory(600, 25),
-            runtime=minutes(30, 0.5),
-        params:
-            results=verbatim(RESULTS),
-            arguments=verbatim(TRAINING_OPTIONS[name]),
-            text=verbatim(shlex.join([*text_words(TEXT), *LAYOUT])),
-            # Depends on the output, so is not watched: the same T may come from a training for more of them.
-            totals=lambda wildcards, output: options(
-                total=sorted({int(Path(file).parent.name) for file in output if file != output.sizes})
-            ),
-            folder=Path(RESULTS, folder),
-            revision=REVISION["tokenizers"],
-        message:
-            f"Training byte-pair encoding on the text of all languages: {name}"
-        shell:
-            "vocap bpe --corpora {params.results:q}/corpora --weights {input.weights:q} {params.arguments} {params.text}"
-            " {params.totals} --curve {output.sizes:q} -o {params.folder:q}/{{total}} > {log:q} 2>&1"
+def of_training(wildcards):
+    """The name of one of the tokenizers of a training."""
+    return next(name for name, training in PAIR_TRAININGS.items() if training == wildcards.training)
+
+
+rule bpe_training:
+    input:
+        train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
+        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        weights="<results>/corpora/weights.tsv",
+        development=lambda wildcards: (
+            DEVELOPMENT_TEXT.inputs(LANGUAGES) if of_training(wildcards) in FOLLOWERS else []
+        ),
+        rules=TEXT_RULES,
+    output:
+        temp(directory("<results>/tokenizers/.bpe/{training}")),
+    log:
+        "<logs>/tokenizers/.bpe/{training}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/.bpe/{training}.tsv"
+    wildcard_constraints:
+        training=one_of(PAIR_TRAININGS.values()),
+    priority: 1  # export and evaluation wait for it
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=memory(600, 25),
+        runtime=minutes(30, 0.5),
+    params:
+        results=verbatim(RESULTS),
+        own=lambda wildcards: TRAINING_OPTIONS[of_training(wildcards)],
+        text=verbatim(shlex.join([*text_words(TEXT), *LAYOUT])),
+        # Depends on the output, so is not watched: a T that is removed makes nothing again.
+        totals=lambda wildcards, output: options(
+            total=sorted(
+                {BYTE_PAIR[name].total for name in BYTE_PAIR if PAIR_TRAININGS[name] == Path(output[0]).name}
+            )
+        ),
+        revision=REVISION["tokenizers"],
+    message:
+        "Training byte-pair encoding on the text of all languages: {wildcards.training}"
+    shell:
+        """
+        vocap bpe \
+            --corpora {params.results:q}/corpora \
+            --weights {input.weights:q} \
+            {params.own} \
+            {params.text} \
+            {params.totals} \
+            --curve {output:q}/sizes.tsv \
+            -o {output:q}/{{total}} >{log:q} 2>&1
+        """
 
 
 # A T that is added runs its training again, for all T, and leaves their tokenizers as they are, as in rule pick_joint.
-rule pick_bpe:
+use rule pick_joint as pick_bpe with:
     input:
-        picked=ancient(
-            lambda wildcards: expand(
-                "<results>/{folder}/{file}", folder=TRAINING_FOLDERS[wildcards.name], file=BYTE_PAIR_FILES
-            )
-        ),
-        sizes=ancient(lambda wildcards: f"{RESULTS}/{Path(TRAINING_FOLDERS[wildcards.name]).parent}/sizes.tsv"),
+        made=ancient(lambda wildcards: f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
         development=lambda wildcards: DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in FOLLOWERS else [],
     output:
-        model="<results>/tokenizers/{name}/tokenizer.json",
-        config="<results>/tokenizers/{name}/tokenizer_config.json",
-        pieces="<results>/tokenizers/{name}/pieces.tsv",
-        description="<results>/tokenizers/{name}/description.json",
-        sizes="<results>/tokenizers/{name}/sizes.tsv",
+        expand("<results>/tokenizers/{{name}}/{file}", file=[*BYTE_PAIR_FILES, "sizes.tsv"]),
     log:
         "<logs>/tokenizers/{name}/pick_bpe.log",
     benchmark:
         "<logs>/benchmarks/tokenizers/{name}/pick_bpe.tsv"
     wildcard_constraints:
         name=one_of(BYTE_PAIR),
-    localrule: True
-    conda:
-        "../envs/tokenizers.yaml"
-    resources:
-        mem_mb=memory(50),
-        runtime=minutes(10),
     params:
+        total=lambda wildcards: BYTE_PAIR[wildcards.name].total,
         folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["tokenizers"],
     message:
         "Taking {wildcards.name} from its training"
+
+
+# Its only form is tokenizer.json: nothing to compare.
+rule export_bpe:
+    input:
+        model="<results>/tokenizers/{name}/tokenizer.json",
+        evaluation="<results>/tokenizers/{name}/evaluation.tsv",
+    output:
+        expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
+        card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
+    log:
+        "<logs>/tokenizers/{name}/export.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/{name}/export.tsv"
+    wildcard_constraints:
+        name=one_of(BYTE_PAIR),
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        mem_mb=memory(1600),
+        runtime=minutes(30),
+    params:
+        layout=verbatim(options(layout=SETTINGS.layout.text())),
+        text=verbatim(CARD_TEXT),
+        folder=lambda wildcards, output: Path(output.card).parent,
+        revision=REVISION["tokenizers"],
+    message:
+        "Exporting {wildcards.name} for Hugging Face"
     shell:
-        "cp {input.picked:q} {input.sizes:q} {params.folder:q} 2> {log:q}"
+        """
+        (
+            vocap export {input.model:q} {params.layout} -o {params.folder:q}
+            vocap card {input.model:q} --evaluation {input.evaluation:q} --text {params.text:q} -o {output.card:q}
+        ) 2>{log:q}
+        """

@@ -24,7 +24,6 @@ from vocap.starter.packages import PACKAGES
 from vocap.correlation.planning import plan_study
 from vocap.correlation.points import reached_sizes
 from vocap.errors import VocapError
-from vocap.files.atomic import check_output_folder, check_temporary_folder
 from vocap.finetuning.selection import keys_of
 from vocap.finetuning.grid import input_length, make_grid, run_folder, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of
@@ -40,10 +39,7 @@ from vocap.tokenizer_groups import (
     FILES,
     compared_pairs,
     descent_name,
-    group_by_descent,
-    joint_folder,
-    sampled_alphas,
-    training_folder,
+    training_name,
 )
 from vocap.tokenizer_files import CARD, EXPORTED
 
@@ -90,7 +86,9 @@ TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
 LAYOUT = [f"--layout={SETTINGS.layout.ids().text()}"] if SETTINGS.layout.ids().text() else []
 
 SIZES = SETTINGS.vocabularies.sizes
-SAMPLED_ALPHAS = sampled_alphas(SETTINGS.corpora.mix, SETTINGS.tokenizers, SETTINGS.allocation)
+# The exponents of the samples that JOINT is trained on; none where it reads all lines.
+JOINT_ALPHAS = {entry.alpha for entry in SETTINGS.tokenizers.values() if entry.kind == "joint"}
+SAMPLED_ALPHAS = [] if SETTINGS.corpora.mix.sentences == "all" else sorted(JOINT_ALPHAS)
 STARTER_TEXT = f"{RESULTS}/corpora/starter/text"
 
 
@@ -139,18 +137,13 @@ def downloaded(name):
 
 def tokenizer_folder(name):
     """The folder of a tokenizer in the layout that models are trained with."""
-    stage = "pretraining/tokenizers" if SETTINGS.tokenizers[name].kind == "file" else "tokenizers"
+    stage = "tokenizers" if SETTINGS.tokenizers[name].made else "pretraining/tokenizers"
     return f"{RESULTS}/{stage}/{name}"
 
 
 def trained_file(name):
     """The file of a tokenizer in its folder: a SentencePiece model, or tokenizer.json."""
     return SETTINGS.tokenizers[name].file
-
-
-def tokenizer_file(name):
-    """The same of a tokenizer that this run makes, with its path."""
-    return f"{RESULTS}/tokenizers/{name}/{trained_file(name)}"
 
 
 def recipe_json(recipe):
@@ -160,98 +153,6 @@ def recipe_json(recipe):
     return json.dumps({**settings, "loss": loss})
 
 
-def absent_tokenizer(name):
-    """Whether the tokenizer is a FILE baseline that its user may bring later, which a dry run takes as there."""
-    entry = SETTINGS.tokenizers[name]
-    return entry.kind == "file" and entry.path is not None and not (Path(entry.path).exists() or DRY_RUN)
-
-
-def if_there(path):
-    """An input that its user brings: a dry run plans without it."""
-    return [] if DRY_RUN and not Path(path).exists() else path
-
-
-def source_file(name):
-    """The file of a tokenizer from elsewhere: its user's, or a download."""
-    entry = SETTINGS.tokenizers[name]
-    return if_there(entry.path) if entry.path else downloaded(entry.download)
-
-
-def tokenizers_of(*kinds):
-    """The names of the configured tokenizers of these kinds, those that can be made."""
-    return [
-        name for name, entry in SETTINGS.tokenizers.items() if entry.kind in kinds and not absent_tokenizer(name)
-    ]
-
-
-def absent_text(lang):
-    """The paths and patterns of a language without a file, to pre-train on too."""
-    absent = SOURCES[lang].absent + (PRETRAINING_SOURCES[lang].absent if PRETRAINING_SOURCES else [])
-    return list(dict.fromkeys(absent))
-
-
-if not DRY_RUN and workflow.is_main_process:
-    try:
-        for folder in (RESULTS, LOGS):
-            check_output_folder(folder)
-        check_temporary_folder()
-    except VocapError as error:
-        stop(error)
-
-# The configuration of a run is recorded in its folder: no other one undoes it by mistake.
-if workflow.is_main_process:
-    try:
-        check_owner(RESULTS, CONFIGFILES)
-    except VocapError as error:
-        if not DRY_RUN:
-            stop(error)
-        notice(f"a real run stops here: {error}")
-
-
-if absent := [lang for lang in SOURCES if absent_text(lang)]:
-    missing = [f"{lang}: no file {path}" for lang in absent for path in absent_text(lang)]
-    remedy = "put it there, correct corpora.sources, or leave the language out of `languages`"
-    if not DRY_RUN:
-        stop("\n  ".join([f"corpus files are missing; {remedy}:", *missing]))
-    for line in missing:
-        left_out(f"language {line}", f"a real run stops here; {remedy}")
-    SOURCES = {lang: source for lang, source in SOURCES.items() if lang not in absent}
-
-LANGUAGES = list(SOURCES)
-
-for name, entry in SETTINGS.tokenizers.items():
-    if absent_tokenizer(name):
-        left_out(
-            f"tokenizer {name}",
-            f"no file {entry.path}; bring it, or change tokenizers.{name}.path",
-        )
-
-
-# Parallel text, if any: a notice says which, as that depends on more than the configuration.
-FROM_STARTER = all(source.inputs(RESULTS) == [STARTER_TEXT] for source in SOURCES.values())
-try:
-    STARTER_FOLDER = STARTER_TEXT if FROM_STARTER else None
-    PARALLEL_TEXT = evaluation_text(SETTINGS.corpora, LANGUAGES, STARTER_FOLDER, os.environ)
-    DEVELOPMENT_TEXT = development_text(SETTINGS.corpora, STARTER_FOLDER)
-except VocapError as error:
-    stop(error)
-
-for key, text in (("parallel", PARALLEL_TEXT), ("development", DEVELOPMENT_TEXT)):
-    if text and not text.folder and workflow.is_main_process:
-        try:
-            (find_aligned if DRY_RUN else check_files)(text.pattern, LANGUAGES)
-        except VocapError as error:
-            stop(f"corpora.{key}: {error}")
-if PARALLEL_TEXT and FROM_STARTER:
-    notice(f"parallel text for evaluation: {PARALLEL_TEXT.name}")
-
-
 def one_of(names):
     """A wildcard constraint that matches exactly these names (and nothing where there are none)."""
     return "|".join(map(re.escape, names)) or "(?!)"
-
-
-wildcard_constraints:
-    lang=one_of(LANGUAGES),
-    size=r"\d+",
-    name=r"[A-Za-z0-9][A-Za-z0-9._-]*",

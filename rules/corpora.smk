@@ -222,7 +222,7 @@ rule mix:
     benchmark:
         "<logs>/benchmarks/corpora/mix-{alpha}.tsv"
     wildcard_constraints:
-        alpha=one_of(SAMPLED_ALPHAS),
+        alpha=one_of(map(str, SAMPLED_ALPHAS)),
     conda:
         "../envs/corpora.yaml"
     resources:

@@ -28,7 +28,7 @@ def sources_to_fetch(sources, folder):
 
 def announce():
     """Print in a few lines the files that a run fetches, and those that its plan takes as there."""
-    baselines = [entry for entry in SETTINGS.tokenizers.values() if entry.kind == "file"]
+    baselines = [entry for entry in SETTINGS.tokenizers.values() if not entry.made]
     files = [
         entry.download for entry in baselines if entry.download and not Path(downloaded(entry.download)).exists()
     ]

@@ -128,7 +128,10 @@ rule pretrain:
         tokenizer=lambda wildcards: (
             f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/{trained_file(MODELS[wildcards.name].tokenizer)}"
         ),
-        exported=lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface/tokenizer.json",
+        # The same ids as the tokenizer's file, which is watched: an export is made again with its card.
+        exported=ancient(
+            lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface/tokenizer.json"
+        ),
         weights=lambda wildcards: (
             [] if MODELS[wildcards.name].weights != "corpora" else "<results>/corpora/weights.tsv"
         ),

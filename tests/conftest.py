@@ -57,7 +57,6 @@ SLOW = {
     "tokenizers/test_mono.py",
     "tokenizers/test_own_layout.py",
     "tokenizers/test_parity.py",
-    "tokenizers/test_parity_words.py",
     "training/test_launch.py",
     "training/test_ranks.py",
     "unigram/test_against_sentencepiece.py",

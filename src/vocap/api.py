@@ -143,7 +143,7 @@ def build_tokenizer(
     output
         Folder to write: `sentencepiece.model` and `huggingface/`, with the same ids.
     **options
-        Options of `vocap fit`; one of `corpora` (folder with `{language}/train.txt`) and `mix` (file) is its text.
+        Options of `vocap fit`.
 
     Returns
     -------

@@ -45,7 +45,6 @@ GROUPS = {
     "Rules of the workflow, tokenizers": {
         "mono": "vocap.tokenizers.commands:mono",
         "parity": "vocap.tokenizers.output_commands:parity",
-        "parity-words": "vocap.tokenizers.output_commands:parity_words",
         "evaluate": "vocap.tokenizers.output_commands:evaluate",
     },
     "Rules of the workflow, pre-training": {

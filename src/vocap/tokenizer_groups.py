@@ -1,59 +1,36 @@
-"""Groups of the configured tokenizers: those of one sample, those of one training, and the pairs to compare."""
+"""Groups of the configured tokenizers: those of one training, and the pairs to compare."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from vocap.allocation.settings import Allocation
-from vocap.corpora.settings import Mix
-from vocap.tokenizers.settings import BytePair, Joint, Kind, Vocap
+from vocap.tokenizers.settings import Bpe, BytePair, Joint, Kind, Vocap
 
 FILES = ("sentencepiece.model", "pieces.tsv", "description.json")  # of a unigram tokenizer's folder
 BYTE_PAIR_FILES = (BytePair.file, "tokenizer_config.json", *FILES[1:])
 
 
-def sampled_alphas(mix: Mix, tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]) -> list[str]:
-    """The exponents, as written in file names, of the samples that tokenizers read; none where all lines are."""
-    if mix.sentences == "all":
-        return []
-    joint = {entry.alpha for entry in tokenizers.values() if isinstance(entry, Joint)}
-    vocap = {allocations[entry.allocation].alpha for entry in tokenizers.values() if isinstance(entry, Vocap)}
-    return [str(alpha) for alpha in sorted(joint | vocap)]
-
-
-def joint_folder(entry: Joint, *further: object) -> str:
-    """Below the results: a folder for all that share settings but T, in it one for each T.
+def descent_name(entry: Joint, *further: object) -> str:
+    """A name that all entries share which one descent gives: alpha, and a hash of the other settings but T.
 
     `further`: settings outside of the entry that decide its content.
     """
-    own = [entry.byte_fallback, entry.user_defined_symbols]
-    settings = json.dumps([*([False, []] if own == [None, None] else own), *further])
-    extra = "" if settings == "[false, []]" else f"-{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
-    return f"tokenizers/.joint/{entry.alpha}{extra}/{entry.total}"
+    return f"{entry.alpha}-{_hash(entry.byte_fallback or False, entry.user_defined_symbols or [], *further)}"
 
 
-def group_by_descent(entries: Iterable[Joint]) -> list[list[Joint]]:
-    """The entries that share settings, one for each T."""
-    groups: dict[str, dict[int, Joint]] = {}
-    for entry in entries:
-        groups.setdefault(str(Path(joint_folder(entry)).parent), {})[entry.total] = entry
-    return [[group[total] for total in sorted(group)] for group in groups.values()]
+def training_name(entry: BytePair, *further: object) -> str:
+    """A name that all entries share which one training of byte-pair encoding gives.
 
-
-def descent_name(group: list[Joint]) -> str:
-    """A name for the log of the descent that gives these entries."""
-    return "-".join([str(Path(joint_folder(group[0])).parent), *(str(entry.total) for entry in group)])
-
-
-def training_folder(entry: BytePair, *further: object) -> str:
-    """Below the results: as `joint_folder`, of byte-pair encoding.
-
-    Weights that follow parallel text depend on T, so it is one of their settings.
+    It is their kind, and a hash of the other settings but T. Weights that follow
+    parallel text depend on T, so it is one of their settings.
     """
-    own = entry.model_dump(exclude=set() if getattr(entry, "fairness", 0) else {"total"})
-    settings = json.dumps([own, *further], sort_keys=True)
-    return f"tokenizers/.bpe/{entry.kind}-{hashlib.sha256(settings.encode()).hexdigest()[:12]}/{entry.total}"
+    apart = isinstance(entry, Bpe) and entry.fairness
+    return f"{entry.kind}-{_hash(entry.model_dump(exclude=set() if apart else {'total'}), *further)}"
+
+
+def _hash(*settings: object) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def compared_pairs(tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from vocap.text_files.records import Layout
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import serialize
-from vocap.tokenizers.joint import train_joint
+from vocap.tokenizers.joint import descend_joint
 from vocap.tokenizers.multilingual_text import sampled_text
 
 LETTERS = {
@@ -54,7 +54,8 @@ def model_bytes(layout: str = "xlm-r") -> bytes:
         lines = [line for language in LETTERS for line in make_lines(language, 500)]
         random.Random(0).shuffle(lines)
         mix = write_lines(Path(folder, "mix.txt"), lines)
-        return serialize(train_joint(sampled_text(mix), TOTAL, threads=1, layout=parse_layout(layout)))
+        ((_, proto, _),) = descend_joint(sampled_text(mix), [TOTAL], layout=parse_layout(layout))
+        return serialize(proto)
 
 
 def make_tokenizer(folder: Path, layout: str = "xlm-r") -> Path:

@@ -174,5 +174,3 @@ def test_other_files_and_options_are_one_message(tmp_path):
     wanted = ["--corpora", tmp_path, "--weights", tmp_path / "weights.tsv", "--total", 300, "-o", tmp_path / "t"]
     with pytest.raises(UsageError, match="--curve and --heldout go together"):
         run(joint, *wanted, "--curve", tmp_path / "c.tsv")
-    with pytest.raises(UsageError, match="--curve needs one descent"):
-        run(joint, *wanted, "--curve", tmp_path / "c.tsv", "--heldout", tmp_path, "--engine", "sentencepiece")

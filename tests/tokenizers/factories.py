@@ -49,12 +49,7 @@ class StageFolders:
 
     @property
     def options(self) -> list[str]:
-        names = {
-            "allocation": "allocation",
-            "vocabularies": "vocabularies",
-            "weights": "weights.tsv",
-            "mix": "mix.txt",
-        }
+        names = {"allocation": "allocation", "vocabularies": "vocabularies", "weights": "weights.tsv"}
         return [part for option, name in names.items() for part in (f"--{option}", str(self.root / name))]
 
     def model(self, language: str) -> Path:

@@ -14,7 +14,7 @@ from sentencepiece import SentencePieceProcessor
 from tests.tokenizers.factories import NUMBERS, SIZES, TOKENS, StageFolders, make_lines, make_stages
 from vocap import cli
 from vocap.files.tsv import read_tsv, write_tsv
-from vocap.tokenizers.multilingual import drop_excess
+from vocap.tokenizers.fitting import drop_excess
 from vocap.unigram.sentencepiece_trainer import train
 
 
@@ -42,16 +42,8 @@ def run(*words: object) -> int:
     raise AssertionError("the command line always ends by SystemExit")
 
 
-def whole(made: StageFolders) -> list[str]:
-    """The options, but every training line in the place of the sample."""
-    options = made.options
-    at = options.index("--mix")
-    return [*options[:at], "--corpora", str(made.root / "corpora"), *options[at + 2 :]]
-
-
 def fit(made: StageFolders, out: Path, *more: object) -> tuple[SentencePieceProcessor, list[dict], dict]:
-    options = [] if "--corpora" in more else made.options
-    assert run("fit", *options, *more, "-o", out) == 0
+    assert run("fit", *made.options, *more, "-o", out) == 0
     processor = SentencePieceProcessor(model_file=str(out / "sentencepiece.model"))
     account = list(read_tsv(out / "pieces.tsv"))
     return processor, account, json.loads((out / "description.json").read_text(encoding="utf-8"))
@@ -180,38 +172,6 @@ def test_a_required_character_of_no_language_is_a_piece_like_the_others(copy, tm
     assert processor.unk_id() not in processor.encode("\u1e9e")
 
 
-def test_the_sample_has_no_say_in_the_pieces(copy, tmp_path):
-    """Languages that the allocation leaves out are in the sample, and the vocabulary stays as it was allocated."""
-    mix = copy.root / "mix.txt"
-    mix.write_text(
-        mix.read_text(encoding="utf-8") + "\u10d8\u10d9 \u0639\u0631\u0628\u064a\n" * 3000, encoding="utf-8"
-    )
-    processor, _, description = fit(copy, tmp_path / "t")
-    owners = vocabulary(copy)
-    total = processor.get_piece_size()
-    assert {processor.id_to_piece(index) for index in range(4, total - 1)} == set(owners)
-    assert description["dropped"] == description["characters_added"] == 0
-    assert processor.unk_id() in processor.encode("\u0639")
-
-
-def test_the_text_of_all_lines_gives_the_same_tokenizer(stages, tmp_path):
-    """Mixture scores ask no text; what raising costs is measured on lines of each language by its share."""
-    sampled, _, _ = fit(stages, tmp_path / "sampled")
-    processor, _, description = fit(stages, tmp_path / "all", *whole(stages))
-    assert processor.serialized_model_proto() == sampled.serialized_model_proto()
-    assert description["raising"]["sample_lines"] == 4500
-    assert description["text"] == {"lines": 4500}  # the made allocation does not say its alpha and beta
-
-
-def test_a_text_is_either_a_sample_or_all_lines(stages, tmp_path, capsys):
-    options = whole(stages)
-    at = options.index("--corpora")
-    for words in ([*options, "--mix", stages.root / "mix.txt"], options[:at] + options[at + 2 :]):
-        assert run("fit", *words, "-o", tmp_path / "t") == 2
-        assert "either --mix FILE, a sample, or --corpora DIR" in capsys.readouterr().err
-    assert not (tmp_path / "t").exists()
-
-
 def test_weights_are_of_the_allocations_languages_only(stages, tmp_path):
     """A language of the table that the allocation leaves out takes no share of the mixture."""
     shutil.copytree(stages.root, tmp_path / "more")
@@ -269,18 +229,9 @@ def damage(copy: StageFolders, name: str) -> list[str]:
         return ["weights.tsv, line 2", "'../en'"]
     if name in ("curve without the size", "curve without tokens"):
         curve = copy.root / "vocabularies" / "ka" / "curve.tsv"
-        row = "300\t9" if "size" in name else "200\t"
-        curve.write_text(f"size\ttokens_per_sentence\n{row}\n", encoding="utf-8")
+        row = "300\t-50.5\t9" if "size" in name else "200\t-50.5\t"
+        curve.write_text(f"size\talp\ttokens_per_sentence\tstatus\n{row}\tok\n", encoding="utf-8")
         return ["ka/curve.tsv", "size 200", "run vocap curve again"]
-    if name == "sample is missing":
-        (copy.root / "mix.txt").unlink()
-        return ["mix.txt", "no such file"]
-    if name == "sample is empty":
-        (copy.root / "mix.txt").write_text("\n \n", encoding="utf-8")
-        return ["mix.txt", "no line of text"]
-    if name == "sample is not UTF-8":
-        (copy.root / "mix.txt").write_bytes(b"good\nbad \xff\n")
-        return ["mix.txt, line 2", "not UTF-8"]
     if name == "duplicate piece":
         (folder / "vocabulary.tsv").write_text("piece\tlanguages\na\ten\na\ten\n", encoding="utf-8")
         return ["vocabulary.tsv, line 3", "'a'", "duplicate"]
@@ -315,9 +266,6 @@ def damage(copy: StageFolders, name: str) -> list[str]:
         "code that is a path",
         "curve without the size",
         "curve without tokens",
-        "sample is missing",
-        "sample is empty",
-        "sample is not UTF-8",
         "duplicate piece",
         "size is no number",
         "no allocation",

@@ -1,11 +1,11 @@
-"""`vocap joint`: SentencePiece's own training, in the shared layout."""
+"""`vocap joint` against SentencePiece's own training, in the shared layout."""
 
 import json
 import re
 
 import pytest
 import sentencepiece
-from sentencepiece import SentencePieceProcessor
+from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from tests.made_text import write_lines
 from tests.tokenizers.factories import NUMBERS, SIZES, make_stages
@@ -13,8 +13,10 @@ from tests.tokenizers.test_fitting import run
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.tables.character_table import write_characters
 from vocap.tables.sampling_probabilities import STEP
+from vocap.tokenizer_files.layout import build_model, read_contents, serialize
 from vocap.tokenizer_groups import FILES
-from vocap.unigram.sentencepiece_trainer import train
+from vocap.unigram.sentencepiece_trainer import Unreachable, train
+from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import character_counts
 
 TOTAL = 300
@@ -72,6 +74,18 @@ def models(folder, totals) -> list[bytes]:
     return [(folder / str(total) / "sentencepiece.model").read_bytes() for total in totals]
 
 
+def reference(lines, total: int, settings: TextSettings) -> bytes:
+    """The model of one SentencePiece training, of fewer ids where the text holds no more, in the layout."""
+    ids = {"bos_id": 0, "pad_id": 1, "eos_id": 2, "unk_id": 3}
+    try:
+        data = train(lines, total - 1, threads=1, **ids, input_sentences=0, settings=settings)
+    except Unreachable as error:
+        return reference(lines, error.most + 1, settings)
+    proto = sentencepiece_model_pb2.ModelProto.FromString(data)
+    contents = read_contents(proto, "reference")
+    return serialize(build_model(contents, proto.normalizer_spec, trained=proto.trainer_spec))
+
+
 @pytest.mark.parametrize(
     "flags",
     [
@@ -89,11 +103,12 @@ def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
     mix.write_text("\n".join(lines), encoding="utf-8")
     totals = [400, 420, 600, 1500, 30_000, 40_000]
     asked = [part for total in totals for part in ("--total", total)]
-    for engine in ("ladder", "sentencepiece"):
-        out = tmp_path / engine / "{total}"
-        assert run("joint", "--mix", mix, *asked, "--engine", engine, *flags, "-o", out) == 0
-    assert models(tmp_path / "ladder", totals) == models(tmp_path / "sentencepiece", totals)
-    short = json.loads((tmp_path / "ladder/40000/description.json").read_text(encoding="utf-8"))["short"]
+    assert run("joint", "--mix", mix, *asked, *flags, "-o", tmp_path / "{total}") == 0
+    symbols = flags[1::2] if len(flags) > 1 else []
+    lines = mix.read_text(encoding="utf-8").split("\n")
+    settings = TextSettings(byte_fallback="--byte-fallback" in flags, user_defined_symbols=tuple(symbols))
+    assert models(tmp_path, totals) == [reference(lines, total, settings) for total in totals]
+    short = json.loads((tmp_path / "40000/description.json").read_text(encoding="utf-8"))["short"]
     assert short > 0
 
 
@@ -198,10 +213,7 @@ def test_every_line_counts_by_the_share_of_its_language(tmp_path):
     alpha = 0.4
     totals = [400, 600]
     asked = [part for total in totals for part in ("--total", total)]
-    for engine in ("ladder", "sentencepiece"):
-        out = tmp_path / engine / "{total}"
-        assert run("joint", *whole(stages), "--alpha", alpha, *asked, "--engine", engine, "-o", out) == 0
-    assert models(tmp_path / "ladder", totals) == models(tmp_path / "sentencepiece", totals)
+    assert run("joint", *whole(stages), "--alpha", alpha, *asked, "-o", tmp_path / "{total}") == 0
     # All languages have 1500 lines: a weight is n^alpha over the least, in steps of a quarter.
     least = min(NUMBERS.values())
     weights = {code: round(STEP * (n / least) ** alpha) for code, n in NUMBERS.items()}
@@ -209,7 +221,7 @@ def test_every_line_counts_by_the_share_of_its_language(tmp_path):
     with open(tmp_path / "written.txt", "w", encoding="utf-8") as file:
         for code, weight in weights.items():
             file.write((stages.root / "corpora" / code / "train.txt").read_text(encoding="utf-8") * weight)
-    held = {piece for piece in pieces_of(tmp_path / "ladder" / "400") if len(piece) == 1}
+    held = {piece for piece in pieces_of(tmp_path / "400") if len(piece) == 1}
     counts = character_counts([(tmp_path / "written.txt").read_text(encoding="utf-8").split("\n")])
     sentencepiece.SentencePieceTrainer.train(
         input=str(tmp_path / "written.txt"),
@@ -226,8 +238,8 @@ def test_every_line_counts_by_the_share_of_its_language(tmp_path):
     )
     stock = SentencePieceProcessor(model_file=str(tmp_path / "stock.model"))
     scores = {stock.id_to_piece(i): round(stock.get_score(i) * 1024) / 1024 for i in range(4, 599)}
-    assert {row["piece"]: float(row["score"]) for row in read_tsv(tmp_path / "ladder/600/pieces.tsv")} == scores
-    text = json.loads((tmp_path / "ladder/600/description.json").read_text(encoding="utf-8"))["text"]
+    assert {row["piece"]: float(row["score"]) for row in read_tsv(tmp_path / "600/pieces.tsv")} == scores
+    text = json.loads((tmp_path / "600/description.json").read_text(encoding="utf-8"))["text"]
     assert (text["sentences"], text["alpha"], text["lines"]) == ("all", alpha, 4500)
     assert (text["least_weight"], text["largest_weight"]) == (min(weights.values()), max(weights.values()))
 
@@ -247,7 +259,7 @@ def test_joint_and_vocap_hold_the_same_characters(tmp_path):
     assert run("allocate", *inputs, "--total", 500, "-o", stages.root / "allocation") == 0
     assert run("fit", *stages.options, "-o", tmp_path / "vocap") == 0
     assert run("joint", *whole(stages), "--total", 500, "-o", tmp_path / "joint") == 0
-    sampled = ["--mix", stages.root / "mix.txt", *inputs]
+    sampled = ["--mix", stages.root / "mix.txt", *inputs[2:], "--characters", stages.root / "corpora"]
     assert run("joint", *sampled, "--total", 500, "-o", tmp_path / "sampled") == 0
     characters = {
         name: {piece for piece in pieces_of(tmp_path / name) if len(piece) == 1}
@@ -255,7 +267,7 @@ def test_joint_and_vocap_hold_the_same_characters(tmp_path):
     }
     assert {"\u10e7", "\u10e6", "z"} <= characters["vocap"] and "\u2603" not in characters["vocap"]
     assert "\u10e7" not in (stages.root / "mix.txt").read_text(encoding="utf-8")
-    assert characters["vocap"] == characters["joint"] == characters["sampled"]  # counted, and from the tables
+    assert characters["vocap"] == characters["joint"] == characters["sampled"]
     assert run("joint", "--mix", stages.root / "mix.txt", "--total", 500, "-o", tmp_path / "alone") == 0
     assert not {"\u10e7", "z"} & pieces_of(tmp_path / "alone")
 
@@ -272,11 +284,10 @@ def test_the_order_of_languages_and_the_number_of_threads_change_no_byte(stages,
 
 
 def test_a_total_below_the_characters_of_all_languages_is_one_error(stages, tmp_path, capsys):
-    for engine in ("ladder", "sentencepiece"):
-        assert run("joint", *whole(stages), "--engine", engine, "--total", 30, "-o", tmp_path / "t") == 2
-        message = capsys.readouterr().err
-        assert "T = 30 does not hold the required characters; the smallest possible T is" in message
-        assert "Traceback" not in message and not (tmp_path / "t").exists()
+    assert run("joint", *whole(stages), "--total", 30, "-o", tmp_path / "t") == 2
+    message = capsys.readouterr().err
+    assert "T = 30 does not hold the required characters; the smallest possible T is" in message
+    assert "Traceback" not in message and not (tmp_path / "t").exists()
 
 
 @pytest.mark.parametrize(
@@ -284,7 +295,6 @@ def test_a_total_below_the_characters_of_all_languages_is_one_error(stages, tmp_
     [
         ("corpora", "corpora/ka/train.txt"),
         ("characters", "corpora/ka/train.txt"),
-        ("vocabularies", "vocabularies/ka/characters.tsv"),
     ],
 )
 def test_a_language_without_its_files_is_named(tmp_path, capsys, option, missing):
@@ -320,8 +330,8 @@ def test_a_bad_sample_is_named_and_leaves_nothing(tmp_path, capsys, content, wor
         ["--total", 100, "--user-defined-symbols", "<s>"],
         ["--total", 300, "--total", 400],
         ["--total", 300, "--corpora", "corpora"],
-        ["--total", 300, "--vocabularies", "vocabularies"],
-        ["--total", 300, "--weights", "weights.tsv", "--vocabularies", "a", "--characters", "b"],
+        ["--total", 300, "--characters", "corpora"],
+        ["--total", 300, "--engine", "ladder"],
     ],
 )
 def test_a_wrong_call_exits_with_2(stages, tmp_path, capsys, more):

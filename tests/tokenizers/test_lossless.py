@@ -84,7 +84,7 @@ def root(tmp_path_factory):
         "-o",
         root / "by-piece",
     )
-    fit = ("fit", "--weights", weights, "--corpora", corpora, *rows)
+    fit = ("fit", "--weights", weights, *rows)
     run(*fit, "--allocation", root / "by-size", "--vocabularies", vocabularies, "-o", root / "vocap")
     own = root / "by-piece" / "vocabularies"
     run(*fit, "--allocation", root / "by-piece", "--vocabularies", own, "-o", root / "pieces")

@@ -27,7 +27,7 @@ LAYOUT = {
 CONTROLS = ["<|user|>", "<|bot|>"]
 TOTAL = 208
 FIRST = ["<pad>", "<|end|>", "<unk>", "<s>", "<|tool|>", *CONTROLS, *(f"<reserved_{k}>" for k in range(4))]
-NAMES = ("vocap", "ladder", "sentencepiece", "mono", "trimmed", "extended")
+NAMES = ("vocap", "joint", "mono", "trimmed", "extended")
 
 
 def run(*words) -> None:
@@ -63,15 +63,14 @@ def root(tmp_path_factory):
     read = ("--vocabularies", made.parent, "--weights", weights)
     rows = ("--special-tokens", 9, "--other-rows", 2)
     run("allocate", *read, "--total", TOTAL, *rows, "-o", root / "allocation")
-    fit = ("fit", *read, "--corpora", root / "corpora", "--allocation", root / "allocation", controls)
+    fit = ("fit", *read, "--allocation", root / "allocation", controls)
     run(*fit, layout, "-o", root / "vocap")
     refused = vocap(*map(str, (*fit, "-o", root / "refused")))
     assert refused.returncode == 2 and "leaves 9 rows to special tokens, the layout has 5" in refused.stderr
-    for engine in ("ladder", "sentencepiece"):
-        joint = ("joint", "--corpora", root / "corpora", "--weights", weights, "--total", TOTAL, controls, layout)
-        run(*joint, "--engine", engine, "-o", root / engine)
+    joint = ("joint", "--corpora", root / "corpora", "--weights", weights, "--total", TOTAL, controls, layout)
+    run(*joint, "-o", root / "joint")
     run("mono", "--model", made / "models" / "150.model", "--language", "en", layout, "-o", root / "mono")
-    for name in NAMES[:4]:
+    for name in NAMES[:3]:
         run("export", root / name / "sentencepiece.model", layout, "-o", root / name / "huggingface")
     run("trim", root / "vocap", "--text", f"en={train}", "-o", root / "trimmed")
     georgian = write_lines(root / "ka.txt", make_lines("ka", 400))
@@ -88,7 +87,7 @@ def test_ids_are_those_of_the_layout_in_three_libraries(root, name):
     assert own.id_to_piece(list(range(len(first)))) == first == [library.id_to_token(k) for k in range(len(first))]
     assert "<mask>" not in loaded.get_vocab() and loaded.mask_token is None
     assert own.get_piece_size() == library.get_vocab_size() == len(loaded)
-    if name in NAMES[:3]:
+    if name in NAMES[:2]:
         assert own.get_piece_size() == TOTAL
     assert (own.pad_id(), own.eos_id(), own.unk_id(), own.bos_id()) == (0, 1, 2, 3)
     assert (loaded.pad_token_id, loaded.eos_token_id, loaded.unk_token_id, loaded.bos_token_id) == (0, 1, 2, 3)
@@ -102,11 +101,6 @@ def test_ids_are_those_of_the_layout_in_three_libraries(root, name):
         assert loaded.encode(line, split_special_tokens=True) == [3, *ids]
         assert not set(ids) & {number for number in range(len(first)) if number != 2}
         assert loaded.decode([3, *ids, 5, 8], skip_special_tokens=True) == own.decode([k for k in ids if k != 2])
-
-
-def test_a_joint_tokenizer_has_the_pieces_of_sentencepiece(root):
-    one, other = ((root / name / "sentencepiece.model").read_bytes() for name in ("ladder", "sentencepiece"))
-    assert one == other
 
 
 def test_a_chat_template_passed_through_gives_the_special_ids(root):

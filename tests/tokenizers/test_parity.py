@@ -7,7 +7,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from tokenizers import Tokenizer
 
 from tests import commands
@@ -17,7 +16,7 @@ from vocap.files.tsv import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import export
 from vocap.tokenizers.output_commands import parity
-from vocap.tokenizers.parity import COLUMNS, TokenizerForms, choose_lines, compared_blocks
+from vocap.tokenizers.parity import COLUMNS, TokenizerForms, choose_lines, lines_of_each, sampled_blocks
 
 from .scripts import make_lines, model
 
@@ -172,14 +171,15 @@ def test_the_sample(tmp_path):
     (folder / "train.txt").write_text("".join(f"t{number}\n" for number in range(500)))
 
     def lines(sample, seed=1):
-        return [line for block in compared_blocks(folder, sample, seed) for line in block]
+        return [line for block in sampled_blocks(folder, sample, seed) for line in block]
 
-    heldout = [f"h{number}" for number in range(30)]
+    everything = [*(f"h{number}" for number in range(30)), *(f"t{number}" for number in range(500))]
     drawn = lines(130)
-    assert drawn[:30] == heldout and len(set(drawn)) == 130 == len(drawn)
+    assert len(set(drawn)) == 130 == len(drawn) and [line for line in everything if line in drawn] == drawn
+    assert {line[0] for line in drawn} == {"h", "t"}
     assert lines(130) == drawn != lines(130, seed=2)
-    assert lines(20) == heldout
-    assert lines(530) == lines(10_000) == lines(None) == heldout + [f"t{number}" for number in range(500)]
+    assert lines(530) == lines(10_000) == everything
+    assert [lines_of_each(number) for number in (1, 4, 9, 10, 86)] == [10_000, 2500, 1111, 1000, 1000]
 
 
 def test_chosen_lines_are_uniform():
@@ -189,8 +189,3 @@ def test_chosen_lines_are_uniform():
     assert abs(counts - 500).max() < 5 * (2000 * 0.25 * 0.75) ** 0.5
     assert list(choose_lines(5, 9, 0, "xx")) == [0, 1, 2, 3, 4]
     assert list(choose_lines(100, 9, 0, "xx")) != list(choose_lines(100, 9, 0, "yy"))
-
-
-def test_a_sample_that_is_too_small_is_a_wrong_call(folder):
-    result = CliRunner().invoke(parity, ["--tokenizer", "x", "--corpora", "y", "-o", "z", "--sample", "100"])
-    assert result.exit_code == 2 and "10000" in result.output

@@ -6,7 +6,7 @@ from tokenizers import Tokenizer
 
 from vocap.files.tsv import read_tsv
 from vocap.tokenizer_files.export import export
-from vocap.tokenizers.roundtrip import COLUMNS, RoundTrips
+from vocap.tokenizers.evaluation import ROUND_TRIP_COLUMNS, Differences, add_round_trips
 
 from .scripts import WORDS, make_lines, model
 from .test_evaluation import run
@@ -40,7 +40,7 @@ def root(tmp_path_factory):
 def test_every_line_is_decoded_as_the_library_does(root, tmp_path, form):
     table = tmp_path / "roundtrip.tsv"
     run(root, f"tokenizer/{form}", tmp_path / "evaluation.tsv", "--round-trip", str(table))
-    english, thai = read_tsv(table, COLUMNS)
+    english, thai = read_tsv(table, ROUND_TRIP_COLUMNS)
     lines = (root / "corpora/en/heldout.txt").read_text("utf-8").split("\n")[:-1]
     if form == "huggingface":
         tokenizer = Tokenizer.from_file(str(root / "tokenizer/huggingface/tokenizer.json"))
@@ -62,10 +62,10 @@ def test_every_line_is_decoded_as_the_library_does(root, tmp_path, form):
 @pytest.mark.parametrize("kind", LOSSES)
 def test_each_kind_of_loss_has_its_example(kind):
     processor = SentencePieceProcessor(model_proto=model().SerializeToString())
-    trips = RoundTrips()
+    trips = Differences()
     texts = [*LOSSES[kind], WORDS["en"][0]]
     ids = processor.encode(texts)
-    trips.add(texts, ids, processor.decode(ids), processor.unk_id())
-    _, _, count, identical, share, example = trips.row("en")
+    add_round_trips(trips, texts, ids, processor.decode(ids), processor.unk_id())
+    count, identical, share, example = trips.cells([kind])
     assert (count, identical, share) == (len(texts), 1, 1 / len(texts))
-    assert example.startswith(f"{kind} {len(LOSSES[kind])}: “") and list(trips.losses) == [kind]
+    assert example.startswith(f"{kind} {len(LOSSES[kind])}: “") and list(trips.kinds) == [kind]

@@ -36,8 +36,7 @@ def jobs_by_rule(output: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for rule, count in parse_counts(output).items():
         if rule not in LEFT_OUT:
-            kind = re.sub(r"_\d+$", "", rule)  # joint_descent_1, joint_descent_2
-            counts[kind] = counts.get(kind, 0) + count
+            counts[rule] = counts.get(rule, 0) + count
     return counts
 
 

@@ -5,8 +5,8 @@ import pytest
 from tests.workflow.conftest import make_text, parse_counts
 
 # the jobs after an allocation, and those that join the corpora of all languages
-AFTER_ALLOCATION = {"fit": 1, "export": 1, "card": 1, "parity": 1, "evaluate": 1}
-EVERY_TOKENIZER = {"fit": 1, "pick_joint": 1, "export": 3, "card": 3, "parity": 3, "evaluate": 3}
+AFTER_ALLOCATION = {"fit": 1, "export": 1, "evaluate": 1}
+EVERY_TOKENIZER = {"fit": 1, "pick_joint": 1, "export": 3, "evaluate": 3}
 
 
 def test_a_finished_run_has_nothing_left_to_do(finished):
@@ -149,11 +149,9 @@ def test_a_total_added_trains_only_that_one(finished):
     expected = {
         "all": 1,
         "report": 1,
-        "joint_descent_1": 1,
+        "joint_descent": 1,
         "pick_joint": 1,
         "export": 1,
-        "card": 1,
-        "parity": 1,
         "evaluate": 1,
     }
     assert finished.planned() == expected
@@ -161,7 +159,7 @@ def test_a_total_added_trains_only_that_one(finished):
     assert run.returncode == 0, run.stdout
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     again = finished.planned()
-    assert not {"joint_descent_1", "joint_descent_2", "pick_joint"} & set(again)
+    assert not {"joint_descent", "pick_joint"} & set(again)
     finished.write_config(tokenizers={"larger": None})
     assert set(finished.planned()) <= {"all", "report"}
 
@@ -173,16 +171,7 @@ def test_totals_with_the_same_settings_share_a_descent(workflow):
     }
     workflow.write_config(tokenizers=more)
     planned = workflow.planned("tokenizers")
-    assert (planned["joint_descent_1"], planned["joint_descent_2"], planned["pick_joint"]) == (1, 1, 3)
-
-
-def test_joint_is_what_one_sentencepiece_training_gives(workflow, finished_once):
-    """The other engine trains JOINT by itself: the same model, byte for byte."""
-    workflow.write_config(vocabularies={"engine": "sentencepiece"})
-    run = workflow.snakemake("results/tokenizers/joint/sentencepiece.model")
-    assert run.returncode == 0, run.stdout
-    path = "results/tokenizers/joint/sentencepiece.model"
-    assert (workflow.folder / path).read_bytes() == (finished_once.folder / path).read_bytes()
+    assert (planned["joint_descent"], planned["pick_joint"]) == (2, 3)
 
 
 def test_a_new_language_trains_only_that_language(finished):
@@ -257,8 +246,8 @@ def test_another_seed_samples_again(finished):
 def test_another_sample_for_joint_leaves_the_vocabularies_alone(finished):
     finished.write_config(corpora={"mix": {"sentences": 1000}})
     planned = finished.planned()
-    assert planned["mix"] == planned["joint_descent_1"] == planned["pick_joint"] == planned["fit"] == 1
-    assert not {"sample", "ladder", "allocate"} & set(planned)
+    assert planned["mix"] == planned["joint_descent"] == planned["pick_joint"] == 1
+    assert not {"sample", "ladder", "allocate", "fit"} & set(planned)
 
 
 def test_another_coverage_trains_again(finished):
@@ -266,7 +255,7 @@ def test_another_coverage_trains_again(finished):
     planned = finished.planned()
     assert planned["ladder"] == 3
     assert planned["allocate"] == 2
-    assert planned["joint_descent_1"] == planned["pick_joint"] == 1
+    assert planned["joint_descent"] == planned["pick_joint"] == 1
 
 
 def test_a_deleted_result_is_made_again(finished):
@@ -291,14 +280,14 @@ def test_another_resource_group_evaluates_again(finished):
     table.write_text(
         table.read_text("utf-8").replace("ru\tRussian\trus\trus\tCyrl", "ru\tRussian\trus\trus\tLatn"), "utf-8"
     )
-    assert finished.planned() == {"all": 1, "evaluate": 3, "card": 3, "report": 1}
+    assert finished.planned() == {"all": 1, "evaluate": 3, "export": 3, "report": 1}
 
 
 def test_a_licence_is_written_into_the_cards_alone(finished):
     finished.write_config(
         corpora={"sources": {"made": {"path": "text/{lang}.txt", "licence": "CC0 {as} written"}}}
     )
-    assert finished.planned() == {"all": 1, "card": 3, "report": 1}
+    assert finished.planned() == {"all": 1, "export": 3, "report": 1}
     card = "results/tokenizers/joint/huggingface/README.md"
     before = (finished.folder / card).read_text("utf-8")
     assert "- made: licence not recorded" in before and "| ru | -" in before

@@ -14,9 +14,8 @@ from vocap.errors import UsageError
 from vocap.finetuning.grid import Grid
 from vocap.plan.jobs import Job
 from vocap.plan.texts import MB, Text
-from vocap.tokenizers.settings import File
-
-PARITY_LINES = 10_000  # of a language, as in rules/tokenizers.smk
+from vocap.tokenizers.parity import lines_of_each
+from vocap.tokenizers.settings import File, Joint
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class Inputs:
 
     @cached_property
     def compared_klines(self) -> float:
-        """Lines that parity compares."""
-        return sum(min(text.kept, max(PARITY_LINES, text.heldout)) for text in self.texts.values()) / 1000
+        """Thousands of lines that parity compares."""
+        return sum(min(text.kept, lines_of_each(len(self.texts))) for text in self.texts.values()) / 1000
 
     @cached_property
     def heldout_mb(self) -> float:
@@ -118,7 +117,6 @@ def _language(job: Job, inputs: Inputs) -> dict[str, float]:
 def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
     """The text of all languages together, and the points and cells of their results."""
     settings, count = inputs.settings, len(inputs.texts)
-    totals = [int(name) for name in {Path(output).parent.name for output in job.outputs} if name.isdigit()]
     return {
         "languages": count,
         "train_mb": inputs.train_mb,
@@ -126,11 +124,19 @@ def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
         "mix_mb": inputs.mix_mb,
         "bucket_mb": min(inputs.mix_mb, BUCKET_BYTES / MB),
         "largest_mb": max((text.train_mb for text in inputs.texts.values()), default=0.0),
-        # every T of one training, by the folders of its outputs; of byte pairs the largest holds the others
-        "total_k": (max if job.rule == "bpe_training" else sum)(totals or [0]) / 1000,
+        "total_k": _trained_totals(job, settings) / 1000,
         "points": count * len(settings.vocabularies.sizes),
         "cells": count * (len(settings.allocation) + len(settings.tokenizers)),
     }
+
+
+def _trained_totals(job: Job, settings: Settings) -> int:
+    """T of the tokenizers that one job trains: of a descent their sum; of byte pairs the largest holds the others."""
+    alpha = job.wildcards.get("descent", "").partition("-")[0]
+    kind = job.wildcards.get("training", "").rpartition("-")[0]
+    entries = settings.tokenizers.values()
+    joint = {entry.total for entry in entries if isinstance(entry, Joint) and str(entry.alpha) == alpha}
+    return sum(joint) or max((entry.total for entry in entries if entry.kind == kind), default=0)
 
 
 @features("trunk", "allocate", "allocate_pieces")
@@ -151,8 +157,7 @@ def _allocation(job: Job, inputs: Inputs) -> dict[str, float]:
     }
 
 
-@features("fit", "joint", "pick_joint", "pick_bpe", "mono", "export", "card")
-@features("parity", "parity_words", "evaluate", "diff")
+@features("fit", "pick_joint", "pick_bpe", "mono", "export", "export_bpe", "evaluate", "diff")
 def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
     name = job.wildcards.get("name", job.wildcards.get("a"))
     entry = inputs.settings.tokenizers.get(name)

@@ -3,7 +3,6 @@
 import heapq
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -73,7 +72,7 @@ def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
 
 def _job(record: Mapping) -> Job:
     lists = {name: tuple(record[name]) for name in ("after", "outputs")}
-    return Job(**{**record, **lists, "rule": re.sub(r"_\d+$", "", record["rule"])})  # joint_descent_1, _2, ...
+    return Job(**{**record, **lists})
 
 
 def sort_jobs(jobs: Sequence[Job]) -> list[Job]:

@@ -21,11 +21,6 @@ def read_characters(path: str | os.PathLike) -> dict[str, float]:
     return {character: per_line for character, _, per_line in _read(path)}
 
 
-def read_counts(path: str | os.PathLike) -> dict[str, int]:
-    """The count of each character in the text, in the file's order."""
-    return {character: count for character, count, _ in _read(path)}
-
-
 def count_lines(path: str | os.PathLike) -> int:
     """The number of lines that the characters were counted in; 0 for no row."""
     return next((round(count / per_line) for _, count, per_line in _read(path)), 0)

@@ -6,16 +6,9 @@ from dataclasses import dataclass
 from vocap.tokenizer_files.id_layout import layout_of
 from vocap.tokenizer_files.model_file import CONTROL
 
-METHODS = {
-    "vocap": "VOCAP (Zheng et al., EMNLP 2021): the vocabulary is shared out among the languages by its gain in "
-    "average log probability, and the pieces get the scores of one unigram model",
+METHODS = {  # besides those of the kinds in `vocap.tokenizers.settings`
     "pieces": "PIECES: one descent over the pieces of all languages prunes those that the weighted log likelihood "
     "of all texts needs least, and the others get the scores of one unigram model",
-    "joint": "JOINT: one unigram model trained on the text of all languages",
-    "bpe": "BPE: byte-pair encoding of the words of all languages, each weighted by its share of the text",
-    "parity-bpe": "parity-aware BPE: each merge is the most frequent pair of the language whose parallel text is "
-    "longest",
-    "mono": "MONO: the unigram model of one language",
     "trimmed": "cut down from another tokenizer to the pieces that some languages need",
     "extended": "another tokenizer with the pieces of one language more",
 }
@@ -61,16 +54,17 @@ def write_card(
     description: Mapping,
     evaluation: Sequence[Mapping[str, str]] | None = None,
     text: str | None = None,
+    method: str = "",
 ) -> str:
     """The card of the tokenizer `name`.
 
     `description`: of description.json, may be empty; `evaluation`: the rows of evaluation.tsv; `text`: where the
-    text comes from and its licences, in Markdown. Parts that are unknown are said to be.
+    text comes from and its licences, in Markdown; `method`: of its kind. Parts that are unknown are said to be.
     """
     languages = [row["language"] for row in evaluation or ()]
     kind = description.get("kind", "")
     settings = ", ".join(f"{key} {value}" for key, value in description.get("settings", {}).items() if value != [])
-    method = METHODS.get("pieces" if description.get("settings", {}).get("rule") == "pieces" else kind)
+    method = METHODS.get(description.get("settings", {}).get("rule") or kind, method)
     special = ", ".join(f"`{token}` {number}" for token, number in about.special)
     lines = [
         "---",

@@ -1,7 +1,11 @@
-"""`vocap bpe`: tokenizers of byte-pair encoding for many languages."""
+"""`vocap bpe`: tokenizers of byte-pair encoding for many languages.
+
+Imports inside functions are of numpy, numba and `tokenizers`, which `vocap --help` does not need.
+"""
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -9,6 +13,7 @@ import click
 from vocap import options
 from vocap.bpe import SPLITS, UNITS
 from vocap.errors import UsageError
+from vocap.progress import Steps
 from vocap.text_options import text_options
 from vocap.unigram import COVERAGE
 
@@ -122,7 +127,6 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
     """The alphabet, the merges of the largest T, and the factors of the weights, for the description."""
     from vocap.bpe.multilingual import common_alphabet, train_fair, train_parity, train_weighted
     from vocap.bpe.training import MERGES
-    from vocap.progress import Steps
 
     how = rows.how
     alphabet = common_alphabet(languages, how.unit, coverage, how.settings.required_chars)
@@ -151,8 +155,6 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
 
 def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int) -> None:
     """The table of `vocap size`: each language's heldout.txt at the T that the text gives."""
-    from contextlib import suppress
-
     from vocap.bpe.tokenizer_json import build, merges_for, token_names
     from vocap.tables.size_table import measure_size, points_below, write_sizes
     from vocap.tokenizer_files.encoders import HuggingFaceEncoder

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,6 @@ from vocap.text_files.aligned import is_gap
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 from vocap.tokenizer_files.splitter import BYTE_PIECE, Splitter, is_bracketed
-from vocap.tokenizers.roundtrip import RoundTrips
 from vocap.unigram.alp import average_log_probability
 
 COLUMNS = (
@@ -62,12 +61,45 @@ class Tally:
     cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
 
 
+@dataclass
+class Differences:
+    """Lines of one language, and those that differ, by kind; `examples` holds the first of each kind."""
+
+    lines: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def identical(self) -> int:
+        return self.lines - self.kinds.total()
+
+    def add(self, kind: str, example: str) -> None:
+        """Count a line that differs."""
+        self.kinds[kind] += 1
+        self.examples.setdefault(kind, example)
+
+    def cells(self, order: Sequence[str]) -> tuple:
+        """Lines, identical ones, their share (None without lines), and the examples of the kinds in this order."""
+        share = self.identical / self.lines if self.lines else None
+        shown = (f"{kind} {self.kinds[kind]}: {self.examples[kind]}" for kind in order if self.kinds[kind])
+        return self.lines, self.identical, share, "; ".join(shown)
+
+
+def shared_prefix(one: Sequence, other: Sequence) -> int:
+    """The length of the longest common beginning.
+
+    >>> shared_prefix("abc", "abx"), shared_prefix([1, 2], [1, 2, 3])
+    (2, 2)
+    """
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
 def tally(
-    splitter: Splitter, blocks: Iterable[list[str]], trips: RoundTrips | None = None
+    splitter: Splitter, blocks: Iterable[list[str]], trips: Differences | None = None
 ) -> tuple[Tally, Counter]:
     """Count tokens, words, numbers, characters and bytes; and the characters that became unknown.
 
-    With `trips`, the lines are decoded again and counted there.
+    With `trips`, the lines are decoded again, and those that do not come back are counted there.
 
     Words are the maximal runs of characters other than white space; numbers the maximal runs of 2 to 8 of the
     digits 0 to 9; characters are code points and bytes those of UTF-8, all of the raw line without its end.
@@ -83,7 +115,7 @@ def tally(
                 if encoder.unk_id in ids:
                     unknown.update(unknown_characters(encoder, line))
         if trips is not None:
-            trips.add(lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
+            add_round_trips(trips, lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
         words.update(chain.from_iterable(map(str.split, lines)))
         if len(words) > DISTINCT:
             count_splits(splitter, words, result)
@@ -170,7 +202,8 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     row["renyi"] = renyi_efficiency(counts)
     used = np.flatnonzero(counts)
     pieces = splitter.encoder.pieces
-    row["single_char_share"] = sum(int(counts[number]) for number in used if _is_single(pieces[number])) / total
+    single = (number for number in used if len((pieces[number] or "").replace("\u2581", "")) == 1)
+    row["single_char_share"] = sum(int(counts[number]) for number in single) / total
     held = {number: held for number in used if (held := digits(pieces[number]))}
     if held:
         tokens = sum(int(counts[number]) for number in held)
@@ -197,8 +230,54 @@ def renyi_efficiency(counts: np.ndarray, alpha: float = ALPHA) -> float | None:
     return math.log(powers) / (1 - alpha) / math.log(len(counts))
 
 
-def _is_single(piece: str | None) -> bool:
-    return piece is not None and len(piece.replace("\u2581", "")) == 1
+ROUND_TRIP_COLUMNS = ("language", "domain", "texts", "identical", "share", "example")
+TEXT = "text"  # the domain of natural language
+LOSSES = ("unknown", "U+2581", "spaces", "characters")
+SHOWN = 24  # characters of an example, from a little before its first difference on
+
+
+def loss(text: str, decoded: str, unknown: bool) -> str:
+    """The reason for which a text does not come back.
+
+    `unknown`: it holds an unknown token; `U+2581`: this character, which stands for a space; `spaces`: only white
+    space; `characters`: others, which the normaliser replaced.
+
+    >>> loss("a  b", "a b", False), loss("1½", "11⁄2", False)
+    ('spaces', 'characters')
+    """
+    if unknown:
+        return "unknown"
+    if decoded.split() != text.replace("\u2581", " ").split():
+        return "characters"
+    return "U+2581" if "\u2581" in text else "spaces"
+
+
+def add_round_trips(
+    trips: Differences,
+    texts: Sequence[str],
+    ids: Sequence[Sequence[int]],
+    decoded: Sequence[str],
+    unk_id: int | None,
+) -> None:
+    """Count texts, and those that do not come back from their ids: decode(encode(text)) != text."""
+    trips.lines += len(texts)
+    for text, numbers, back in zip(texts, ids, decoded, strict=True):
+        if back != text:
+            trips.add(loss(text, back, unk_id in numbers), example(text, back))
+
+
+def example(text: str, decoded: str) -> str:
+    """Both texts from a little before their first difference on.
+
+    >>> example("one  two", "one two")
+    '“one  two” → “one two”'
+    """
+    start = max(0, shared_prefix(text, decoded) - SHOWN // 3)
+    shown = (
+        ("…" if start else "") + one[start : start + SHOWN] + ("…" if len(one) > start + SHOWN else "")
+        for one in (text, decoded)
+    )
+    return " → ".join(f"“{one}”" for one in shown)
 
 
 PARALLEL_COLUMNS = ("language", "lines", "tokens", "ratio_to_english", "english_tokens")
@@ -249,7 +328,7 @@ def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> dict[st
 
 
 def relative_costs(rows: Iterable[Mapping]) -> list[float]:
-    """Of rows of parallel text, the ratios to English; without English, tokens per line. Inequality is of these.
+    """The values whose Gini coefficient is computed: ratios to English or, without English, tokens per line.
 
     Languages with gaps have other lines than others, so their tokens alone do not compare.
     """

@@ -2,14 +2,13 @@
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 
 from vocap.errors import VocapError
-from vocap.tables.sampling_probabilities import STEP, line_weights, quotas, sampling_probabilities, share_error
-from vocap.text_files.lines import count_lines, read_blocks, read_lines
+from vocap.tables.sampling_probabilities import STEP, line_weights, sampling_probabilities, share_error
+from vocap.text_files.lines import count_lines
 
 log = logging.getLogger(__name__)
 
@@ -30,32 +29,6 @@ class MultilingualText:
     name: str
     parts: tuple[Part, ...]
     facts: dict
-
-    def repeated(self) -> Iterator[str]:
-        """The lines, each as often as it counts, in the order of the files. Raises as `read_blocks`."""
-        for part in self.parts:
-            for line in read_lines(part.path):
-                yield from repeat(line, part.weight)
-
-    def first_lines(self, limit: int) -> Iterator[list[str]]:
-        """At most `limit` lines, none of them blank: of each part the first ones, by its share of the whole.
-
-        Raises as `read_blocks`, and VocapError where no part has a line of text.
-        """
-        counted = [part.lines * part.weight for part in self.parts]
-        whole = sum(counted)
-        any_text = False
-        shares = quotas(limit, [count / max(whole, 1) for count in counted])
-        for part, wanted in zip(self.parts, shares.tolist(), strict=True):
-            for block in read_blocks(part.path):
-                if not wanted:
-                    break
-                block = [line for line in block if line.strip()][:wanted]
-                any_text |= bool(block)
-                wanted -= len(block)
-                yield block
-        if not any_text:
-            raise VocapError(f"{self.name}: no line of text; run vocap sample again, and vocap mix for a sample")
 
 
 def warn_if_short(name: object, total: int, reached: int) -> None:

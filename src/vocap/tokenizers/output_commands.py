@@ -1,16 +1,17 @@
-"""`vocap export`, `vocap card`, `vocap evaluate`: a finished tokenizer for Hugging Face, and its measures."""
+"""`vocap export`, `card`, `evaluate`, `parity`: a finished tokenizer for Hugging Face, and its measures.
+
+Imports inside functions are of numpy, SentencePiece and `tokenizers`, which `vocap --help` does not need.
+"""
 
 import logging
 import os
-import time
 from pathlib import Path
 
 import click
 
 from vocap import options
-from vocap.errors import UsageError, VocapError
-from vocap.files.atomic import scratch_directory
-from vocap.text_files.named_texts import parse_languages
+from vocap.errors import UsageError
+from vocap.text_files.named_texts import find_texts, parse_languages
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +65,7 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     from vocap.files.tsv import read_tsv
     from vocap.tokenizer_files.card import COLUMNS, About, write_card
     from vocap.tokenizer_files.model_file import read_model
+    from vocap.tokenizers.settings import KINDS
 
     description = model.with_name("description.json")
     facts = read_object(description) if description.is_file() else {}
@@ -75,7 +77,9 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
         found = about(read_bpe(model))
     else:
         found = About.of(read_model(model))
-    write_text(output, write_card(model.resolve().parent.name, found, facts, rows, text))
+    kind = KINDS.get(facts.get("kind"))
+    method = kind.method if kind else ""
+    write_text(output, write_card(model.resolve().parent.name, found, facts, rows, text, method))
 
 
 @click.command()
@@ -111,32 +115,31 @@ def evaluate(
     from vocap.text_files.lines import read_blocks
     from vocap.tokenizer_files.encoders import load_encoder
     from vocap.tokenizer_files.splitter import Splitter
-    from vocap.tokenizers import roundtrip
-    from vocap.tokenizers.evaluation import COLUMNS, UNKNOWN_COLUMNS, WITHOUT_SPACES, measure, tally
+    from vocap.tokenizers import evaluation
 
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    codes = find_languages(corpora, languages)
-    table = select(read_languages(languages_table), codes)
+    texts = find_texts((), corpora, parse_languages(languages), ["heldout"])
     splitter = Splitter(load_encoder(tokenizer))
-    rows, unknown_rows, trips = [], [], {}
-    for language in table:
-        blocks = (
-            [line for line in lines if line] for lines in read_blocks(corpora / language.code / "heldout.txt")
-        )
-        trips[language.code] = roundtrip.RoundTrips()
-        counted, characters = tally(splitter, blocks, trips[language.code] if round_trip else None)
-        measures = measure(counted, splitter, language.script not in WITHOUT_SPACES)
-        rows.append((language.code, language.resource, *(measures[column] for column in COLUMNS[2:])))
+    rows, unknown_rows, trip_rows = [], [], []
+    for language in select(read_languages(languages_table), list(texts)):
+        code, trips = language.code, evaluation.Differences() if round_trip else None
+        blocks = ([line for line in lines if line] for lines in read_blocks(texts[code]["heldout"]))
+        counted, characters = evaluation.tally(splitter, blocks, trips)
+        measures = evaluation.measure(counted, splitter, language.script not in evaluation.WITHOUT_SPACES)
+        rows.append((code, language.resource, *(measures[column] for column in evaluation.COLUMNS[2:])))
         ordered = sorted(characters.items(), key=lambda entry: (-entry[1], entry[0]))
-        unknown_rows += [(language.code, character, count) for character, count in ordered]
+        unknown_rows += [(code, character, count) for character, count in ordered]
+        if trips is not None:
+            trip_rows.append(
+                trips.row(code, language.resource if language.resource in DOMAINS else evaluation.TEXT)
+            )
     if parallel:
-        _write_parallel(splitter.encoder, parallel, codes, parallel_output)
+        _write_parallel(splitter.encoder, parallel, list(texts), parallel_output)
     if unknown:
-        write_tsv(unknown, UNKNOWN_COLUMNS, unknown_rows)
+        write_tsv(unknown, evaluation.UNKNOWN_COLUMNS, unknown_rows)
     if round_trip:
-        domains = {one.code: one.resource if one.resource in DOMAINS else roundtrip.TEXT for one in table}
-        write_tsv(round_trip, roundtrip.COLUMNS, [trip.row(code, domains[code]) for code, trip in trips.items()])
-    write_tsv(output, COLUMNS, rows)
+        write_tsv(round_trip, evaluation.ROUND_TRIP_COLUMNS, trip_rows)
+    write_tsv(output, evaluation.COLUMNS, rows)
     click.echo(f"{output}: {len(rows)} languages", err=True)
 
 
@@ -155,107 +158,54 @@ def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> No
     paths, without = find_aligned(pattern, codes)
     for language in without:
         logger.warning("%s: no parallel text, left out", pattern.replace("{lang}", language))
-    english = count_by_line(encoder, paths[ENGLISH]) if ENGLISH in paths else None
-    lines = {} if english is None else {ENGLISH: len(english)}
-    rows = []
-    for code, path in paths.items():
-        own = english if english is not None and code == ENGLISH else count_by_line(encoder, path)
-        check_aligned(lines := {**lines, code: len(own)}, paths)
-        rows.append({"language": code, **compare_with_english(own, english)})
-        if not rows[-1]["lines"]:
-            logger.warning(
-                "%s: no line%s", path, "" if english is None else " in common with English, so no ratio"
-            )
+    counts = {code: count_by_line(encoder, path) for code, path in paths.items()}
+    check_aligned({code: len(own) for code, own in counts.items()}, paths)
+    english = counts.get(ENGLISH)
+    rows = [{"language": code, **compare_with_english(own, english)} for code, own in counts.items()]
+    for row in rows:
+        if not row["lines"]:
+            why = "" if english is None else " in common with English, so no ratio"
+            logger.warning("%s: no line%s", paths[row["language"]], why)
     write_tsv(output, PARALLEL_COLUMNS, [tuple(row[column] for column in PARALLEL_COLUMNS) for row in rows])
     if any(costs := relative_costs(rows)):
         click.echo(f"{output}: on {pattern}, Gini coefficient of tokens per sentence {gini(costs):.4f}", err=True)
-
-
-def find_languages(corpora: Path, codes: str | None) -> list[str]:
-    """The codes of a comma-separated list; all languages of the folder of corpora for None."""
-    if codes is None:
-        if not corpora.is_dir():
-            raise VocapError(f"{corpora}: no such folder; run vocap sample first")
-        found = sorted(path.parent.name for path in corpora.glob("*/heldout.txt"))
-        if not found:
-            raise VocapError(f"{corpora}: no {{language}}/heldout.txt in it; run vocap sample first")
-        return found
-    return parse_languages(codes)
-
-
-SAMPLE = click.option(
-    "--sample",
-    type=click.IntRange(10_000),
-    metavar="LINES",
-    help="Compare so many lines a language, all held-out ones among them; all lines unless given.",
-)
-SEED = click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
 
 
 @click.command()
 @click.option("--tokenizer", required=True, type=PATH, help="Folder with sentencepiece.model and huggingface/.")
 @CORPORA
 @LANGUAGES
-@SAMPLE
-@SEED
-@click.option("--words", type=FILE, help="File of vocap parity-words; saves normalising the lines again.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="LINES",
+    help="Lines of each language. [default: 1,000 where there are 10 languages or more, else 10,000 in all]",
+)
+@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
 @click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
-def parity(tokenizer, corpora, languages, sample, seed, words, output) -> None:
+def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
     """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
 
     Writes, a language a row, the share of lines with identical ids, and the number of others by kind of
     difference, with an example of each.
     """
     from vocap.files.tsv import write_tsv
-    from vocap.tokenizers.parity import COLUMNS, LEAST_SHARE, TokenizerForms, compare_languages
-    from vocap.tokenizers.parity_words import read_words
+    from vocap.progress import Steps
+    from vocap.tokenizers.parity import COLUMNS, KINDS, LEAST_SHARE, TokenizerForms, lines_of_each, sampled_blocks
 
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
-    codes = find_languages(corpora, languages)
-    shared = None
-    if words is not None:
-        shared = read_words(words)
-        shared.check(corpora, codes, sample, seed)
-    pair = TokenizerForms.load(tokenizer)
-    begin = time.perf_counter()
-    with scratch_directory(output) as scratch:
-        results = compare_languages(pair, corpora, codes, sample, seed, shared, scratch)
-    for code, result in results.items():
-        if result.lines and result.identical < LEAST_SHARE * result.lines:
-            logger.warning("%s: only %.3f %% of the lines are identical", code, 100 * result.row(code)[3])
-    write_tsv(output, COLUMNS, [result.row(code) for code, result in results.items()])
-    lines = sum(result.lines for result in results.values())
-    identical = sum(result.identical for result in results.values())
-    how = (
-        "all lines" if sample is None else f"a sample of {sample} lines a language (seed {seed}) where it has more"
-    )
+    codes = list(find_texts((), corpora, parse_languages(languages), ["heldout", "train"]))
+    forms, sample = TokenizerForms.load(tokenizer), sample or lines_of_each(len(codes))
+    results = {}
+    with Steps("parity", len(codes)) as steps:
+        for code in codes:
+            found = results[code] = forms.compare(sampled_blocks(corpora / code, sample, seed))
+            if found.lines and found.identical < LEAST_SHARE * found.lines:
+                share = 100 * found.identical / found.lines
+                logger.warning("%s: only %.3f %% of the lines are identical", code, share)
+            steps.advance()
+    write_tsv(output, COLUMNS, [(code, *found.cells(KINDS)) for code, found in results.items()])
+    lines, identical = (sum(getattr(one, name) for one in results.values()) for name in ("lines", "identical"))
     click.echo(
-        f"{output}: {identical} of {lines} lines identical, {how}, {time.perf_counter() - begin:.0f} s", err=True
+        f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed {seed})", err=True
     )
-
-
-@click.command("parity-words")
-@click.option("--vocabularies", required=True, type=PATH, help="Folder with {language}/models/.")
-@CORPORA
-@LANGUAGES
-@SAMPLE
-@SEED
-@click.option("-o", "--output", required=True, type=FILE, help="File to write, JSON lines.")
-def parity_words(vocabularies, corpora, languages, sample, seed, output) -> None:
-    """Normalise the lines that vocap parity compares, once for all tokenizers.
-
-    Writes every distinct normalised word, and which lines are to be encoded whole. The normaliser is that of the
-    models, which all tokenizers of a run have.
-    """
-    from vocap.tokenizer_files.model_file import read_model
-    from vocap.tokenizers.parity import normalized_words
-
-    codes = find_languages(corpora, languages)
-    models = (path for code in codes for path in sorted((vocabularies / code / "models").glob("*.model")))
-    model = next(models, None)
-    if model is None:
-        raise VocapError(f"{vocabularies}: no {{language}}/models/*.model of these languages; train one first")
-    words = normalized_words(read_model(model), str(model), corpora, codes, sample, seed, output)
-    whole = sum(len(language.whole) for language in words.languages.values())
-    lines = sum(language.lines for language in words.languages.values())
-    click.echo(f"{output}: the words of {lines - whole} lines; {whole} lines are to be encoded whole", err=True)

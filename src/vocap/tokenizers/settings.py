@@ -1,14 +1,14 @@
 """The `tokenizers` section of the configuration: the kinds of tokenizers, one class each, listed in `KINDS`.
 
-Configuration, plan, report and workflow ask the class of an entry for the rows of its embedding table, its label
-and the mistakes of its settings. A kind of one's own is one more subclass of `Kind` in `KINDS`, added before
-`vocap.config` is imported.
+Configuration, plan, report, model card and workflow ask the class of an entry for the rows of its embedding table,
+its label and method, and the mistakes of its settings. A further kind is one more subclass of `Kind` in `KINDS`,
+added before `vocap.config` is imported, and the rule that makes its file.
 """
 
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -19,9 +19,15 @@ from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.text_settings import META_PIECES, TextSettings
 
+Total = Annotated[int, Field(ge=2, description="T, every id counted, special tokens too")]
+Alpha = Annotated[
+    float,
+    Field(ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"),
+]
+
 
 def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[str]:
-    """Symbols of a text beside the special tokens of the layout, as they are.
+    """Symbols of a text beside the special tokens of the layout, unchanged.
 
     Raises ValueError for one that no tokenizer could keep.
 
@@ -31,10 +37,11 @@ def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[s
     for symbol in symbols:
         if not symbol.strip():
             raise ValueError(f"the symbol {symbol!r} is empty or only spaces; give at least one visible character")
-        if any(character.isspace() or character == "\u2581" for character in symbol):
-            raise ValueError(f"the symbol {symbol!r} holds a space (or U+2581, which stands for one); remove it")
-        if any(ord(character) < 32 for character in symbol):
-            raise ValueError(f"the symbol {symbol!r} holds a control character; remove it")
+        if any(character.isspace() or character == "\u2581" or ord(character) < 32 for character in symbol):
+            raise ValueError(
+                f"the symbol {symbol!r} holds a space, U+2581, which stands for one, or a control character; "
+                "remove it"
+            )
         if symbol in layout.names:
             raise ValueError(f"{symbol!r} is a special token of every tokenizer already; remove it here")
         if symbols.count(symbol) > 1:
@@ -43,16 +50,19 @@ def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[s
 
 
 class Kind(BaseModel):
-    """One entry of the section; its field `kind` names the class.
+    """One entry of the section; its field `kind` names the class, and its docstring describes it in the docs.
 
-    `label` is a noun phrase for tables. `merged`: whether its vocabulary is that of several languages, and
-    compared with others of the same T. `file`: the name of its file in its folder.
+    `label`: a noun phrase for tables; `method`: a sentence for the model card, without its full stop. `merged`:
+    whether its vocabulary is that of several languages, and compared with others of the same T. `made`: whether
+    the run makes its `file`, and the export of it.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     label: ClassVar[str]
+    method: ClassVar[str] = ""
     merged: ClassVar[bool] = True
+    made: ClassVar[bool] = True
     file: ClassVar[str] = "sentencepiece.model"
     kind: str
 
@@ -71,34 +81,17 @@ class Kind(BaseModel):
         yield from ()
 
 
-ByteFallback = Annotated[
-    bool | None,
-    Field(
-        description="256 byte pieces, so that a character that is no piece becomes its bytes, not <unk>; in the "
-        "place of text.byte_fallback"
-    ),
-]
-Symbols = Annotated[
-    Annotated[list[str], AfterValidator(check_symbols)] | None,
-    Field(
-        description="strings that always stay one piece, wherever they occur in the text; in the place of "
-        "text.user_defined_symbols"
-    ),
-]
-
-
 class Merged(Kind):
-    """A tokenizer of the text of several languages, read with the settings of section `text`.
+    """A tokenizer of the text of several languages, read with the settings of section `text`."""
 
-    Its classes have the fields `byte_fallback` and `user_defined_symbols`.
-    """
-
+    @abstractmethod
     def text(self, run: TextSettings) -> TextSettings:
         """The settings of the run's text with those of this tokenizer. Raises UsageError as `TextSettings`."""
-        own = {"byte_fallback": self.byte_fallback}
-        if self.user_defined_symbols is not None:
-            own["user_defined_symbols"] = tuple(self.user_defined_symbols)
-        return replace(run, **{name: value for name, value in own.items() if value is not None})
+
+    @property
+    def byte_rows(self) -> int:
+        """Ids of bytes that it has whatever the text settings say."""
+        return 0
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         try:
@@ -109,17 +102,43 @@ class Merged(Kind):
         except (UsageError, ValueError) as error:
             yield f": {error}"
             return
-        if rows is not None and rows - settings.layout.rows <= text.other_rows:
+        symbols = len(text.user_defined_symbols) + len(text.control_symbols)
+        taken = settings.layout.rows + max(text.other_rows, symbols + self.byte_rows)
+        if rows is not None and rows <= taken:
             yield (
-                f": special tokens, reserved ids, byte fallback and symbols take "
-                f"{settings.layout.rows + text.other_rows} ids, all that T has; raise total"
+                f": special tokens, reserved ids, bytes and symbols take {taken} ids, all that T has; raise total"
             )
 
 
-class Vocap(Merged):
-    """Exactly the pieces of an allocation, scored anew."""
+class Unigram(Merged):
+    """A unigram model of the text of several languages."""
+
+    byte_fallback: bool | None = Field(
+        None,
+        description="256 byte pieces, so that a character that is no piece becomes its bytes, not <unk>; in the "
+        "place of text.byte_fallback",
+    )
+    user_defined_symbols: Annotated[list[str], AfterValidator(check_symbols)] | None = Field(
+        None,
+        description="strings that always stay one piece, wherever they occur in the text; in the place of "
+        "text.user_defined_symbols",
+    )
+
+    def text(self, run: TextSettings) -> TextSettings:
+        own = {"byte_fallback": self.byte_fallback}
+        if self.user_defined_symbols is not None:
+            own["user_defined_symbols"] = tuple(self.user_defined_symbols)
+        return replace(run, **{name: value for name, value in own.items() if value is not None})
+
+
+class Vocap(Unigram):
+    """The pieces of an allocation, scored."""
 
     label = "VOCAP"
+    method = (
+        "VOCAP (Zheng et al., EMNLP 2021): the vocabulary is shared out among the languages by its gain in "
+        "average log probability, and the pieces get the scores of one unigram model"
+    )
     kind: Literal["vocap"]
     allocation: str = Field(min_length=1, description="name of an entry of the allocation section; T is its total")
     scores: Literal["mixture", "max"] = Field(
@@ -127,8 +146,6 @@ class Vocap(Merged):
         description="how pieces are scored: the mixture of the languages' own probabilities by their share of the "
         "text, or their maximum",
     )
-    byte_fallback: ByteFallback = None
-    user_defined_symbols: Symbols = None
 
     def rows(self, settings: Any) -> int | None:
         found = settings.allocation.get(self.allocation)
@@ -147,26 +164,25 @@ class Vocap(Merged):
             )
 
 
-class Joint(Merged):
-    """A unigram model trained on the text of all languages, by vocabularies.engine: the baseline of the paper."""
+class Joint(Unigram):
+    """A unigram model of the text of all languages, the paper's baseline; one descent gives every `total`."""
 
     label = "JOINT"
+    method = "JOINT: one unigram model trained on the text of all languages"
     kind: Literal["joint"]
-    total: int = Field(ge=2, description="T, every id counted, special tokens too")
-    alpha: float = Field(
-        0.7, ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"
-    )
-    byte_fallback: ByteFallback = None
-    user_defined_symbols: Symbols = None
+    total: Total
+    alpha: Alpha = 0.7
 
     def rows(self, settings: Any) -> int:
         return self.total
 
 
-class BytePair(Kind):
-    """Byte-pair encoding of the text of several languages; its classes have the field `total`."""
+class BytePair(Merged):
+    """Byte-pair encoding of the text of several languages."""
 
     file: ClassVar[str] = "tokenizer.json"
+    total: Total
+    alpha: Alpha = 0.7
     unit: Literal[UNITS] = Field(
         "bytes", description="symbols before any merge: bytes, or characters, others of which become bytes"
     )
@@ -181,37 +197,31 @@ class BytePair(Kind):
     def follows_text(self) -> bool:
         """Whether it depends on parallel text."""
 
-    @abstractmethod
     def options(self) -> dict[str, Any]:
         """Its settings as options of `vocap bpe`."""
+        return {"alpha": self.alpha, "unit": self.unit, "split": self.split}
+
+    @property
+    def byte_rows(self) -> int:
+        return len(BYTES)
 
     def rows(self, settings: Any) -> int:
         return self.total
 
-    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
-        from vocap.bpe.words import Pretokenization
+    def text(self, run: TextSettings) -> TextSettings:
+        from vocap.bpe.words import (
+            Pretokenization,
+        )  # imports numba, which the configuration of others does not need
 
-        try:
-            text = Pretokenization(self.unit, self.split, settings.text.settings).settings
-            check_symbols([*text.user_defined_symbols, *text.control_symbols], settings.layout)
-            settings.layout.check_total(self.total)
-        except (UsageError, ValueError) as error:
-            yield f": {error}"
-            return
-        taken = settings.layout.rows + len(text.user_defined_symbols) + len(text.control_symbols) + len(BYTES)
-        if self.total < taken:
-            yield f": special tokens, reserved ids, symbols and bytes take {taken} ids; raise total"
+        return Pretokenization(self.unit, self.split, run).settings
 
 
 class Bpe(BytePair):
-    """One training on the words of all languages, weighted: no sample is drawn."""
+    """Byte-pair encoding of the words of all languages, weighted; one training gives every `total`."""
 
     label = "BPE"
+    method = "BPE: byte-pair encoding of the words of all languages, each weighted by its share of the text"
     kind: Literal["bpe"]
-    total: int = Field(ge=2, description="T, every id counted, special tokens too")
-    alpha: float = Field(
-        0.7, ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"
-    )
     fairness: float = Field(
         0.0,
         ge=0,
@@ -228,21 +238,23 @@ class Bpe(BytePair):
 
     def options(self) -> dict[str, Any]:
         fair = {"fairness": self.fairness, "rounds": self.rounds} if self.follows_text else {}
-        return {"alpha": self.alpha, "unit": self.unit, "split": self.split, **fair}
+        return super().options() | fair
 
 
 class ParityBpe(BytePair):
     """Parity-aware byte-pair encoding: each merge is for the language with the longest parallel text."""
 
     label = "parity BPE"
+    method = (
+        "parity-aware BPE: each merge is the most frequent pair of the language whose parallel text is longest"
+    )
     model_config = ConfigDict(extra="forbid", strict=True, validate_by_alias=True, validate_by_name=True)
     kind: Literal["parity-bpe"]
-    total: int = Field(ge=2, description="T, every id counted, special tokens too")
-    alpha: float = Field(
-        0.7, ge=0, le=10, allow_inf_nan=False, description="shares in the first merges, those of kind bpe"
-    )
     first: int = Field(
-        0, ge=0, alias="from", description="weighted merges of all languages before the first for the worst off"
+        0,
+        ge=0,
+        alias="from",
+        description="weighted merges of all languages, those of kind bpe, before the first for the worst off",
     )
 
     @property
@@ -250,8 +262,7 @@ class ParityBpe(BytePair):
         return True
 
     def options(self) -> dict[str, Any]:
-        first = {"from": self.first} if self.first else {}
-        return {"alpha": self.alpha, "unit": self.unit, "split": self.split, "parity": True, **first}
+        return super().options() | {"parity": True} | ({"from": self.first} if self.first else {})
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         yield from super().mistakes(settings, languages)
@@ -263,6 +274,7 @@ class Mono(Kind):
     """One language's model of one size, as a tokenizer: in XLM-R's layout of size + 2 ids."""
 
     label = "MONO"
+    method = "MONO: the unigram model of one language"
     merged = False
     kind: Literal["mono"]
     language: str = Field(min_length=1, description="code of a language of this run")
@@ -282,7 +294,7 @@ class File(Kind):
     """Any SentencePiece or Hugging Face tokenizer, as a baseline."""
 
     label = "from elsewhere"
-    merged = False
+    merged = made = False
     kind: Literal["file"]
     path: PlainPath | None = Field(
         None, description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them"
@@ -304,12 +316,7 @@ class File(Kind):
 
 
 KINDS: dict[str, type[Kind]] = {
-    "vocap": Vocap,
-    "joint": Joint,
-    "bpe": Bpe,
-    "parity-bpe": ParityBpe,
-    "mono": Mono,
-    "file": File,
+    get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in (Vocap, Joint, Bpe, ParityBpe, Mono, File)
 }
 
 

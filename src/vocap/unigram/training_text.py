@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.tables.character_table import read_characters, read_counts
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import read_blocks
@@ -250,17 +249,6 @@ def shared_characters(
     return sorted({*own, *required_in_sample(per_line, q, coverage)})
 
 
-def read_shared_characters(
-    vocabularies: str | os.PathLike, n: Mapping[str, float], alpha: float, coverage: float = COVERAGE
-) -> list[str]:
-    """`shared_characters` of the languages with n above 0, from `vocabularies/{language}/characters.tsv`.
-
-    Raises VocapError for a missing or damaged file, and where no n is above 0.
-    """
-    tables = _files(vocabularies, n, "characters.tsv", "vocap curve")
-    return shared_characters([*map(read_counts, tables)], [*map(read_characters, tables)], _q(n, alpha), coverage)
-
-
 def count_shared_characters(
     corpora: str | os.PathLike,
     n: Mapping[str, float],
@@ -268,29 +256,22 @@ def count_shared_characters(
     coverage: float = COVERAGE,
     settings: TextSettings = XLM_R,
 ) -> list[str]:
-    """The same from the text that the tables are made of, `corpora/{language}/train.txt`: 4 s for 65 MB.
+    """`shared_characters` of the languages with n above 0, from `corpora/{language}/train.txt`: 4 s for 65 MB.
 
     Raises VocapError for a missing file, one that is not UTF-8, and where no n is above 0.
     """
     counts, per_line = [], []
-    for path in _files(corpora, n, "train.txt", "vocap sample"):
+    for path in (Path(corpora) / language / "train.txt" for language in n if n[language]):
+        if not path.is_file():
+            raise VocapError(
+                f"{path}: no such file, but the weights give {path.parent.name} a weight; make it (vocap sample)"
+            )
         counted, lines = count_characters(path, settings)
         counts.append(counted)
         per_line.append({character: count / lines for character, count in counted.items()})
+    if not counts:
+        raise VocapError(f"{corpora}: no language with text; every n of the weights is 0")
     return shared_characters(counts, per_line, _q(n, alpha), coverage)
-
-
-def _files(folder: str | os.PathLike, n: Mapping[str, float], name: str, command: str) -> list[Path]:
-    """A file of each language with n above 0."""
-    paths = [Path(folder) / language / name for language in n if n[language]]
-    for path in paths:
-        if not path.is_file():
-            raise VocapError(
-                f"{path}: no such file, but the weights give {path.parent.name} a weight; make it ({command})"
-            )
-    if not paths:
-        raise VocapError(f"{folder}: no language with text; every n of the weights is 0")
-    return paths
 
 
 def _q(n: Mapping[str, float], alpha: float) -> list[float]:

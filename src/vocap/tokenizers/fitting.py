@@ -1,0 +1,315 @@
+"""VOCAP: a unigram model over exactly the allocated pieces, every piece reachable and listed."""
+
+import logging
+import math
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from vocap.errors import UsageError, VocapError
+from vocap.files.json_object import read_object
+from vocap.files.tsv import read_tsv
+from vocap.tables.character_table import count_lines
+from vocap.tables.curve import read_points
+from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
+from vocap.tokenizer_files import SPECIALS
+from vocap.tokenizer_files.folder import account, describe
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
+from vocap.tokenizer_files.layout import Contents, build_model, read_contents, round_scores
+from vocap.tokenizer_files.model_file import read_model
+from vocap.tokenizer_files.shadowing import dead_pieces, raise_shadowed
+from vocap.unigram.text_settings import XLM_R, TextSettings
+
+UNLISTED = 10.0  # a piece that no model scores lies this far (nats) below the lowest one that is scored
+HOW = {
+    "mixture": "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x), "
+    "w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times its tokens a "
+    "sentence, normalised",
+    "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
+}
+REMEDY = "run vocap allocate again"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Allocated:
+    """The result of an allocation.
+
+    `sizes`: language to size of its chosen model; `owners`: piece to its languages, in the file's order;
+    `settings`: those in `summary.json`, and `lines` of the text of a rule that reads it, if recorded.
+    """
+
+    sizes: dict[str, int]
+    owners: dict[str, list[str]]
+    settings: Mapping
+    lines: int | None = None
+
+    @property
+    def free_rows(self) -> int:
+        """The rows of T that it leaves to byte fallback and symbols."""
+        return self.settings.get("other_rows", 0)
+
+
+def read_allocation(folder: str | os.PathLike, layout: IdLayout = XLM_R_LAYOUT) -> Allocated:
+    """Read the files of an allocation.
+
+    Raises VocapError, naming file and line, for inconsistent rows; UsageError where it leaves other rows of T to
+    special tokens than the layout has.
+    """
+    folder, sizes, owners = Path(folder), {}, {}
+    table = folder / "allocation.tsv"
+    for line, row in enumerate(read_tsv(table, ("language", "size")), start=2):
+        language, size = row["language"], row["size"]
+        if not (size.isascii() and size.isdigit()) or not language or language in sizes:
+            raise VocapError(
+                f"{table}, line {line}: language {language!r} of size {size!r}; every language needs one row with "
+                f"a whole number; {REMEDY}"
+            )
+        sizes[language] = int(size)
+    table = folder / "vocabulary.tsv"
+    for line, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
+        piece, holders = row["piece"], row["languages"].split(",") if row["languages"] else []
+        unknown = [repr(language) for language in holders if language not in sizes]
+        fault = f"is of {unknown[0]}, which allocation.tsv lacks" if unknown else None
+        if not holders and len(piece) != 1:
+            fault = "is of no language"
+        if piece in owners:
+            fault = "is a duplicate"
+        if fault:
+            raise VocapError(f"{table}, line {line}: the piece {piece!r} {fault}; {REMEDY}")
+        owners[piece] = holders
+    if not owners:
+        raise VocapError(f"{table}: no piece; {REMEDY} with a larger total")
+    summary = folder / "summary.json"
+    content = read_object(summary, REMEDY) if summary.exists() else {}
+    found = Allocated(sizes, owners, content.get("settings", {}), content.get("lines"))
+    if (rows := found.settings.get("special_tokens", SPECIALS)) != layout.rows:
+        raise UsageError(
+            f"{folder}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; allocate again "
+            f"with --special-tokens {layout.rows}, or give the same layout"
+        )
+    return found
+
+
+def read_models(vocabularies: str | os.PathLike, chosen: Allocated):
+    """The scores of every chosen model, language to {piece: score}; the normaliser they share; a `TrainerSpec`.
+
+    Raises VocapError for a missing or unusable model, for one that lacks a piece it should have given, and where
+    two models normalise text differently.
+    """
+    models, normalizer, trained = {}, None, None
+    paths = {
+        language: Path(vocabularies) / language / "models" / f"{size}.model"
+        for language, size in chosen.sizes.items()
+    }
+    for language, path in paths.items():
+        if not path.is_file():
+            raise VocapError(
+                f"{path}: no such model, but the allocation chose {language} at {chosen.sizes[language]}; "
+                f"train that size, or {REMEDY} on the models there are"
+            )
+        proto = read_model(path)
+        contents = read_contents(proto, str(path))
+        models[language] = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
+        if normalizer is None:
+            normalizer, trained, first = proto.normalizer_spec, proto.trainer_spec, path
+        elif proto.normalizer_spec != normalizer:
+            raise VocapError(
+                f"{path}: another normaliser than {first}; train all models with one release of SentencePiece"
+            )
+    for piece, holders in chosen.owners.items():
+        if lacking := [language for language in holders if piece not in models[language]]:
+            raise VocapError(
+                f"{paths[lacking[0]]}: it lacks {piece!r}, so it is another model than the allocation read; "
+                f"{REMEDY}"
+            )
+    return models, normalizer, trained
+
+
+def sentence_shares(path: str | os.PathLike, languages: Collection[str], alpha: float) -> dict[str, float]:
+    """q_l of `languages` by Equation 3 over these languages, from a table with the columns language and n.
+
+    Raises VocapError for a table that cannot be used, and for a language that has no n above 0 there.
+    """
+    numbers = read_weights(path)
+    for language in languages:
+        if not numbers.get(language):
+            raise VocapError(
+                f"{path}: n of language {language!r}, which the allocation chose, is "
+                f"{numbers.get(language, 'missing')}; it must be a positive number"
+            )
+    shares = sampling_probabilities([numbers[language] for language in languages], alpha)
+    return dict(zip(languages, shares.tolist(), strict=True))
+
+
+def token_shares(
+    vocabularies: str | os.PathLike, sizes: Mapping[str, int], shares: Mapping[str, float]
+) -> dict[str, float]:
+    """The share of each language in the tokens of the multilingual text, from its share q_l of the sentences.
+
+    A sentence of language l has `tokens_per_sentence` tokens in its chosen model (`curve.tsv`).
+    Raises VocapError, naming the file, where the curve does not say.
+    """
+    tokens = {}
+    for language, size in sizes.items():
+        path = Path(vocabularies) / language / "curve.tsv"
+        found = [point.tokens_per_sentence for point in read_points(path) if point.size == size]
+        if not found or not found[0]:
+            raise VocapError(f"{path}: no tokens_per_sentence of size {size}; run vocap curve again")
+        tokens[language] = shares[language] * found[0]
+    total = sum(tokens.values())
+    return {language: value / total for language, value in tokens.items()}
+
+
+def learnt_from(vocabularies: str | os.PathLike, chosen: Allocated) -> dict[str, int | float]:
+    """Lines of text and exponents of the chosen models, from the files that exist."""
+    facts: dict[str, int | float] = {}
+    tables = [Path(vocabularies) / language / "characters.tsv" for language in chosen.sizes]
+    if chosen.lines is not None:
+        facts["lines"] = chosen.lines
+    elif all(table.exists() for table in tables):
+        facts["lines"] = sum(map(count_lines, tables))
+    exponents = ("alpha", "beta")
+    return facts | {name: chosen.settings[name] for name in exponents if name in chosen.settings}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The model, the rows of `pieces.tsv`, and the content of `description.json`."""
+
+    proto: object
+    rows: list[tuple]
+    description: dict
+
+
+def fit(
+    owners: Mapping[str, Sequence[str]],
+    models: Mapping[str, Mapping[str, float]],
+    weights: Mapping[str, float],
+    normalizer,
+    scores: str = "mixture",
+    settings: TextSettings = XLM_R,
+    free: int = 0,
+    layout: IdLayout = XLM_R_LAYOUT,
+    trained=None,
+) -> Fitted:
+    """Score the allocated pieces and lay them out as a model of T = pieces + the layout's rows + `free` ids.
+
+    `owners`: the allocated pieces, each with its languages; the model has exactly these, but for rows that byte
+    fallback, user-defined and control symbols of the `settings` take. `models`: piece to log probability in each
+    language's chosen model; `weights`: w_l of each language, with sum 1, for the mixture; `normalizer`: the
+    `NormalizerSpec` of the models; `scores`: a key of `HOW`; `free`: rows that the allocation has left to those of
+    the `settings`; `trained`: the `TrainerSpec` of the models. Raises UsageError where T is too small for them, or
+    `free` too large.
+    """
+    layout.check_total(len(owners) + layout.rows + free)
+    if clash := [name for name in layout.names if name in owners]:
+        raise VocapError(
+            f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the corpora, or give "
+            "the token another name"
+        )
+
+    # scores of all pieces, and the rows that bytes and symbols take
+    pieces, symbols = list(owners), list(settings.user_defined_symbols)
+    fitted = mixture(pieces, models, weights) if scores == "mixture" else maximum(pieces, models)
+    lowest = np.nanmin(fitted) if not np.isnan(fitted).all() else 0.0
+    fitted = np.where(np.isnan(fitted), lowest - UNLISTED, fitted)
+    kept, lost = _drop_for_extra_rows(pieces, fitted, settings, free, layout.rows)
+
+    # the model, with shadowed pieces raised
+    values = round_scores(np.array(list(kept.values())))
+    contents = Contents(list(kept), values, symbols, settings.byte_fallback, list(settings.control_symbols))
+    log.info("raising shadowed pieces among %d", len(kept))
+    raised_scores, raised = raise_shadowed(contents)
+    before = build_model(contents, normalizer, layout, trained)
+    proto = build_model(replace(contents, scores=raised_scores), normalizer, layout, trained)
+    dead = dead_pieces(proto)
+    added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
+    status = dict.fromkeys(added, "character") | dict.fromkeys(raised, "raised") | dict.fromkeys(dead, "dead")
+    description = describe(
+        "vocap",
+        proto,
+        {"scores": scores, "byte_fallback": False, "user_defined_symbols": [], **settings.changed()},
+        HOW[scores],
+        len(dead),
+        dead_before_raising=len(dead_pieces(before)),
+        raised=len(raised),
+        dropped=len(lost),
+        characters_added=len(added),
+    )
+    return Fitted(proto, account(proto, owners, status, raised | dead, lost), description)
+
+
+def mixture(
+    pieces: Sequence[str], models: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
+) -> np.ndarray:
+    """log sum_l w_l p_l(x) for each piece, [n]; weights sum to 1; NaN where no model has the piece."""
+    # math, not numpy's vector code: the same bits on every processor
+    terms: dict[str, float] = {}
+    for language, scores in models.items():
+        weight = weights[language]
+        for piece, score in scores.items():
+            terms[piece] = terms.get(piece, 0.0) + weight * math.exp(score)
+    return np.array([math.log(total) if (total := terms.get(piece, 0.0)) > 0 else math.nan for piece in pieces])
+
+
+def maximum(pieces: Sequence[str], models: Mapping[str, Mapping[str, float]]) -> np.ndarray:
+    """max_l log p_l(x) for each piece, [n]; NaN where no model has the piece."""
+    best: dict[str, float] = {}
+    for scores in models.values():
+        for piece, score in scores.items():
+            if score > best.get(piece, -math.inf):
+                best[piece] = score
+    return np.array([best.get(piece, math.nan) for piece in pieces], np.float64)
+
+
+def _drop_for_extra_rows(
+    pieces: list[str], fitted: np.ndarray, settings: TextSettings, free: int, special: int
+) -> tuple[dict[str, float], list[tuple[str, float]]]:
+    """The pieces that stay and those that give their rows to byte fallback and symbols, with their scores."""
+    symbols = settings.user_defined_symbols
+    needed = 256 * settings.byte_fallback + len(settings.control_symbols) + len(set(symbols) - set(pieces))
+    if needed < free:
+        raise UsageError(
+            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of them; give them "
+            f"as for the allocation, or allocate again with --other-rows {needed}"
+        )
+    excess = needed - free
+    try:
+        kept, dropped = drop_excess(pieces, fitted, symbols, excess)
+    except ValueError as short:
+        raise UsageError(
+            f"T = {len(pieces) + special + free} is too small by {short}: beside {special} special tokens and "
+            f"the allocation's single characters {excess} rows of byte fallback and symbols do not fit; "
+            "raise the allocation's total, or leave them out"
+        ) from None
+    return (
+        {pieces[index]: float(fitted[index]) for index in kept},
+        [(pieces[index], float(fitted[index])) for index in dropped],
+    )
+
+
+def drop_excess(
+    pieces: Sequence[str], scores: np.ndarray, symbols: Collection[str], excess: int
+) -> tuple[list[int], list[int]]:
+    """Indices of the pieces that stay, in their order, and of the `excess` pieces that are dropped, worst first.
+
+    Only pieces of several characters are dropped: those that hold a user-defined symbol first, which no text
+    can reach, then the lowest scores (ties: the later string). A piece that is itself a symbol is in neither list,
+    for it becomes a symbol. Raises ValueError, with the number of rows that are short, if too few can be dropped.
+    """
+    pieces_left = [index for index, piece in enumerate(pieces) if piece not in symbols]
+    candidates = [index for index in pieces_left if len(pieces[index]) > 1]
+    if excess > len(candidates):
+        raise ValueError(excess - len(candidates))
+
+    by_string = sorted(candidates, key=pieces.__getitem__, reverse=True)  # sorts are stable: this settles ties
+    by_worth = sorted(
+        by_string, key=lambda index: (not any(symbol in pieces[index] for symbol in symbols), scores[index])
+    )
+    dropped = by_worth[:excess]
+    gone = set(dropped)
+    return [index for index in pieces_left if index not in gone], dropped
