@@ -13,6 +13,7 @@ from sentencepiece import SentencePieceProcessor
 
 from tests.tokenizers.factories import NUMBERS, SIZES, TOKENS, StageFolders, make_lines, make_stages
 from vocap import cli
+from vocap.errors import UsageError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.tokenizers.fitting import drop_excess
 from vocap.unigram.sentencepiece_trainer import train
@@ -151,7 +152,7 @@ def test_pieces_that_hold_a_symbol_go_first():
     pieces, scores = ["a", "xay", "xy", "yx", "ay"], np.array([-1.0, -2.0, -9.0, -9.0, -1.5])
     assert drop_excess(pieces, scores, ["@", "ay"], 1) == ([0, 2, 3], [1])
     assert drop_excess(pieces, scores, [], 2) == ([0, 1, 4], [3, 2])  # equal: the later string goes first
-    with pytest.raises(ValueError, match="1"):
+    with pytest.raises(UsageError, match="T = 5 is too small by 1"):
         drop_excess(pieces, scores, [], 5)
 
 

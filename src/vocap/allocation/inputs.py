@@ -13,6 +13,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.tables.character_table import read_characters
 from vocap.tables.curve import read_points
 from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
+from vocap.wording import listed
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,7 @@ def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: 
         raise VocapError(
             f"{directory}: no such folder of vocabularies; it should hold LANG/curve.tsv and LANG/models/"
         )
-    unknown = [language for language in without if language not in weights]
-    if unknown:
+    if unknown := [language for language in without if language not in weights]:
         raise UsageError(
             f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
             f"they have: {', '.join(sorted(weights))}"
@@ -83,13 +83,8 @@ def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: 
         if without:
             raise UsageError(f"--without {','.join(without)}: no language is left to allocate to; name fewer")
         raise VocapError(f"{directory}: no language to allocate to: each has n = 0 or no size that is ok")
-    missing = [entry.language for entry in languages if entry.characters is None]
-    if missing:
-        warnings.append(
-            f"no characters.tsv for {', '.join(missing)}: the required characters come from the other languages"
-            if len(missing) < len(languages)
-            else "no characters.tsv for any language: no character is required beyond those of the vocabularies"
-        )
+    if missing := [entry.language for entry in languages if entry.characters is None]:
+        warnings.append(f"no characters.tsv for {listed(missing)}: none of their characters are required")
     return Inputs(languages, left_out, warnings)
 
 
@@ -113,21 +108,15 @@ def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:
     order = sorted(nats, key=lambda language: (-nats[language], language))
     longer = [language for language in order if nats[language] >= FACTOR * middle]
     shorter = [language for language in reversed(order) if nats[language] * FACTOR <= middle]
-    if not longer and not shorter:
-        return []
     said = [
-        f"too {amount} for {_named(languages, nats, middle)}"
+        f"too {amount} for {listed([f'{code} ({nats[code] / middle:.2g} times)' for code in languages], NAMED)}"
         for amount, languages in (("many", longer), ("few", shorter))
         if languages
     ]
+    if not said:
+        return []
     return [
         "lines differ in length between languages, and a language with longer lines gets more pieces for it: "
         f"{'; '.join(said)} (nats of its mean line over those of the median language). Cut paragraphs into "
         "sentences (split_sentences: true of the source of the text), or take per: character"
     ]
-
-
-def _named(languages: list[str], nats: dict[str, float], middle: float) -> str:
-    named = ", ".join(f"{language} ({nats[language] / middle:.2g} times)" for language in languages[:NAMED])
-    more = len(languages) - NAMED
-    return named + (f" and {more} more" if more > 0 else "")

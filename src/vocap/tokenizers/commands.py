@@ -72,12 +72,11 @@ def fit(allocation, vocabularies, weights, alpha, scores, layout, out, **rows) -
         shares = fitting.token_shares(vocabularies, chosen.sizes, shares)
     models, normalizer, trained = fitting.read_models(vocabularies, chosen)
     more = (scores, settings, chosen.free_rows, layout, trained)
-    fitted = fitting.fit(chosen.owners, models, shares, normalizer, *more)
+    proto, rows, facts = fitting.fit(chosen.owners, models, shares, normalizer, *more)
     made = {name: chosen.settings[name] for name in ("rule", "token_fairness") if chosen.settings.get(name)}
-    fitted.description["settings"] |= {"alpha": alpha} | made
-    fitted.description["text"] = fitting.learnt_from(vocabularies, chosen)
-    write_tokenizer(out, fitted.proto, fitted.rows, fitted.description)
-    facts = fitted.description
+    facts["settings"] |= {"alpha": alpha} | made
+    facts["text"] = fitting.learnt_from(vocabularies, chosen)
+    write_tokenizer(out, proto, rows, facts)
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, {facts['raised']} raised"
         f", {facts['dropped']} dropped, {facts['characters_added']} required characters from no language's model",

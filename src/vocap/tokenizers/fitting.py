@@ -176,15 +176,6 @@ def learnt_from(vocabularies: str | os.PathLike, chosen: Allocated) -> dict[str,
     return facts | {name: chosen.settings[name] for name in exponents if name in chosen.settings}
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """The model, the rows of `pieces.tsv`, and the content of `description.json`."""
-
-    proto: object
-    rows: list[tuple]
-    description: dict
-
-
 def fit(
     owners: Mapping[str, Sequence[str]],
     models: Mapping[str, Mapping[str, float]],
@@ -195,8 +186,10 @@ def fit(
     free: int = 0,
     layout: IdLayout = XLM_R_LAYOUT,
     trained=None,
-) -> Fitted:
+) -> tuple[object, list[tuple], dict]:
     """Score the allocated pieces and lay them out as a model of T = pieces + the layout's rows + `free` ids.
+
+    Returns the model, the rows of `pieces.tsv`, and the content of `description.json`.
 
     `owners`: the allocated pieces, each with its languages; the model has exactly these, but for rows that byte
     fallback, user-defined and control symbols of the `settings` take. `models`: piece to log probability in each
@@ -217,11 +210,22 @@ def fit(
     fitted = mixture(pieces, models, weights) if scores == "mixture" else maximum(pieces, models)
     lowest = np.nanmin(fitted) if not np.isnan(fitted).all() else 0.0
     fitted = np.where(np.isnan(fitted), lowest - UNLISTED, fitted)
-    kept, lost = _drop_for_extra_rows(pieces, fitted, settings, free, layout.rows)
+    needed = 256 * settings.byte_fallback + len(settings.control_symbols) + len(set(symbols) - set(pieces))
+    if needed < free:
+        raise UsageError(
+            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of them; give them "
+            f"as for the allocation, or allocate again with --other-rows {needed}"
+        )
+    kept, dropped = drop_excess(pieces, fitted, symbols, needed - free, layout.rows + free)
 
     # the model, with shadowed pieces raised
-    values = round_scores(np.array(list(kept.values())))
-    contents = Contents(list(kept), values, symbols, settings.byte_fallback, list(settings.control_symbols))
+    contents = Contents(
+        [pieces[index] for index in kept],
+        round_scores(fitted[kept]),
+        symbols,
+        settings.byte_fallback,
+        list(settings.control_symbols),
+    )
     log.info("raising shadowed pieces among %d", len(kept))
     raised_scores, raised = raise_shadowed(contents)
     before = build_model(contents, normalizer, layout, trained)
@@ -237,10 +241,11 @@ def fit(
         len(dead),
         dead_before_raising=len(dead_pieces(before)),
         raised=len(raised),
-        dropped=len(lost),
+        dropped=len(dropped),
         characters_added=len(added),
     )
-    return Fitted(proto, account(proto, owners, status, raised | dead, lost), description)
+    lost = [(pieces[index], float(fitted[index])) for index in dropped]
+    return proto, account(proto, owners, status, raised | dead, lost), description
 
 
 def mixture(
@@ -266,50 +271,27 @@ def maximum(pieces: Sequence[str], models: Mapping[str, Mapping[str, float]]) ->
     return np.array([best.get(piece, math.nan) for piece in pieces], np.float64)
 
 
-def _drop_for_extra_rows(
-    pieces: list[str], fitted: np.ndarray, settings: TextSettings, free: int, special: int
-) -> tuple[dict[str, float], list[tuple[str, float]]]:
-    """The pieces that stay and those that give their rows to byte fallback and symbols, with their scores."""
-    symbols = settings.user_defined_symbols
-    needed = 256 * settings.byte_fallback + len(settings.control_symbols) + len(set(symbols) - set(pieces))
-    if needed < free:
-        raise UsageError(
-            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of them; give them "
-            f"as for the allocation, or allocate again with --other-rows {needed}"
-        )
-    excess = needed - free
-    try:
-        kept, dropped = drop_excess(pieces, fitted, symbols, excess)
-    except ValueError as short:
-        raise UsageError(
-            f"T = {len(pieces) + special + free} is too small by {short}: beside {special} special tokens and "
-            f"the allocation's single characters {excess} rows of byte fallback and symbols do not fit; "
-            "raise the allocation's total, or leave them out"
-        ) from None
-    return (
-        {pieces[index]: float(fitted[index]) for index in kept},
-        [(pieces[index], float(fitted[index])) for index in dropped],
-    )
-
-
 def drop_excess(
-    pieces: Sequence[str], scores: np.ndarray, symbols: Collection[str], excess: int
+    pieces: Sequence[str], scores: np.ndarray, symbols: Collection[str], excess: int, others: int = 0
 ) -> tuple[list[int], list[int]]:
     """Indices of the pieces that stay, in their order, and of the `excess` pieces that are dropped, worst first.
 
     Only pieces of several characters are dropped: those that hold a user-defined symbol first, which no text
     can reach, then the lowest scores (ties: the later string). A piece that is itself a symbol is in neither list,
-    for it becomes a symbol. Raises ValueError, with the number of rows that are short, if too few can be dropped.
+    for it becomes a symbol. Raises UsageError if too few can be dropped; `others`: the rows of T besides pieces.
     """
     pieces_left = [index for index, piece in enumerate(pieces) if piece not in symbols]
     candidates = [index for index in pieces_left if len(pieces[index]) > 1]
     if excess > len(candidates):
-        raise ValueError(excess - len(candidates))
-
+        raise UsageError(
+            f"T = {len(pieces) + others} is too small by {excess - len(candidates)}: beside special tokens and "
+            f"the allocation's single characters {excess} rows of byte fallback and symbols do not fit; raise the "
+            "allocation's total, or leave them out"
+        )
     by_string = sorted(candidates, key=pieces.__getitem__, reverse=True)  # sorts are stable: this settles ties
     by_worth = sorted(
         by_string, key=lambda index: (not any(symbol in pieces[index] for symbol in symbols), scores[index])
     )
-    dropped = by_worth[:excess]
+    dropped = by_worth[: max(excess, 0)]
     gone = set(dropped)
     return [index for index in pieces_left if index not in gone], dropped

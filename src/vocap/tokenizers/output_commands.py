@@ -130,9 +130,8 @@ def evaluate(
         ordered = sorted(characters.items(), key=lambda entry: (-entry[1], entry[0]))
         unknown_rows += [(code, character, count) for character, count in ordered]
         if trips is not None:
-            trip_rows.append(
-                trips.row(code, language.resource if language.resource in DOMAINS else evaluation.TEXT)
-            )
+            domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
+            trip_rows.append((code, domain, *trips.cells(evaluation.LOSSES)))
     if parallel:
         _write_parallel(splitter.encoder, parallel, list(texts), parallel_output)
     if unknown:
