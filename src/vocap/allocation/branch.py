@@ -27,10 +27,10 @@ from vocap.allocation.language_state import (
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import (
     Assessment,
-    Row,
     Solution,
     assess,
     choose,
+    make_rows,
     pose,
     way_percent,
     weigh,
@@ -202,18 +202,8 @@ def _solution(
     for language, model in models.items():
         for number in model.numbers.tolist():
             holders[number].append(language)
-    rows = [
-        Row(
-            language=entry.language,
-            n=entry.n,
-            q=float(probability),
-            weight=float(own.weight),
-            size=models[entry.language].size,
-            gain=price,
-            own_pieces=sum(len(holders[number]) == 1 for number in models[entry.language].numbers.tolist()),
-        )
-        for entry, own, probability in zip(source.inputs.languages, problem.curves, q, strict=True)
-    ]
+    vocabulary = dict(sorted(zip(pieces, holders, strict=True)))
+    sizes = [models[entry.language].size for entry in source.inputs.languages]
     short = problem.capacity - len(pieces)
     warnings = [*source.inputs.warnings, *uneven_lines(source.inputs, settings)]
     if short:
@@ -222,8 +212,8 @@ def _solution(
             f"{settings.reserved} other rows; the vocabulary stays {short} short (more text fills it)"
         )
     return Solution(
-        rows=rows,
-        vocabulary=dict(sorted(zip(pieces, holders, strict=True))),
+        rows=make_rows(source.inputs, problem, q, vocabulary, sizes, [price] * len(sizes)),
+        vocabulary=vocabulary,
         capacity=problem.capacity,
         required=len(required),
         required_added=sum(not held for held in holders),

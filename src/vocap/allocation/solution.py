@@ -1,6 +1,7 @@
 """One allocation: choose sizes, compare with the bound and the other rules, clip to the capacity."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -93,8 +94,11 @@ def solve(
     assert len(vocabulary) == union.size, (len(vocabulary), union.size)
     slices = _slices(inputs, problem, choice, vocabulary, scores)
     pieces, dropped = clip(vocabulary, problem.capacity, slices, required, settings.reserved)
+    steps = list(zip(problem.curves, choice.ranks, strict=True))
+    sizes = [int(own.sizes[rank]) for own, rank in steps]
+    gains = [float(own.gains[rank - 1]) if rank else None for own, rank in steps]
     return Solution(
-        rows=_rows(inputs, problem, union, q),
+        rows=make_rows(inputs, problem, q, vocabulary, sizes, gains),
         vocabulary={piece: vocabulary[piece] for piece in pieces},
         capacity=problem.capacity,
         required=len(required),
@@ -198,17 +202,13 @@ def choose(problem: Problem, settings: Allocation) -> dict[str, Choice]:
 
 def assess(problem: Problem, choices: Mapping[str, Choice]) -> tuple[float | None, dict[str, Assessment]]:
     """The bound, None where the smallest sizes alone do not fit, and each choice compared with it."""
-    fit = all(choice.fitting is not None for choice in choices.values())
-    bound = upper_bound(problem) if fit else None
-    return bound, {rule: _assess(problem, rule, choice, bound) for rule, choice in choices.items()}
-
-
-def _assess(problem: Problem, rule: str, choice: Choice, bound: float | None) -> Assessment:
-    if choice.fitting is None or bound is None:
-        return Assessment(rule, None, None, None)
-    objective = problem.objective(choice.fitting)
-    smallest = problem.objective([0] * len(problem.curves))
-    return Assessment(rule, choice.fitting_union, objective, way_percent(objective, smallest, bound))
+    if any(choice.fitting is None for choice in choices.values()):
+        return None, {rule: Assessment(rule, None, None, None) for rule in choices}
+    bound, smallest, found = upper_bound(problem), problem.objective([0] * len(problem.curves)), {}
+    for rule, choice in choices.items():
+        objective = problem.objective(choice.fitting)
+        found[rule] = Assessment(rule, choice.fitting_union, objective, way_percent(objective, smallest, bound))
+    return bound, found
 
 
 def way_percent(objective: float, smallest: float, bound: float) -> float:
@@ -231,23 +231,20 @@ def way_percent(objective: float, smallest: float, bound: float) -> float:
     return share if objective > bound else min(100.0, share)
 
 
-def _rows(inputs: Inputs, problem: Problem, union: Union, q: np.ndarray) -> list[Row]:
-    holders = union.count.copy()
-    holders[problem.required] -= 1
-    rows = []
-    for entry, own, rank, probability in zip(inputs.languages, problem.curves, union.ranks, q, strict=True):
-        rows.append(
-            Row(
-                language=entry.language,
-                n=entry.n,
-                q=float(probability),
-                weight=float(own.weight),
-                size=int(own.sizes[rank]),
-                gain=float(own.gains[rank - 1]) if rank else None,
-                own_pieces=int(np.count_nonzero(holders[own.members(rank)] == 1)),
-            )
-        )
-    return rows
+def make_rows(
+    inputs: Inputs,
+    problem: Problem,
+    q: np.ndarray,
+    vocabulary: Mapping[str, Sequence[str]],
+    sizes: Sequence[int],
+    gains: Sequence[float | None],
+) -> list[Row]:
+    """The lines of allocation.tsv; `vocabulary` before clipping, sizes and gains in the order of the languages."""
+    own = Counter(held[0] for held in vocabulary.values() if len(held) == 1)
+    return [
+        Row(entry.language, entry.n, float(share), float(curve.weight), size, gain, own[entry.language])
+        for entry, curve, share, size, gain in zip(inputs.languages, problem.curves, q, sizes, gains, strict=True)
+    ]
 
 
 def _pieces(inputs: Inputs, problem: Problem, ranks: Sequence[int], required: list[str]) -> dict[str, list[str]]:
