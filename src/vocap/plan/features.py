@@ -131,7 +131,7 @@ def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 def _trained_totals(job: Job, settings: Settings) -> int:
-    """T of the tokenizers that one job trains: of a descent their sum; of byte pairs the largest holds the others."""
+    """T of the tokenizers that one job trains: the sum of a descent, or the largest of byte-pair encoding."""
     alpha = job.wildcards.get("descent", "").partition("-")[0]
     kind = job.wildcards.get("training", "").rpartition("-")[0]
     entries = settings.tokenizers.values()
