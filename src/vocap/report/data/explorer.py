@@ -38,13 +38,6 @@ class Overlap:
     entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
     thinned: int = 1
 
-    def union(self, ranks: Sequence[int]) -> int:
-        """The number of pieces in the union of the vocabularies of these ranks."""
-        held = np.zeros(len(self.times), bool)
-        for (piece, start, stop), rank in zip(self.entries, ranks, strict=True):
-            held[piece[(start <= rank) & (rank < stop)]] = True
-        return int(self.times[held].sum())
-
 
 def find_overlap(
     indexes: Sequence[PieceIndex], tables: Sequence[Mapping[str, float] | None], thinned: int = 1
@@ -149,14 +142,13 @@ def _planes(array: np.ndarray) -> bytes:
 def make_explorer(results: Results, budget: int = BUDGET) -> dict[str, Any] | None:
     """The data of the explorer's script; None without languages or without an allocation to compare with.
 
-    `thinned`: of the pieces that languages share, 1 in so many is counted; `error`: then the largest relative
-    error of a counted union.
+    `thinned`: of the pieces that languages share, 1 in so many is counted.
     """
-    inputs = results.inputs
-    present = present_choices(results)
+    inputs, present = results.inputs, present_choices(results)
     if not inputs.languages or not present:
         return None
-    overlap, packed, error = _fitting(inputs, budget)
+    # the curves of each language, and the pieces that they share
+    overlap, packed = _fitting(inputs, budget)
     languages = []
     for entry, (piece, _, _) in zip(inputs.languages, overlap.entries, strict=True):
         points = results.trained(entry.language)
@@ -167,14 +159,14 @@ def make_explorer(results: Results, budget: int = BUDGET) -> dict[str, Any] | No
                 "group": results.resource(entry.language),
                 "n": entry.n,
                 "sizes": [point.size for point in points],
-                **{
-                    key: [measured[key] for measured in map(_measures, points)]
-                    for key in ("alp", "heldout", "tokens")
-                },
+                "alp": [point.alp for point in points],
+                "heldout": [point.alp_heldout for point in points],
+                "tokens": [point.tokens_per_sentence for point in points],
                 "entries": len(piece),
                 "characters": len(entry.characters or ()),
             }
         )
+    # the ranges of the controls, and the allocations to compare with
     schema = Settings.model_json_schema()["properties"]
     return {
         "folder": results.folder,
@@ -189,17 +181,15 @@ def make_explorer(results: Results, budget: int = BUDGET) -> dict[str, Any] | No
                 "name": one.name,
                 "settings": {**one.settings.model_dump(), "coverage": one.coverage},
                 "sizes": one.sizes,
-                "measured": {language: _measures(model) for language, model in one.models.items()},
+                "measured": {
+                    language: {"alp": model.alp, "heldout": model.alp_heldout, "tokens": model.tokens_per_sentence}
+                    for language, model in one.models.items()
+                },
             }
             for one in present
         ],
         "thinned": overlap.thinned,
-        "error": error,
     }
-
-
-def _measures(point: Point) -> dict[str, float | None]:
-    return {"alp": point.alp, "heldout": point.alp_heldout, "tokens": point.tokens_per_sentence}
 
 
 @dataclass(frozen=True)
@@ -226,23 +216,14 @@ def present_choices(results: Results) -> list[Present]:
     return [one for one in found if one.sizes]
 
 
-def _fitting(inputs: Inputs, budget: int) -> tuple[Overlap, str, float]:
+def _fitting(inputs: Inputs, budget: int) -> tuple[Overlap, str]:
     """The overlap of all pieces if it fits the budget packed, else of as many shared ones as do."""
     indexes = [entry.index for entry in inputs.languages]
     tables = [entry.characters for entry in inputs.languages]
-    stops = [len(index.sizes) for index in indexes]
-    whole = find_overlap(indexes, tables)
-    overlap, packed = whole, pack(whole, tables, stops)
-    while len(packed) > budget and overlap.thinned < MOST_THINNED:
-        overlap = find_overlap(indexes, tables, 2 * overlap.thinned)
-        packed = pack(overlap, tables, stops)
-    return overlap, packed, _error(whole, overlap, stops)
-
-
-def _error(whole: Overlap, thinned: Overlap, stops: list[int], steps: int = 8) -> float:
-    """The largest relative error of a union's size, over several unions from smallest to largest sizes."""
-    if thinned.thinned == 1:
-        return 0.0
-    ranks = [[(last - 1) * step // steps for last in stops] for step in range(steps + 1)]
-    sizes = [(whole.union(choice), thinned.union(choice)) for choice in ranks]
-    return max(abs(estimate - size) / size for size, estimate in sizes)
+    thinned = 1
+    while True:
+        overlap = find_overlap(indexes, tables, thinned)
+        packed = pack(overlap, tables, [len(index.sizes) for index in indexes])
+        if len(packed) <= budget or thinned == MOST_THINNED:
+            return overlap, packed
+        thinned *= 2

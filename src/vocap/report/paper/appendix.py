@@ -127,7 +127,7 @@ def _correlations(results: Results, found: list[Correlation]) -> Table:
 
 
 def data_tables(results: Results, runs: list[Run]) -> list[Table]:
-    """Those of Tables 6 to 9 that the run has numbers for; the last three only on the paper's languages."""
+    """Tables 6 to 9, where the run has numbers for them; the last three only on the paper's languages."""
     tables = [_datasets(runs)] if any(run.tuned.scores for run in runs) else []
     if not on_paper_languages(results.languages):
         return tables

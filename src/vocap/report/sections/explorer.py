@@ -13,6 +13,7 @@ def section(results: Results) -> Section:
 
 
 def _blocks(results: Results) -> list[Block]:
+    # reasons for none
     if not results.allocations:
         return [not_run("allocation", "There is no allocation to start from.")]
     data = make_explorer(results)
@@ -20,6 +21,7 @@ def _blocks(results: Results) -> list[Block]:
         reason = results.no_inputs or "No allocation has its settings and sizes on file."
         said = Markup("<strong>No explorer here.</strong> {} {} makes the missing files.")
         return [Note(said.format(reason, code("snakemake --cores all allocation")))]
+    # what it computes, what it shows as computed, and where it counts a sample
     intro = Markup(
         "The page computes Algorithm 1 itself, from the curves and from the pieces that languages share: move a "
         "slider to see each language’s size, and its gain or loss against an allocation of this run. ALP and "
@@ -38,8 +40,7 @@ def _blocks(results: Results) -> list[Block]:
         blocks.append(
             Note(
                 f"To fit the page, 1 in {data['thinned']:,} of the pieces that languages share was taken, and "
-                f"counts for all. Sizes of unions are off by up to {100 * data['error']:.2f} % (the most of nine "
-                "measured), and the size of a language may differ by a step; vocap allocate counts every piece.",
+                "counts for all: the size of a language may differ by a step. vocap allocate counts every piece.",
                 "warning",
             )
         )
