@@ -58,7 +58,7 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
-        tab = browser.open(options.page.resolve().as_uri(), WIDTH, 900, prefers_color_scheme="light")
+        tab = browser.open(options.page.resolve().as_uri(), WIDTH, 900, color_scheme="light")
         prepare(tab)
         for name, (first, then) in PICTURES.items():
             data = take(tab, first, then)

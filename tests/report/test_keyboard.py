@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from tests.report.chromium import BROWSER, SHIFT, Chromium
+from tests.report.chromium import BROWSER, Chromium
 from tests.report.factories import COVERAGE, OPENED, allocate, make_page
 
 pytestmark = [
@@ -48,7 +48,7 @@ def run(tmp_path_factory):
 @pytest.fixture
 def tab(run):
     _, browser, url = run
-    tab = browser.open(url, prefers_reduced_motion="reduce")  # focused elements are scrolled to at once
+    tab = browser.open(url, reduced_motion="reduce")  # focused elements are scrolled to at once
     yield tab
     assert tab.console == []
     tab.close()
@@ -89,7 +89,7 @@ def test_tab_reaches_every_control_in_order_and_shows_where_it_is(tab):
     assert reached == list(range(number))
     # and back: from the end Shift and Tab go to the last
     tab.evaluate("stops.at(-1).focus()")
-    tab.press("Tab", modifiers=SHIFT)
+    tab.press("Shift+Tab")
     assert tab.evaluate(FOCUS)["number"] == number - 2
 
 
