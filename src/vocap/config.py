@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.config_errors import describe, yaml_booleans
-from vocap.corpora.settings import Corpora, Download
-from vocap.corpora.sources import Resolved, resolve_all
+from vocap.corpora.settings import Corpora, Download, resolve_all
+from vocap.corpora.source_kinds import Resolved
 from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
 from vocap.files.tsv import number
-from vocap.files.yaml_file import check_bounds, read_yaml
+from vocap.files.yaml_file import read_yaml
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
@@ -130,7 +130,6 @@ def load(config: Mapping[str, Any]) -> Settings:
 
     Raises UsageError with one line for every mistake: the key, what is wrong, and what would be right.
     """
-    check_bounds(config, "the configuration")
     config = _without_nulls(config)
     mistakes = list(yaml_booleans(config))
     if not mistakes:

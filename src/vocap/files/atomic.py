@@ -1,12 +1,10 @@
-"""Whole files or none, one writer a folder: output is written beside its target and renamed when complete."""
+"""Whole files or none: output is written beside its target and renamed when complete."""
 
-import errno
 import fcntl
 import glob
 import os
 import platform
 import shutil
-import stat
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from vocap.errors import UsageError, VocapError, named_file, system_error
+from vocap.wording import listed
 
 MARKS = {".snakemake_timestamp"}  # of workflows, in the folders that they make
 
@@ -47,7 +46,6 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     target = Path(path)
     if target.is_dir():
         raise VocapError(f"{target}: a folder, where a file is to be written; move it away, or name another path")
-    target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
@@ -58,8 +56,7 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
                 os.fsync(file.fileno())
             os.replace(temporary, target)
     except BaseException:
-        with suppress(OSError):  # the first error is raised
-            temporary.unlink(missing_ok=True)
+        _remove(temporary)
         raise
 
 
@@ -71,89 +68,70 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
     else stays as it is: raises UsageError, as for a `path` that is no directory.
     """
     target = Path(path)
-    with suppress(FileNotFoundError):  # not there yet, or just moved away by another writer of it
-        _check_owned(target, None if owned is None else MARKS.union(owned))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _beside(target)
-    with naming(target, temporary):
-        temporary.mkdir()
-    try:
-        with naming(target, temporary):
-            yield temporary
-            _take_place(temporary, target)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-
-
-def _take_place(folder: Path, target: Path) -> None:
-    """Rename `folder` to `target`; an older one is moved away whole, as another writer may be doing the same."""
-    older = _beside(target.with_name(f"{target.name}.older"))
-    while True:
-        try:
-            os.replace(folder, target)
-            break
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-        with suppress(FileNotFoundError):
+    if target.exists():
+        _check_owned(target, owned)
+    with _temporary_folder(target, _beside(target)) as temporary:
+        yield temporary
+        older = _beside(target.with_name(f"{target.name}.older"))
+        if target.exists():  # moved away whole, and removed only then
             os.replace(target, older)
-            shutil.rmtree(older)
+        os.replace(temporary, target)
+        _remove(older)
 
 
 @contextmanager
 def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
     """Give an empty directory beside `path`, this process's own, that is removed when the block ends."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _beside(target.with_name(f"{target.name}.scratch"))
-    with naming(target, temporary):
-        temporary.mkdir()
+    with _temporary_folder(target, _beside(target.with_name(f"{target.name}.scratch"))) as temporary:
+        yield temporary
+
+
+@contextmanager
+def _temporary_folder(target: Path, temporary: Path) -> Iterator[Path]:
     try:
         with naming(target, temporary):
+            _remove(temporary)  # of an earlier process of this number
+            temporary.mkdir()
             yield temporary
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        _remove(temporary)
 
 
 def _check_owned(target: Path, names: Collection[str] | None) -> None:
-    """Refuse a file, and a folder with more than `names` in it; raises FileNotFoundError for no such path."""
-    if not stat.S_ISDIR(target.stat().st_mode):  # one call: the path may be gone at a second
+    """Refuse a file, and a folder with more than `names` in it."""
+    if not target.is_dir():
         raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
-    if names is None:
-        return
-    with os.scandir(target) as entries:  # which knows folders from files by itself
-        foreign = sorted(entry.name for entry in entries if entry.name + "/" * entry.is_dir() not in names)
-    if foreign:
-        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+    found = {entry.name + "/" * entry.is_dir() for entry in os.scandir(target)}
+    if names is not None and (foreign := sorted(found - {*names, *MARKS})):
         raise UsageError(
-            f"{target}: would be replaced as a whole, but holds {foreign[0]!r}{more}, which this command did not "
-            "make; name another folder, or move that away"
+            f"{target}: would be replaced as a whole, but holds {listed(list(map(repr, foreign)), most=1)}, which this command did "
+            "not make; name another folder, or move that away"
         )
 
 
 def _beside(target: Path) -> Path:
-    """A name of this process's own, so that two writers of one target never share a temporary file.
-
-    The temporary files of killed processes of this machine are removed.
-    """
+    """A path of this process's own beside `target`; those of this machine's killed processes are removed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     stem = f".{target.name}.{platform.node()}."
     for stale in target.parent.glob(f"{glob.escape(stem)}*.part"):
         owner = stale.name.removeprefix(stem).removesuffix(".part")
-        if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
-            with suppress(FileNotFoundError):  # two writers clear away at once
-                shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
+        try:
+            os.kill(int(owner) if owner.isdigit() else os.getpid(), 0)
+        except PermissionError:  # alive, of another user
+            continue
+        except ProcessLookupError:
+            _remove(stale)
     return target.with_name(f"{stem}{os.getpid()}.part")
 
 
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there; errors are left, as the first one is raised."""
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 def check_output_folder(path: str | os.PathLike) -> None:
