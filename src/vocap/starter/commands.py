@@ -43,9 +43,8 @@ def starter_extract(package: str, archive: str, output: str, table: str | None) 
     """Clean the messages of one fetched package."""
     from vocap.errors import VocapError
     from vocap.languages import read_languages
-    from vocap.starter.archives import read_members
-    from vocap.starter.extraction import Extraction, extract, wanted_code
-    from vocap.starter.messages import write_messages
+    from vocap.starter.extraction import Extraction, extract, read_members, wanted_code
+    from vocap.starter.merging import write_messages
     from vocap.starter.packages import package_named
 
     known = package_named(package)
@@ -92,8 +91,7 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
     from vocap.errors import UsageError
     from vocap.files.atomic import replacing_directory
     from vocap.languages import natural, read_languages
-    from vocap.starter.merging import SETS, choose_messages, merge
-    from vocap.starter.messages import open_messages
+    from vocap.starter.merging import SETS, choose_messages, merge, open_messages
 
     opened = [open_messages(file) for file in files]
     names = [file.package for file in opened]

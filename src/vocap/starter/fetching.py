@@ -12,11 +12,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
+from vocap.corpora.download import download
 from vocap.errors import VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import write_text
@@ -36,17 +35,12 @@ class Unavailable(Exception):
         self.output = output
 
 
-def fetch_package(
-    package: Package,
-    output: Path,
-    archive_url: str = MEDIAWIKI_ARCHIVE,
-    pause: Callable[[float], None] = time.sleep,
-) -> None:
+def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_ARCHIVE) -> None:
     """Fetch `package` to `output` and describe it in `output` + ".json".
 
-    MediaWiki comes from `archive_url` where apt-get does not have it; `pause` waits between attempts there. Where
-    no source answers, `output` is left empty and the description has the reason under `missing`. Raises VocapError
-    for a wrong sha256. An output with the right sha256 is not fetched again.
+    MediaWiki comes from `archive_url` where apt-get does not have it. Where no source answers, `output` is left
+    empty and the description has the reason under `missing`. Raises VocapError for a wrong sha256. An output with
+    the right sha256 is not fetched again.
     """
     description = output.with_name(output.name + ".json")
     if _already_there(package, output, description):
@@ -61,7 +55,7 @@ def fetch_package(
                 archive, origin = _wheel(package, folder), "pip"
                 version = package.version
             else:
-                archive, version, origin = _mediawiki(package, folder, output, archive_url, pause)
+                archive, version, origin = _mediawiki(package, folder, output, archive_url)
         except Unavailable as reason:
             _leave_empty(output, description, facts, str(reason))
             return
@@ -90,9 +84,8 @@ def _already_there(package: Package, output: Path, description: Path) -> bool:
 
 def _leave_empty(output: Path, description: Path, facts: dict, reason: str) -> None:
     write_text(output, "")
-    write_text(
-        description, json.dumps(facts | {"missing": reason}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    )
+    facts["missing"] = reason
+    write_text(description, json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     logger.warning(
         "%s is not available: %s\n"
         "The run continues without its text. Once it is available: snakemake --cores all --forcerun %s",
@@ -162,9 +155,7 @@ def _wheel(package: Package, folder: Path) -> Path:
     return found[0]
 
 
-def _mediawiki(
-    package: Package, folder: Path, output: Path, archive_url: str, pause: Callable[[float], None]
-) -> tuple[Path, str, str]:
+def _mediawiki(package: Package, folder: Path, output: Path, archive_url: str) -> tuple[Path, str, str]:
     """Archive, version and origin: Debian's package, or else MediaWiki's own archive."""
     try:
         archive = _debian_package(package, folder)
@@ -172,12 +163,10 @@ def _mediawiki(
     except Unavailable as reason:
         by_apt = str(reason)
     logger.info("%s: %s; trying %s", package.name, by_apt, archive_url)
-    from vocap.corpora.download import download
-
     # Beside the output, not in the temporary folder: the next call resumes a partial file.
     archive = output.with_name(f".{output.name}.tar.gz")
     try:
-        download(archive_url, archive, pause=pause)
+        download(archive_url, archive)
     except VocapError as error:
         raise Unavailable(f"{by_apt}; and {error}") from None
     archive.with_name(archive.name + ".json").unlink()  # the description has the same facts

@@ -1,19 +1,113 @@
-"""The packages' sentences in one text for each language, and parallel text of messages that are held out of it.
+"""One text for each language out of the tables of the packages, and parallel text that is held out of it.
 
-Messages of one key are translations of each other. The two sets of parallel text, `SETS`, hold disjoint messages,
-and no sentence of them stays in the text of its language, from whatever package.
+A table, which `vocap starter-extract` writes, has columns `language key message text`, English first, then by
+code: the key that equal sentences share, the key of the message that is this sentence alone (else empty), the
+sentence. Its first rows, of language `-`, describe it: `package`, and `missing` with the reason where the package
+could not be had. Messages of one key are translations of each other. The two sets of parallel text, `SETS`, hold
+disjoint messages, and no sentence of them stays in the text of its language, from whatever package.
 """
 
+import heapq
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import itemgetter
 
-from vocap.starter.extraction import ENGLISH
-from vocap.starter.messages import MessageFile, by_language
+from vocap.errors import VocapError
+from vocap.files.atomic import replacing
+from vocap.files.tsv import escape, unescape
+from vocap.starter.extraction import ENGLISH, Row
+
+HEADER = "language\tkey\tmessage\ttext\n"
+NOTE = "-"
+Sentence = tuple[str, str, str]  # duplicate key, message key or "", the sentence
+REMEDY = "make it again with: vocap starter-extract"
 
 SETS = ("development", "test")
 MESSAGES = 500  # in each set; of a language at most a tenth of its sentences (as held-out lines are 500, or 10 %)
 LEAST_PART = 15
+
+
+def write_messages(path: str | os.PathLike, package: str, rows: Iterable[Row], missing: str | None = None) -> None:
+    """Write the (language, key, message key, sentence) rows of one package, whole or not at all."""
+    notes = [(NOTE, "package", "", package)] + [(NOTE, "missing", "", missing or "")] * bool(missing)
+    with replacing(path) as file:
+        file.write(HEADER)
+        for language, key, message, sentence in chain(notes, rows):
+            file.write(f"{language}\t{key}\t{message}\t{escape(sentence)}\n")
+
+
+@dataclass
+class MessageFile:
+    """A table open for reading; `rows`: of all languages, one pass."""
+
+    path: str
+    package: str
+    missing: str | None
+    rows: Iterator[Row]
+
+    def by_language(self) -> Iterator[tuple[tuple[bool, str], str, list[Sentence]]]:
+        """The place of each language in the order of tables, the package, its sentences."""
+        last = (False, "")
+        for language, rows in groupby(self.rows, key=itemgetter(0)):
+            place = _place(language)
+            if place <= last:
+                raise VocapError(f"{self.path}: {language!r} is out of order; {REMEDY}")
+            last = place
+            yield place, self.package, [row[1:] for row in rows]
+
+
+def open_messages(path: str | os.PathLike) -> MessageFile:
+    """Open one table; raises VocapError for a file that `vocap starter-extract` did not write."""
+    rows = _rows(path)
+    notes, first = {}, []
+    for row in rows:
+        if row[0] != NOTE:
+            first = [row]
+            break
+        notes[row[1]] = row[3]
+    if "package" not in notes:
+        raise VocapError(f"{path}: names no package; {REMEDY}")
+    return MessageFile(str(path), notes["package"], notes.get("missing"), chain(first, rows))
+
+
+def _rows(path: str | os.PathLike) -> Iterator[Row]:
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            if file.readline() != HEADER:
+                raise VocapError(f"{path}, line 1: the columns are not {', '.join(HEADER.split())}; {REMEDY}")
+            for number, line in enumerate(file, start=2):
+                cells = tuple(line.rstrip("\n").split("\t"))
+                if len(cells) != 4 or not line.endswith("\n"):
+                    raise VocapError(f"{path}, line {number}: not four cells and a line end; {REMEDY}")
+                yield cells[0], cells[1], cells[2], unescape(cells[3])
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such file; {REMEDY}") from None
+    except UnicodeDecodeError as error:
+        raise VocapError(f"{path}: not UTF-8 ({error.reason}); {REMEDY}") from None
+
+
+def _place(language: str) -> tuple[bool, str]:
+    return (language != ENGLISH, language)
+
+
+def by_language(
+    files: Sequence[MessageFile], languages: Iterable[str]
+) -> Iterator[tuple[str, dict[str, list[Sentence]]]]:
+    """Yield every language with its rows by package, the packages in the order of `files`.
+
+    English comes first (and is read even where `languages` lacks it), then the codes in order. Holds a language of
+    each package in memory.
+    """
+    wanted = sorted(map(_place, {*languages, ENGLISH}))
+    tables = [file.by_language() for file in files]
+    merged = heapq.merge(((place, "", []) for place in wanted), *tables, key=itemgetter(0))
+    for place, group in groupby(merged, key=itemgetter(0)):
+        rows = {package: sentences for _, package, sentences in group}
+        if "" in rows:  # the language is wanted
+            yield place[1], {file.package: rows.get(file.package, []) for file in files}
 
 
 @dataclass
