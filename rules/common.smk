@@ -18,8 +18,7 @@ import vocap.vocabularies
 from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.download import is_gone
-from vocap.corpora.parallel_text import development_text, evaluation_text
-from vocap.corpora.sources import resolve_all
+from vocap.corpora.settings import development_text, evaluation_text, resolve_all
 from vocap.starter.packages import PACKAGES
 from vocap.correlation.planning import plan_study
 from vocap.correlation.points import reached_sizes

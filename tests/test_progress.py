@@ -10,6 +10,7 @@ import termios
 import pytest
 
 from vocap import progress
+from vocap.text_files import lines
 from vocap.text_files.lines import read_blocks
 
 
@@ -21,10 +22,11 @@ def clock(monkeypatch):
     return now
 
 
-def test_nothing_is_said_of_five_seconds(tmp_path, clock, caplog):
+def test_nothing_is_said_of_five_seconds(tmp_path, clock, caplog, monkeypatch):
     caplog.set_level(logging.INFO)
+    monkeypatch.setattr(lines, "BLOCK", 512)
     (tmp_path / "text.txt").write_text("a line\n" * 1000, "utf-8")
-    for _ in read_blocks(tmp_path / "text.txt", 512):
+    for _ in read_blocks(tmp_path / "text.txt"):
         clock[0] += 0.3
     assert not caplog.messages
 

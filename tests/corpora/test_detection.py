@@ -1,19 +1,13 @@
-"""The format of a file by its content, and the messages for a format that was guessed wrongly."""
+"""The format of a file by its name, and the messages for a format that was guessed wrongly."""
 
 import gzip
 import json
 import lzma
-import random
-import re
-import struct
-import zlib
 
 import pytest
 
 from vocap.errors import VocapError
-from vocap.text_files.content import detect, text_fields
-from vocap.text_files.corpus import HEAD, detect_file
-from vocap.text_files.records import Layout, TextFile
+from vocap.text_files.records import Layout, TextFile, detect_file, text_fields
 
 SENTENCE = "It rains in the north, and the sun shines in the south."
 
@@ -23,108 +17,72 @@ def jsonl(*records):
 
 
 @pytest.mark.parametrize(
-    ("content", "format", "fields"),
+    ("name", "content", "format"),
     [
-        ("Es regnet.\nდა თოვს.\n".encode(), "text", ()),
-        (b"\xef\xbb\xbf" + jsonl({"text": "a"}), "jsonl:text", ("text",)),
-        (jsonl({"url": "https://a.example/" + "x" * 99, "text": "short"}), "jsonl:text", ("text", "url")),
-        (jsonl({"id": 1, "raw": SENTENCE, "lang": "en"}), "jsonl:raw", ("raw", "lang")),
-        (jsonl({"doc": {"body": {"text": "a"}}, "x": "b" * 9}), "jsonl:doc.body.text", ("doc.body.text", "x")),
-        (jsonl({"index": {"_id": 1}}, {"text": "a"}), "jsonl:text", ("text",)),
-        (b'{"text": "a", "score": NaN}\n', "jsonl:text", ("text",)),
-        (b"id\tlang\tsentence\n1\ten\tIt rains.\n", "tsv:sentence", ("sentence", "lang")),
-        (b"1\teng\tIt rains.\n2\teng\tIt pours.\n", "tsv:3", ("3", "2")),
-        (b"no tab\none\ttab\n", "text", ()),
-        (b'{"not": closed\n{"text": "a"}\n', "text", ()),
-        (b"", "text", ()),
-        (b"\n\n", "text", ()),
+        ("a.txt", "Es regnet.\nდა თოვს.\n".encode(), "text"),
+        ("a", jsonl({"text": "a"}), "text"),
+        ("a.jsonl", b"\xef\xbb\xbf" + jsonl({"text": "a"}), "jsonl:text"),
+        ("a.json", jsonl({"url": "https://a.example/" + "x" * 99, "text": "short"}), "jsonl:text"),
+        ("a.ndjson", jsonl({"id": 1, "raw": SENTENCE, "lang": "en"}), "jsonl:raw"),
+        ("a.jsonl", jsonl({"doc": {"body": {"text": "a"}}, "x": "b" * 9}), "jsonl:doc.body.text"),
+        ("a.jsonl", jsonl({"index": {"_id": 1}}, {"text": "a"}), "jsonl:text"),
+        ("a.tsv", b"id\tlang\tsentence\n1\ten\tIt rains.\n", "tsv:sentence"),
+        ("a.TSV", b"1\teng\tIt rains.\n2\teng\tIt pours.\n", "tsv:3"),
     ],
 )
-def test_format_and_fields(tmp_path, content, format, fields):
-    assert (detect(content, whole=True).format, detect(content, whole=True).fields) == (format, fields)
-    for pack in (bytes, gzip.compress, lzma.compress):
-        (tmp_path / "a.txt").write_bytes(pack(content))
-        assert detect_file(tmp_path / "a.txt") == detect(content, whole=True)
-
-
-def test_an_incomplete_last_line_decides_nothing():
-    whole = jsonl({"text": SENTENCE}, {"text": SENTENCE})
-    assert detect(whole[:-9]).format == "jsonl:text"
-    assert detect(whole[:-9], whole=True).format == "text"
-    assert detect(b"1\ta\n2\tb\n3").format == "tsv:2"
-
-
-def test_a_file_longer_than_the_examined_head(tmp_path):
-    (tmp_path / "a").write_bytes(gzip.compress(jsonl({"text": SENTENCE}) * (3 * HEAD // 70)))
-    assert detect_file(tmp_path / "a").format == "jsonl:text"
-
-
-def test_whole_documents_are_told_from_sentences():
-    document = SENTENCE * 100
-    assert detect((document + "\n").encode() * 3).split_sentences
-    assert detect(document.encode()).split_sentences  # a line that has not ended yet
-    assert detect(jsonl({"text": document}, {"text": SENTENCE})).split_sentences
-    assert not detect(jsonl({"text": f"{SENTENCE}\n" * 100})).split_sentences  # its lines are short
-    assert not detect((f"{SENTENCE}\n" * 99 + document + "\n").encode()).split_sentences
+def test_format_and_field(tmp_path, name, content, format):
+    for ending, pack in (("", bytes), (".gz", gzip.compress), (".xz", lzma.compress)):
+        (tmp_path / (name + ending)).write_bytes(pack(content))
+        assert detect_file(tmp_path / (name + ending)).format == format
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("name", "content", "documents"),
     [
-        ("Привет".encode("utf-16"), "UTF-16; convert"),
-        ("Привет, мир. \n".encode("utf-16-le") * 9, "UTF-16LE without a byte order mark"),
-        ("Hi".encode("utf-32"), "UTF-32; convert"),
-        (b"PK\x03\x04" + bytes(50), "a zip archive; unpack"),
-        (gzip.compress(gzip.compress(b"text\n", mtime=0), mtime=0), "compressed twice"),
-        (b"\x7fELF" + bytes(range(256)) * 9, "a binary file: "),
-        (random.Random(0).randbytes(5000), "a binary file: "),
-        (b'[{"text": "a"},\n {"text": "b"}]\n', "one JSON array, not an object a line; .*jq -c"),
-        (b'[\n  {\n    "text": "a"\n  }\n]\n', "one JSON array"),
-        (b'{"id": 1}\n{"id": 2}\n', "its records hold no text"),
+        ("a.txt", f"{SENTENCE * 100}\n".encode() * 3, True),
+        ("a.txt", SENTENCE.encode() * 100_000, True),  # one line
+        ("a.jsonl", jsonl({"text": SENTENCE * 100}, {"text": SENTENCE}), True),
+        ("a.jsonl", jsonl({"text": f"{SENTENCE}\n" * 100}), False),  # its lines are short
+        ("a.txt", f"{SENTENCE}\n".encode() * 99 + SENTENCE.encode() * 100 + b"\n", False),
     ],
 )
-def test_files_that_hold_no_text_say_so(tmp_path, content, problem):
-    (tmp_path / "a").write_bytes(content)
-    found = detect_file(tmp_path / "a")
-    assert found.format == "" and re.match(problem, found.problem)
+def test_whole_documents_are_told_from_sentences(tmp_path, name, content, documents):
+    (tmp_path / name).write_bytes(content)
+    assert detect_file(tmp_path / name).split_sentences == documents
 
 
-def test_random_control_characters_are_no_binary_file():
-    """Text of a terminal: colours, form feeds and single NULs are left to the count of bad lines."""
-    assert detect(b"\x1b[31mred\x1b[0m\n\x0cnew page\none NUL: \0\n" + b"It rains.\n" * 9).kind == "text"
-
-
-def test_compressed_by_another_library():
-    """Output of zlib without gzip's header is no text."""
-    assert detect(zlib.compress(random.Random(1).randbytes(4000))).problem.startswith("a binary file")
-    assert detect(struct.pack("<900f", *range(900))).problem.startswith("a binary file")
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.txt", "Привет\n".encode("utf-16"), "not UTF-8"),
+        ("a.txt", b"PK\x03\x04" + bytes(50), "not UTF-8"),
+        ("a.jsonl", b'{"id": 1}\n{"id": 2}\n', "its records hold no text"),
+    ],
+)
+def test_files_that_hold_no_text_say_so(tmp_path, name, content, problem):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(VocapError, match=rf"{name}: {problem}"):
+        detect_file(tmp_path / name)
 
 
 def test_likeliest_field_first():
     record = {"content": "b", "title": "x" * 50, "Text": "a", "n": 1, "tags": ["y" * 99]}
-    assert text_fields([record]) == ("Text", "content", "title")
+    assert text_fields([json.dumps(record).encode(), b"no JSON"]) == ["Text", "content", "title"]
 
 
 # Wrong guesses
 
 
-def read(tmp_path, content, format, name="ka.txt", **options):
+def read(tmp_path, content, format, name="ka.txt"):
     (tmp_path / name).write_bytes(content)
-    return b"".join(TextFile(tmp_path / name, Layout.parse(format, **options)))
+    return b"".join(TextFile(tmp_path / name, Layout.parse(format)))
 
 
 def test_json_read_as_text(tmp_path):
     records = jsonl(*({"id": n, "meta": {"title": "T"}, "text": f"{SENTENCE} {n}"} for n in range(400)))
-    message = r'ka\.txt: its lines are JSON .*; write format: "jsonl:text"; fields of text: text, meta\.title$'
-    for content in (records, gzip.compress(records), b"\xef\xbb\xbf" + records, records[:200]):
-        with pytest.raises(VocapError, match=message):
-            read(tmp_path, content, "text")
-    with pytest.raises(VocapError, match="JSON objects"):
-        read(tmp_path, records, "text", split_sentences=True)
-    with pytest.raises(VocapError, match=r"one JSON array.*jq -c"):
-        read(tmp_path, b"[" + records.replace(b"}\n", b"},\n") + b"]", "text")
-    mixed = b"An object looks so:\n" + records
-    assert read(tmp_path, mixed, "text") == mixed
+    with pytest.raises(VocapError, match=r'ka\.jsonl: jsonl by its name; write format: "jsonl:text"$'):
+        read(tmp_path, records, "text", "ka.jsonl")
+    assert read(tmp_path, records, "text") == records  # the name decides
 
 
 @pytest.mark.parametrize("records", [3, 30_000])

@@ -2,8 +2,7 @@
 
 import pytest
 
-from vocap.corpora.parallel_text import VARIABLE, development_text, evaluation_text
-from vocap.corpora.settings import Corpora
+from vocap.corpora.settings import VARIABLE, Corpora, development_text, evaluation_text
 from vocap.errors import UsageError
 
 OWN = Corpora(parallel="test/{lang}.txt", development="dev/{lang}.txt")

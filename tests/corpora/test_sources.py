@@ -7,9 +7,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from vocap.corpora.settings import Corpora
-from vocap.corpora.source_kinds import StarterSource, UrlSource
-from vocap.corpora.sources import resolve, resolve_all
+from vocap.corpora.settings import Corpora, resolve_all
+from vocap.corpora.source_kinds import StarterSource, UrlSource, resolve
 from vocap.errors import UsageError
 from vocap.languages import natural, read_languages
 

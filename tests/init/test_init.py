@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.workflow.conftest import BIN, ROOT, make_text, parse_counts
-from vocap.init.sources import Names, find_files, group
+from vocap.init.configuration import Names, find_files, group
 from vocap.languages import read_languages
 
 
@@ -74,7 +74,7 @@ def test_found_texts_become_a_configuration_that_snakemake_runs(texts):
     written = yaml.safe_load((texts / "config.yaml").read_text("utf-8"))
     assert set(written["languages"]) == {"de", "fr", "ja", "no", "ru"}
     assert written["results"] == str(texts / "results")
-    for left, why in (("README.md", "no language"), ("en.csv", "CSV"), ("el.txt", "zip")):
+    for left, why in (("README.md", "no language"), ("en.csv", "CSV"), ("el.txt", "UTF-8")):
         assert any(left in line and why in line for line in run.stderr.splitlines()), run.stderr
     sources = written["corpora"]["sources"].values()
     assert sorted(source.get("format", "text") for source in sources) == ["jsonl:doc.text", *["text"] * 3]

@@ -7,8 +7,7 @@ import os
 import pytest
 
 from tests.corpora.test_commands import sample_words, vocap
-from vocap.corpora.settings import Corpora
-from vocap.corpora.sources import resolve_all
+from vocap.corpora.settings import Corpora, resolve_all
 from vocap.errors import UsageError
 from vocap.languages import read_languages
 from vocap.text_files.patterns import expand, expand_all
@@ -70,6 +69,7 @@ def test_patterns(folder):
 
 
 def test_sampling_a_folder_and_a_pattern(folder, tmp_path):
+    (folder / "own.json").unlink()  # records by its name
     (folder / "packed.gz").write_bytes(gzip.compress(b"One more line.\n" * 9))
     assert vocap(*sample_words(tmp_path / "one", folder, language="ko")).returncode == 0
     files = expand(str(folder))

@@ -10,12 +10,12 @@ import subprocess
 import sys
 
 import pytest
-import zstandard
+from backports import zstd
 
 from vocap.errors import UsageError, VocapError
-from vocap.text_files.lines import split_sentences
-from vocap.text_files.reading import Blocks
-from vocap.text_files.records import LONGEST_LINE, Layout, TextFile
+from vocap.text_files import lines
+from vocap.text_files.lines import LONGEST_LINE, LineFile, split_sentences
+from vocap.text_files.records import Layout, TextFile
 
 random.seed(5)
 WORDS = ["soup", "дом", "ქალაქი", "私", "a", "of", "über", "🙂"]
@@ -25,7 +25,7 @@ PACKERS = {
     "gz": gzip.compress,
     "xz": lambda data: lzma.compress(data, preset=1),
     "bz2": bz2.compress,
-    "zst": zstandard.ZstdCompressor(1).compress,
+    "zst": lambda data: zstd.compress(data, 1),
 }
 PACKED = {name: pack(TEXT) for name, pack in PACKERS.items()}
 COMPRESSED = [name for name in PACKERS if name != "plain"]
@@ -41,6 +41,10 @@ def file(tmp_path):
     return write
 
 
+def unpacked(path):
+    return b"".join(LineFile(path).blocks())
+
+
 def lines_of(path, layout="text", **options):
     return b"".join(TextFile(path, Layout.parse(layout, **options)))
 
@@ -48,27 +52,26 @@ def lines_of(path, layout="text", **options):
 @pytest.mark.parametrize("kind", PACKERS)
 def test_told_apart_by_content_not_by_name(file, kind):
     path = file(PACKED[kind], "text.misleading.gz")
-    blocks = Blocks(path)
-    assert b"".join(blocks) == TEXT
+    blocks = LineFile(path)
+    assert b"".join(blocks.blocks()) == TEXT
     assert blocks.ended and blocks.consumed == blocks.size == len(PACKED[kind])
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)
-def test_several_members_with_padding_between(file, kind):
+def test_several_members(file, kind):
     third = len(TEXT) // 3
     pieces = [PACKERS[kind](TEXT[start : start + third + 1]) for start in range(0, len(TEXT), third + 1)]
-    padding = bytes(8) if kind in ("gz", "xz") else b""
-    assert b"".join(Blocks(file(padding.join([*pieces, PACKERS[kind](b""), b""])))) == TEXT
+    assert unpacked(file(b"".join([*pieces, PACKERS[kind](b"")]))) == TEXT
 
 
 def test_many_small_members(file):
     """As bgzip writes them: member ends fall anywhere in a block that was read."""
     pieces = [gzip.compress(TEXT[start : start + 50_000], 1) for start in range(0, len(TEXT), 50_000)]
-    assert b"".join(Blocks(file(b"".join(pieces)))) == TEXT
+    assert unpacked(file(b"".join(pieces))) == TEXT
 
 
 def test_skippable_frame_first(file):
-    assert b"".join(Blocks(file(b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + PACKED["zst"]))) == TEXT
+    assert unpacked(file(b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + PACKED["zst"])) == TEXT
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)
@@ -78,18 +81,18 @@ def test_truncated(file, kind, cut):
     with pytest.raises(
         VocapError, match=r"text\.txt: the \w+ data stop in the middle, .*copy or download it again"
     ):
-        list(Blocks(path))
+        unpacked(path)
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)
 def test_cut_on_purpose(file, kind):
     packed = PACKED[kind]
-    blocks = Blocks(file(packed), limit_bytes=len(packed) // 2)
-    got = b"".join(blocks)
+    blocks = LineFile(file(packed), limit_bytes=len(packed) // 2)
+    got = b"".join(blocks.blocks())
     assert TEXT.startswith(got) and 0.2 < len(got) / len(TEXT) < 0.8
     assert not blocks.ended and blocks.consumed == len(packed) // 2 and blocks.size == len(packed)
-    prefix = Blocks(file(packed[: len(packed) // 2], "prefix"), cut=True)
-    assert b"".join(prefix) == got and not prefix.ended
+    prefix = LineFile(file(packed[: len(packed) // 2], "prefix"), cut=True)
+    assert b"".join(prefix.blocks()) == got and not prefix.ended
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)
@@ -98,18 +101,12 @@ def test_corrupt(file, kind):
     middle = len(packed) // 2
     packed[middle : middle + 200] = random.Random(1).randbytes(200)
     with pytest.raises(VocapError, match=r"text\.txt: \w+ data .*(again|by hand)"):
-        b"".join(Blocks(file(bytes(packed))))
-
-
-@pytest.mark.parametrize("kind", COMPRESSED)
-def test_something_else_behind_the_end(file, kind):
-    with pytest.raises(VocapError, match="something else follows"):
-        b"".join(Blocks(file(PACKED[kind] + b"and then some")))
+        unpacked(file(bytes(packed)))
 
 
 def test_limit_beyond_the_end_reads_all(file):
-    blocks = Blocks(file(PACKED["gz"]), limit_bytes=10**9)
-    assert b"".join(blocks) == TEXT and blocks.ended
+    blocks = LineFile(file(PACKED["gz"]), limit_bytes=10**9)
+    assert b"".join(blocks.blocks()) == TEXT and blocks.ended
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz", "zst", "bz2"])
@@ -131,7 +128,7 @@ def test_memory_is_bounded_for_any_size_of_unpacked_text(tmp_path, kind):
     assert result.returncode == 0, result.stderr
     read, peak_kib = map(int, result.stdout.split())
     assert read == len(data) + 1
-    assert peak_kib < (110_000 if kind == "zst" else 30_000)
+    assert peak_kib < 30_000
 
 
 def test_pipe(tmp_path):
@@ -139,9 +136,16 @@ def test_pipe(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'wb').write(b'x\\n' * 500_000)"]):
-        blocks = Blocks(pipe)
+        blocks = LineFile(pipe)
         assert b"".join(blocks) == b"x\n" * 500_000
     assert blocks.ended
+
+
+def test_a_pipe_without_a_writer_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "PIPE_S", 0.2)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(VocapError, match=r"pipe: a pipe that nobody has opened to write"):
+        unpacked(tmp_path / "pipe")
 
 
 # Formats
@@ -176,7 +180,7 @@ def test_the_longest_line_does_not_depend_on_the_place_of_blocks(file, before):
 
 def test_blocks_are_small_though_a_decoder_gives_much_at_once(file):
     data = b"\n" * (40 << 20)
-    blocks = list(Blocks(file(zstandard.compress(data))))
+    blocks = list(LineFile(file(zstd.compress(data))).blocks())
     assert b"".join(blocks) == data and max(map(len, blocks)) <= 1 << 20
 
 
@@ -209,7 +213,7 @@ def test_jsonl_records_that_are_no_unicode_are_counted(file):
     [
         ('{"text": "a"', "not a JSON object"),
         ("plain text", "not a JSON object"),
-        ('["text"]', "not a JSON object with fields"),
+        ('["text"]', "not a JSON object"),
         ('{"text": ["a"]}', "field 'text' is not text but"),
         ("[" * 100_000, "not a JSON object"),
     ],
@@ -244,20 +248,13 @@ def test_unknown_format(text):
         Layout.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        ("text".encode("utf-16"), "UTF-16; convert it: iconv"),
-        (b"PAR1" + bytes(50), "Parquet"),
-        (b"PK\x03\x04" + bytes(50), "zip archive; unpack"),
-        (bytes(257) + b"ustar\0" + bytes(300), "tar archive"),
-        (gzip.compress(bytes(257) + b"ustar\0" + bytes(300), mtime=0), "tar archive"),
-    ],
-    ids=["utf-16", "parquet", "zip", "tar", "tar.gz"],
-)
-def test_files_that_are_no_text(file, content, what):
-    with pytest.raises(VocapError, match=rf"text\.txt: .*{what}"):
-        lines_of(file(content))
+def test_a_record_without_text_has_a_remedy(file):
+    with pytest.raises(
+        VocapError, match=r"line 1: field 'text' is not text but '5'; correct or remove this record"
+    ):
+        lines_of(file(b'{"text": 5}\n'), "jsonl:text")
+    with pytest.raises(VocapError, match=r"field 'text' is not text but '5'; write format: \"jsonl:body\""):
+        lines_of(file(b'{"text": 5, "body": "a"}\n'), "jsonl:text")
 
 
 def test_split_sentences_of_a_file(file):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sentencepiece
-import zstandard
+from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,7 +134,7 @@ def test_equals_the_definition_on_real_text(language):
     assert result.alp == pytest.approx(naive_alp(processor, lines[1000:]), rel=1e-12)
 
 
-COMPRESS = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstandard.compress}
+COMPRESS = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstd.compress}
 
 
 @pytest.mark.parametrize("kind", COMPRESS)

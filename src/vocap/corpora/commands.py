@@ -29,11 +29,8 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
     from vocap.corpora.download import download
 
     note = download(url, Path(output), sha256=sha256, limit_bytes=limit_bytes)
-    whole = (
-        "complete"
-        if note["complete"]
-        else f"the beginning of {note['total_bytes'] or 'an unknown number of'} bytes"
-    )
+    total = note["total_bytes"] or "an unknown number of"
+    whole = "complete" if note["complete"] else f"the beginning of {total} bytes"
     log.info("%s: %s bytes, %s", output, f"{note['fetched_bytes']:,}", whole)
 
 
@@ -72,10 +69,9 @@ def sample(
     """
     from vocap.corpora.line_sample import check_dropped, draw_sample
     from vocap.files.atomic import replacing
-    from vocap.text_files.corpus import Corpus, check_present
     from vocap.text_files.documents import FLAG
     from vocap.text_files.patterns import expand_all
-    from vocap.text_files.records import Layout
+    from vocap.text_files.records import Corpus, Layout, check_present
 
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     missing = None
@@ -115,15 +111,12 @@ def sample(
 
 
 def _columns(path: str, layout) -> list[str]:
-    """A warning for tab-separated columns that are read as text; a pipe cannot be read again."""
-    from vocap.text_files.corpus import detect_file
+    """A warning for a table that is read as text."""
+    from vocap.text_files.records import detect_file, kind_of
 
-    if layout.kind != "text" or not Path(path).is_file():
+    if layout.kind != "text" or kind_of(path) != "tsv":
         return []
-    name = detect_file(path).format
-    if not name.startswith("tsv:"):
-        return []
-    return [f'every line of {path} has the same number of tabs; if it is a table, write format: "{name}"']
+    return [f'{path} is a table by its name, read as text; write format: "{detect_file(path).format}"']
 
 
 def _is_empty(files: list[str]) -> bool:
@@ -228,9 +221,8 @@ def mix(
 def _pools(sources_json: str | None, corpora: Path) -> dict:
     """The text of the languages whose sample left lines out, by language."""
     from vocap.corpora.mixing import Pool
-    from vocap.text_files.corpus import Corpus
     from vocap.text_files.patterns import expand_all
-    from vocap.text_files.records import Layout
+    from vocap.text_files.records import Corpus, Layout
 
     pools = {}
     for language, words in json.loads(sources_json or "{}").items():

@@ -1,6 +1,7 @@
 """One pass over a language's text: its counts, and a bounded random sample of its lines."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -104,15 +105,14 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
     """The lines that the reservoir keeps, in corpus order, and the counts."""
     lines: list[bytes] = []
     order: list[int] = []
-    names = ("read", "empty", "overlong", "invalid_utf8", "no_field", "bytes")
-    counts = dict.fromkeys(names, 0)
+    counts: Counter[str] = Counter()
     for file in files:
-        read, invalid = counts["read"], counts["invalid_utf8"]
+        own: Counter[str] = Counter()  # of this file
         for block in file:
             found = survey(block)
-            counts["bytes"] += len(block)
-            for name in ("read", "empty", "overlong", "invalid_utf8"):
-                counts[name] += getattr(found, name)
+            own["bytes"] += len(block)
+            for name in ("read", "empty", "overlong", "invalid_utf8", "with_nul"):
+                own[name] += getattr(found, name)
             seen = reservoir.seen
             indices, slots = reservoir.offer(len(found.starts))
             if not indices:
@@ -128,22 +128,29 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
             ):
                 lines[slot] = block[start:end]
                 order[slot] = seen + index
-        counts["read"] += file.passed_over + file.undecodable
-        counts["overlong"] += file.passed_over
-        counts["bytes"] += file.passed_bytes
-        counts["invalid_utf8"] += file.undecodable
-        counts["no_field"] += file.no_field
-        read, invalid = counts["read"] - read, counts["invalid_utf8"] - invalid
-        if invalid > 0.1 * read:
-            raise VocapError(
-                f"{file.path}: not UTF-8: {invalid:,} of {read:,} lines cannot be decoded; "
-                "convert the file (iconv -f ENCODING -t UTF-8), or check that it is text"
-            )
-
+        own["read"] += file.passed_over + file.undecodable
+        own["overlong"] += file.passed_over
+        own["bytes"] += file.passed_bytes
+        own["invalid_utf8"] += file.undecodable
+        own["no_field"] += file.no_field
+        _check_encoding(file.path, own)
+        counts += own  # those above 0
     if reservoir.seen > reservoir.size:
         lines = [lines[slot] for slot in np.argsort(np.array(order, np.int64)).tolist()]
     counts["valid"] = reservoir.seen
     return lines, counts
+
+
+def _check_encoding(path: str, counts: Mapping[str, int]) -> None:
+    """Raise VocapError for a file of which more than a tenth of the lines are invalid."""
+    read, invalid, with_nul = counts["read"], counts["invalid_utf8"], counts["with_nul"]
+    if invalid <= 0.1 * read:
+        return
+    if with_nul > invalid / 2:
+        said, why = f"{with_nul:,} of {read:,} lines hold NUL bytes", "it is UTF-16, or no text"
+    else:
+        said, why = f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded", "check that it is text"
+    raise VocapError(f"{path}: {said}; convert the file (iconv -f ENCODING -t UTF-8): {why}")
 
 
 def check_dropped(path: str, counts: Mapping[str, int], split_sentences: bool) -> list[str]:

@@ -1,7 +1,8 @@
-"""The multilingual sample: lines of each language in the shares of Equation 3, shuffled on disk."""
+"""The multilingual sample: lines of each language in the shares of Equation 3, shuffled."""
 
 import mmap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from vocap.tables.sampling_probabilities import quotas
 from vocap.text_files.lines import count_lines, survey
 from vocap.text_files.records import TextFile
 
-BUCKET_BYTES = 1 << 26  # of text shuffled in memory at a time
-_SEARCH = 1 << 24
+_SEARCH = 1 << 24  # bytes searched for line ends at a time
+_BATCH = 1 << 16  # lines written at a time
 
 
 @dataclass(frozen=True)
@@ -85,84 +86,46 @@ def write_mix(
     q: np.ndarray,
     sentences: int,
     seed: int,
-    bucket_bytes: int = BUCKET_BYTES,
     pools: Mapping[str, Pool] | None = None,
 ) -> np.ndarray:
     """Write `sentences` lines of `files` (language, path), shuffled, in shares by `q`; returns the shares.
 
     Where a share is larger than the file, it is drawn from the language's pool, if it has one, and filled up from
-    the file; else lines are taken several times.
-
-    Each line gets a random 63-bit key and is written to the bucket of the key's first bits; each bucket is
-    sorted by key: a uniform shuffle that does not depend on the number of buckets. Memory: one bucket and 32
-    bytes for each line of one language; disk: the output twice. A language's lines and keys depend on its own
-    share alone. Raises VocapError for a file without lines whose share is not 0.
+    the file; else lines are taken several times. Each line gets a random 63-bit key, and lines are written in the
+    order of their keys; the lines and keys of a language depend on its own share alone. Memory: 50 bytes for each
+    line of the mix, 8 for each line of a file, and the pages of the files that the system keeps. Raises VocapError
+    for a file without lines whose share is not 0.
     """
-    path = Path(path)
-    counts = quotas(sentences, q)
-    with replacing(path, "wb") as output, scratch_directory(path) as folder:
-        bits = _bucket_bits(files, counts, bucket_bytes)
+    path, counts = Path(path), quotas(sentences, q)
+    texts: list[mmap.mmap] = []
+    taken = []  # of each text: its number, the starts and ends of the lines, and their keys
+    with replacing(path, "wb") as output, scratch_directory(path) as folder, ExitStack() as opened:
+        # choose the lines of each language
         for (language, file), quota in zip(files, counts.tolist(), strict=True):
-            if quota:
-                code = int.from_bytes(language.encode(), "big")
-                generator = np.random.Generator(np.random.PCG64([seed, code]))
-                if pools and language in pools and quota > count_lines(file):
-                    pooled = folder / "pool"
-                    drawn = pools[language].draw(quota, generator, pooled)
-                    if drawn:
-                        _deal(folder, language, pooled, drawn, generator, bits)
-                        quota -= drawn
-                    pooled.unlink()
-                if quota:
-                    _deal(folder, language, file, quota, generator, bits)
-        for bucket in range(1 << bits):
-            _empty_bucket(folder / str(bucket), output)
+            generator = np.random.Generator(np.random.PCG64([seed, int.from_bytes(language.encode(), "big")]))
+            parts = [(Path(file), quota)]
+            if pools and language in pools and quota > count_lines(file):
+                drawn = pools[language].draw(quota, generator, folder / language)
+                parts = [(folder / language, drawn), (Path(file), quota - drawn)]
+            for part, number in parts:
+                if not number:
+                    continue
+                if not part.stat().st_size:
+                    raise VocapError(
+                        f"{part}: no line to take {number:,} from; give {language} n = 0 in the weights, "
+                        "or some text"
+                    )
+                text = opened.enter_context(open(part, "rb"))
+                texts.append(opened.enter_context(mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ)))
+                bounds = line_bounds(texts[-1])
+                lines = chosen_lines(len(bounds) - 1, number, generator)
+                keys = generator.integers(1 << 63, size=number, dtype=np.int64)
+                taken.append((np.full(number, len(texts) - 1), bounds[lines], bounds[lines + 1], keys))
+        # write them in the order of their keys
+        sources, starts, ends, keys = map(np.concatenate, zip(*taken, strict=True))
+        order = np.argsort(keys, kind="stable")
+        for first in range(0, len(order), _BATCH):
+            batch = order[first : first + _BATCH]
+            rows = zip(sources[batch].tolist(), starts[batch].tolist(), ends[batch].tolist(), strict=True)
+            output.writelines(texts[source][start:end].removesuffix(b"\n") + b"\n" for source, start, end in rows)
     return counts
-
-
-def _bucket_bits(files: Sequence[tuple[str, str | Path]], counts: np.ndarray, bucket_bytes: int) -> int:
-    """The number of leading bits of a key that select its bucket, for buckets of about `bucket_bytes`."""
-    total = 0.0
-    for (_, file), quota in zip(files, counts.tolist(), strict=True):
-        if quota:
-            with open(file, "rb") as text:
-                start = text.read(1 << 20)
-            total += quota * len(start) / max(1, start.count(b"\n"))
-    return max(0, int(np.ceil(np.log2(max(1.0, total / bucket_bytes)))))
-
-
-def _deal(
-    folder: Path, language: str, file: str | Path, quota: int, generator: np.random.Generator, bits: int
-) -> None:
-    """Append `quota` lines of `file` to the buckets, and their keys beside them."""
-    with open(file, "rb") as text:
-        if not text.seek(0, 2):
-            raise VocapError(
-                f"{file}: no line to take {quota:,} from; give {language} n = 0 in the weights, or some text"
-            )
-        with mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            bounds = line_bounds(data)
-            lines = chosen_lines(len(bounds) - 1, quota, generator)
-            keys = generator.integers(1 << 63, size=quota, dtype=np.int64)
-            buckets = keys >> (63 - bits)
-            order = np.argsort(buckets, kind="stable")
-            edges = np.searchsorted(buckets[order], np.arange((1 << bits) + 1))
-            for bucket in np.flatnonzero(np.diff(edges)).tolist():
-                members = order[edges[bucket] : edges[bucket + 1]]
-                picked = lines[members]
-                with open(folder / f"{bucket}.keys", "ab") as target:
-                    target.write(keys[members].tobytes())
-                with open(folder / str(bucket), "ab") as target:
-                    for start, end in zip(bounds[picked].tolist(), bounds[picked + 1].tolist(), strict=True):
-                        line = data[start:end]
-                        target.write(line if line.endswith(b"\n") else line + b"\n")
-
-
-def _empty_bucket(bucket: Path, output) -> None:
-    """Write a bucket's lines in the order of their keys, and remove it."""
-    if not bucket.exists():
-        return
-    lines = bucket.read_bytes().split(b"\n")
-    keys = np.fromfile(f"{bucket}.keys", np.int64)
-    output.write(b"\n".join([*(lines[index] for index in np.argsort(keys, kind="stable").tolist()), b""]))
-    bucket.unlink()

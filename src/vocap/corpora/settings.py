@@ -1,17 +1,24 @@
-"""The `corpora` section of the configuration."""
+"""The `corpora` section of the configuration, the source of each language, and the parallel text of a run."""
 
+import hashlib
 import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from vocap.corpora import MIN_CHARACTERS
-from vocap.corpora.source_kinds import AnySource, PathPattern, check_url
-from vocap.files.paths import PlainPath
-from vocap.languages import default_table
+from vocap.corpora.source_kinds import AnySource, PathPattern, Resolved, check_url, resolve
+from vocap.errors import UsageError
+from vocap.files import file_sha256
+from vocap.files.paths import PlainPath, check_path
+from vocap.languages import Language, default_table
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
+VARIABLE = "VOCAP_DATA"  # of the environment: a folder with NTREX-128 (Federmann et al. 2022), among other data
+NTREX = "text/ntrex/{lang}.txt.xz"
 
 
 def check_varies(value: str) -> str:
@@ -107,3 +114,98 @@ class Corpora(BaseModel):
         if "table" not in self.model_fields_set and not Path(self.table).exists():
             self.table = str(default_table())
         return self
+
+
+def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Resolved]:
+    """The source of every language, by code, in the order of `languages`.
+
+    Raises one UsageError with a line for each language that has none, or that would read another one's file.
+    """
+    resolved: dict[str, Resolved] = {}
+    owners: dict[str, str] = {}
+    mistakes = []
+    for language in languages:
+        name = corpora.languages.get(language.code, corpora.source)
+        source = corpora.sources.get(name)
+        if source is None:
+            known = ", ".join(known for known, entry in corpora.sources.items() if entry is not None) or "none"
+            mistakes.append(f"corpora: {language.code} takes its text from {name!r}, no such source ({known})")
+            continue
+        try:
+            found = resolve(name, source, language)
+            places = [found.url] if found.url else found.files() or found.paths
+        except UsageError as error:
+            mistakes.append(str(error))
+            continue
+        resolved[language.code] = found
+        for place in places:
+            if place in owners:
+                mistakes.append(
+                    f"corpora.sources.{name}: {owners[place]} and {language.code} would both read {place}; "
+                    "write {lang} in it, or give each its own source under corpora.languages"
+                )
+            owners[place] = language.code
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
+    return resolved
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Line-aligned files, one a language: their `pattern`, which holds {lang}, and their `name` in messages.
+
+    `folder`: the starter corpus's, where they are its own; Snakemake makes them with it.
+    """
+
+    pattern: str
+    name: str
+    folder: str | None = None
+
+    def fingerprint(self, languages: Collection[str]) -> str:
+        """The hash of the files' contents; empty where Snakemake makes them."""
+        if self.folder:
+            return ""
+        contents = "".join(file_sha256(path) for path in self.inputs(languages))
+        return hashlib.sha256(contents.encode()).hexdigest()
+
+    def inputs(self, languages: Collection[str]) -> list[str]:
+        """The files that are there, or the folder that is to be made."""
+        paths = [self.pattern.replace("{lang}", language) for language in languages]
+        return [self.folder] if self.folder else [path for path in paths if Path(path).exists()]
+
+
+def evaluation_text(
+    corpora: Corpora, languages: Collection[str], starter: str | None, environment: Mapping[str, str]
+) -> ParallelText | None:
+    """The text that tokenizers are evaluated on; None for none.
+
+    Without `corpora.parallel` NTREX-128 in the folder of `VARIABLE`, if that has any of the languages, else the
+    starter corpus's test text; both only where `starter` names its folder, as all text of the run comes from it.
+    Raises UsageError for a folder whose name a workflow cannot take.
+    """
+    if corpora.parallel or not starter:
+        return ParallelText(corpora.parallel, corpora.parallel) if corpora.parallel else None
+    if folder := environment.get(VARIABLE):
+        pattern = f"{folder}/{NTREX}"
+        if any(Path(pattern.replace("{lang}", language)).exists() for language in languages):
+            try:
+                check_path(folder)
+            except ValueError as error:
+                raise UsageError(f"{VARIABLE}={folder}: {error}") from None
+            return ParallelText(pattern, f"${VARIABLE}/{NTREX}")
+    return _held_out(starter, "test")
+
+
+def development_text(corpora: Corpora, starter: str | None) -> ParallelText | None:
+    """The text that trainers may look at: `corpora.development`, else the starter corpus's own as above.
+
+    It depends on no environment variable, so neither do tokenizers.
+    """
+    if corpora.development or not starter:
+        return ParallelText(corpora.development, corpora.development) if corpora.development else None
+    return _held_out(starter, "development")
+
+
+def _held_out(starter: str, name: str) -> ParallelText:
+    """The text that the starter corpus holds out."""
+    return ParallelText(f"{starter}/parallel/{name}/{{lang}}.txt", f"the starter corpus, parallel/{name}", starter)

@@ -1,4 +1,4 @@
-"""The kinds of source: one class each, with its settings, its files, its licence and its amount of text.
+"""The sources of text: a class for each kind, with settings, files, licence and amount of text.
 
 An entry of `corpora: sources` is of the kind whose own key it has (`url`, `path`, `starter`). Configuration,
 rules, plan and model cards use the class alone, so that a new kind is written in one place:
@@ -15,11 +15,11 @@ Nothing(nothing='at all')
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import (
     AfterValidator,
@@ -33,18 +33,14 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
+from vocap.errors import UsageError
 from vocap.files.paths import check_path
 from vocap.files.tsv import number, read_tsv
-from vocap.text_files.patterns import HUB_REMEDY, check_format, check_local
-
-if TYPE_CHECKING:
-    from vocap.corpora.settings import Corpora
-    from vocap.corpora.sources import Resolved
-    from vocap.languages import Language
+from vocap.languages import Language
+from vocap.text_files.patterns import COMPRESSED, HUB_REMEDY, check_format, check_local, expand
 
 MB = 1_000_000
 PROBE_BYTES = 1 << 20  # of a language's first file as stored: enough lines for a mean length, in milliseconds
-COMPRESSED = (".xz", ".gz", ".bz2", ".zst")
 STORED_SHARE = 0.27  # compressed over plain: CC-100's English, 82 GB of .xz for 300.8 GB of text
 PARAGRAPH = 4  # length of the web's lines, in lengths of a program's messages: a guess
 UNKNOWN_GB = 1.0  # of a language without a number in the table
@@ -98,8 +94,7 @@ def check_path_pattern(value: str) -> str:
     return value
 
 
-def as_list(value: object) -> object:
-    """One text becomes a list of one."""
+def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
@@ -139,9 +134,8 @@ class Source(BaseModel):
 
     @model_validator(mode="after")
     def _whole_records(self) -> "Source":
-        if self.documents and (
-            self.split_sentences or self.escaped_newlines or not self.format.startswith(("jsonl:", "parquet:"))
-        ):
+        cut = self.split_sentences or self.escaped_newlines
+        if self.documents and (cut or not self.format.startswith(("jsonl:", "parquet:"))):
             raise ValueError("documents: true is for format jsonl:FIELD or parquet:COLUMN, not cut into sentences")
         return self
 
@@ -158,19 +152,19 @@ class Source(BaseModel):
         return found.files()
 
     def texts(self, found: "Resolved", inputs: list[str]) -> list[str]:
-        """The files of a language as words of a command, from those inputs: patterns as they are written."""
+        """The inputs as arguments of a command: patterns as they are written."""
         return found.paths or list(inputs)
 
     def terms(self, packages: str) -> str:
         """The licence, for a model card; `packages`: those of the starter corpus, with theirs."""
         return self.licence or UNLICENSED
 
-    def volume(self, found: "Resolved", language: "Language", corpora: "Corpora") -> Volume:
-        """The amount of text; raises OSError and VocapError for files that cannot be read.
+    def volume(self, found: "Resolved", language: Language, packages: Sequence[str]) -> Volume:
+        """The amount of text; `packages`: those of the starter corpus. Raises OSError and VocapError.
 
         From the sizes of the files, and the lines and the compression at the beginning of the first.
         """
-        from vocap.text_files.records import Layout, TextFile
+        from vocap.text_files.records import Layout, TextFile  # numpy, which the configuration does without
 
         layout = Layout.parse(self.format, self.split_sentences, self.escaped_newlines, self.documents)
         files = found.files()
@@ -221,7 +215,7 @@ class UrlSource(Source):
     def inputs(self, found, results, stage):
         return [f"{results}/{stage}/downloads/{found.name}/{found.language}"]
 
-    def volume(self, found, language, corpora):
+    def volume(self, found, language, packages):
         """From the sizes of the paper's corpora in the table of languages, without a request to a server."""
         facts = language.facts
         gigabytes = number(facts.get("paper_wikipedia_gb" if "wiki" in self.url else "paper_cc_gb", ""))
@@ -237,7 +231,7 @@ class UrlSource(Source):
 class PathSource(Source):
     """Files of the user's."""
 
-    path: Annotated[list[PathPattern], BeforeValidator(as_list), Field(min_length=1)] = Field(
+    path: Annotated[list[PathPattern], BeforeValidator(_as_list), Field(min_length=1)] = Field(
         description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with {lang}",
     )
     key: ClassVar[str] = "path"
@@ -275,10 +269,10 @@ class StarterSource(Source):
     def terms(self, packages):
         return f"the interface texts of {packages}; the tokenizer holds words and word parts of them"
 
-    def volume(self, found, language, corpora):
+    def volume(self, found, language, packages):
         """Lines of the chosen packages; equal lines of two count twice, up to those of all six together."""
         row = starter_table().get(language.code) or {"lines": 0, "bytes": 0, "characters": 0, "reach": 0}
-        lines = min(row["lines"], sum(row.get(package, 0) for package in corpora.starter.packages))
+        lines = min(row["lines"], sum(row.get(package, 0) for package in packages))
         means = [row[unit] / max(row["lines"], 1) for unit in ("bytes", "characters")]
         reach = row["reach"] if lines == row["lines"] else None
         return Volume("starter table", lines * means[0] / MB, 1.0, lines, *means, reach)
@@ -317,3 +311,79 @@ AnySource = Annotated[
         lambda _, handler: handler(TypeAdapter(Union[tuple(SOURCE_KINDS.values())]).core_schema),  # noqa: UP007
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The text of one language in a source."""
+
+    name: str  # of the source
+    language: str  # our code
+    code: str  # the source's own code
+    source: Source
+
+    @property
+    def url(self) -> str | None:
+        """The address to download it from, if any."""
+        return self.source.url_of(self.code)
+
+    @property
+    def paths(self) -> list[str]:
+        """Files, folders and patterns on this machine, as written in the configuration."""
+        return self.source.paths_of(self.code)
+
+    @property
+    def absent(self) -> list[str]:
+        """The paths without a file."""
+        return [path for path in self.paths if not expand(path)]
+
+    def files(self) -> list[str]:
+        """The files of the paths; raises UsageError for one whose name a workflow cannot take."""
+        files = [file for path in self.paths for file in expand(path)]
+        for file in files:
+            try:
+                check_path(file)
+            except ValueError as error:
+                raise UsageError(f"corpora.sources.{self.name}: {file}: {error}") from None
+        return files
+
+    def inputs(self, results: str, stage: str = "corpora") -> list[str]:
+        """The files and folders below `results` or of the user's that a job of `stage` reads."""
+        return self.source.inputs(self, results, stage)
+
+    def texts(self, inputs: list[str]) -> list[str]:
+        """These inputs as arguments of a command; patterns as they are written."""
+        return self.source.texts(self, inputs)
+
+    def sample_options(self) -> list[str]:
+        """The options of `vocap sample` for this source, as words of a command line."""
+        words = ["--language", self.language, "--source", self.name]
+        words += ["--format", self.source.format] if self.source.format != "text" else []
+        flags = ("split_sentences", "escaped_newlines", "documents")
+        words += [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self.source, flag)]
+        return [*words, *self.source.options]
+
+
+def resolve(name: str, source: Source, language: Language) -> Resolved:
+    """The text of `language` in `source`, called `name` in the configuration.
+
+    Raises UsageError where it has none, or where the table lacks the column that holds its codes.
+    """
+    key = f"corpora.sources.{name}"
+    remedy = f"give {language.code} another source under corpora.languages, or leave it out of languages"
+    if language.code in source.missing:
+        raise UsageError(f"{key}: it has no text in {language.name} ({language.code}): {remedy}")
+    if language.code in source.codes:
+        code = source.codes[language.code]
+    elif source.code_column is None:
+        code = language.code
+    else:
+        code = language.facts.get(source.code_column, "")
+        if not code:
+            raise UsageError(
+                f"{key}.code_column: the table of languages has no {source.code_column!r} for {language.code}; "
+                f"fill it in, or write the source's code under {key}.codes"
+            )
+    if not code or re.search(r"[/{}<>\x00-\x1f]", code) or code in (".", ".."):
+        raise UsageError(f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path")
+    return Resolved(name, language.code, code, source)

@@ -104,9 +104,10 @@ def _check_owned(target: Path, names: Collection[str] | None) -> None:
         raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
     found = {entry.name + "/" * entry.is_dir() for entry in os.scandir(target)}
     if names is not None and (foreign := sorted(found - {*names, *MARKS})):
+        held = listed([repr(name) for name in foreign], most=1)
         raise UsageError(
-            f"{target}: would be replaced as a whole, but holds {listed(list(map(repr, foreign)), most=1)}, which this command did "
-            "not make; name another folder, or move that away"
+            f"{target}: would be replaced as a whole, but holds {held}, which this command did not make; name "
+            "another folder, or move that away"
         )
 
 

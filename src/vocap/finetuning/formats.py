@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from vocap.errors import VocapError
-from vocap.text_files.reading import Blocks
+from vocap.text_files.lines import LineFile
 
 AGAIN = "download the file again"
 ALIASES = {"contradictory": "contradiction"}  # MultiNLI's training file of XNLI
@@ -69,10 +69,9 @@ def read_text(path: Path) -> str:
 
     Raises VocapError for a file that is missing, is empty, holds NUL bytes or is not UTF-8.
     """
-    try:
-        content = b"".join(Blocks(path)).removeprefix(b"\xef\xbb\xbf")
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; download it, or correct the folder's path") from None
+    if not path.exists():
+        raise VocapError(f"{path}: no such file; download it, or correct the folder's path")
+    content = b"".join(LineFile(path).blocks()).removeprefix(b"\xef\xbb\xbf")
     if not content.strip():
         raise VocapError(f"{path}: the file is empty; {AGAIN}")
     if (place := content.find(b"\0")) >= 0:

@@ -1,4 +1,4 @@
-"""`vocap init`."""
+"""`vocap init`; its imports are inside, as `vocap --help` imports this file."""
 
 import shlex
 from pathlib import Path
@@ -21,7 +21,7 @@ def init(folder, languages_table):
     """Write DIR/config.yaml for the text files in DIR and its folders.
 
     Languages come from the names of files or folders (de.txt, german.txt, deu_Latn.jsonl.gz, de/part-1.txt),
-    formats from their content, the sizes of vocabularies and of the tokenizer from the amount of text. A
+    formats from their endings, the sizes of vocabularies and of the tokenizer from the amount of text. A
     config.yaml that is there stays. Run it with: snakemake --cores all --configfile DIR/config.yaml
     """
     import yaml
@@ -29,7 +29,6 @@ def init(folder, languages_table):
     from vocap.config import load
     from vocap.files.atomic import write_text
     from vocap.init import configuration
-    from vocap.init.sources import find_files, group
     from vocap.languages import default_table, read_languages
 
     if not folder.is_dir():
@@ -39,8 +38,8 @@ def init(folder, languages_table):
     if path.exists():
         raise UsageError(f"{path}: there is a configuration already; edit it, or move it away")
     table = read_languages(languages_table)
-    files, left_out = find_files(folder, table)
-    sources, more = group(files)
+    files, left_out = configuration.find_files(folder, table)
+    sources, more = configuration.group(files)
     left_out |= more
     for name in list(left_out)[:SHOWN]:
         click.echo(f"left out: {name}: {left_out[name]}", err=True)
@@ -66,10 +65,10 @@ def init(folder, languages_table):
 
 
 def _measure(sources, languages, table) -> tuple[dict[str, float], int, float]:
-    """Of each language the largest vocabulary that its text can reach; distinct characters; MB of text in all."""
+    """The largest vocabulary that each language's text can reach; distinct characters; MB of text in all."""
     from vocap.config import Settings
+    from vocap.corpora.settings import resolve_all
     from vocap.corpora.source_kinds import PROBE_BYTES
-    from vocap.corpora.sources import resolve_all
     from vocap.plan.forecast import reach_of, read_costs
     from vocap.plan.texts import estimate_texts
     from vocap.text_files.records import Layout, TextFile

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 from vocap.config import Settings
-from vocap.corpora.mixing import BUCKET_BYTES
 from vocap.errors import UsageError
 from vocap.finetuning.grid import Grid
 from vocap.plan.jobs import Job
@@ -122,8 +121,6 @@ def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
         "train_mb": inputs.train_mb,
         "heldout_mb": inputs.heldout_mb,
         "mix_mb": inputs.mix_mb,
-        "bucket_mb": min(inputs.mix_mb, BUCKET_BYTES / MB),
-        "largest_mb": max((text.train_mb for text in inputs.texts.values()), default=0.0),
         "total_k": _trained_totals(job, settings) / 1000,
         "points": count * len(settings.vocabularies.sizes),
         "cells": count * (len(settings.allocation) + len(settings.tokenizers)),

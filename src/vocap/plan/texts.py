@@ -8,8 +8,8 @@ from pathlib import Path
 
 from vocap.config import Settings
 from vocap.corpora.line_sample import heldout_count
-from vocap.corpora.source_kinds import MB, Basis
-from vocap.corpora.sources import Resolved, resolve_all
+from vocap.corpora.settings import resolve_all
+from vocap.corpora.source_kinds import MB, Basis, Resolved
 from vocap.languages import Language
 
 
@@ -88,7 +88,7 @@ def estimate_pretraining_texts(settings: Settings, languages: Iterable[str]) -> 
 
 def _estimate(settings: Settings, language: Language, found: Resolved) -> Text:
     """From the amount of text, by the limits of the sample."""
-    volume = found.source.volume(found, language, settings.corpora)
+    volume = found.source.volume(found, language, settings.corpora.starter.packages)
     limit = settings.corpora.scan_bytes
     scanned = volume.stored_mb if limit is None else min(volume.stored_mb, limit / MB)
     valid = volume.lines * (scanned / volume.stored_mb) if volume.stored_mb else 0

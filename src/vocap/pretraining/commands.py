@@ -36,9 +36,8 @@ def tokenize(
     tokenizer's end token (</s>), behind its start token (<s>).
     """
     from vocap.pretraining.tokenizing import tokenize_language  # they keep `vocap --help` fast
-    from vocap.text_files.corpus import check_present
     from vocap.text_files.patterns import expand_all
-    from vocap.text_files.records import Layout
+    from vocap.text_files.records import Layout, check_present
 
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     # an empty file stands for a language that its source lacks

@@ -14,10 +14,9 @@ from vocap.errors import VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
-from vocap.text_files.corpus import Corpus
 from vocap.text_files.documents import holds_documents, unescape
 from vocap.text_files.lines import survey
-from vocap.text_files.records import Layout
+from vocap.text_files.records import Corpus, Layout
 from vocap.tokenizer_files.encoders import load_encoder, special_ids
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}

@@ -1,21 +1,43 @@
-"""Lines of text: reading them block by block, their validity, and cutting them into sentences."""
+"""Lines of text files, plain or compressed, in bounded memory; their validity, and cutting them into sentences."""
 
+import bz2
+import gzip
+import io
 import logging
+import lzma
 import os
 import re
+import stat
+import threading
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from backports import zstd
 
 from vocap.errors import VocapError
 from vocap.files.atomic import naming
 from vocap.progress import Progress
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.documents import holds_documents, unescape
-from vocap.text_files.reading import BLOCK, Blocks, LineBlocks
 
 logger = logging.getLogger(__name__)
+
+BLOCK = 1 << 20  # bytes of text handed on at a time, about
+LONGEST_LINE = 1 << 20  # a longer line of text is passed over, never whole in memory
+PIPE_S = 60  # a named pipe that nobody writes to is waited for so long
+
+# First bytes of a file: downloads have no ending that would tell.
+_OPENERS = {
+    b"\x1f\x8b": ("gzip", gzip.open),
+    b"\xfd7zXZ\0": ("xz", lzma.open),
+    b"BZh": ("bzip2", bz2.open),
+    b"\x28\xb5\x2f\xfd": ("zstd", zstd.open),
+    b"\x50\x2a\x4d\x18": ("zstd", zstd.open),  # pzstd writes such a frame first
+}
+_DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error, zstd.ZstdError)
+
 _CLOSING = "\"'»”’)\\]」』）"
 _OPENING = "\"'«“‘„(\\[¿¡—–-"
 # Stops that end a sentence wherever they stand: the CJK full stops, the danda, and those of Ethiopic, Burmese (the
@@ -26,8 +48,161 @@ _BREAK = re.compile(
 )
 
 
-def read_blocks(path: str | os.PathLike, block_bytes: int = BLOCK) -> Iterator[list[str]]:
-    r"""Yield the lines of a file without their `\n`, in lists of about `block_bytes`.
+class _Stored(io.FileIO):
+    """A file as it is stored, up to a limit; `consumed`: bytes read so far."""
+
+    def __init__(self, path: str | os.PathLike, limit: int | None) -> None:
+        super().__init__(path)
+        self.limit, self.consumed = limit, 0
+
+    def readinto(self, buffer) -> int:
+        left = None if self.limit is None else self.limit - self.consumed
+        count = super().readinto(memoryview(buffer)[:left])
+        self.consumed += count
+        return count
+
+
+def _open(path: str | os.PathLike, limit: int | None) -> _Stored:
+    """Open a file; raises VocapError for none, a folder, and a named pipe that nobody writes to."""
+    try:
+        if not stat.S_ISFIFO(os.stat(path).st_mode):
+            return _Stored(path, limit)
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line") from None
+    opened: list[_Stored] = []
+    # opening a pipe waits for its writer, for ever
+    waiting = threading.Thread(target=lambda: opened.append(_Stored(path, limit)), daemon=True)
+    waiting.start()
+    waiting.join(PIPE_S)
+    if not opened:
+        raise VocapError(f"{path}: a pipe that nobody has opened to write for {PIPE_S} s; start its writer first")
+    return opened[0]
+
+
+class LineFile:
+    r"""The lines of one file, as blocks of whole lines (bytes, each line ended by `\n`); iterate once.
+
+    The file is plain, gzip, xz, zstd or bzip2. `limit_bytes` bounds the bytes read of it as it is stored; `cut`:
+    it is a prefix of a longer one. In both cases the last, partial line is dropped. Memory: a few blocks of 1 MiB,
+    as a line of more than `longest` bytes is never held: where lines are `records` it is an error, else it is
+    counted. Raises VocapError for no file, a folder and damaged
+    compressed data, and OSError.
+
+    Attributes
+    ----------
+    consumed, size : bytes of the file read so far, and its length, as it is stored.
+    ended : whether the end of the whole text was reached.
+    lines, before : lines so far, and those before the block at hand.
+    passed_over, passed_bytes : number and length of the lines that were too long.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        limit_bytes: int | None = None,
+        cut: bool = False,
+        longest: int = LONGEST_LINE,
+        records: bool = False,
+    ) -> None:
+        self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
+        self.longest, self.records = longest, records
+        self.consumed, self.size, self.ended = 0, 0, False
+        self.lines = self.before = self.passed_over = self.passed_bytes = 0
+
+    def blocks(self) -> Iterator[bytes]:
+        """The text, decompressed, in blocks of 1 MiB, the last one shorter."""
+        with naming(self.path), _open(self.path, self.limit_bytes) as stored:
+            self.size = os.fstat(stored.fileno()).st_size
+            buffered = io.BufferedReader(stored, 1 << 18)
+            head = buffered.peek(6)
+            name, opener = next((entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None))
+            blocks = (
+                self._decompressed(name, opener(buffered), stored)
+                if opener
+                else iter(lambda: buffered.read(BLOCK), b"")
+            )
+            for block in blocks:
+                self.consumed = stored.consumed
+                yield block
+            self.consumed = stored.consumed
+            self.size = max(self.size, self.consumed)  # a pipe has no size
+            at_limit = self.consumed == self.limit_bytes and self.consumed < self.size
+            self.ended = not (self.cut or at_limit)
+
+    def _decompressed(self, name: str, file: io.BufferedIOBase, stored: _Stored) -> Iterator[bytes]:
+        """Blocks of exactly `BLOCK` bytes, up to the last; what comes before an error is given first."""
+        parts: list[bytes] = []
+        length = 0
+        while True:
+            try:
+                part = file.read1(min(BLOCK - length, 1 << 17))
+            except EOFError:
+                if not (self.cut or stored.consumed == self.limit_bytes):
+                    raise VocapError(
+                        f"{self.path}: the {name} data stop in the middle, at byte {stored.consumed}; "
+                        "the file was cut: copy or download it again"
+                    ) from None
+                part = b""
+            except _DAMAGED as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
+                raise VocapError(
+                    f"{self.path}: {name} data cannot be decompressed, before byte {stored.consumed} ({error}); "
+                    "copy or download it again, or unpack it by hand"
+                ) from None
+            parts.append(part)
+            length += len(part)
+            if length and (length == BLOCK or not part):
+                yield b"".join(parts)
+                parts, length = [], 0
+            if not part:
+                return
+
+    def __iter__(self) -> Iterator[bytes]:
+        progress = Progress(self.path)
+        rest, skipped = b"", 0  # the beginning of a line whose end is to come; bytes of one that is too long
+        for block in self.blocks():
+            progress.tell(self.lines, self.consumed, self.size)
+            end = block.rfind(b"\n") + 1
+            if end:
+                start = block.find(b"\n") + 1
+                if skipped + len(rest) + start - 1 > self.longest:
+                    self._pass_over(skipped + len(rest) + start)
+                    whole = block[start:end]
+                else:
+                    whole = rest + block[:end] if rest or end < len(block) else block
+                rest, skipped = b"", 0
+                if whole:
+                    self.before = self.lines
+                    self.lines += whole.count(b"\n")
+                    yield whole
+            rest += block[end:]
+            if skipped + len(rest) > self.longest:
+                self._check_length()
+                skipped, rest = skipped + len(rest), b""
+        if self.ended and skipped:
+            self._pass_over(skipped + len(rest) + 1)
+        elif self.ended and rest:
+            self.before, self.lines = self.lines, self.lines + 1
+            yield rest + b"\n"
+
+    def _pass_over(self, length: int) -> None:
+        self._check_length()
+        self.passed_over += 1
+        self.passed_bytes += length
+        self.lines += 1
+
+    def _check_length(self) -> None:
+        if self.records:
+            raise VocapError(
+                f"{self.path}, line {self.lines + 1}: longer than {self.longest >> 20} MiB; give one record a line"
+            )
+
+
+def read_blocks(path: str | os.PathLike) -> Iterator[list[str]]:
+    r"""Yield the lines of a file without their `\n`, in lists of about 1 MiB.
 
     The file is plain, gzip, xz, zstd or bzip2. Only `\n` ends a line (no U+2028, no `\r`); a last line needs none.
     In a folder of documents (`documents.holds_documents`) a line is given as the document that it stands for. A
@@ -35,17 +210,10 @@ def read_blocks(path: str | os.PathLike, block_bytes: int = BLOCK) -> Iterator[l
     the file holds. A file that takes more than 5 s is reported on. Raises VocapError, naming the file, where there
     is none or its compressed data are damaged, and naming the line that is not UTF-8.
     """
-    file = LineBlocks(Blocks(path, block_bytes=block_bytes), progress=Progress(path))
-    documents = holds_documents(path)
-    try:
-        with naming(path):
-            for block in file:
-                lines = _decode(path, block, file.lines - block.count(b"\n") + 1)
-                yield list(map(unescape, lines)) if documents else lines
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; check the path") from None
-    except IsADirectoryError:
-        raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line") from None
+    file, documents = LineFile(path), holds_documents(path)
+    for block in file:
+        lines = _decode(path, block, file.before + 1)
+        yield list(map(unescape, lines)) if documents else lines
     if file.passed_over:
         logger.warning(
             "%s: passed over: %s longer than %d MiB, %s bytes in all; a sentence a line is expected",
@@ -63,19 +231,11 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 
 
 def count_lines(path: str | os.PathLike) -> int:
-    """The number of lines of `read_blocks`, of a plain file."""
-    lines, last = 0, b"\n"
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(BLOCK):
-                lines, last = lines + block.count(b"\n"), block[-1:]
-    except FileNotFoundError:
-        raise VocapError(
-            f"{path}: no such file; check the path, or run vocap sample (vocap mix for a sample)"
-        ) from None
-    except IsADirectoryError:
-        raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line") from None
-    return lines + (last != b"\n")
+    """The number of lines of a file; raises VocapError as `read_blocks`."""
+    file = LineFile(path)
+    for _ in file:
+        pass
+    return file.lines
 
 
 def _decode(path: str | os.PathLike, block: bytes, first: int) -> list[str]:
@@ -137,6 +297,7 @@ class Survey:
     empty: int
     overlong: int
     invalid_utf8: int
+    with_nul: int  # of the invalid ones
 
 
 def survey(block: bytes) -> Survey:
@@ -158,7 +319,7 @@ def survey(block: bytes) -> Survey:
     overlong = lengths > MAX_LINE_BYTES
     valid = ~overlong
 
-    invalid = 0
+    invalid = with_nul = 0
     try:
         block.decode()
         clean = b"\0" not in block
@@ -166,9 +327,10 @@ def survey(block: bytes) -> Survey:
         clean = False
     if not clean:
         for index, line in enumerate(block[:-1].split(b"\n")):
-            if valid[index] and not _is_text(line):
+            if valid[index] and (b"\0" in line or line.decode(errors="replace").encode() != line):
                 valid[index] = False
                 invalid += 1
+                with_nul += b"\0" in line
 
     empty = (lengths == 0) & valid
     second = data[np.minimum(starts + 1, len(data) - 1)]
@@ -183,12 +345,5 @@ def survey(block: bytes) -> Survey:
         empty=int(empty.sum()),
         overlong=int(overlong.sum()),
         invalid_utf8=invalid,
+        with_nul=with_nul,
     )
-
-
-def _is_text(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in line

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable
 
+COMPRESSED = (".gz", ".xz", ".zst", ".bz2")  # endings of names
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 HUB_REMEDY = (
     "hf:// paths are not read: download the files first and give their folder as path, or give one file's own "

@@ -1,32 +1,33 @@
-"""Lines of text out of plain, JSON Lines, tab-separated and Parquet files."""
+"""Lines of text out of plain, JSON Lines, tab-separated and Parquet files, and the files of one language."""
 
+import glob
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 
 import orjson
 
-from vocap.errors import UsageError, VocapError
-from vocap.files.atomic import naming
-from vocap.progress import Progress
+from vocap.errors import UsageError, VocapError, missing_extra
 from vocap.text_files import documents
-from vocap.text_files.content import (
-    field_of,
-    field_remedy,
-    json_as_text,
-    known_fields,
-    listed,
-    not_text,
-    text_fields,
-)
-from vocap.text_files.lines import split_sentences
-from vocap.text_files.parquet import ParquetBlocks
-from vocap.text_files.patterns import check_format
-from vocap.text_files.reading import LONGEST_LINE, LONGEST_RECORD, Blocks, LineBlocks
+from vocap.text_files.lines import LONGEST_LINE, LineFile, split_sentences, survey
+from vocap.text_files.patterns import COMPRESSED, check_format, check_local
+from vocap.wording import listed
 
 DOCUMENTS = ("jsonl", "parquet")  # formats whose records may hold line ends
+LONGEST_RECORD = 1 << 26
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
+PARQUET_ROWS = 256  # read at a time
+ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".tsv": "tsv", ".parquet": "parquet"}
+NAMES = ("text", "sentence", "content", "body", "raw_content", "document", "article")  # usual for a field of text
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_HEAD = 200  # lines or records that tell the fields of a file
+_PROBE_BYTES = 1 << 24  # of a file as stored, for a first block of lines
+_LONG_SHARE = 0.1  # of overlong lines, from which the lines are whole documents
+_NOTHING = object()  # a record that is neither text nor lacks it
 
 
 @dataclass(frozen=True)
@@ -60,91 +61,53 @@ class Layout:
             )
         return cls(kind, field, split_sentences, escaped_newlines, documents)
 
+    @property
+    def format(self) -> str:
+        """As the key `format` takes it: `text`, `jsonl:text`."""
+        return f"{self.kind}:{self.field}" if self.field else self.kind
 
-class TextFile:
-    r"""The lines of one file, as blocks of whole lines (bytes, each line ended by `\n`); iterate once.
+
+class TextFile(LineFile):
+    r"""The text of one file by its layout, as blocks of whole lines (bytes, each ended by `\n`); iterate once.
 
     A field of a record may hold several lines; with `documents` in the layout it is cut into parts as by
-    `documents.parts`, and these are the lines. Counts of input without a line: `no_field`, records without the
-    field (the index lines of Wikipedia's search dumps); `passed_over`, lines too long for memory, of
-    `passed_bytes` together; `undecodable`, records that are not UTF-8 or hold half a surrogate pair. `consumed`,
-    `size`, `ended`: see `Blocks`. Where the reading stops before the end of the text, the last, partial line is
-    dropped. Raises VocapError, naming file and line, for a malformed record, a field or column that no record has,
-    a file that is not text, and JSON Lines read as plain text.
+    `documents.parts`, and these are the lines. Counts of input without a line, beside those of `LineFile`:
+    `no_field`, records without the field (the index lines of Wikipedia's search dumps); `undecodable`, records
+    that are not UTF-8 or hold half a surrogate pair. Raises VocapError, naming file and line, for a malformed
+    record, a field or column that no record has, a damaged file, and one whose name tells another format.
     """
 
     def __init__(
         self, path: str | os.PathLike, layout: Layout, limit_bytes: int | None = None, cut: bool = False
     ) -> None:
-        self.path, self.layout = path, layout
-        records = layout.kind == "jsonl" or layout.split_sentences or layout.documents
-        longest = LONGEST_RECORD if records else LONGEST_LINE
-        if layout.kind == "parquet":
-            self._blocks = ParquetBlocks(path, layout.field, limit_bytes, cut, layout.documents)
-        else:
-            self._blocks = Blocks(path, limit_bytes, cut)
-        self._lines = LineBlocks(self._blocks, longest, records, Progress(path), layout.kind != "parquet")
-        self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
-        self._line = 0  # lines of the file before the block at hand, for messages
+        records = layout.kind == "jsonl" or layout.split_sentences
+        super().__init__(path, limit_bytes, cut, LONGEST_RECORD if records else LONGEST_LINE, records)
+        self.layout = layout
         self.no_field = self.undecodable = 0
+        self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
         self._found = 0  # records with the field
         self._head = b""  # the first block
 
-    consumed = property(lambda self: self._lines.consumed)
-    size = property(lambda self: self._lines.size)
-    ended = property(lambda self: self._lines.ended)
-    passed_over = property(lambda self: self._lines.passed_over)
-    passed_bytes = property(lambda self: self._lines.passed_bytes)
-
     def __iter__(self) -> Iterator[bytes]:
-        with naming(self.path):
-            yield from self._converted()
-
-    def _converted(self) -> Iterator[bytes]:
+        if self.layout.kind == "parquet":
+            yield from self._parquet()
+            return
+        named = kind_of(self.path)
+        if self.layout.kind == "text" and named in DOCUMENTS:
+            named = f"{named}:FIELD"
+            with suppress(VocapError):
+                named = detect_file(self.path).format
+            raise VocapError(f'{self.path}: {named.partition(":")[0]} by its name; write format: "{named}"')
         convert = {"jsonl": self._jsonl, "tsv": self._tsv}.get(self.layout.kind, self._plain)
-        for block in self._lines:
-            self._line = self._lines.lines - block.count(b"\n")
+        for block in super().__iter__():
             if not self._head:
-                self._head = block = block.removeprefix(b"\xef\xbb\xbf")
-                if self.layout.kind != "parquet" and (problem := not_text(block)):
-                    raise VocapError(f"{self.path}: not UTF-8 text but {problem}")
-                if self.layout.kind == "text" and (problem := json_as_text(block)):
-                    raise VocapError(f"{self.path}: {problem}")
+                self._head = block = block.removeprefix(_BYTE_ORDER_MARK)
             if converted := convert(block):
                 yield converted
-        if self.layout.kind == "parquet":
-            self.no_field = self._blocks.nulls
-        else:
-            self._check_found()
-
-    def _check_found(self) -> None:
-        """Raises VocapError where records lack the field and none has had it."""
-        if self.no_field and not self._found:
-            raise VocapError(
-                f"{self.path}: none of the first {self.no_field:,} records has text in the field "
-                f"{self.layout.field!r}; {field_remedy(known_fields(self._head))}"
-            )
-
-    def _plain(self, block: bytes) -> bytes:
-        layout = self.layout
-        if not (layout.split_sentences or layout.escaped_newlines or layout.documents):
-            return block
-        if layout.documents:
-            return b"".join(map(self._plain_line, block[:-1].split(b"\n")))
-        try:
-            lines = [block[:-1].decode()]
-        except UnicodeDecodeError:
-            return b"".join(map(self._plain_line, block[:-1].split(b"\n")))  # and not at \r, as splitlines does
-        return self._joined(lines)
-
-    def _plain_line(self, line: bytes) -> bytes:
-        try:
-            text = line.decode()
-            return self._joined([documents.unescape(text) if self.layout.documents else text])
-        except UnicodeDecodeError:
-            return line + b"\n"
+        self._check_found()
 
     def _joined(self, texts: list[str]) -> bytes:
+        """The texts as lines."""
         if self.layout.documents:
             texts = [part for text in texts for part in documents.parts(text)]
         if self.layout.escaped_newlines:
@@ -153,11 +116,22 @@ class TextFile:
             texts = [sentence for text in texts for sentence in split_sentences(text)]
         return "\n".join([*texts, ""]).encode() if texts else b""
 
+    def _plain(self, block: bytes) -> bytes:
+        if not (self.layout.split_sentences or self.layout.escaped_newlines):
+            return block
+        try:
+            return self._joined([block[:-1].decode()])
+        except UnicodeDecodeError:
+            if block.count(b"\n") == 1:
+                return block  # counted as invalid by those who read it
+            lines = block[:-1].split(b"\n")  # and not at \r, as splitlines does
+            return b"".join(self._plain(line + b"\n") for line in lines)
+
     def _jsonl(self, block: bytes) -> bytes:
         field, loads = self.layout.field, orjson.loads
         nested = "." in field
         texts = []
-        for number, line in enumerate(block[:-1].split(b"\n"), start=self._line + 1):
+        for number, line in enumerate(block[:-1].split(b"\n"), start=self.before + 1):
             try:
                 text = field_of(loads(line), field) if nested else loads(line).get(field)
             except (orjson.JSONDecodeError, AttributeError):
@@ -167,9 +141,10 @@ class TextFile:
             elif text is None:
                 self.no_field += 1
             elif text is not _NOTHING:
+                fields = text_fields([line])
                 raise VocapError(
                     f"{self.path}, line {number}: field {field!r} is not text but {str(text)[:40]!r}; "
-                    f"name another field in the format: {listed(text_fields([json.loads(line)]))}"
+                    + (_remedy(fields) if fields else "correct or remove this record: it holds no text")
                 )
         self._found += len(texts)
         if self.no_field >= PATIENCE:
@@ -177,34 +152,40 @@ class TextFile:
         return self._joined(texts)
 
     def _odd_record(self, line: bytes, number: int) -> object:
-        """Blank lines and records that are not Unicode are no errors; others are."""
+        """The field's value as the standard library reads it, which takes NaN and half a surrogate pair.
+
+        Blank lines and records that are not Unicode are no errors; others are.
+        """
         if not line.strip():
             return _NOTHING
         try:
-            record = json.loads(line)  # unlike orjson, takes NaN and half a surrogate pair
-        except UnicodeDecodeError:
+            record = json.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError(f"it has no fields: {str(record)[:40]!r}")
+            text = field_of(record, self.layout.field)
+            str(text).encode()
+        except UnicodeError:
             self.undecodable += 1
             return _NOTHING
         except (ValueError, RecursionError) as error:
             raise VocapError(
-                f"{self.path}, line {number}: not a JSON object ({error}); "
-                "JSON Lines has one object a line: correct or remove this line"
+                f"{self.path}, line {number}: not a JSON object ({error}); JSON Lines has one object a line "
+                "(of an array: jq -c '.[]' FILE > FILE.jsonl): correct or remove this line"
             ) from None
-        if not isinstance(record, dict):
-            found = str(record)[:40]
-            raise VocapError(f"{self.path}, line {number}: not a JSON object with fields but {found!r}")
-        text = field_of(record, self.layout.field)
-        if isinstance(text, str):
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                self.undecodable += 1
-                return _NOTHING
         return text
+
+    def _check_found(self) -> None:
+        """Raise VocapError where records lack the field and none has had it."""
+        if self.no_field and not self._found:
+            fields = text_fields(self._head.split(b"\n", _HEAD)[:_HEAD])
+            raise VocapError(
+                f"{self.path}: none of the first {self.no_field:,} records has text in the field "
+                f"{self.layout.field!r}; {_remedy(fields)}"
+            )
 
     def _tsv(self, block: bytes) -> bytes:
         lines = block[:-1].split(b"\n")
-        first = self._line + 1
+        first = self.before + 1
         if not self._column:
             header = [name.strip() for name in lines.pop(0).decode(errors="replace").split("\t")]
             first += 1
@@ -214,23 +195,271 @@ class TextFile:
                     "(a file without a header: give the column's number)"
                 )
             self._column = header.index(self.layout.field) + 1
-        column = self._column
-        try:
-            cells = [line.split(b"\t", column)[column - 1] for line in lines]
-        except IndexError:
-            cells = [self._cell(line, number) for number, line in enumerate(lines, start=first)]
+        cells = []
+        for number, line in enumerate(lines, first):
+            row = line.split(b"\t", self._column)
+            if len(row) < self._column and line.strip():
+                raise VocapError(
+                    f"{self.path}, line {number}: {len(row)} columns, column {self._column} was asked for; "
+                    "columns are separated by single tabs"
+                )
+            cells.append(row[self._column - 1] if len(row) >= self._column else b"")
         return self._plain(b"\n".join([*cells, b""])) if cells else b""
 
-    def _cell(self, line: bytes, number: int) -> bytes:
-        cells = line.split(b"\t")
-        if not line.strip():
-            return b""
-        if len(cells) < self._column:
+    def _parquet(self) -> Iterator[bytes]:
+        """The column's texts; `consumed` in proportion to the rows read."""
+        with _parquet_file(self.path) as file:
+            import pyarrow  # of the extra [workflow]
+            from pyarrow import compute
+
+            self.size, rows = os.path.getsize(self.path), 0
+            column, *nested = self._check_column(_columns(file.schema_arrow))
+            for batch in file.iter_batches(PARQUET_ROWS, columns=[self.layout.field], use_threads=False):
+                values = batch.column(column)
+                if nested:
+                    values = compute.struct_field(values, nested)
+                self.no_field += values.null_count
+                rows += len(values)
+                self.consumed = self.size * rows // file.metadata.num_rows
+                if pyarrow.types.is_dictionary(values.type):
+                    values = values.dictionary_decode()
+                values = values.cast(pyarrow.large_binary()).drop_null()  # bytes, since they may not be UTF-8
+                if converted := self._texts(values.to_pylist()):
+                    yield converted
+                if self.limit_bytes is not None and self.limit_bytes <= self.consumed < self.size:
+                    return
+            self.consumed, self.ended = self.size, True
+
+    def _check_column(self, columns: dict) -> list[str]:
+        """The path of the layout's column in the schema; raises VocapError where it is none of text."""
+        field = self.layout.field
+        texts = listed([name for name, (_, kind) in columns.items() if _is_text(kind)]) or "none"
+        if field not in columns:
+            raise VocapError(f"{self.path}: no column {field!r}; columns of text: {texts}")
+        path, kind = columns[field]
+        if not _is_text(kind, binary=True):
             raise VocapError(
-                f"{self.path}, line {number}: {len(cells)} columns, column {self._column} was asked for; "
-                "columns are separated by single tabs"
+                f"{self.path}: column {field!r} holds {str(kind)[:60]}, not text; columns of text: {texts}"
             )
-        return cells[self._column - 1]
+        return path
+
+    def _texts(self, values: list[bytes]) -> bytes:
+        """The values as lines; one line end that a value has itself is not doubled."""
+        if not self.layout.documents:
+            values = [value.removesuffix(b"\n") for value in values]
+            return self._plain(b"\n".join([*values, b""])) if values else b""
+        texts = []
+        for value in values:
+            try:
+                texts.append(value.decode())
+            except UnicodeDecodeError:
+                self.undecodable += 1
+        return self._joined(texts)
 
 
-_NOTHING = object()
+@contextmanager
+def _parquet_file(path: str | os.PathLike) -> Iterator:
+    """Open a Parquet file; an error of Arrow's in the block becomes one line."""
+    try:
+        from pyarrow.parquet import ParquetFile  # of the extra [workflow]
+    except ModuleNotFoundError:
+        raise VocapError(f"{path}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}") from None
+    try:
+        # a column's pages are read one after the other: else whole row groups are held, and several at once
+        with ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=1 << 20) as file:
+            yield file
+    except VocapError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        said = " ".join(str(error).split())[:300]
+        raise VocapError(
+            f"{path}: a Parquet file that cannot be read ({said}); copy or download it again, or write it anew"
+        ) from None
+
+
+def _columns(fields, path: tuple[str, ...] = ()) -> dict:
+    """The columns of a Parquet schema that are no structs: dotted name to path and type."""
+    from pyarrow import types  # of the extra [workflow]
+
+    found = {}
+    for field in fields:
+        own = (*path, field.name)
+        if types.is_struct(field.type):
+            for name, column in _columns(field.type.fields, own).items():
+                found.setdefault(name, column)
+        else:
+            found[".".join(own)] = own, field.type
+    return found
+
+
+def _is_text(kind, binary: bool = False) -> bool:
+    """Whether values of an Arrow type are strings, or bytes where `binary`."""
+    from pyarrow import types  # of the extra [workflow]
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return True
+    return binary and (types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
+
+
+def kind_of(path: str | os.PathLike) -> str:
+    """The kind of a file's format by the ending of its name.
+
+    >>> kind_of("de/1.JSONL.gz"), kind_of("de.parquet"), kind_of("de")
+    ('jsonl', 'parquet', 'text')
+    """
+    name = os.fspath(path).lower()
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return ENDINGS.get(os.path.splitext(name)[1], "text")
+
+
+def detect_file(path: str | os.PathLike) -> Layout:
+    """The format of a file by the ending of its name; its field of text, and whether lines are whole documents, by
+    its beginning.
+
+    Raises VocapError for a file without text, and as `TextFile`.
+    """
+    kind, fields = kind_of(path), [""]
+    if kind == "parquet":
+        with _parquet_file(path) as file:
+            texts = [name for name, (_, type_) in _columns(file.schema_arrow).items() if _is_text(type_)]
+        fields = _likeliest_first(dict.fromkeys(texts, 0))
+    elif kind != "text":
+        block = next(iter(LineFile(path, _PROBE_BYTES)), b"").removeprefix(_BYTE_ORDER_MARK)
+        lines = block[:-1].split(b"\n")[:_HEAD]
+        fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
+    if not fields:
+        raise VocapError(f"{path}: its {'records' if kind == 'jsonl' else 'columns'} hold no text")
+    layout = Layout(kind, fields[0])
+    file = TextFile(path, layout, _PROBE_BYTES)
+    block = next(iter(file), b"")
+    if not block:
+        return replace(layout, split_sentences=file.size > 0)
+    found = survey(block)
+    if found.invalid_utf8 > 0.1 * found.read:
+        raise VocapError(f"{path}: not UTF-8 text; unpack it, or convert it: iconv -f ENCODING -t UTF-8")
+    return replace(layout, split_sentences=found.overlong + file.passed_over > _LONG_SHARE * found.read)
+
+
+def field_of(record: dict, name: str) -> object:
+    """The value of a field, None where there is none; `doc.text` is the field of that name, or `text` in `doc`."""
+    value = record.get(name)
+    if value is None and "." in name:
+        value = record
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def text_fields(lines: Iterable[bytes]) -> list[str]:
+    """The fields of JSON records that hold text, nested ones dotted; usual names first, then by amount of text.
+
+    >>> text_fields([b'{"id": 1, "url": "https://a.example", "doc": {"text": "Yes."}}'])
+    ['doc.text', 'url']
+    """
+    amounts: Counter[str] = Counter()
+    for line in lines:
+        with suppress(orjson.JSONDecodeError):
+            pending = [("", orjson.loads(line))]
+            while pending:
+                name, value = pending.pop(0)
+                if isinstance(value, dict):
+                    pending += [(f"{name}.{key}" if name else key, inner) for key, inner in value.items()]
+                elif isinstance(value, str) and name:
+                    amounts[name] += len(value)
+    return _likeliest_first(amounts)
+
+
+def _text_cells(lines: Sequence[bytes]) -> list[str]:
+    """The columns of text of a table: by usual names in its first row, else the longest, by number from 1."""
+    rows = [line.decode(errors="replace").rstrip("\r").split("\t") for line in lines if line.strip()]
+    columns = list(zip(*rows, strict=False))
+    if usual := [column[0] for column in columns if column[0].strip().lower() in NAMES]:
+        return usual
+    lengths = [sum(map(len, column)) for column in columns]
+    return [str(lengths.index(max(lengths)) + 1)] if lengths else []
+
+
+def _likeliest_first(amounts: Mapping[str, int]) -> list[str]:
+    """Names of fields: usual ones of text, then those with the largest amounts, then in their order."""
+
+    def rank(name: str) -> tuple[int, int]:
+        last = name.rpartition(".")[2].lower()
+        return NAMES.index(last) if last in NAMES else len(NAMES), -amounts[name]
+
+    return sorted(amounts, key=rank)
+
+
+def _remedy(fields: Sequence[str]) -> str:
+    """The format for records with these fields of text."""
+    if not fields:
+        return "they hold no text"
+    return f'write format: "jsonl:{fields[0]}"; fields of text: {listed(fields)}'
+
+
+class Corpus:
+    """The files of one language, in order; iterate once, then read the attributes.
+
+    `scan_bytes` bounds the bytes read of all files together, as they are stored. `consumed`: bytes read; `total`:
+    bytes of the whole files, those not fetched or not opened too, None if unknown; `complete`:
+    whether everything was read.
+    """
+
+    def __init__(self, paths: Sequence[str], layout: Layout, scan_bytes: int | None = None) -> None:
+        self.paths, self.layout, self.scan_bytes = paths, layout, scan_bytes
+        self.consumed, self.total, self.complete = 0, 0, True
+
+    def __iter__(self) -> Iterator[TextFile]:
+        for path in self.paths:
+            prefix = _prefix_note(path)
+            left = None if self.scan_bytes is None else self.scan_bytes - self.consumed
+            size = os.stat(path).st_size
+            if left is None or left > 0:
+                file = TextFile(path, self.layout, left, cut=prefix is not None)
+                yield file
+                self.consumed += file.consumed
+                size = file.size
+                self.complete &= file.ended
+            else:
+                self.complete = False
+            if prefix is not None:
+                size = prefix.get("total_bytes")
+            self.total = None if size is None or self.total is None else self.total + size
+
+    def extrapolated(self, count: int) -> int:
+        """`count`, of the part that was read, for the whole: in proportion to the bytes of the files."""
+        if self.complete or not self.consumed or self.total is None:
+            return count
+        return round(count * max(1.0, self.total / self.consumed))
+
+
+def _prefix_note(path: str | os.PathLike) -> dict | None:
+    """The note of `vocap fetch` beside a file that it fetched in part; None for a whole file."""
+    try:
+        with open(f"{os.fspath(path)}.json", "rb") as file:
+            note = orjson.loads(file.read(1 << 16))
+    except (FileNotFoundError, NotADirectoryError, orjson.JSONDecodeError):
+        return None
+    partial = isinstance(note, dict) and note.get("complete") is False and "fetched_bytes" in note
+    return note if partial else None
+
+
+def check_present(language: str, paths: Sequence[str]) -> None:
+    """Raises VocapError for a path that is not there or matches nothing, for a folder, and for an empty file."""
+    remedy = f"put text in {language} there, give {language} another source under corpora, or leave it out"
+    for path in paths:
+        try:
+            check_local(path)
+        except ValueError as error:
+            raise UsageError(f"{path}: {error}") from None
+        if not os.path.exists(path):
+            problem = "no file matches this pattern" if glob.has_magic(path) else "no such file"
+            raise VocapError(f"{path}: {problem}; {remedy}")
+        if os.path.isdir(path):
+            raise VocapError(f"{path}: a folder without files; {remedy}")
+        if os.path.isfile(path) and os.path.getsize(path) == 0:
+            raise VocapError(f"{path}: the file is empty; {remedy}")
