@@ -21,9 +21,9 @@ LIMIT = 200_000  # bytes of a picture
 PICTURES = {  # name: what it begins with, what it ends before (both CSS selectors)
     "overview": ("#overview", "#overview .tiles"),
     "curves": ("#figure-alp-curves", "#curves details"),
-    "comparison": ("#comparison figure", "#comparison details"),
+    "frontier": ("#comparison figure", "#comparison figure:nth-of-type(3)"),
+    "comparison": ("#comparison figure:nth-of-type(3)", "#comparison figure:nth-of-type(3) ~ details"),
     "explorer": ("#explore", "#explore .copy"),
-    "frontier": ("#frontier figure", "#frontier details"),
 }
 TOP = "document.querySelector({!r}).getBoundingClientRect().top + scrollY"
 

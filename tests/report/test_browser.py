@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 
-FIGURES = 11
+FIGURES = 12
 HEIGHT = 13_500  # px of the page at 1280, of eleven languages and two T
 # clicks the controls, and records the effects
 DRIVER = """

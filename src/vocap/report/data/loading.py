@@ -24,7 +24,7 @@ from vocap.finetuning.outcome import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import natural, read_languages
 from vocap.report.data import find
-from vocap.report.data.comparisons import APART, in_thousands
+from vocap.report.data.comparison import NOT_MERGED, in_thousands
 from vocap.report.data.results import (
     Allocation,
     Diff,
@@ -192,7 +192,7 @@ def _language(code: str, known: dict) -> Language:
 def _title(languages: int, tokenizers: list[Tokenizer]) -> str:
     """The default heading: the number of languages, and T of the tokenizers."""
     of = counted(languages, "language")
-    own = {one.total for one in tokenizers if one.total is not None and one.kind not in APART}
+    own = {one.total for one in tokenizers if one.total is not None and one.kind not in NOT_MERGED}
     sizes = " and ".join(in_thousands(total) for total in sorted(own))
     return f"VoCap: tokenizers of {sizes} ids for {of}" if sizes else f"VoCap: {of}"
 

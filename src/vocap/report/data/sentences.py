@@ -6,7 +6,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from vocap.errors import VocapError
-from vocap.report.data.comparisons import APART, best_other, comparisons
+from vocap.report.data.comparison import NOT_MERGED, sizes
 from vocap.report.data.results import Results, Sentence, Stretch
 from vocap.text_files.lines import read_lines
 
@@ -23,10 +23,9 @@ def compared(results: Results) -> list[str]:
 
     Without tokenizers of one T the first of the configuration; none where none has been made by this run.
     """
-    for one in comparisons(results):
-        return [one.reference.name, best_other(one)]
-    names = results.configured("tokenizers", results.tokenizers)
-    return [name for name in names if results.tokenizers[name].kind not in APART][:1]
+    pairs = [[one.reference, one.compared[0]] for one in sizes(results) if one.compared]
+    own = [one.name for one in results.configured_tokenizers() if one.kind not in NOT_MERGED]
+    return pairs[0] if pairs else own[:1]
 
 
 def find_sentences(folder: Path, results: Results) -> list[Sentence]:
@@ -37,16 +36,13 @@ def find_sentences(folder: Path, results: Results) -> list[Sentence]:
     cutters = [cutter(folder / "tokenizers" / name) for name in compared(results)]
     if not cutters or None in cutters:
         return []
-    found: list[Sentence] = []
-    for language in candidates(results):
-        path = folder / "corpora" / language / "heldout.txt"
-        if path.exists():
-            lines = list(islice(read_lines(path), READ))
-            if (sentence := choose(language, results.languages[language].script, lines, cutters)) is not None:
-                found.append(sentence)
-        if len(found) == SENTENCES:
-            break
-    return found
+    texts = {code: folder / "corpora" / code / "heldout.txt" for code in candidates(results)}
+    found = (
+        choose(code, results.languages[code].script, list(islice(read_lines(path), READ)), cutters)
+        for code, path in texts.items()
+        if path.exists()
+    )
+    return list(islice(filter(None, found), SENTENCES))
 
 
 def candidates(results: Results) -> list[str]:

@@ -52,12 +52,11 @@ def size_curves(results: Results) -> list[SizeCurve]:
     """One for each different table, in the order of the configuration."""
     shared: list[tuple[list[str], Sizes]] = []
     for name in results.configured("tokenizers", results.sizes):
-        sizes = results.sizes[name]
-        same = next((names for names, known in shared if known == sizes), None)
-        if same is None:
-            shared.append(([name], sizes))
+        same = [names for names, known in shared if known == results.sizes[name]]
+        if same:
+            same[0].append(name)
         else:
-            same.append(name)
+            shared.append(([name], results.sizes[name]))
     models = {**_own_models(results), **MODELS}
     curves = []
     for names, sizes in shared:

@@ -1,7 +1,4 @@
-"""The parts of the page, in their order: each module gives one `section(results)`.
-
-`tokenizer_checks` gives blocks of the tokenizers' section instead: parity of the exports, parallel text.
-"""
+"""The parts of the page, in their order: each module gives one `section(results)`."""
 
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Section
@@ -10,15 +7,12 @@ from vocap.report.sections import (
     comparison,
     corpora,
     curves,
-    every_tokenizer,
     explorer,
     finetuning,
-    frontier,
     overview,
     paper,
     pretraining,
     provenance,
-    same_size,
     segmentation,
     size,
     tokenizers,
@@ -26,12 +20,9 @@ from vocap.report.sections import (
 
 ORDER = (
     overview,
-    every_tokenizer,
-    same_size,
-    curves,
     comparison,
+    curves,
     allocation,
-    frontier,
     explorer,
     size,
     tokenizers,

@@ -1,297 +1,254 @@
-"""VOCAP against JOINT by resource group, the paper's Figure 4, and by language."""
+"""The tokenizers of each T compared: measures, frontier, gains and losses by language, the cost of fairness."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 
-from vocap.report.data.comparisons import UNKNOWN_LIMIT, Difference, Group, Pair, groups, pairs
+from vocap.allocation.rules import RULES
+from vocap.report.data.comparison import (
+    ELSEWHERE,
+    MEASURES,
+    UNKNOWN_LIMIT,
+    Size,
+    apart_by_text,
+    by_sizes,
+    records,
+    sizes,
+)
+from vocap.report.data.fairness import TradeOff, trade_offs
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
-from vocap.report.page.figures import PAIR, WIDTH, Figure, chart, group_color, group_shape, joined_pairs, token
-from vocap.report.page.tables import LONG, Column, Table, language_columns, signed
+from vocap.report.page.figures import (
+    PAIR,
+    WIDTH,
+    Figure,
+    chart,
+    group_color,
+    group_shape,
+    joined_pairs,
+    token,
+    tooltips,
+)
+from vocap.report.page.scatter import scatter
+from vocap.report.page.tables import Column, Table, language_columns, signed
+from vocap.tokenizers.settings import KINDS
+from vocap.wording import listed
+
+STYLES = {  # of a kind by its label: colour and shape
+    KINDS["vocap"].label: ("high", "diamond"),
+    KINDS["joint"].label: ("low", "triangle-down"),
+    KINDS["bpe"].label: ("mid", "circle"),
+    KINDS["parity-bpe"].label: ("muted", "square"),
+    **{name.upper(): ("ink", "triangle-right") for name, rule in RULES.items() if rule.needs_text},
+}
+OTHER = ("unknown", "triangle-up")
+AXES = (("parallel_tokens", "alp"), ("gini", "parallel_tokens"))  # of charts, by keys of measures: across, up
+WITHOUT_PARALLEL = (("tokens_per_sentence", "alp"),)
+CHOICES = {  # of allocations that are no tokenizers: name in the table, colour and shape
+    "beta": ("by beta", ("high", "circle")),
+    "fairness": ("by fairness weight", ("mid", "circle")),
+    "uniform": ("the same size for all", ("muted", "square")),
+    "proportional": ("in proportion to the text", ("muted", "cross")),
+}
+OTHER_CUTS = (
+    "Bytes cut characters that other units keep whole, cuts at words forbid tokens that cuts at spaces allow, "
+    "and a tokenizer whose text does not come back has less to encode. Tokens on parallel text, their Gini "
+    "coefficient and the ratio to English compare all."
+)
 
 
 def section(results: Results) -> Section:
-    """The languages of each pair, then the group means over all T."""
-    return Section("comparison", "VOCAP against JOINT", "VOCAP and JOINT", _blocks(results))
-
-
-def _blocks(results: Results) -> list[Block]:
+    """The table of all tokenizers, charts for each T, and tables by group and language."""
+    found = sizes(results)
+    blocks: list[Block] = []
     if not results.tokenizers:
-        return [not_run("tokenizers", "There is no tokenizer to compare yet.")]
-    found = pairs(results)
-    if not found:
-        return [
-            Note(
-                "No VOCAP and JOINT tokenizer with the same number of ids have both been evaluated. Name one of "
-                "kind vocap and one of kind joint with the same total in the configuration’s tokenizers section."
-            )
-        ]
-    blocks: list[Block] = [
-        Text(
-            "A tokenizer of kind VOCAP holds the pieces of an allocation, which weighs languages against each "
-            "other; JOINT is one training on the text of all languages. Compared are each VOCAP tokenizer and "
-            "the first JOINT tokenizer of the same number of ids T in the configuration."
-        )
-    ]
-    blocks += [note for pair in found if (note := _apart(results, pair))]
-    blocks += _languages(results, found[0])
-    for pair in found[1:]:
-        better = f"{sum(one.gain > 0 for one in pair.compared)} of {counted(len(pair.compared), 'language')}"
-        title = f"{pair.vocap} against {pair.joint}, T = {pair.size}: better in {better}"
-        blocks.append(Fold(title, _languages(results, pair)))
-    if rows := [row for pair in found if pair.by_sizes for row in groups(pair)]:
-        blocks.append(Fold("The paper’s Figure 4: mean ALP by resource group, in nats per line", _figure(rows)))
-    return blocks
+        blocks.append(not_run("tokenizers", "There is no tokenizer to compare yet."))
+    elif not found:
+        blocks.append(Note("Nothing to compare: no tokenizer of several languages was measured on held-out text."))
+    else:
+        blocks += [Text(_introduction(results, found)), _table(results, found), *_one(results, found[0])]
+        blocks += [Fold(f"Charts and languages at {one.label}", _one(results, one)) for one in found[1:]]
+        blocks += [_groups(found), *_figure_4(results, found)]
+    if traded := trade_offs(results, found):
+        blocks.append(Fold("The cost of fairness", [Text(FAIRNESS), *_traded(results, traded)]))
+    elif results.allocations:
+        why = results.no_inputs or "no allocation’s smallest sizes fit its T, or no curve has held-out ALP."
+        blocks.append(Note(f"No cost of fairness: {why}"))
+    return Section("comparison", "The tokenizers compared", "Comparison", blocks)
 
 
-def _figure(rows: list[Group]) -> list[Block]:
-    blocks: list[Block] = [_means(rows), _table(rows)]
-    if any(row.weighted_gain is not None for row in rows):
-        blocks.append(
-            Text(
-                "A plain mean counts every language once. The allocation itself weighs a language by a power of "
-                "q, its share of the text (Equation 2), so the table has the mean weighted by q too."
-            )
-        )
-    return blocks
+def _introduction(results: Results, found: Sequence[Size]) -> str:
+    said = (
+        "All tokenizers of one T on the same languages. Held-out ALP: nats per line, better nearer to 0. Tokens "
+        "per sentence of parallel text: the same content in every language, so fewer are cheaper. Their Gini "
+        "coefficient and worst ratio to English over languages: lower is more equal."
+    )
+    if not any(one.parallel for one in found):
+        return f"{said} This run has no measures on parallel text: name some under corpora.parallel."
+    return f"{said} The text: {results.parallel_text}." if results.parallel_text else said
 
 
-def _moved(results: Results, pair: Pair) -> str:
-    """The mean in percent, and the language with the largest loss."""
-    mean = sum(one.percent for one in pair.compared) / len(pair.compared)
-    worst = min(pair.compared, key=lambda one: (one.percent, one.language))
-    lost = f"{results.name(worst.language)} loses most, {-worst.percent:.1f} %" if worst.gain < 0 else "none loses"
-    return f"In percent of each language’s ALP the mean difference is {signed(mean)} %; {lost}."
+def headline(results: Results, one: Size) -> str:
+    """The best tokenizer by each measure, and the best beside the reference with the language that it loses in."""
+    of = f"{one.label}, {counted(len(one.summary), 'tokenizer')}"
+    parts = []
+    for measure in MEASURES:
+        for regime, names in one.regimes.items() if measure.by_regime else [("", list(one.summary.index))]:
+            values = one.summary[measure.key][names].dropna()
+            if len(values) < 2 or not measure.said or regime == ELSEWHERE:
+                continue
+            name = values.idxmax() if measure.more_is_better else values.idxmin()
+            group = f" of {regime}" if regime and len(one.regimes) > 1 else ""
+            language = f", {results.name(one.summary.worst[name])}" if measure.key == "worst_ratio" else ""
+            parts.append(f"{measure.said}{group} has {name} ({values[name]:.{measure.digits}f}{language})")
+    said = f"{of}: {'; '.join(parts)}.".replace("(-", "(−") if parts else f"{of}."
+    return f"{said} {against(results, one, one.compared[0])}" if one.compared else said
 
 
-def _finding(results: Results, pair: Pair) -> str:
-    """The differences of the means, and the number of better languages; empty where none is compared."""
-    rows = groups(pair)
-    if not rows:
-        return ""
-    vocap, joint = pair.names
-    apart = len(pair.differences) - len(pair.compared)
-    out = f", {apart} more left out for its <unk> or by the allocation" if apart else ""
-    out = out.replace(" its ", " their ") if apart > 1 else out
-    everything = rows[-1]
-    parts = ", ".join(f"{signed(one.gain)} for {one.resource}-resource languages" for one in rows[:-1])
-    parts = f" ({parts})" if len(rows) > 2 else ""
-    q = everything.weighted_gain
-    weighted = "" if q is None else f" Weighted by q, as in Equation 2, the mean difference is {signed(q)}."
-    side = "higher" if everything.gain >= 0 else "lower"
+def against(results: Results, one: Size, name: str) -> str:
+    """A tokenizer against the reference: mean differences of ALP, and the language that loses most."""
+    row = one.summary.loc[name]
+    changes = one.counted[one.counted.tokenizer == name].set_index("language").percent
+    worst = changes.sort_index().idxmin()
+    loss = f"{results.name(worst)} loses most, {-changes[worst]:.1f} %" if changes[worst] < 0 else "none loses"
+    weighted = f" ({signed(row.percent_q)} % weighted by q)" if row.percent_q == row.percent_q else ""
     return (
-        f"At T = {pair.size}, {vocap}’s held-out ALP is on average {abs(everything.gain):.2f} nats per line "
-        f"{side} than {joint}’s{parts}; it is higher in {everything.better} of "
-        f"{counted(everything.languages, 'language')}{out}.{weighted} {_moved(results, pair)}"
+        f"{name} against {one.reference}: {signed(row.percent)} % of ALP in the mean{weighted}, "
+        f"{signed(row.nats)} nats per line, better in {row.better} of {counted(row.languages, 'language')}; "
+        f"{loss}."
     )
 
 
-def _apart(results: Results, pair: Pair) -> Note | None:
-    """The languages excluded from the means, with the reasons."""
-    apart = [one for one in pair.differences if one.apart]
-    if not apart:
-        return None
-    named = ", ".join(f"{results.name(one.language)} ({one.apart})" for one in apart)
-    counts = "is" if len(apart) == 1 else "are"
-    return Note(
-        f"{pair.vocap} against {pair.joint}: {counted(len(apart), 'language')} {counts} in no mean and no "
-        f"figure here: {named}. One <unk> replaces a whole run of unknown text, so ALP rewards a vocabulary "
-        f"for the text that it cannot encode; languages above {100 * UNKNOWN_LIMIT:.0f} % <unk> in either "
-        "tokenizer, and those that the allocation left out, are in the table by language only.",
-        "warning",
-    )
-
-
-def _means(rows: list[Group]) -> Figure:
-    words = "; ".join(f"{row.resource} at {row.pair.label}: {row.gain:+.2f}" for row in rows)
-    return Figure(
-        "vocap-joint-groups",
-        "Mean ALP by resource group",
-        "Held-out ALP in nats per line, plain mean over the languages of each of the paper’s resource groups (by "
-        "CommonCrawl size); the number is VOCAP minus JOINT, positive where VOCAP is better. The paper’s Figure "
-        "4.",
-        f"Dot chart with one row for each group and T; VOCAP minus JOINT, in nats per line: {words}.",
-        lambda: group_means(rows),
-        table="vocap-joint-groups",
-    )
-
-
-def _table(rows: list[Group]) -> Table:
+def _table(results: Results, found: Sequence[Size]) -> Table:
+    rows = [{"size": one.total, **row} for one in found for row in records(one.summary.reset_index())]
     columns = [
-        Column("total", "T", "number", value=lambda row: row.pair.total),
-        Column("vocap", "VOCAP", value=lambda row: row.pair.vocap),
-        Column("joint", "JOINT", value=lambda row: row.pair.joint),
-        Column("resource", "Group"),
+        Column("size", "T asked for", "number"),
+        Column("tokenizer", "Tokenizer"),
+        Column("kind", "Kind"),
+        Column("total", "T", "number"),
         Column("languages", "Languages", "number"),
-        Column("alp_vocap", "ALP, VOCAP", "number", 2, value=lambda row: row.vocap),
-        Column("alp_joint", "ALP, JOINT", "number", 2, value=lambda row: row.joint),
-        Column("difference", "Difference", "number", 2, value=lambda row: row.gain),
-        Column("difference_q", "Difference weighted by q", "number", 2, value=lambda row: row.weighted_gain),
-        Column("better", "Better in", "number"),
+        *(Column(one.key, one.title, "number", one.digits, share=one.share) for one in MEASURES),
+        Column("worst", "of", value=lambda row: results.name(row["worst"]) if row["worst"] else ""),
+        Column(
+            "frontier", "On the frontier", value=lambda row: {True: "yes", False: "no"}.get(row["frontier"], "")
+        ),
+        Column("regime", "Text regime"),
     ]
+    by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
+    by_q = f"; by q: weighted by the language’s share of the text, from {by_q}" if by_q else ""
     caption = (
-        "Plain means over the languages of a group of their held-out ALP (nats per line); the difference is "
-        "VOCAP minus JOINT, plain and weighted by each language’s sampling probability q, as in the allocation’s "
-        "objective (Equation 2); “better in” counts the languages with a higher ALP under VOCAP. From "
-        "results/tokenizers/{name}/evaluation.tsv, q from allocation.tsv of VOCAP’s allocation."
+        f"Plain means over languages on held-out lines; ALP in nats per line{by_q}. On parallel text tokens are "
+        "the mean over languages of the ratio to English, times the tokens of English per sentence (without "
+        "English, tokens per sentence); Gini is of the same. On the frontier: no other tokenizer of the same "
+        "regime is as good in ALP, these tokens and Gini, and better in one. T are the ids, fewer than asked for "
+        "where the text has too few pieces. From results/tokenizers/{name}/evaluation.tsv, parallel.tsv, "
+        "roundtrip.tsv."
     )
-    return Table.of("vocap-joint-groups", "VOCAP and JOINT by resource group", caption, columns, rows)
+    return Table.of("comparison", "Measures of all tokenizers", caption, columns, rows)
 
 
-def _languages(results: Results, pair: Pair) -> list[Block]:
-    ordered = sorted(pair.compared, key=lambda one: (one.percent, one.language))
-    said = _finding(results, pair)
-    blocks: list[Block] = [Text(said), _strip(results, pair, ordered[0], ordered[-1])] if ordered else []
-    return [*blocks, _by_language(results, pair)]
+def _one(results: Results, one: Size) -> list[Block]:
+    """Charts and languages of one T, and the limits of comparison."""
+    blocks: list[Block] = []
+    both = one.summary.parallel_tokens.count() > 1
+    for across, up in AXES if both else WITHOUT_PARALLEL:
+        if (one.summary[[across, up]].notna().all(axis=1)).sum() > 1:
+            blocks.append(_plane(one, across, up))
+    for place, name in enumerate(one.compared):
+        strip = _strip(results, one, name)
+        blocks.append(Fold(against(results, one, name), [strip]) if place else strip)
+    return [*blocks, _languages(results, one), *_limits(results, one)]
 
 
-def _strip(results: Results, pair: Pair, worst: Difference, best: Difference) -> Figure:
-    return Figure(
-        _name(pair),
-        f"Every language at T = {pair.size}: {pair.vocap} minus {pair.joint}",
-        f"Held-out ALP under {pair.vocap} minus ALP under {pair.joint}, in percent of the latter: right of zero "
-        f"{pair.vocap} is better. One mark for each language, the upright stroke is the mean of the group; each "
-        "group’s extremes carry their code.",
-        f"Strip chart of {counted(len(pair.compared), 'language')}. The smallest difference is "
-        f"{worst.percent:+.2f} % "
-        f"({results.name(worst.language)}), the largest {best.percent:+.2f} % ({results.name(best.language)}).",
-        lambda: differences(results, pair),
-        table=_name(pair),
-    )
+def _name(one: Size) -> str:
+    return f"comparison-{one.total or 'elsewhere'}"
 
 
-def _by_language(results: Results, pair: Pair) -> Table:
-    columns = [
-        *language_columns(results),
-        Column("alp_vocap", f"ALP, {pair.vocap}", "number", 2, value=lambda one: one.vocap),
-        Column("alp_joint", f"ALP, {pair.joint}", "number", 2, value=lambda one: one.joint),
-        Column("difference", "Difference", "number", 2, value=lambda one: one.gain),
-        Column("relative", f"of {pair.joint}’s", "number", 2, share=True, value=lambda one: one.percent / 100),
-        Column("apart", "Reason for exclusion"),
-    ]
-    caption = (
-        f"Held-out ALP of {pair.vocap} and {pair.joint} (T = {pair.total:,}) in nats per line; the "
-        f"share is the difference as a share of {pair.joint}’s ALP, so that languages with long "
-        f"lines compare with the others. From results/tokenizers/{{name}}/evaluation.tsv."
-    )
-    title = f"By language, T = {pair.size}: {pair.vocap} and {pair.joint}"
-    rows = pair.differences
-    return Table.of(_name(pair), title, caption, columns, rows, folded=len(rows) > LONG)
-
-
-def _name(pair: Pair) -> str:
-    return f"vocap-joint-{pair.vocap}-{pair.joint}"
-
-
-def group_means(groups: Sequence[Group]) -> alt.LayerChart:
-    """Figure 4: mean held-out ALP of each resource group, JOINT and VOCAP joined by a line."""
+def _plane(one: Size, across: str, up: str) -> Figure:
+    """Two measures of every tokenizer."""
+    x, y = (next(measure for measure in MEASURES if measure.key == key) for key in (across, up))
+    summary = one.summary.dropna(subset=[across, up])
+    order = [*STYLES, *summary.kind]
+    kinds = {kind: STYLES.get(kind, OTHER) for kind in sorted(set(summary.kind), key=order.index)}
     rows = [
-        {
-            "row": f"{one.resource}, {one.pair.label}",
-            "group": one.resource,
-            "vocap": round(one.vocap, 3),
-            "joint": round(one.joint, 3),
-            "gain": round(one.gain, 3),
-            "label": f"{one.gain:+.2f}".replace("-", "−"),
-            "languages": one.languages,
-            "best": round(max(one.vocap, one.joint), 3),
-        }
-        for one in groups
+        {"name": row["tokenizer"], "kind": row["kind"], "x": round(row[across], 6), "y": round(row[up], 6)}
+        for row in records(summary.reset_index())
     ]
-    extent = [value for row in rows for value in (row["vocap"], row["joint"])]
-    pad = 0.08 * (max(extent) - min(extent) or 1)
-    scale = alt.Scale(domain=[min(extent) - pad, max(extent) + 2.2 * pad], nice=False, zero=False)
-    ends = [{**row, "kind": kind, "alp": row[kind.lower()]} for row in rows for kind in PAIR]
-    title = "mean ALP on held-out lines (nats per line)"
-    axis = alt.Axis(tickCount=8)
-    lines, marks = joined_pairs(rows, ends, ("joint", "vocap"), "alp", scale=scale, title=title, axis=axis)
-    marks = marks.encode(
-        tooltip=[
-            alt.Tooltip("row:N", title="group"),
-            alt.Tooltip("kind:N", title="tokenizer"),
-            alt.Tooltip("alp:Q", title="mean ALP", format=",.2f"),
-            alt.Tooltip("gain:Q", title="VOCAP − JOINT", format="+,.2f"),
-            alt.Tooltip("languages:Q", title="languages"),
-        ],
-    )
-    text = chart(rows).mark_text(align="left", dx=10)
-    text = text.encode(x=alt.X("best:Q", scale=scale), y=lines.encoding.y, text="label:N")
-    return alt.layer(lines, marks, text).properties(width=WIDTH, height=30 * len(rows))
-
-
-def differences(results: Results, pair: Pair) -> alt.LayerChart:
-    """Every language's difference of ALP in percent of the second's, one row a group, dots spread apart."""
-    difference = f"{pair.vocap} − {pair.joint}"
-    groups = [name for name in results.groups() if any(one.resource == name for one in pair.compared)]
-    gains = [0.0, *(one.percent for one in pair.compared)]
-    extent = max(gains) - min(gains) or 1
-    width = extent / 46  # width of a dot on the axis
-    scale = alt.Scale(domain=[min(gains) - extent / 12, max(gains) + extent / 12], nice=False)
-    rows, means = [], []
-    for group in groups:
-        members = sorted((one for one in pair.compared if one.resource == group), key=lambda one: one.percent)
-        lanes = _lanes([one.percent for one in members], width)
-        edge = {members[0].language, members[-1].language}
-        rows += [
-            {
-                "group": group,
-                "language": results.name(one.language),
-                "code": one.language,
-                "percent": round(one.percent, 4),
-                "gain": round(one.gain, 4),
-                "vocap": round(one.vocap, 3),
-                "joint": round(one.joint, 3),
-                "lane": lane,
-                "label": one.language if one.language in edge else "",
-                "left": one is members[0],
-            }
-            for one, lane in zip(members, lanes, strict=True)
-        ]
-        average = sum(one.percent for one in members) / len(members)
-        means.append({"group": group, "mean": round(average, 4), "lane": 0})
-    y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True))
-    x = alt.X(
-        "percent:Q",
-        title=[difference, f"percent of each language’s ALP under {pair.joint}"],
-        scale=scale,
-        axis=alt.Axis(tickCount=8),
-    )
-    reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
-    offset = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach]))
-    zero = chart([{"zero": 0}]).mark_rule(color=token("muted")).encode(x="zero:Q")
-    ticks = chart(means).mark_point(
-        shape="stroke", angle=90, size=3600, strokeWidth=2, color=token("muted"), opacity=1
-    )
-    ticks = ticks.encode(
-        x="mean:Q", y=y, yOffset=offset, tooltip=["group:N", alt.Tooltip("mean:Q", format="+.3f")]
-    )
-    dots = chart(rows).mark_point(filled=True, size=52, opacity=1)
-    dots = dots.encode(
-        x=x,
-        y=y,
-        yOffset=offset,
-        color=group_color(groups, legend=False),
-        shape=group_shape(groups, legend=False),
-        tooltip=[
-            "language:N",
-            "code:N",
-            alt.Tooltip("percent:Q", title="percent", format="+.2f"),
-            alt.Tooltip("gain:Q", title=f"{difference}, nats", format="+,.2f"),
-            alt.Tooltip("vocap:Q", title=f"ALP, {pair.vocap}", format=",.2f"),
-            alt.Tooltip("joint:Q", title=f"ALP, {pair.joint}", format=",.2f"),
-        ],
+    tooltip = tooltips(name="|tokenizer", kind="", y=f",.4g|{y.title}", x=f",.4g|{x.title}")
+    better = "up and to the left" if y.more_is_better else "down and to the left"
+    caution = " Heights compare inside one text regime alone." if y.by_regime and len(one.regimes) > 1 else ""
+    return Figure(
+        f"{_name(one)}-{across.replace('_', '-')}",
+        f"{one.label}: {y.axis.split(' (')[0]} against {x.axis}",
+        f"Better is {better}.{caution}",
+        f"Chart of {counted(len(summary), 'tokenizer')}: {y.axis} against {x.axis}. The numbers are in the table.",
+        lambda: scatter(rows, (x.axis, y.axis), kinds, tooltip),
+        table="comparison",
     )
 
-    def edges(left: bool) -> alt.Chart:
-        values = [row for row in rows if row["label"] and row["left"] is left]
-        return (
-            chart(values)
-            .mark_text(align="right" if left else "left", dx=-8 if left else 8)
-            .encode(x=x, y=y, yOffset=offset, text="label:N")
+
+def _strip(results: Results, one: Size, name: str) -> Figure:
+    """Every language's difference of ALP under a tokenizer from that under the reference."""
+    rows = one.counted[one.counted.tokenizer == name].sort_values(["percent", "language"])
+    ends = " and ".join(
+        f"{end} is {percent:+.2f} % ({results.name(code)})".replace("-", "−")
+        for end, code, percent in zip(
+            ("smallest", "largest"), rows.language.iloc[[0, -1]], rows.percent.iloc[[0, -1]], strict=True
         )
+    )
+    return Figure(
+        f"{_name(one)}-{name}",
+        f"Every language at {one.label}: {name} minus {one.reference}",
+        f"Held-out ALP under {name} minus ALP under {one.reference}, in percent of the latter: right of zero "
+        f"{name} is better. One mark for each language, the upright stroke is the mean of the paper’s resource "
+        "group (by CommonCrawl size); each group’s extremes carry their code.",
+        f"Strip chart of {counted(len(rows), 'language')}. The {ends}.",
+        lambda: strip(results, one, name),
+        table=f"{_name(one)}-languages",
+    )
 
-    return alt.layer(zero, ticks, dots, edges(True), edges(False)).properties(width=WIDTH, height=90 * len(groups))
+
+def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
+    """A row for each resource group, dots that would cover each other in lanes above and below its middle."""
+    found = one.counted[one.counted.tokenizer == name].sort_values(["percent", "language"])
+    reference = one.counted[one.counted.tokenizer == one.reference].set_index("language").alp
+    groups = [group for group in results.groups() if group in set(found.resource)]
+    low, high = min(0.0, found.percent.min()), max(0.0, found.percent.max())
+    extent = high - low or 1.0
+    rows = []
+    for group in groups:
+        members = records(found[found.resource == group])
+        lanes = _lanes([row["percent"] for row in members], extent / 46)
+        for place, (row, lane) in enumerate(zip(members, lanes, strict=True)):
+            code = row["language"]
+            numbers = {"percent": row["percent"], "nats": row["nats"], "alp": row["alp"], "other": reference[code]}
+            edge = {0: "right", len(members) - 1: "left"}.get(place)
+            about = {"group": group, "language": results.name(code), "code": code, "lane": lane, "align": edge}
+            rows.append(about | {key: round(float(value), 4) for key, value in numbers.items()})
+    scale = alt.Scale(domain=[low - extent / 12, high + extent / 12], nice=False)
+    title = [f"{name} − {one.reference}", f"percent of each language’s ALP under {one.reference}"]
+    reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
+    place = {
+        "x": alt.X("percent:Q", title=title, scale=scale, axis=alt.Axis(tickCount=8)),
+        "y": alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True)),
+        "yOffset": alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach])),
+    }
+    numbers = {"alp": f",.2f|ALP, {name}", "other": f",.2f|ALP, {one.reference}"}
+    tooltip = tooltips(language="", code="", percent="+.2f", nats="+,.2f", **numbers)
+    look = {"color": group_color(groups, legend=False), "shape": group_shape(groups, legend=False)}
+    means = found.groupby("resource").percent.mean().round(4)
+    ticks = chart([{"group": group, "percent": means[group], "lane": 0} for group in groups])
+    ticks = ticks.mark_point(shape="stroke", angle=90, size=3600, strokeWidth=2, color=token("muted"), opacity=1)
+    layers = [
+        chart([{"zero": 0}]).mark_rule(color=token("muted")).encode(x="zero:Q"),
+        ticks.encode(**place, tooltip=tooltips(group="", percent="+.3f|mean")),
+        chart(rows).mark_point(filled=True, size=52, opacity=1).encode(**place, **look, tooltip=tooltip),
+    ]
+    for align, dx in (("right", -8), ("left", 8)):
+        edges = chart([row for row in rows if row["align"] == align])
+        layers.append(edges.mark_text(align=align, dx=dx).encode(**place, text="code:N"))
+    return alt.layer(*layers).properties(width=WIDTH, height=90 * len(groups))
 
 
 def _lanes(places: list[float], width: float) -> list[int]:
@@ -303,3 +260,206 @@ def _lanes(places: list[float], width: float) -> list[int]:
         last[lane : lane + 1] = [place]
         lanes.append((lane + 1) // 2 * (1 if lane % 2 else -1))
     return lanes
+
+
+def _languages(results: Results, one: Size) -> Table:
+    """ALP of each language under all tokenizers, and the differences from the reference."""
+
+    def wide(key: str, name: str) -> dict[str, float]:
+        return one.rows[one.rows.tokenizer == name].set_index("language")[key].dropna().to_dict()
+
+    columns = language_columns(results)
+    for name in one.summary.index:
+        columns.append(Column(f"alp_{name}", f"ALP, {name}", "number", 2, value=wide("alp", name).get))
+    for name in one.compared:
+        columns.append(Column(f"percent_{name}", f"{name}, %", "number", 2, value=wide("percent", name).get))
+    columns.append(Column("apart", "Reason for exclusion", value=one.apart.get))
+    caption = (
+        f"Held-out ALP in nats per line, and its difference from that of {one.reference}, in percent of the "
+        "latter, so that languages with long lines compare with the others: above 0 the tokenizer is better. From "
+        "results/tokenizers/{name}/evaluation.tsv."
+    )
+    codes = sorted(set(one.rows.language), key=results.rank)
+    title = f"By language, {one.label}"
+    return Table.of(f"{_name(one)}-languages", title, caption, columns, codes, folded=True)
+
+
+def _limits(results: Results, one: Size) -> list[Note]:
+    """Notes on the limits of comparison, and on languages and tokenizers that are left out."""
+    own, measured = one.summary.own, one.summary.parallel_tokens.notna()
+    foreign = list(one.summary.index[~own]) if one.total else []
+    followers = list(one.summary.index[one.summary.follows_text & measured])
+    apart = [f"{results.name(code)} ({reason})" for code, reason in sorted(one.apart.items())]
+    limit = f"the limit of <unk>, which replaces a run of text, is {100 * UNKNOWN_LIMIT:.0f} % of the tokens"
+    favoured = "measures on parallel text of the same domain favour them"
+    notes = {
+        "Of another T, and trained on other text": foreign,
+        f"Trained to follow parallel text (corpora.development; {favoured})": followers,
+        f"In no mean at {one.label} ({limit})": apart,
+        "Left out, since fewer than half of the languages can be counted under them": one.others,
+    }
+    regimes = apart_by_text(one.regimes)
+    cuts = [Note(f"{regimes} {OTHER_CUTS}")] if regimes else []
+    return cuts + [Note(f"{said}: {listed(names)}.") for said, names in notes.items() if names]
+
+
+def _groups(found: Sequence[Size]) -> Table:
+    rows = []
+    for one in found:
+        means = one.by_group().assign(size=one.total, reference=one.reference)
+        same = means.tokenizer == one.reference
+        means = means.astype({"better": object})
+        means.loc[same, ["percent", "nats", "percent_q", "nats_q", "better"]] = None
+        rows += records(means)
+    columns = [
+        Column("size", "T", "number"),
+        Column("reference", "Reference"),
+        Column("group", "Group"),
+        Column("tokenizer", "Tokenizer"),
+        Column("languages", "Languages", "number"),
+        Column("alp", "ALP, nats per line", "number", 2),
+        Column("percent", "Difference, % of ALP", "number", 2),
+        Column("nats", "Difference, nats per line", "number", 2),
+        Column("percent_q", "% by q", "number", 2),
+        Column("nats_q", "nats by q", "number", 2),
+        Column("better", "Better in", "number"),
+        Column("best", "Best of its regime in", "number"),
+    ]
+    caption = (
+        "Held-out ALP, means over the languages of each group. A difference is the tokenizer minus the reference "
+        "of its T, the first JOINT tokenizer of the configuration (without one the first tokenizer); above 0 the "
+        "tokenizer is better. In percent: of the reference’s ALP in each language, so that long lines count as "
+        "short ones. By q: weighted by the language’s share of the text, as in Equation 2. Better in: languages "
+        "with a higher ALP than under the reference. From results/tokenizers/{name}/evaluation.tsv."
+    )
+    return Table.of("comparison-groups", "By resource group", caption, columns, rows, folded=True)
+
+
+def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
+    """The paper's Figure 4 of the VOCAP tokenizers by sizes; nothing without a JOINT one of their T."""
+    rows = []
+    for one, name in by_sizes(results, found):
+        means = one.by_group()
+        joint = means[means.tokenizer == one.reference].set_index("group").alp
+        for row in records(means[means.tokenizer == name]):
+            other, alp = joint[row["group"]], row["alp"]
+            about = {"row": f"{row['group']}, {name}", "languages": row["languages"], "label": signed(row["nats"])}
+            numbers = {"vocap": alp, "joint": other, "best": max(alp, other), "gain": row["nats"]}
+            rows.append(about | {key: round(float(value), 3) for key, value in numbers.items()})
+    if not rows:
+        return []
+    words = "; ".join(f"{row['row']}: {row['label']}" for row in rows)
+    figure = Figure(
+        "vocap-joint-groups",
+        "Mean ALP by resource group",
+        "Held-out ALP in nats per line, plain mean over the languages of each of the paper’s resource groups (by "
+        "CommonCrawl size), under a VOCAP tokenizer and the first JOINT tokenizer of its T; the number is VOCAP "
+        "minus JOINT, positive where VOCAP is better. The paper’s Figure 4.",
+        f"Dot chart with one row for each group and tokenizer; VOCAP minus JOINT, in nats per line: {words}.",
+        lambda: group_means(rows),
+        table="comparison-groups",
+    )
+    return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]
+
+
+def group_means(rows: list[dict[str, Any]]) -> alt.LayerChart:
+    """JOINT's and VOCAP's mean ALP of each row, joined by a line."""
+    values = [row[key] for row in rows for key in ("vocap", "joint")]
+    pad = 0.08 * (max(values) - min(values) or 1)
+    axis = {
+        "scale": alt.Scale(domain=[min(values) - pad, max(values) + 2.2 * pad], nice=False, zero=False),
+        "title": "mean ALP on held-out lines (nats per line)",
+        "axis": alt.Axis(tickCount=8),
+    }
+    ends = [{**row, "kind": kind, "alp": row[kind.lower()]} for row in rows for kind in PAIR]
+    lines, marks = joined_pairs(rows, ends, ("joint", "vocap"), "alp", **axis)
+    shown = {"alp": ",.2f|mean ALP", "gain": "+,.2f|VOCAP − JOINT", "languages": "d"}
+    marks = marks.encode(tooltip=tooltips(row="|group", kind="|tokenizer", **shown))
+    text = chart(rows).mark_text(align="left", dx=10)
+    text = text.encode(x=alt.X("best:Q", scale=axis["scale"]), y=lines.encoding.y, text="label:N")
+    return alt.layer(lines, marks, text).properties(width=WIDTH, height=30 * len(rows))
+
+
+FAIRNESS = (
+    "Beta weighs languages by their data, the fairness weight φ by x: a language’s held-out ALP over the best "
+    "held-out ALP of its own curve, a ratio without unit that does not depend on the length of lines. The lines "
+    "show the effect of either on the mean held-out ALP of a line of the multilingual sample (each language "
+    "weighted by q) and on the inequality of x. On the lines, and for baselines, each language is read off its "
+    "own curve at its size in the last union within T. Tokenizers are measured with the pieces of all languages "
+    "in one vocabulary: the distance from VOCAP’s mark to its line is the effect of merging. Compare within a "
+    "run, not between runs."
+)
+
+
+def _traded(results: Results, found: Sequence[TradeOff]) -> list[Block]:
+    blocks: list[Block] = []
+    for one in found:
+        ends = {point["beta"]: point for point in one.points if point["series"] == "beta"}
+        fair, rich = ends[0.0], ends[1.0]
+        said = (
+            f"T = {one.total:,}: from beta 1 to beta 0 the mean ALP changes by "
+            f"{signed(fair['alp'] - rich['alp'])} nats per line, the Gini coefficient of x from "
+            f"{rich['gini']:.4f} to {fair['gini']:.4f}, and x of the worst served language from "
+            f"{rich['worst_ratio']:.3f} ({rich['worst']}) to {fair['worst_ratio']:.3f} ({fair['worst']})."
+        )
+        figure = Figure(
+            f"fairness-{one.total}",
+            f"T = {one.total:,}: mean ALP against the Gini coefficient of x",
+            f"Held-out ALP in nats per line; better is up and to the left. All other settings are those of "
+            f"{one.reference}; {counted(len(one.languages), 'language')} counted. The fairness weight varies at "
+            f"beta {one.beta:g}.",
+            f"Chart of {len(one.points)} allocations and tokenizers. {said} The numbers are in the table.",
+            lambda one=one: trade_off(one),
+            table=f"fairness-{one.total}",
+        )
+        blocks += [Text(said), figure, _trade_off_table(results, one)]
+        if one.apart:
+            named = listed([f"{results.name(code)} ({reason})" for code, reason in sorted(one.apart.items())])
+            blocks.append(Note(f"Not counted at T = {one.total:,}, in any mark: {named}.", "warning"))
+    return blocks
+
+
+def _trade_off_table(results: Results, one: TradeOff) -> Table:
+    def kind(point: dict[str, Any]) -> str:
+        series = point["series"]
+        return CHOICES[series][0] if series in CHOICES else f"{series} tokenizer"
+
+    columns = [
+        Column("kind", "Kind", value=kind),
+        Column("name", "Name"),
+        Column("beta", "β", "number"),
+        Column("fairness", "Fairness", "number"),
+        Column("pieces", "Pieces", "number"),
+        Column("languages", "Languages", "number", value=lambda point: len(one.languages)),
+        Column("alp", "Mean ALP, held out", "number", 3),
+        Column("gini", "Gini of x", "number", 4),
+        Column("worst_ratio", "Largest x", "number", 3),
+        Column("worst", "Language", value=lambda point: results.name(point["worst"])),
+    ]
+    caption = (
+        "Mean held-out ALP in nats per line, each language weighted by q; x is held-out ALP over the best of the "
+        "language’s own curve. Allocations at the last union that fits, read off the curves; tokenizers as "
+        "measured, their pieces being T. From results/vocabularies/{language}/curve.tsv and pieces.npz, "
+        "results/tokenizers/{name}/evaluation.tsv."
+    )
+    title = f"T = {one.total:,}: the cost of fairness"
+    return Table.of(f"fairness-{one.total}", title, caption, columns, one.points, folded=True)
+
+
+def trade_off(one: TradeOff) -> alt.LayerChart:
+    """Both lines, baselines and tokenizers."""
+    rows = []
+    for point in one.points:
+        series, value = point["series"], point.get(point["series"])
+        name = "" if series in CHOICES else point["name"]
+        if (series == "beta" and value in (0, 0.5, 0.7, 1)) or (series == "fairness" and value in (4, 16)):
+            name = f"{'β' if series == 'beta' else 'φ'} {value:g}"
+        row = {"kind": CHOICES[series][0] if series in CHOICES else series, "label": point["name"], "name": name}
+        row |= {"x": round(point["gini"], 5), "y": round(point["alp"], 4), "worst": point["worst"]}
+        row |= {"line": series, "place": value} if value is not None else {}
+        rows.append({**row, "worst_ratio": round(point["worst_ratio"], 4)})
+    numbers = {"y": ",.3f|mean ALP", "x": ".4f|Gini", "worst": "|worst served", "worst_ratio": ".3f|its x"}
+    tooltip = tooltips(label="|allocation or tokenizer", **numbers)
+    kinds = {**dict(CHOICES.values()), **STYLES}
+    titles = ("Gini coefficient of x", "mean held-out ALP (nats per line)")
+    return scatter(sorted(rows, key=lambda row: "line" in row), titles, kinds, tooltip, height=320)

@@ -4,13 +4,13 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
-from vocap.report.data.comparisons import best_other, comparisons, method, text_facts
-from vocap.report.data.every_tokenizer import apart_by_text, regimes
+from vocap.report.data.comparison import apart_by_text, method, regime, sizes, text_facts
 from vocap.report.data.results import Results, Sentence
 from vocap.report.data.sentences import compared
 from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run
+from vocap.report.page.tables import signed
+from vocap.report.sections.comparison import headline
 from vocap.report.sections.corpora import little_text, short_of_total
-from vocap.report.sections.same_size import headline, percent
 from vocap.wording import duration, listed
 
 LOADS = {  # by form: the import, and the line
@@ -89,24 +89,26 @@ def _cut(name: str, sentence: Sentence, place: int) -> tuple[str, int, list[tupl
 
 
 def _movers(results: Results) -> list[Block]:
-    """The best tokenizer of each T in the mean, and the languages that gain and lose most at the first T."""
-    found = comparisons(results)
+    """The best tokenizers of each T, and the languages that gain and lose most at the first T."""
+    found = [one for one in sizes(results) if one.compared]
     if not found:
         return []
-    one, name = found[0], best_other(found[0])
-    changes = sorted(one.changes[name].items(), key=lambda item: (item[1], results.rank(item[0])))
-    lose = [(results.name(code), percent(change)) for code, change in changes if change < 0][:MOVED]
-    gain = [(results.name(code), percent(change)) for code, change in reversed(changes) if change > 0][:MOVED]
+    one, name = found[0], found[0].compared[0]
+    rows = one.counted[one.counted.tokenizer == name].sort_values("percent", kind="stable")
+    changes = list(zip(rows.language, rows.percent, strict=True))
+    lose = [(results.name(code), f"{signed(change)} %") for code, change in changes if change < 0][:MOVED]
+    gain = [(results.name(code), f"{signed(change)} %") for code, change in changes[::-1] if change > 0][:MOVED]
     explained = Markup(
         "ALP is the mean over held-out lines of the summed natural logarithms of their tokens’ probabilities "
         "(Equation 1): nats per line, always negative, better nearer to 0. In percent of each language’s own ALP "
         'long and short lines count alike. <a href="#comparison">All languages</a>'
     )
-    limits = apart_by_text(regimes([results.tokenizers[name], one.reference]))
+    pair = [results.tokenizers[one.reference], results.tokenizers[name]]
+    limits = apart_by_text({regime(tokenizer): [tokenizer.name] for tokenizer in pair})
     return [
         Text("Largest gains and losses", "heading"),
         *(Text(headline(results, entry)) for entry in found),
-        Text(f"Gain most with {name} against {one.reference.name}:"),
+        Text(f"Gain most with {name} against {one.reference}:"),
         Facts(gain),
         Text("Lose most:" if lose else "No language loses."),
         *([Facts(lose)] if lose else []),

@@ -4,7 +4,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from vocap.report.data.comparisons import pairs
+from vocap.report.data.comparison import by_sizes, sizes
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Facts, Fold, Note, Section, Text, code
 from vocap.report.page.tables import Table, specification, specified
@@ -67,7 +67,7 @@ def _items(
     """Every table and figure of the paper, by number, then its appendix."""
     studied = {point.task for point in results.correlation}
     trained = any(results.trained(code) for code in results.curves)
-    compared = any(pair.by_sizes for pair in pairs(results))
+    compared = bool(by_sizes(results, sizes(results)))
     tables = [(specification()[table]["about"], covered[name]) for name, table in TABLES.items()]
     rows = [
         *((f"Table {number}", *table) for number, table in enumerate(tables, start=1)),
@@ -76,7 +76,7 @@ def _items(
             (f"Figure {number}", f"{TASK_NAMES[task]} F1 against ALP", task in studied)
             for task, number in FIGURES.items()
         ),
-        ("Figure 4", "ALP of VOCAP and JOINT", compared, "VOCAP and JOINT"),
+        ("Figure 4", "ALP of VOCAP and JOINT", compared, "Comparison"),
         ("Figure 5", "performance against cost of pre-training", costs),
         ("Figure 6", "XNLI and NER of VOCAP and JOINT by resource group", groups),
         ("Table 5", "correlations with F1", bool(studied)),

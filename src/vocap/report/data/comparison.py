@@ -1,0 +1,416 @@
+"""Every tokenizer on every language in one frame, of which the tables and charts of the comparison are groups."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pandas
+
+from vocap.report.data import as_number, find
+from vocap.report.data.results import ALL, Results, Tokenizer, order_groups
+from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tokenizers.evaluation import COLUMNS, gini
+from vocap.tokenizers.settings import KINDS, BytePair
+
+NOT_MERGED = tuple(name for name, kind in KINDS.items() if not kind.merged)  # of one language, or from elsewhere
+FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
+UNKNOWN_LIMIT = 0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
+ELSEWHERE = "from elsewhere, each on text of its own"  # no regime: they do not compare with each other
+HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
+PARALLEL_TOKENS = "tokens per sentence of parallel text"
+DIFFERENCES = ["alp", "percent", "nats"]  # columns that have means weighted by q too
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number by tokenizer: a column of the comparison's table and an axis of its charts.
+
+    `key`: a column of `Size.summary`. `said`: begins a sentence on the best tokenizer; without it there is none.
+    `by_regime`: whether it compares tokenizers of one regime only.
+    """
+
+    key: str
+    title: str
+    digits: int = 2
+    said: str = ""
+    axis: str = ""
+    more_is_better: bool = False
+    by_regime: bool = False
+    share: bool = False
+
+
+MEASURES = (
+    Measure("alp", "ALP", 2, "the highest mean ALP", "mean held-out ALP (nats per line)", True, by_regime=True),
+    Measure("alp_q", "ALP by q"),
+    Measure("tokens_per_sentence", "Tokens per line", axis="tokens per held-out line"),
+    Measure(
+        "parallel_tokens", "Tokens per sentence, parallel", 2, f"the fewest {PARALLEL_TOKENS}", PARALLEL_TOKENS
+    ),
+    Measure("gini", "Gini", 4, "the lowest Gini coefficient", "Gini coefficient of these tokens"),
+    Measure("worst_ratio", "Worst ratio to English", said="the lowest worst ratio to English"),
+    Measure("round_trip", "Lines that come back", share=True),
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """The tokenizers of one configured T (None: not known) and those from elsewhere, on the same languages.
+
+    `rows`: the rows of `frame`, with `counted` (whether means have the language), its share `q` of the text, and
+    the difference of ALP from the reference, in `nats` and in `percent`. `summary`: by tokenizer the means of
+    `grouped` and the numbers of `MEASURES`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
+    `follows_text` (its training followed parallel text), `frontier` (no other of its regime is as good).
+    """
+
+    total: int | None
+    reference: str  # the first JOINT tokenizer, without one the first
+    rows: pandas.DataFrame
+    summary: pandas.DataFrame
+    parallel: list[str]  # languages of the means on parallel text
+    apart: dict[str, str]  # languages in no mean, with the reason
+    others: list[str]  # tokenizers that serve too few languages
+    q_from: str  # the file of q, empty where it is not known
+
+    @property
+    def label(self) -> str:
+        """T for titles."""
+        return "From elsewhere" if self.total is None else f"T = {in_thousands(self.total)}"
+
+    @property
+    def counted(self) -> pandas.DataFrame:
+        """The rows that means count."""
+        return self.rows[self.rows.counted]
+
+    @property
+    def regimes(self) -> dict[str, list[str]]:
+        """The names of the tokenizers of each regime."""
+        groups = self.summary.groupby("regime", sort=False).groups
+        return {regime: list(names) for regime, names in groups.items()}
+
+    @property
+    def compared(self) -> list[str]:
+        """The tokenizers to compare with the reference, the best by mean ALP in percent first."""
+        others = self.summary[self.summary.own].drop(index=self.reference, errors="ignore")
+        return list(others.sort_values("percent", ascending=False, kind="stable").index)
+
+    def by_group(self) -> pandas.DataFrame:
+        """The means of `grouped` by resource group, and over all languages, with `group` and `tokenizer`."""
+        rows = pandas.concat([self.counted, self.counted.assign(resource=ALL)])
+        order = [*order_groups(set(self.counted.resource)), ALL]
+        found = grouped(rows.assign(group=pandas.Categorical(rows.resource, order)), ["group", "tokenizer"])
+        return found.reset_index().sort_values("group", kind="stable").astype({"group": str})
+
+
+def frame(results: Results) -> pandas.DataFrame:
+    """A row a tokenizer and language, in the order of configuration and page; NaN where a file lacks the language.
+
+    Columns: `tokenizer`, `language`, `resource`; those of evaluation.tsv; of parallel text `sentences`, `tokens`,
+    `english_tokens`, `ratio_to_english` and `parallel_tokens` (per sentence, of the same content in every
+    language); of round trips `texts` and `identical`; `unfit`, the reason that ALP and counts mislead, or empty.
+    """
+    parts = [_languages(results, tokenizer) for tokenizer in results.configured_tokenizers()]
+    return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
+
+
+def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
+    def table(rows: Any, columns: Sequence[str]) -> pandas.DataFrame:
+        found = pandas.DataFrame(rows, columns=["language", *columns])
+        return found.astype(dict.fromkeys(columns, float)).set_index("language")
+
+    parallel = table(tokenizer.parallel, ("lines", "tokens", "english_tokens", "ratio_to_english"))
+    parallel = parallel.rename(columns={"lines": "sentences"})
+    parallel = parallel[(parallel.sentences > 0) & parallel.tokens.notna()]
+    priced = parallel.dropna(subset="ratio_to_english")
+    if len(priced):  # languages with gaps have other lines, so only ratios to English compare
+        english = priced.loc[priced.sentences.idxmax()]
+        parallel["parallel_tokens"] = parallel.ratio_to_english * english.english_tokens / english.sentences
+    else:
+        parallel["parallel_tokens"] = parallel.tokens / parallel.sentences
+    trips = table(tokenizer.round_trips, ("texts", "identical", "share")).dropna(subset="share")
+    trips = trips.drop(columns="share").groupby(level=0).sum()
+    rows = table(tokenizer.evaluation, COLUMNS[2:]).join([parallel, trips], how="outer")
+    rows = rows.reindex([code for code in results.languages if code in rows.index])
+    left_out = _left_out(results, tokenizer, rows)
+    rows["unfit"] = [
+        left_out.get(code) or _misleading(tokenizer.name, alp, rate)
+        for code, alp, rate in zip(rows.index, rows.alp, rows.unk_rate, strict=True)
+    ]
+    rows.insert(0, "resource", [results.resource(code) for code in rows.index])
+    rows.insert(0, "tokenizer", tokenizer.name)
+    return rows.rename_axis("language").reset_index()
+
+
+def _left_out(results: Results, tokenizer: Tokenizer, codes: pandas.DataFrame) -> dict[str, str]:
+    """Languages that the allocation of a VOCAP tokenizer does not have, with the reason."""
+    allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
+    if allocation is None:
+        return {}
+    named = set(allocation.summary.get("left_out") or ())
+    has = {share.language for share in allocation.shares}
+    out = [code for code in codes.index if code in named or (has and code not in has)]
+    return dict.fromkeys(out, f"left out by allocation {allocation.name}")
+
+
+def _misleading(name: str, alp: float, unk_rate: float) -> str:
+    """The reason that ALP and counts mislead: they reward <unk>, which replaces any run of unknown text."""
+    if math.isnan(alp):
+        return f"not measured with {name}"
+    if unk_rate > UNKNOWN_LIMIT:
+        return f"{100 * unk_rate:.1f} % <unk> in {name}"
+    return "" if alp else "its ALP is 0"
+
+
+def grouped(rows: pandas.DataFrame, keys: list[str]) -> pandas.DataFrame:
+    """Plain means over the languages of each group, `languages` (their number), and, if `rows` have differences,
+    `better` and `best` (numbers of languages) and the means weighted by q (`*_q`)."""
+    groups = rows.groupby(keys, sort=False, observed=True)
+    measured = [*HELD_OUT, "ratio_to_english", *(name for name in DIFFERENCES[1:] if name in rows)]
+    found = groups[measured].mean().assign(languages=groups.size())
+    if "q" in rows:
+        weighed = rows.assign(**rows[DIFFERENCES].mul(rows.q, axis=0)).groupby(keys, sort=False, observed=True)
+        found = found.join(weighed[DIFFERENCES].sum().div(groups.q.sum(), axis=0).add_suffix("_q"))
+        found = found.join(groups[["better", "best"]].sum())
+    return found
+
+
+def sizes(results: Results) -> list[Size]:
+    """One for each T, smallest first; without tokenizers of this run one of those from elsewhere."""
+    groups: dict[int, list[Tokenizer]] = {}
+    foreign = []
+    for tokenizer in results.configured_tokenizers():
+        if not len(tokenizer.evaluation):
+            continue
+        if tokenizer.kind == "file":
+            foreign.append(tokenizer)
+        elif tokenizer.kind not in NOT_MERGED and (total := asked(results, tokenizer)) is not None:
+            groups.setdefault(total, []).append(tokenizer)
+    every = frame(results)
+    found = [_size(results, every, total, [*groups[total], *foreign]) for total in sorted(groups)]
+    if not groups and foreign:
+        found = [_size(results, every, None, foreign)]
+    return [one for one in found if one is not None]
+
+
+def _size(
+    results: Results, every: pandas.DataFrame, total: int | None, candidates: list[Tokenizer]
+) -> Size | None:
+    # the languages that all tokenizers serve, but for tokenizers that serve few
+    names = [one.name for one in candidates]
+    rows = every[every.tokenizer.isin(names)]
+    codes = [code for code in results.languages if code in set(rows.language[rows.alp.notna()])]
+    reasons = rows.pivot(index="language", columns="tokenizer", values="unfit").reindex(index=codes, columns=names)
+    reasons = reasons.fillna({name: f"not measured with {name}" for name in names})
+    served = (reasons == "").mean()
+    tokenizers = [one for one in candidates if served[one.name] >= FEWEST]
+    names = [one.name for one in tokenizers]
+    apart = {code: "; ".join(dict.fromkeys(filter(None, said))) for code, *said in reasons[names].itertuples()}
+    apart = {code: reason for code, reason in apart.items() if reason}
+    counted = [code for code in codes if code not in apart]
+    if not names or not counted:
+        return None
+    # differences from the reference, in the order of the tokenizers
+    reference = next((one.name for one in tokenizers if one.kind == "joint"), names[0])
+    rows = pandas.concat([rows[rows.tokenizer == name] for name in names], ignore_index=True)
+    base = rows[rows.tokenizer == reference].set_index("language").alp
+    base = rows.language.map(base[base != 0])
+    q_from, q = _shares(results, tokenizers)
+    regimes = {one.name: regime(one) for one in tokenizers}
+    best = rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
+    rows = rows.assign(
+        counted=rows.language.isin(counted),
+        q=rows.language.map(q).fillna(0.0) if q else 0.0,
+        nats=rows.alp - base,
+        percent=100 * (rows.alp - base) / -base,
+        better=rows.alp > base,
+        best=rows.alp == best,
+    )
+    fit = rows[rows.counted]
+    parallel = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens").loc[counted]
+    parallel = parallel.dropna(axis="columns", how="all")
+    shared = list(parallel.dropna().index) if len(parallel.columns) else []
+    summary = _summary(results, tokenizers, fit, shared)
+    others = [one.name for one in candidates if one not in tokenizers]
+    return Size(total, reference, rows, summary, shared, apart, others, q_from)
+
+
+def _summary(
+    results: Results, tokenizers: list[Tokenizer], fit: pandas.DataFrame, shared: list[str]
+) -> pandas.DataFrame:
+    def inequality(tokens: pandas.Series) -> float:
+        return gini(tokens) if tokens.sum() > 0 else math.nan
+
+    summary = grouped(fit, ["tokenizer"])
+    trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
+    summary["round_trip"] = trips.identical / trips.texts
+    fit = fit[fit.language.isin(shared)].dropna(subset="parallel_tokens")
+    parallel = fit.groupby("tokenizer").parallel_tokens
+    summary["parallel_tokens"], summary["gini"] = parallel.mean(), parallel.agg(inequality)
+    priced = fit.dropna(subset="ratio_to_english").sort_values(["ratio_to_english", "language"], ascending=[0, 1])
+    worst = priced.drop_duplicates("tokenizer").set_index("tokenizer")
+    summary["worst_ratio"], summary["worst"] = worst.ratio_to_english, worst.language
+    summary["kind"] = [kind_label(results, one) for one in tokenizers]
+    summary["own"] = [one.kind != "file" for one in tokenizers]
+    ids = [one.total if one.kind != "file" else ids_of(one) for one in tokenizers]
+    summary["total"] = pandas.array(ids, "Int64")
+    summary["regime"] = [regime(one) for one in tokenizers]
+    dials = [
+        [find(one.description, "settings", name) for name in ("fairness", "token_fairness")] for one in tokenizers
+    ]
+    summary["follows_text"] = [
+        one.kind == "parity-bpe" or any(map(bool, dial)) for one, dial in zip(tokenizers, dials, strict=True)
+    ]
+    goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
+    rivals = {name: goods[(summary.regime == summary.regime[name]) & summary.own] for name in goods.index}
+    summary["frontier"] = [
+        None
+        if not summary.own[name] or good.isna().any()
+        else not (rivals[name].ge(good).all(axis=1) & rivals[name].gt(good).any(axis=1)).any()
+        for name, good in goods.iterrows()
+    ]
+    return summary
+
+
+def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dict[str, float]]:
+    """The file of q and q by language: of the first allocation, else by the first alpha of these tokenizers."""
+    for tokenizer in tokenizers:
+        allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
+        if allocation and (q := results.probabilities(tokenizer)):
+            return f"results/allocation/{allocation.name}/allocation.tsv", q
+    alphas = (text_facts(tokenizer).get("alpha") for tokenizer in tokenizers)
+    alpha = next((alpha for alpha in alphas if alpha is not None), None)
+    n = {code: float(row.get("n") or 0) for code, row in results.weights.items()}
+    n = {code: count for code, count in n.items() if count}
+    if alpha is None or not n:
+        return "", {}
+    shares = sampling_probabilities(list(n.values()), alpha).tolist()
+    return f"results/corpora/weights.tsv with alpha {alpha:g}", dict(zip(n, shares, strict=True))
+
+
+def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
+    """The VOCAP tokenizers of an allocation by sizes, as the paper's, that have a JOINT one of their T."""
+    pairs = []
+    for one in found:
+        if results.tokenizers[one.reference].kind == "joint":
+            own = [
+                results.tokenizers[name] for name in one.summary.index if results.tokenizers[name].kind == "vocap"
+            ]
+            rules = {tokenizer.name: results.rule_of(tokenizer) for tokenizer in own}
+            pairs += [(one, name) for name, rule in rules.items() if not (rule and rule.needs_text)]
+    return pairs
+
+
+def in_thousands(total: int) -> str:
+    """T for titles: thousands as K.
+
+    >>> in_thousands(100000), in_thousands(1234)
+    ('100K', '1,234')
+    """
+    return f"{total // 1000}K" if total % 1000 == 0 else f"{total:,}"
+
+
+def asked(results: Results, tokenizer: Tokenizer) -> int | None:
+    """T as configured; a tokenizer of little text has fewer ids."""
+    allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
+    total = as_number(
+        allocation.setting("total") if allocation else find(tokenizer.description, "settings", "total")
+    )
+    return tokenizer.total if total is None else total
+
+
+def ids_of(tokenizer: Tokenizer) -> int | None:
+    """T from `vocabulary_used`, each a count over T: the least common denominator of them.
+
+    That is T unless all counts share a factor, which is unlikely with 20 languages or more; None with fewer, and
+    where the cells are no such shares.
+    """
+    used = pandas.DataFrame(tokenizer.evaluation, columns=["vocabulary_used"]).vocabulary_used.dropna()
+    shares = {Fraction(value).limit_denominator(5_000_000) for value in used if value}
+    total = math.lcm(*(share.denominator for share in shares))
+    exact = {share.numerator / share.denominator for share in shares} == set(used[used != 0])
+    return total if exact and len(shares) >= 20 and total <= 5_000_000 else None
+
+
+def kind_label(results: Results, tokenizer: Tokenizer) -> str:
+    """The kind as a noun phrase; of an allocation by a rule that reads the text, the name of the rule."""
+    rule = results.rule_of(tokenizer)
+    if rule and rule.needs_text:
+        return rule.name.upper()
+    kind = KINDS.get(tokenizer.kind)
+    return kind.label if kind else tokenizer.kind
+
+
+def regime(tokenizer: Tokenizer) -> str:
+    """The model and its cuts before merging; ALP is compared inside one regime.
+
+    All tokenizers of a run are normalised by its section `text`; the files of those from elsewhere do not say.
+    """
+    if tokenizer.kind == "file":
+        return ELSEWHERE
+    model = f"{KINDS['bpe'].label} {_units(tokenizer)}".strip() if _is_byte_pair(tokenizer) else "unigram"
+    symbols = find(tokenizer.description, "settings", "user_defined_symbols")
+    return f"{model}, symbols {', '.join(map(str, symbols))}" if symbols else model
+
+
+def apart_by_text(regimes: dict[str, list[str]]) -> str:
+    """The limit of comparing ALP between tokenizers, by regime, in words; empty for one regime."""
+    if len(regimes) < 2:
+        return ""
+    listed = "; ".join(f"{regime} ({', '.join(names)})" for regime, names in regimes.items())
+    return (
+        "ALP compares tokenizers that normalise text, and cut it before merging, alike. Between these groups a "
+        f"difference in ALP is one of the cuts too: {listed}."
+    )
+
+
+def method(results: Results, tokenizer: Tokenizer) -> str:
+    """The method that chose a tokenizer's pieces: a rule of allocation, or one training."""
+    if rule := results.rule_of(tokenizer):
+        return f"allocation, {rule.label} rule"
+    said = [{"vocap": "allocation", "joint": "one training on all languages"}.get(tokenizer.kind, tokenizer.kind)]
+    if tokenizer.kind == "joint":
+        said.append(weights(tokenizer))
+    elif _is_byte_pair(tokenizer):
+        settings = find(tokenizer.description, "settings")
+        first, fairness = (as_number(find(settings, key)) for key in ("from", "fairness"))
+        parity = tokenizer.kind == "parity-bpe"
+        said = [f"{'parity' if parity else 'weighted'} merges {_units(tokenizer)}".strip(), weights(tokenizer)]
+        if parity and first:
+            said.append(f"after {first:,} weighted ones")
+        elif fairness and not parity:
+            said.append(f"fairness {fairness:g}")
+    return ", ".join(filter(None, said))
+
+
+def _is_byte_pair(tokenizer: Tokenizer) -> bool:
+    return tokenizer.kind in KINDS and issubclass(KINDS[tokenizer.kind], BytePair)
+
+
+def _units(tokenizer: Tokenizer) -> str:
+    """The units of byte-pair encoding and its cuts before merging, by its description."""
+    unit, split = (find(tokenizer.description, "settings", key) for key in ("unit", "split"))
+    cut = {"words": "inside words", "spaces": "between spaces"}.get(str(split), "")
+    return " ".join(filter(None, [f"of {unit}" if unit else "", cut]))
+
+
+def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
+    """The numbers among `lines`, `word_types`, `alpha` and `beta` that `description.json` has under `text`.
+
+    `sample` is True where the lines were drawn from more.
+    """
+    names = ("lines", "word_types", "alpha", "beta", "sentences")
+    known = {name: as_number(find(tokenizer.description, "text", name)) for name in names}
+    sample = {"sample": True} if known.pop("sentences") is not None else {}
+    return {name: value for name, value in known.items() if value is not None} | sample
+
+
+def weights(tokenizer: Tokenizer) -> str:
+    """The exponents that weigh languages, in words; empty where the description has none."""
+    facts = text_facts(tokenizer)
+    return ", ".join(f"{name} {facts[name]:g}" for name in ("alpha", "beta") if name in facts)
+
+
+def records(rows: pandas.DataFrame) -> list[dict[str, Any]]:
+    """The rows as dicts of Python's own values, None for NaN."""
+    return rows.astype(object).where(rows.notna(), None).to_dict("records")

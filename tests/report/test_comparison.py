@@ -1,0 +1,365 @@
+"""The comparison of the tokenizers: its numbers from the files in pandas, its order, its limits in words."""
+
+import json
+
+import numpy as np
+import pandas
+import pytest
+from tokenizers import Tokenizer
+
+from tests.report.factories import (
+    make_allocation,
+    make_byte_pair,
+    make_other_tokenizers,
+    make_parallel,
+    make_results,
+    make_tokenizer,
+)
+from tests.report.pages import Page, one_row, write
+from vocap.errors import VocapError
+from vocap.files.tsv import read_tsv, write_tsv
+from vocap.languages import read_languages
+from vocap.report.data.sentences import byte_pair_cutter
+
+CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
+COUNTED = [code for code in CODES if code != "ja"]  # Japanese is in no mean
+BYTE_PAIR = {
+    "fair4": ("bpe", {"fairness": 4.0, "rounds": 2}),
+    "plain": ("bpe", {}),
+    "fair2": ("bpe", {"fairness": 2.0, "rounds": 2}),
+    "chars": ("bpe", {"unit": "characters", "split": "spaces", "coverage": 0.9995}),
+    "parity": ("parity-bpe", {"from": 50_000}),
+}
+UNIGRAM = ["vocap100k", "joint100k", "pieces100k", "beta100k"]
+ALL = [*UNIGRAM, *BYTE_PAIR]
+SETTINGS = {
+    "languages": CODES,
+    "allocation": {"v100k": {}, "p100k": {}},
+    "tokenizers": {
+        "vocap100k": {"kind": "vocap", "allocation": "v100k"},
+        "joint100k": {"kind": "joint"},
+        "pieces100k": {"kind": "vocap", "allocation": "p100k"},
+        "beta100k": {"kind": "joint"},
+        **{name: {"kind": kind} for name, (kind, _) in BYTE_PAIR.items()},
+        "xlmr": {"kind": "file"},
+    },
+}
+REGIMES = "Between these groups a difference in ALP is one of the cuts too: "
+
+
+def named(*names):
+    return {**SETTINGS, "tokenizers": {name: SETTINGS["tokenizers"][name] for name in names}}
+
+
+def change(path, **columns):
+    """Set cells of columns by language."""
+    rows = [dict(row) for row in read_tsv(path)]
+    for row in rows:
+        for column, cells in columns.items():
+            row[column] = str(cells.get(row["language"], row[column]))
+    write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def make_run(folder, english=True):
+    results = make_results(folder)
+    make_other_tokenizers(results, CODES)
+    text = {"sentences": 500_000, "lines": 500_000, "alpha": 0.7}  # as beta100k, but for alpha
+    make_tokenizer(results, "joint100k", "joint", CODES, 100_000, seed=5, text=text)
+    for seed, (name, (kind, settings)) in enumerate(BYTE_PAIR.items(), start=20):
+        make_byte_pair(results, name, kind, CODES, 100_000, seed, **settings)
+    for seed, name in enumerate(ALL):
+        make_parallel(results, name, CODES[:-1], seed, english)
+    change(results / "tokenizers/chars/evaluation.tsv", unk_rate={"ja": 0.2})
+    return results
+
+
+def report(results, out, settings=SETTINGS, *more):
+    page = Page(write(results, out, "--settings-json", json.dumps(settings), *more))
+    return " ".join(" ".join(page.text).split())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("comparison")
+    results = make_run(folder / "results")
+    said = report(results, folder / "out", SETTINGS, "--parallel-text", "a text of tests")
+    return folder, results, said
+
+
+def brute_gini(values):
+    values = np.asarray(values, float)
+    return np.abs(values[:, None] - values).sum() / (2 * len(values) ** 2 * values.mean())
+
+
+def table(folder, name="comparison"):
+    found = pandas.read_csv(folder / f"out/tables/{name}.tsv", sep="\t")
+    return found.set_index("tokenizer") if name == "comparison" else found
+
+
+def held_out(results, name):
+    return pandas.read_csv(results / f"tokenizers/{name}/evaluation.tsv", sep="\t").set_index("language")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_numbers_are_those_of_the_files(run, name):
+    folder, results, _ = run
+    place = results / "tokenizers" / name
+    row = table(folder).loc[name]
+    heldout = held_out(results, name).loc[COUNTED]
+    assert (row["size"], row.languages) == (100_000, len(COUNTED))
+    assert row.alp == pytest.approx(heldout.alp.mean())
+    assert row.tokens_per_sentence == pytest.approx(heldout.tokens_per_sentence.mean())
+    q = pandas.read_csv(results / "allocation/v100k/allocation.tsv", sep="\t").set_index("language").q[COUNTED]
+    assert row.alp_q == pytest.approx((heldout.alp * q).sum() / q.sum())
+    parallel = pandas.read_csv(place / "parallel.tsv", sep="\t").set_index("language")
+    english = parallel.tokens["en"] / parallel.lines["en"]
+    ratios = parallel.ratio_to_english[[code for code in CODES[:-1] if code != "ja"]]
+    assert row.parallel_tokens == pytest.approx((ratios * english).mean())
+    assert row.gini == pytest.approx(brute_gini(ratios))
+    assert (row.worst_ratio, row.worst) == (pytest.approx(ratios.max()), read_languages()[ratios.idxmax()].name)
+    trips = pandas.read_csv(place / "roundtrip.tsv", sep="\t").set_index("language").loc[COUNTED]
+    assert row.round_trip == pytest.approx(trips.identical.sum() / trips.texts.sum())
+
+
+def test_groups_and_languages_by_their_definition(run):
+    folder, results, _ = run
+    alp = pandas.DataFrame({name: held_out(results, name).alp for name in ALL})
+    q = pandas.read_csv(results / "allocation/v100k/allocation.tsv", sep="\t").set_index("language").q
+    percent = 100 * alp.sub(alp.joint100k, axis=0).div(alp.joint100k.abs(), axis=0)
+    groups = table(folder, "comparison-groups").set_index(["group", "tokenizer"])
+    for group in ("low", "mid", "high", "all"):
+        codes = [code for code in COUNTED if group in ("all", read_languages()[code].resource)]
+        for name in ALL:
+            row = groups.loc[group, name]
+            assert row.reference == "joint100k" and row.languages == len(codes)
+            assert row.alp == pytest.approx(alp[name][codes].mean())
+            rivals = (
+                UNIGRAM if name in UNIGRAM else [name] if name == "chars" else list(BYTE_PAIR.keys() - {"chars"})
+            )
+            assert row.best == (alp[name][codes] == alp[rivals].max(axis=1)[codes]).sum()
+            if name == "joint100k":
+                assert row[["percent", "nats", "percent_q", "better"]].isna().all()
+                continue
+            nats = (alp[name] - alp.joint100k)[codes]
+            for column, values in (("nats", nats), ("percent", percent[name][codes])):
+                assert row[column] == pytest.approx(values.mean())
+                assert row[f"{column}_q"] == pytest.approx((q[codes] * values).sum() / q[codes].sum())
+            assert row.better == (nats > 0).sum()
+    rows = table(folder, "comparison-100000-languages").set_index("language")
+    assert set(rows.index) == set(CODES) and rows.apart["ja"] == "20.0 % <unk> in chars"
+    assert rows.apart.drop("ja").isna().all()
+    for name in ALL:
+        assert rows[f"alp_{name}"].to_dict() == pytest.approx(alp[name].to_dict())
+        if name != "joint100k":
+            assert rows[f"percent_{name}"].to_dict() == pytest.approx(percent[name].to_dict())
+
+
+def test_order_kinds_and_methods(run):
+    folder, _, _ = run
+    shown = table(folder)
+    assert list(shown.index) == [*ALL, "xlmr"]
+    labels = ["VOCAP", "JOINT", "PIECES", "JOINT", "BPE", "BPE", "BPE", "BPE", "parity BPE", "from elsewhere"]
+    assert list(shown.kind) == labels
+    assert shown.regime["chars"] == "BPE of characters between spaces"
+    made = table(folder, "tokenizers").set_index("tokenizer")
+    assert made.method["fair2"] == "weighted merges of bytes inside words, alpha 0.7, fairness 2"
+    assert made.method["parity"] == "parity merges of bytes inside words, alpha 0.7, after 50,000 weighted ones"
+    assert made.method["pieces100k"] == "allocation, pieces rule"
+    assert (made.lines["pieces100k"], made.weights["pieces100k"]) == (1_280_817, "alpha 0.7, beta 0.7")
+    assert (made.word_types["beta100k"], made.remark["beta100k"]) == (81_234, "a sample of the lines")
+    gaps = pandas.read_csv(folder / "out/tables/allocations.tsv", sep="\t").set_index("allocation")
+    assert gaps.optimality_gap.to_dict() == pytest.approx({"v100k": 0.0211, "p100k": -0.7303})
+    assert gaps.optimality_gap_paper.to_dict() == pytest.approx({"v100k": 0.0211, "p100k": 0.0211})
+
+
+def test_the_frontier_by_brute_force(run):
+    folder, _, _ = run
+    shown = table(folder)
+    for name, row in shown.iterrows():
+        if name == "xlmr":
+            assert pandas.isna(row.frontier)
+            continue
+        rivals = shown[(shown.regime == row.regime) & (shown.index != name)]
+        as_good = (
+            (rivals.alp >= row.alp) & (rivals.parallel_tokens <= row.parallel_tokens) & (rivals.gini <= row.gini)
+        )
+        assert row.frontier == ("no" if as_good.any() else "yes")
+
+
+def test_limits_of_comparison_are_said(run):
+    _, _, said = run
+    groups = (
+        "unigram (vocap100k, joint100k, pieces100k, beta100k); BPE of bytes inside words (fair4, plain, fair2, "
+        "parity); BPE of characters between spaces (chars); from elsewhere, each on text of its own (xlmr)"
+    )
+    assert f"{REGIMES}{groups}." in said
+    assert "The text: a text of tests." in said
+    assert "favour them): fair4, fair2, parity." in said
+    assert "Of another T, and trained on other text: xlmr." in said
+    assert "is 1 % of the tokens): Japanese (20.0 % <unk> in chars)." in said
+    assert "of the last pieces kept (nats per line; one price for all languages)" in said
+
+
+def test_the_best_of_each_measure_are_named(run):
+    folder, _, said = run
+    shown = table(folder)
+    best = shown[shown.regime == "unigram"].alp.idxmax()
+    assert f"the highest mean ALP of unigram has {best} (" in said
+    fewest, least = shown.parallel_tokens.idxmin(), shown.gini.idxmin()
+    tokens = f"has {fewest} ({shown.parallel_tokens.min():.2f})"
+    assert f"the fewest tokens per sentence of parallel text {tokens}" in said
+    assert f"the lowest Gini coefficient has {least} ({shown.gini.min():.4f})" in said
+
+
+def test_marks_have_their_names(run):
+    folder, _, _ = run
+    for name in ("gini", "parallel-tokens"):
+        drawn = (folder / f"out/figures/comparison-100000-{name}.svg").read_text()
+        assert all(f">{tokenizer}<" in drawn for tokenizer in ("fair4", "parity", "joint100k"))
+
+
+def test_without_english_tokens_are_counted_themselves(tmp_path):
+    results = make_run(tmp_path / "results", english=False)
+    report(results, tmp_path / "out", named(*ALL))  # xlmr has ratios
+    for name in ALL:
+        row = table(tmp_path).loc[name]
+        parallel = pandas.read_csv(results / f"tokenizers/{name}/parallel.tsv", sep="\t").set_index("language")
+        costs = (parallel.tokens / parallel.lines).drop("ja")
+        assert row.parallel_tokens == pytest.approx(costs.mean())
+        assert row.gini == pytest.approx(brute_gini(costs)) and pandas.isna(row.worst_ratio)
+
+
+def test_without_parallel_text_the_page_says_so(tmp_path):
+    results = make_run(tmp_path / "results")
+    for name in (*ALL, "xlmr"):
+        (results / f"tokenizers/{name}/parallel.tsv").unlink()
+    said = report(results, tmp_path / "out")
+    assert "This run has no measures on parallel text: name some under corpora.parallel." in said
+    row = one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="plain")
+    assert row["parallel_tokens"] == row["gini"] == row["worst_ratio"] == row["frontier"] == ""
+    drawn = {path.stem for path in (tmp_path / "out/figures").glob("comparison-*.svg")}
+    assert "comparison-100000-tokens-per-sentence" in drawn and "comparison-100000-gini" not in drawn
+
+
+def test_one_tokenizer_has_a_table_and_no_figure(tmp_path):
+    results = tmp_path / "results"
+    make_byte_pair(results, "plain", "bpe", CODES, 8000, 1)
+    make_parallel(results, "plain", CODES, 1)
+    said = report(results, tmp_path / "out", {"languages": CODES})
+    assert REGIMES not in said
+    row = one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="plain")
+    assert row["alp_q"] == "" and row["frontier"] == "yes"  # no weights.tsv, so no q
+    assert not list((tmp_path / "out/figures").glob("comparison*"))
+
+
+def test_a_short_tokenizer_stands_with_its_configured_total(tmp_path):
+    results = tmp_path / "results"
+    for name, seed in (("full", 1), ("short", 2)):
+        make_byte_pair(results, name, "bpe", CODES, 8000, seed)
+    path = results / "tokenizers/short/description.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"total": 7311, "short": 689}))
+    report(results, tmp_path / "out", {"languages": CODES})
+    rows = read_tsv(tmp_path / "out/tables/comparison.tsv")
+    assert [(row["tokenizer"], row["size"], row["total"]) for row in rows] == [
+        ("full", "8000", "8000"),
+        ("short", "8000", "7311"),
+    ]
+
+
+def test_nothing_to_compare_is_one_line(tmp_path):
+    results = tmp_path / "results"
+    make_tokenizer(results, "mono", "mono", ["de"], 600)
+    said = report(results, tmp_path / "out", {"languages": ["de"]})
+    assert "Nothing to compare: no tokenizer of several languages was measured" in said
+
+
+@pytest.mark.parametrize("winner", UNIGRAM)
+def test_the_leader_is_the_one_of_the_highest_mean(tmp_path, winner):
+    """Also where it is JOINT: no sentence takes for granted that an allocation is better."""
+    results = make_results(tmp_path / "results")
+    make_other_tokenizers(results, CODES)
+    for name in UNIGRAM:
+        alp = -100.0 - 10 * (name != winner) - UNIGRAM.index(name) / 10
+        change(results / f"tokenizers/{name}/evaluation.tsv", alp=dict.fromkeys(CODES, alp))
+    said = report(results, tmp_path / "out", named(*UNIGRAM))
+    assert f"T = 100K, 4 tokenizers: the highest mean ALP has {winner} (−100." in said
+    other = winner if winner != "joint100k" else "vocap100k"
+    assert f"{other} against joint100k: {'−' if winner == 'joint100k' else '+'}" in said
+
+
+def test_a_mean_gain_hides_no_loss(tmp_path):
+    """Long lines of one language gain nats, and the mean with them: the language that loses most is named."""
+    results = make_results(tmp_path / "results")
+    for name, alp, russian in (("vocap100k", -100.0, -20.82), ("joint100k", -101.0, -20.0)):
+        change(results / f"tokenizers/{name}/evaluation.tsv", alp=dict.fromkeys(CODES, alp) | {"ru": russian})
+    said = report(results, tmp_path / "out", named("vocap100k", "joint100k"))
+    assert f"vocap100k against joint100k: +{(9 * 100 / 101 - 4.1) / 10:.2f} % of ALP in the mean" in said
+    assert "+0.82 nats per line, better in 9 of 10 languages; Russian loses most, 4.1 %." in said
+    assert "Russian −4.10 %" in said
+    assert "percent of each language" in (tmp_path / "out/figures/comparison-100000-vocap100k.svg").read_text()
+
+
+def test_without_a_joint_the_first_is_the_reference(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_other_tokenizers(results, CODES)
+    said = report(results, tmp_path / "out", named("pieces100k", "vocap100k"))
+    assert "vocap100k against pieces100k:" in said
+    assert not (tmp_path / "out/figures/vocap-joint-groups.svg").exists()
+
+
+def test_a_tokenizer_of_few_languages_is_left_out(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_tokenizer(results, "few", "joint", CODES[:3], 100_000)
+    settings = named("vocap100k", "joint100k")
+    settings["tokenizers"]["few"] = {"kind": "joint"}
+    said = report(results, tmp_path / "out", settings)
+    assert "Left out, since fewer than half of the languages can be counted under them: few." in said
+    assert one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="vocap100k")["languages"] == "10"
+
+
+def test_figure_4_is_of_allocations_by_sizes(tmp_path):
+    results = make_results(tmp_path / "results")
+    make_other_tokenizers(results, CODES)
+    make_allocation(results, "other", CODES, 100_000)
+    make_tokenizer(results, "other", "vocap", CODES, 100_000, seed=9)
+    settings = {**SETTINGS, "allocation": {"v100k": {}, "p100k": {}, "other": {}}}
+    settings["tokenizers"] = named(*UNIGRAM)["tokenizers"] | {"other": {"kind": "vocap", "allocation": "other"}}
+    report(results, tmp_path / "out", settings)
+    drawn = (tmp_path / "out/figures/vocap-joint-groups.svg").read_text()
+    assert all(f">{group}, {name}<" in drawn for group in ("low", "all") for name in ("vocap100k", "other"))
+    assert "pieces100k" not in drawn
+
+
+def test_byte_pair_encoding_lacks_no_file(run):
+    folder, results, said = run
+    assert "Missing in results/tokenizers/plain" not in said
+    (results / "tokenizers/plain/pieces.tsv").rename(folder / "pieces.tsv")
+    assert "Missing in results/tokenizers/plain: pieces.tsv." in report(results, folder / "again")
+    (folder / "pieces.tsv").rename(results / "tokenizers/plain/pieces.tsv")
+
+
+def test_the_lines_of_a_byte_pair_cut(tmp_path):
+    """Stretches make up the line; a token begins where its first new character does."""
+    from tokenizers import decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(["Die Katze sitzt auf der Matte.", "Der Mond."] * 5, trainer)
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(str(path))
+    cut = byte_pair_cutter(path)
+    for line in ("Die Katze sah den Mond.", "猫がいる 😀 ok", " a  b "):
+        stretches, tokens = cut(line)
+        encoded = tokenizer.encode(line)
+        assert tokens == len(encoded.ids) and "".join(text for text, _ in stretches) == line
+        assert not any(unknown for _, unknown in stretches)
+    stretches, _ = cut("Die Katze")
+    assert [text for text, _ in stretches] == [
+        tokenizer.decode([one]) for one in tokenizer.encode("Die Katze").ids
+    ]
+    path.write_text("{}")
+    with pytest.raises(VocapError, match=r"no tokenizer\.json"):
+        byte_pair_cutter(path)
