@@ -37,7 +37,6 @@ def write_jobs(path):
                 "outputs": [str(output) for output in job.output],
                 "after": [names[before] for before in workflow.dag.dependencies[job] if before in names],
                 "threads": job.threads,
-                "priority": job.rule.priority,
                 "local": job.rule.name in workflow._localrules,
             }
             print(json.dumps(record), file=file)

@@ -1,12 +1,14 @@
 """The arithmetic of the model, its file, and the fit: against sums by hand and coefficients known beforehand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import yaml
 
 from benchmarks.plan_costs import as_yaml, fit
 from vocap.errors import UsageError
-from vocap.plan.forecast import Cost, Costs, cost_of, read_costs, total
+from vocap.plan.forecast import Cost, Costs, Forecast, cost_of, read_costs, schedule_jobs, total
 from vocap.plan.jobs import Job
 
 MODEL = Costs.model_validate(
@@ -85,9 +87,17 @@ def test_fit_finds_the_coefficients_of_made_costs():
     assert np.allclose(found, true, atol=0.12), found
 
 
-def test_fit_keeps_the_prior_where_the_runs_say_nothing():
-    """Two jobs of one feature in common, ten times the other: their share of the sum cannot be told apart."""
-    features = np.array([[1.0, 10.0], [1.0, 10.0]])
-    found = fit(features, np.array([60.0, 60.0]), np.array([20.0, 2.0]))
-    assert features[0] @ found == pytest.approx(60, rel=0.01)
-    assert found[0] / found[1] == pytest.approx(10, rel=0.35)  # as in the prior
+def test_a_run_takes_its_longest_chain_or_all_its_jobs_on_busy_cores():
+    """Graham's bounds (1966), less the idle time, with 0.5 s around each job, and 1.1 s to start and plan each."""
+    jobs = [Job("read", "a", {"mb": 10}), Job("read", "b", {"mb": 10}, after=("a",)), Job("read", "c", {"mb": 40})]
+    costs = {job.name: cost_of(job, MODEL) for job in jobs}
+    assert [costs[name].wall_s for name in "abc"] == [26, 26, 101]
+    model = MODEL.model_copy(update={"overhead": MODEL.overhead | {"slurm": MODEL.overhead["local"]}})
+    one, two, many = (schedule_jobs(Forecast(jobs, costs, {}), model, cores) for cores in (1, 2, 9))
+    assert one.wall_s == pytest.approx(1.3 + 26 + 26 + 101 + 3 * 0.5)
+    assert two.wall_s == many.wall_s == two.longest_chain_s == pytest.approx(1.3 + 101.5)
+    assert (one.memory_mb, two.memory_mb, many.memory_mb) == (170, 250, 330)
+    trained = [replace(job, features={**job.features, "gpu": 1.0}, after=()) for job in jobs]
+    assert schedule_jobs(Forecast(trained, costs, {}), model, 9).wall_s == one.wall_s
+    cluster = schedule_jobs(Forecast(jobs, costs, {}), model, 2, places=2)
+    assert (cluster.wall_s, cluster.memory_mb) == (two.wall_s, 250)

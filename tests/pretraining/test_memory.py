@@ -66,27 +66,6 @@ def test_the_check_is_of_blocks_as_long_as_the_data_have(monkeypatch):
         memory.check_memory(recipe, 100_000, 4096, CPU, half=False)
 
 
-@pytest.mark.parametrize(
-    ("groups", "limits", "lowest"),
-    [
-        ("0::/", {"memory.max": "700"}, 700),
-        ("0::/slurm/job_7", {"slurm/memory.max": "max", "slurm/job_7/memory.max": "500"}, 500),
-        ("0::/slurm/job_7", {"memory.max": "9", "slurm/memory.max": "3", "slurm/job_7/memory.max": "5"}, 3),
-        ("0::/slurm/job_7", {"slurm/job_8/memory.max": "5", "slurm/memory.max": "max"}, None),
-        ("0::/not/shown:here", {"memory.max": "700"}, 700),
-        ("0::/../../outside", {"memory.max": "700"}, 700),
-        ("5:cpu,memory:/job\n1:name=systemd:/job\n0::/", {"memory.max": "400"}, 400),
-        ("", {}, None),
-    ],
-)
-def test_the_limit_is_that_of_the_own_group_and_those_above(tmp_path, groups, limits, lowest):
-    for name, text in limits.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n", "ascii")
-    assert min(memory.group_limits(groups, tmp_path), default=None) == lowest
-
-
 def test_processes_of_a_node_share_its_memory(monkeypatch):
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
     alone = memory.available_bytes(CPU)

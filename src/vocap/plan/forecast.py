@@ -20,7 +20,7 @@ from vocap.files.yaml_file import read_yaml
 from vocap.finetuning.grid import make_grid
 from vocap.plan import training  # noqa: F401  registers its rules
 from vocap.plan.features import Inputs, with_features
-from vocap.plan.jobs import Job, Schedule, simulate
+from vocap.plan.jobs import Job, longest_chain
 from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
@@ -184,21 +184,34 @@ def make_forecast(
     return Forecast(priced, {job.name: cost_of(job, costs) for job in priced}, texts)
 
 
+@dataclass(frozen=True)
+class Schedule:
+    """`wall_s`: a whole run; `longest_chain_s`: on any number of cores; `memory_mb`: at the same time, at most."""
+
+    wall_s: float
+    longest_chain_s: float
+    memory_mb: float
+
+
 def schedule_jobs(forecast: Forecast, costs: Costs, cores: int, places: int | None = None) -> Schedule:
     """Snakemake's start, then the jobs on `cores` cores, each with Snakemake's time around it.
 
-    With `places`, a cluster runs so many jobs at once, without waiting longer than an idle SLURM does; only light
-    jobs take cores, beside Snakemake (`LOCAL_CORES`).
+    That takes as long as the longest chain of jobs, or as all jobs on cores that never idle: the larger of both.
+    Models train on one GPU, one after the other. With `places`, a cluster runs so many jobs at once, without
+    waiting longer than an idle SLURM does; only light jobs take cores, beside Snakemake (`LOCAL_CORES`).
     """
     local, slurm = costs.overhead["local"], costs.overhead["slurm"]
-    seconds = {
-        job.name: forecast.costs[job.name].wall_s + (local if places is None or job.local else slurm).job_s
-        for job in forecast.jobs
-    }
-    memory_mb = {name: cost.memory_mb for name, cost in forecast.costs.items()}
-    schedule = simulate(forecast.jobs, seconds, memory_mb, cores, places, slurm.submit_s)
+    here = [job for job in forecast.jobs if places is None or job.local]
+    there = [job for job in forecast.jobs if places is not None and not job.local]
+    seconds = {job.name: forecast.costs[job.name].wall_s + local.job_s for job in here}
+    seconds |= {job.name: forecast.costs[job.name].wall_s + slurm.job_s for job in there}
+    chain = longest_chain(forecast.jobs, seconds)
+    on_cores = sum(seconds[job.name] * min(job.threads, cores) for job in here) / cores
+    on_gpu = sum(seconds[job.name] for job in here if job.features.get("gpu"))
+    submitted = max(sum(seconds[job.name] for job in there) / (places or 1), slurm.submit_s * len(there))
     before = local.start_s + local.planning_s * len(forecast.jobs)
-    return Schedule(schedule.wall_s + before, schedule.longest_chain_s + before, schedule.memory_mb)
+    largest = sorted((cost.memory_mb for cost in forecast.costs.values()), reverse=True)[: places or cores]
+    return Schedule(before + max(chain, on_cores, on_gpu, submitted), before + chain, sum(largest))
 
 
 def as_plain(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict[str, Any]:

@@ -1,18 +1,14 @@
-"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes them), and their schedule."""
+"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes them)."""
 
-import heapq
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-
-import numpy as np
 
 from vocap.errors import VocapError
 
@@ -25,18 +21,17 @@ SHOWN_LINES = 20  # of Snakemake's output, where the dry run fails
 class Job:
     """One job: `name` is the path of its benchmark file under the folder of benchmarks, without `.tsv`.
 
-    `after`: names of the jobs whose outputs it reads; `outputs`: paths that it writes; `priority`: as in the rule,
-    higher first; `local`: it runs beside Snakemake, on a cluster too. `vocap.plan.features` adds the rest:
+    `after`: names of the jobs whose outputs it reads; `outputs`: paths that it writes; `local`: it runs beside
+    Snakemake, on a cluster too. `vocap.plan.features` adds the rest:
     `features` multiply the coefficients of `costs.yaml` of the rule `priced_as`; `gpus` share it.
     """
 
     rule: str
     name: str
     features: Mapping[str, float] = field(default_factory=dict)
-    after: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
+    after: Sequence[str] = ()
+    outputs: Sequence[str] = ()
     threads: int = 1
-    priority: int = 0
     local: bool = False
     priced_as: str = ""
     gpus: int = 1
@@ -66,13 +61,7 @@ def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
         if run.returncode or not path.exists():
             shown = "\n".join(run.stdout.strip().splitlines()[-SHOWN_LINES:])
             raise VocapError(f"Snakemake's dry run failed; correct its cause:\n{shown}")
-        records = map(json.loads, path.read_text("utf-8").splitlines())
-    return sort_jobs([_job(record) for record in records])
-
-
-def _job(record: Mapping) -> Job:
-    lists = {name: tuple(record[name]) for name in ("after", "outputs")}
-    return Job(**{**record, **lists})
+        return sort_jobs([Job(**json.loads(line)) for line in path.read_text("utf-8").splitlines()])
 
 
 def sort_jobs(jobs: Sequence[Job]) -> list[Job]:
@@ -88,75 +77,8 @@ def sort_jobs(jobs: Sequence[Job]) -> list[Job]:
     return sorted(jobs, key=lambda job: (level(job.name), job.name))
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """`wall_s`: from the first start to the last end; `memory_mb`: the peak of the jobs that run at the same time.
-
-    `longest_chain_s`: of jobs that wait for each other, the least on any number of cores.
-    """
-
-    wall_s: float
-    longest_chain_s: float
-    memory_mb: float
-
-
-def simulate(
-    jobs: Sequence[Job],
-    seconds: Mapping[str, float],
-    memory_mb: Mapping[str, float],
-    cores: int,
-    places: int | None = None,
-    submit_s: float = 0.0,
-    gpus: int = 1,
-) -> Schedule:
-    """Start each job as soon as the jobs before it are done and cores are free: by priority, then in their order.
-
-    `jobs` come after those that they wait for. A job takes as many cores as it has threads, at most all of them.
-    With `places`, the number of jobs that a cluster runs at once, each job takes one place instead, and two
-    submissions are at least `submit_s` apart; only local jobs take cores. Without, a job that trains on a GPU has
-    one of `gpus` to itself.
-    """
-    # cores, places and GPUs that each job takes; who waits for whom; the jobs that are ready, by what they take
-    needs = [
-        (0, 1, 0) if places and not job.local else (min(job.threads, cores), 0, int(job.features.get("gpu", 0)))
-        for job in jobs
-    ]
-    numbers = {job.name: number for number, job in enumerate(jobs)}
-    waiting = [len(job.after) for job in jobs]
-    followers, ready = defaultdict(list), defaultdict(list)
-    for number, job in enumerate(jobs):
-        for name in job.after:
-            followers[numbers[name]].append(number)
-        if not job.after:
-            heapq.heappush(ready[needs[number]], (-job.priority, number))
-    free = np.array([cores, places or 0, gpus])
-    running: list[tuple[float, int]] = []  # (end, job)
-    now = next_start = held = most = 0.0
-    while True:
-        # start what fits
-        while fitting := [queue for need, queue in ready.items() if queue and (need <= free).all()]:
-            _, number = heapq.heappop(min(fitting, key=lambda queue: queue[0]))
-            start = max(now, next_start) if needs[number][1] else now
-            if needs[number][1]:
-                next_start = start + submit_s
-            free -= needs[number]
-            held += memory_mb[jobs[number].name]
-            most = max(most, held)
-            heapq.heappush(running, (start + seconds[jobs[number].name], number))
-        if not running:
-            return Schedule(now, longest_chain(jobs, seconds), most)
-        # end the next one
-        now, number = heapq.heappop(running)
-        free += needs[number]
-        held -= memory_mb[jobs[number].name]
-        for follower in followers[number]:
-            waiting[follower] -= 1
-            if not waiting[follower]:
-                heapq.heappush(ready[needs[follower]], (-jobs[follower].priority, follower))
-
-
 def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:
-    """Seconds of the longest chain of jobs that wait for each other."""
+    """Seconds of the longest chain of jobs that wait for each other, each after those that it waits for."""
     ends: dict[str, float] = {}
     for job in jobs:
         ends[job.name] = seconds[job.name] + max((ends[name] for name in job.after), default=0.0)

@@ -76,9 +76,12 @@ class LossSettings(BaseModel):
         return None
 
     def head_bytes(self, vocabulary: int, width: int, targets: int, half: bool) -> int:
-        """Bytes of logits held at once and of copied rows of W; `half`: products run in 16 bits."""
-        candidates = self.candidates(vocabulary, targets)
-        return head_bytes(min(targets, max(1, LOGITS // candidates)), candidates, candidates * width, half)
+        """Bytes of logits held at once and of copied rows of W, with gradients; `half`: products of 16 bits."""
+        candidates, size = self.candidates(vocabulary, targets), 2 if half else 4
+        chunk = getattr(self, "chunk", None)  # of the full softmax, which copies W for 16 bits alone
+        held = min(targets, chunk or max(1, LOGITS // candidates))
+        copied = candidates * width if half or chunk is None else 0
+        return held * candidates * (2 * size + 2 * 4) + copied * (size + 4)
 
     def index_bytes(self, vocabulary: int) -> int:
         """Bytes of an index that is kept during the training."""
@@ -87,12 +90,6 @@ class LossSettings(BaseModel):
     def index_operations(self, vocabulary: int, width: int, steps: int) -> float:
         """Floating-point operations of that index in `steps` steps."""
         return 0.0
-
-
-def head_bytes(held: int, candidates: int, copied: int, half: bool) -> int:
-    """Bytes of `held` rows of logits, with their gradients, and of `copied` numbers of W, with theirs."""
-    size = 2 if half else 4
-    return held * candidates * (2 * size + 2 * 4) + copied * (size + 4)
 
 
 LOSSES: dict[str, type[LossSettings]] = {}
@@ -115,9 +112,6 @@ class Full(LossSettings):
 
     def candidates(self, vocabulary, targets):
         return vocabulary
-
-    def head_bytes(self, vocabulary, width, targets, half):
-        return head_bytes(min(targets, self.chunk), vocabulary, vocabulary * width if half else 0, half)
 
 
 @register_loss

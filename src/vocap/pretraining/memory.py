@@ -82,28 +82,11 @@ def check_memory(recipe: Recipe, vocabulary: int, length: int, device: "torch.de
 
 
 def available_bytes(device: "torch.device") -> int:
-    """Bytes available to this process: of the GPU, or its share of the machine and of its control group."""
+    """Bytes available to this process: of the GPU, or its share of the machine."""
     if device.type == "cuda":
-        import torch
+        import torch  # the estimate alone needs none
 
         return torch.cuda.mem_get_info(device)[0]
     lines = Path("/proc/meminfo").read_text("ascii").splitlines()
     free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    own = Path("/proc/self/cgroup")
-    limits = group_limits(own.read_text("utf-8") if own.exists() else "", Path("/sys/fs/cgroup"))
-    return min([free, *limits]) // int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun's processes of this node
-
-
-def group_limits(groups: str, mount: Path) -> list[int]:
-    """Memory limits, in bytes, of the process with these `groups`, the lines of its /proc/self/cgroup (version 2).
-
-    The limits of a group's ancestors, up to `mount`, hold for it too. Groups that a container hides are skipped;
-    its own group appears as the root.
-    """
-    own = next((line[3:] for line in groups.splitlines() if line.startswith("0::")), "/")
-    folder = mount.joinpath(*(part for part in own.split("/") if part not in ("", "..")))
-    limits = []
-    for path in (above / "memory.max" for above in (folder, *folder.parents) if above.is_relative_to(mount)):
-        if os.access(path, os.R_OK) and (text := path.read_text("ascii").strip()).isdigit():
-            limits.append(int(text))  # "max": none
-    return limits
+    return free // int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # torchrun's processes of this node
