@@ -11,7 +11,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 from tests.report.factories import make_byte_pair, make_results
 from tests.report.pages import Page, write
-from vocap.bpe.export import export as export_byte_pair
+from vocap.bpe.model_file import export as export_byte_pair
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.languages import read_languages
 from vocap.report.data.results import Sentence

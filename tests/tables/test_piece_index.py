@@ -161,22 +161,10 @@ def test_missing_model_names_the_file_and_the_curve(folder):
 
 
 def test_folder_that_cannot_be_written(folder, caplog):
-    if os.geteuid() == 0:  # root may write where the mode says no, but not on a file system mounted read-only
-        bind = ["mount", "--bind", folder, folder]
-        if subprocess.run(bind, capture_output=True, check=False).returncode:
-            pytest.skip("this root may not mount a folder read-only")
-        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
-        undo = ["umount", folder]
-    else:
-        folder.chmod(0o500)
-        undo = ["chmod", "700", folder]
-    try:
-        index = load(folder)
-    finally:
-        subprocess.run(undo, check=True)
+    (folder / "a file").write_bytes(b"")
+    index = load_or_build(folder / "a file" / NAME, folder / "models", list(SIZES))
     assert index.sizes.tolist() == [60, 80]
     assert "cannot be written" in caplog.text
-    assert not (folder / NAME).exists()
 
 
 def test_language_without_any_model(tmp_path):

@@ -1,23 +1,18 @@
-import bz2
-import gzip
 import io
 import lzma
 import math
 import os
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sentencepiece
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.made_text import write_lines
 from tests.vocabularies.factories import ALPHABETS, make_text
-from vocap.errors import VocapError
 from vocap.text_files.lines import read_blocks, read_lines
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import average_log_probability, corpus_alp, count_tokens
@@ -114,16 +109,6 @@ def test_only_newlines_end_lines(tmp_path):
     assert list(read_lines(path))[-1] == "d"
 
 
-def test_a_line_that_is_not_utf8_is_named(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_bytes(b"good\n" * 70 + b"caf\xe9\n" + b"good\n")
-    for size in (1, 40, 1 << 20):
-        with pytest.raises(VocapError, match=r"text\.txt, line 71: not UTF-8 .*byte 3.*convert the file"):
-            list(read_blocks(path, size))
-    with pytest.raises(VocapError, match="a folder"):
-        list(read_blocks(tmp_path))
-
-
 @pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs real text: set VOCAP_DATA to the data folder")
 @pytest.mark.parametrize("language", ["ru", "ja", "km"])
 def test_equals_the_definition_on_real_text(language):
@@ -132,43 +117,3 @@ def test_equals_the_definition_on_real_text(language):
     processor = trained(lines[:1000], 4000)
     result = corpus_alp(SentencePieceEncoder(processor), [lines[1000:1500], lines[1500:]])
     assert result.alp == pytest.approx(naive_alp(processor, lines[1000:]), rel=1e-12)
-
-
-COMPRESS = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstd.compress}
-
-
-@pytest.mark.parametrize("kind", COMPRESS)
-def test_a_compressed_text_is_read_like_its_plain_form(tmp_path, kind):
-    lines = [f"Satz {number}" for number in range(150_000)]
-    path = tmp_path / f"text.txt.{kind}"
-    data = "\n".join(lines).encode()
-    # two members, an empty one between them
-    path.write_bytes(b"".join(COMPRESS[kind](part) for part in (data[:999_999], b"", data[999_999:])))
-    assert list(read_lines(path)) == lines
-    path.write_bytes(COMPRESS[kind](data)[:-20])
-    with pytest.raises(VocapError, match=r"text\.txt\..*stop in the middle"):
-        list(read_blocks(path))
-
-
-@pytest.mark.parametrize(
-    ("kind", "byte", "mebibytes", "most"),
-    [
-        ("txt", b"\0", 24, 8),
-        ("gz", b"a", 24, 8),
-        ("xz", b"a", 24, 16),
-        ("bz2", b"a", 24, 8),
-        ("zst", b"a", 128, 100),  # its decoder gives 32 MiB at a time
-    ],
-)
-def test_a_huge_line_is_passed_over_in_bounded_memory(tmp_path, caplog, kind, byte, mebibytes, most):
-    path = tmp_path / f"text.{kind}"
-    path.write_bytes(COMPRESS.get(kind, bytes)(b"one\n" + byte * (mebibytes << 20) + b"\ntwo\n"))
-    tracemalloc.start()
-    try:
-        lines = list(read_lines(path))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert lines == ["one", "two"]
-    assert peak < most << 20
-    assert f"1 line longer than 1 MiB, {(mebibytes << 20) + 1:,} bytes in all" in caplog.text

@@ -1,5 +1,6 @@
 """Lattices of fewer pieces against the definition, edge by edge."""
 
+import random
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from vocap.unigram import lattice as lattices
 from vocap.unigram.kernels import ONE_THREAD, Workers
-from vocap.unigram.lattice import FIRST, BufferPool, Lattice, empty_like, select
+from vocap.unigram.lattice import FIRST, BufferPool, Lattice, build_trie, child, empty_like, select
 
 PIECES = 40
 
@@ -92,3 +93,23 @@ def test_a_lattice_shrinks_again_and_again_in_the_same_memory():
         assert len(other.piece) >= len(lattice.piece)
     kept = [buffers.take(lattice) for _ in range(3)]
     assert not any(np.shares_memory(kept[a].piece, kept[b].piece) for a in range(3) for b in range(a))
+
+
+def test_a_trie_finds_every_piece_and_no_other():
+    chooser = random.Random(5)
+    pieces = sorted({"".join(chooser.choices("ab\U0010ffff\0", k=chooser.randint(1, 6))) for _ in range(400)})
+    trie = build_trie(pieces)
+
+    def look_up(word):
+        node = 0
+        for character in word:
+            node = child(np.int32(node), np.int32(ord(character)), *trie.arrays)
+            if not node:
+                return -1
+        return int(trie.piece[node])
+
+    for number, piece in enumerate(pieces):
+        assert look_up(piece) == number
+    for _ in range(400):
+        word = "".join(chooser.choices("ab\U0010ffff\0c", k=chooser.randint(1, 7)))
+        assert look_up(word) == (pieces.index(word) if word in pieces else -1)

@@ -13,18 +13,25 @@ import tokenizers
 
 from vocap import __version__
 from vocap.adapt.adaptable import CHARACTER, HELDOUT, SPECIAL, TEXT, Choice
-from vocap.bpe.derivation import Derivations
-from vocap.bpe.export import about, longest_input, write_export
-from vocap.bpe.folder import COLUMNS, write_definition
-from vocap.bpe.model_file import BpeFile, read_bpe
-from vocap.bpe.renumbering import append_tokens, keep_tokens
-from vocap.bpe.words import byte_characters
+from vocap.bpe.model_file import (
+    BpeFile,
+    Derivations,
+    about,
+    append_tokens,
+    byte_characters,
+    keep_tokens,
+    longest_input,
+    read_bpe,
+    write_definition,
+    write_export,
+)
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import write_text
 from vocap.files.tsv import write_tsv
 from vocap.text_files.named_texts import read_sentences
 from vocap.tokenizer_files.card import write_card
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, parse_encoder
+from vocap.tokenizer_files.folder import COLUMNS
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.splitter import Splitter, step_types
 from vocap.unigram.alp import count_tokens

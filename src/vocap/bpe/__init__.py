@@ -1,9 +1,8 @@
 """Byte-pair encoding over word types: training, every size of it, and the tokenizer.json that has its ids.
 
-`pretokenizer` cuts text into words, `words` counts them as symbols, `kernels` merges pairs; `training` chooses the
-merges for one text, `multilingual` for many languages, `replay` counts tokens at every size, `folder` writes the
-tokenizer.json of `tokenizer_json`. `model_file` reads any such file; `derivation`, `continuing` and `renumbering`
-are for `vocap trim` and `extend`.
+`words` cuts text into words and counts them as symbols; `training` chooses the merges for one text (`kernels`),
+`multilingual` for many languages; `tokenizer_json` writes them. `model_file` reads any such file and changes it,
+`continuing` trains on behind its merges: for `vocap trim` and `extend`.
 """
 
 UNITS = ("bytes", "characters")

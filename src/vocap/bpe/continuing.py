@@ -65,6 +65,7 @@ def continue_training(read: BpeFile, words: Mapping[str, int], count: int, cover
     vocabulary = read.definition["model"]["vocab"]
     if read.definition["model"].get("ignore_merges"):
         words = {word: times for word, times in words.items() if word not in vocabulary}
+    # New characters
     single = [token for token in vocabulary if len(token) == 1]
     characters: Counter[str] = Counter()
     for word, times in words.items():
@@ -72,6 +73,7 @@ def continue_training(read: BpeFile, words: Mapping[str, int], count: int, cover
             characters[character] += times
     known = {*single, *chain.from_iterable(read.tokens[number] for number in read.added)}
     new = [one for one in required_characters(characters, coverage) if one not in known]
+    # Old merges, by the numbers of their parts
     names = [*single, *new[:count]]
     number = {name: place for place, name in enumerate(names)}
     base, given = len(names), []
@@ -81,6 +83,7 @@ def continue_training(read: BpeFile, words: Mapping[str, int], count: int, cover
             given.append(pair)
             if number.setdefault(read.tokens[result], len(names)) == len(names):
                 names.append(read.tokens[result])
+    # New merges behind them
     begun = len(names)
     reserved = [token for token in read.tokens if token not in number]
     applied = apply(

@@ -397,6 +397,7 @@ def merge_in_group(state, pair, row):
     symbol, after, before, word, counts = state.symbol, state.after, state.before, state.word, state.counts
     key, new, single = keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
     a, b, group = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS, np.int64(key & np.uint64(255))
+    # Its places, from left to right where they may overlap
     places = take_places(pair, place, further, head, number)
     if a == b:
         places.sort()
@@ -406,9 +407,11 @@ def merge_in_group(state, pair, row):
         if symbol[at] != a or right < 0 or symbol[right] != b:
             continue
         weight, behind, left = counts[word[at], 0], np.int64(after[right]), np.int64(before[at])
+        # The left symbol becomes the new one, the right one is unlinked
         symbol[at], symbol[right], after[at] = new, NONE, behind
         if behind >= 0:
             before[behind] = at
+        # The pairs with the symbol before, and with the one behind
         if left >= 0 and symbol[left] >= single:
             one = np.int64(symbol[left])
             touches = replace_pair(
@@ -502,6 +505,7 @@ def advance(state, given, wanted, merges):
     """
     number, groups = state.number, state.floor.size
     for _ in range(merges):
+        # The next pair
         least, group = np.int64(NONE), np.int64(NONE)
         if number[WAITING]:
             least = 0
@@ -528,6 +532,7 @@ def advance(state, given, wanted, merges):
         number[NEEDED] = places_of(state, a, b)
         if not has_space(state, number[NEEDED], a, b):
             return FULL
+        # It is taken out of where it waited
         row = number[APPLIED]
         if least >= 0:
             row = state.waiting[least]
@@ -540,6 +545,7 @@ def advance(state, given, wanted, merges):
                 number[CHOSEN] = NONE
             if not register(state, a, b, row):
                 continue
+        # It is merged in every group
         for group in range(groups):
             pair = find_pair(key_of(a, b, group), state.keys, state.slots)
             if pair >= 0 and state.head[pair] >= 0:

@@ -1,16 +1,33 @@
-"""A tokenizer.json of byte-pair encoding, read and checked: its tokens, its merges, its special tokens."""
+"""A tokenizer.json of byte-pair encoding: read and checked, exported, cut to some tokens or continued.
+
+The merges behind a token are those that are applied where text is encoded as it. No merge that is applied reaches
+over the borders of a token of the result, and merges are applied by rank, of equal rank from the left. So those
+inside a token are the ones that its characters alone lead to, whatever stands beside it: each token has one
+derivation. Merges in no derivation of a text's tokens are not applied in it.
+"""
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, pre_tokenizers
 
 from vocap.errors import VocapError
+from vocap.files.atomic import write_text
 from vocap.files.json_object import read_object
+from vocap.tokenizer_files.card import About
 from vocap.tokenizer_files.encoders import is_json, refusals, roles_of
+from vocap.tokenizer_files.export import configuration, template, write_folder
+from vocap.tokenizer_files.id_layout import IdLayout
+from vocap.tokenizer_files.model_file import BYTES
+
+LONGEST = 1000  # characters of a token whose derivation is looked up: the time grows with their square
 
 
 @dataclass(frozen=True)
@@ -87,3 +104,205 @@ def is_bpe(path: Path) -> bool:
         return False
     model = read_object(file).get("model")
     return isinstance(model, dict) and model.get("type", "BPE") == "BPE" and "merges" in model
+
+
+@cache
+def byte_characters() -> Mapping[str, int]:
+    """The byte of each character of the byte-level alphabet: printable ones their own, the others from 256 on."""
+    characters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    own = [ord(character) for character in characters if ord(character) < 256]
+    others = [byte for byte in range(256) if byte not in own]
+    return dict(zip(characters, own + others, strict=True))
+
+
+def write_definition(folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], length: int) -> None:
+    """Write `tokenizer.json` and `tokenizer_config.json`: `roles` to their special tokens, the longest input."""
+    config = configuration(tokenizer, roles, length)
+    write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=False))
+    write_text(folder / "tokenizer_config.json", json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+
+
+def export(path: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
+    """Write `output` from a tokenizer.json, with the special tokens around a text that `layout` asks for.
+
+    Returns the number of ids. Without a layout these and the longest input are those of the files. Raises
+    VocapError as `read_bpe`, and for a layout with other tokens.
+    """
+    read = read_bpe(path)
+    write_export(read, output, layout)
+    return len(read.tokens)
+
+
+def write_export(read: BpeFile, output: str | Path, layout: IdLayout | None = None) -> None:
+    """`export` of a file that is read."""
+    ids = {token: number for number, token in enumerate(read.tokens)}
+    tokenizer, roles = read.tokenizer(), read.roles
+    if layout is not None:
+        if lacking := [name for name in layout.names if name not in ids]:
+            raise VocapError(
+                f"{read.path}: no special token {lacking[0]!r}; give the layout that the tokenizer was made with"
+            )
+        tokenizer.post_processor = template(layout, ids)
+        roles = layout.roles
+    length = layout.model_max_length if layout else longest_input(read.path)
+    write_folder(output, tokenizer, roles, length)
+
+
+def longest_input(definition: Path) -> int:
+    """The longest input of the tokenizer_config.json beside a tokenizer.json, or that of a layout."""
+    beside = definition.with_name("tokenizer_config.json")
+    length = read_object(beside).get("model_max_length") if beside.is_file() else None
+    return length if isinstance(length, int) and 0 < length < 1 << 40 else IdLayout().model_max_length
+
+
+def about(read: BpeFile) -> About:
+    """The facts for the model card."""
+    special = sorted(read.special)
+    leading = [number for place, number in enumerate(special) if place == number]
+    others = f", {len(special) - len(leading)} more special tokens" if len(special) > len(leading) else ""
+    others += f", {len(read.added)} user-defined symbols" if read.added else ""
+    others += f", pieces of {len(read.merges):,} merges"
+    if read.definition.get("normalizer"):
+        losses = ["- Text is normalised: decoded text can differ from the encoded."]
+    else:
+        losses = ["- Every text comes back from its ids."]
+    shown = [(read.tokens[number], number) for number in leading[:8]]
+    return About("byte-pair encoding", len(read.tokens), shown, others, losses, "bpe, vocap")
+
+
+class Derivations:
+    """The derivations of the tokens of a file, each found when it is asked for."""
+
+    def __init__(self, read: BpeFile):
+        model = read.definition["model"]
+        self.tokens, self.merges = read.tokens, read.merges.tolist()
+        self.single = {token: number for token, number in model["vocab"].items() if len(token) == 1}
+        self.ranks = {(a, b): rank for rank, (a, b, _) in enumerate(self.merges)}
+        self.whole_words = bool(model.get("ignore_merges"))
+        self._apart = {*read.special, *read.added, *self.single.values()}
+        names = [model.get("unk_token"), *(BYTES if model.get("byte_fallback") else ())]
+        self._apart.update(model["vocab"][name] for name in names if name in model["vocab"])
+
+    def encode(self, text: str) -> tuple[list[int], list[int]]:
+        """The ids of a word, and the merges (rows of the file) that lead to them, in the order of application.
+
+        Raises KeyError for a character that is no token.
+        """
+        ids, rows = [self.single[character] for character in text], []
+        none = len(self.merges)
+        while len(ids) > 1:
+            rank, place = min((self.ranks.get(pair, none), place) for place, pair in enumerate(pairwise(ids)))
+            if rank == none:
+                break
+            ids[place : place + 2] = [self.merges[rank][2]]
+            rows.append(rank)
+        return ids, rows
+
+    def of(self, token: int) -> list[int] | None:
+        """The merges that lead to a token; None where its characters lead to others."""
+        name = self.tokens[token]
+        if len(name) > LONGEST or not all(character in self.single for character in name):
+            return None
+        ids, rows = self.encode(name)
+        return rows if ids == [token] else None
+
+    def closure(self, tokens: Iterable[int]) -> list[int]:
+        """The merges, ascending, with which all texts of these tokens are encoded as with all merges.
+
+        For a token of text that its characters do not lead to (bytes that merge), all that give it or its parts;
+        where whole words are tokens without merges (`ignore_merges`), none.
+        """
+        makers: dict[int, list[int]] = {}
+        kept: set[int] = set()
+        waiting, seen = list(tokens), set()
+        while waiting:
+            if (token := waiting.pop()) in seen:
+                continue
+            seen.add(token)
+            rows = self.of(token)
+            if rows is None and not self.whole_words:
+                if not makers:
+                    for rank, (_, _, new) in enumerate(self.merges):
+                        makers.setdefault(new, []).append(rank)
+                rows = makers.get(token, [])
+                waiting += [part for row in rows for part in self.merges[row][:2]]
+            kept.update(rows or ())
+        return sorted(kept)
+
+    def unreachable(self) -> list[int]:
+        """The tokens that no text is encoded as, by id; none are known where whole words are taken as tokens."""
+        if self.whole_words:
+            return []
+        return [
+            number for number in range(len(self.tokens)) if number not in self._apart and self.of(number) is None
+        ]
+
+
+def keep_tokens(read: BpeFile, tokens: Sequence[int], rows: Sequence[int]) -> dict[str, Any]:
+    """The definition with these tokens (ascending ids) and merges (ascending rows) alone; ids are places in it.
+
+    Normaliser, pre-tokeniser and decoder stay as they are. Raises VocapError for a post-processor that is not of
+    `tokenizers`, and for special or added tokens that are not among `tokens`.
+    """
+    number = {old: new for new, old in enumerate(tokens)}
+    if lost := sorted((read.special | read.added) - number.keys()):
+        raise VocapError(f"{read.path}: the added token {read.tokens[lost[0]]!r} must stay; keep it")
+    changed = _copy(read)
+    model = changed["model"]
+    model["vocab"] = {token: number[old] for token, old in model["vocab"].items() if old in number}
+    model["merges"] = [_names(read, row) for row in rows]
+    for entry in changed.get("added_tokens") or ():
+        entry["id"] = number[entry["id"]]
+    if changed.get("padding"):
+        changed["padding"]["pad_id"] = number.get(changed["padding"]["pad_id"], 0)
+    if changed.get("post_processor"):
+        _renumber(changed["post_processor"], number, read)
+    return changed
+
+
+def append_tokens(read: BpeFile, tokens: Sequence[str], merges: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The definition with these tokens behind all others, and with these merges after all others.
+
+    Added tokens become rows of the vocabulary too: without one, a library would give them ids behind the new ones.
+    """
+    changed = _copy(read)
+    model = changed["model"]
+    for entry in changed.get("added_tokens") or ():
+        model["vocab"].setdefault(entry["content"], entry["id"])
+    model["vocab"] |= {token: number for number, token in enumerate(tokens, start=len(read.tokens))}
+    model["merges"] = [_names(read, row) for row in range(len(read.merges))] + [list(pair) for pair in merges]
+    return changed
+
+
+def _copy(read: BpeFile) -> dict[str, Any]:
+    model = read.definition["model"]
+    rest = deepcopy({key: value for key, value in read.definition.items() if key != "model"})
+    kept = {key: value for key, value in model.items() if key not in ("vocab", "merges")}
+    copied = {**read.definition, **rest}
+    copied["model"] = {**kept, "vocab": dict(model["vocab"]), "merges": []}
+    return copied
+
+
+def _names(read: BpeFile, row: int) -> list[str]:
+    return [read.tokens[number] for number in read.merges[row, :2].tolist()]
+
+
+def _renumber(step: dict[str, Any], number: Mapping[int, int], read: BpeFile) -> None:
+    """Replace the ids of a post-processor, in place."""
+    kind = step.get("type")
+    try:
+        if kind == "Sequence":
+            for inner in step["processors"]:
+                _renumber(inner, number, read)
+        elif kind == "TemplateProcessing":
+            for entry in step["special_tokens"].values():
+                entry["ids"] = [number[old] for old in entry["ids"]]
+        elif kind in ("BertProcessing", "RobertaProcessing"):
+            for side in ("sep", "cls"):
+                step[side] = [step[side][0], number[step[side][1]]]
+        elif kind != "ByteLevel":
+            raise VocapError(f"{read.path}: a post-processor of type {kind} is not known here; leave it out")
+    except KeyError as error:
+        raise VocapError(
+            f"{read.path}: its post-processor names {error}, which is no id of a special token; correct it"
+        ) from None

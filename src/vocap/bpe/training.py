@@ -68,6 +68,7 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
     number = {name: symbol for symbol, name in enumerate(alphabet.names)}
     kept = [[number[one] for one in name] for name in reserved if name and number.keys() >= set(name)]
     texts = base + tokens + len(kept) + 2
+    # Arrays, those of pairs short to begin with
     capacity = 1 << 12
     fields = {
         "symbol": symbols.astype(np.int32),
@@ -102,6 +103,7 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
     state = State(**fields)
     state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
     state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, by_text
+    # Words, names that no merge may give, pairs
     kernels.link_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
     kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)

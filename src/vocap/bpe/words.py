@@ -13,12 +13,13 @@ character that has a token, or one of the bytes of another. Bytes of the latter 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from tokenizers import Regex, pre_tokenizers
 
+from vocap.bpe.model_file import byte_characters
 from vocap.errors import UsageError, VocapError
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import LINE_END, Borders, code_points, required_characters, trainer_normalizer
@@ -240,15 +241,6 @@ class Alphabet:
         return (
             bytes(map(byte_characters().get, token)).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
         )
-
-
-@cache
-def byte_characters() -> Mapping[str, int]:
-    """The byte of each character of the byte-level alphabet: printable ones their own, the others from 256 on."""
-    characters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    own = [ord(character) for character in characters if ord(character) < BYTES]
-    others = [byte for byte in range(BYTES) if byte not in own]
-    return dict(zip(characters, own + others, strict=True))
 
 
 def byte_alphabet() -> Alphabet:

@@ -55,7 +55,7 @@ class PieceIndex:
     fingerprint: np.ndarray
 
     def of(self, fingerprint: bytes) -> "PieceIndex":
-        """The same, made from the models of this fingerprint."""
+        """This index, made from the models of this fingerprint."""
         return replace(self, fingerprint=np.frombuffer(fingerprint, np.uint8))
 
     def strings(self, pieces: np.ndarray) -> list[str]:

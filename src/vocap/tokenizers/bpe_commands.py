@@ -172,8 +172,7 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
 
 def _write(out: Path, alphabet, merges, rows, total: int, description: Mapping) -> None:
     """The folder of a tokenizer of `total` ids, or of as many as the text gives."""
-    from vocap.bpe.folder import write_tokenizer
-    from vocap.bpe.tokenizer_json import merges_for
+    from vocap.bpe.tokenizer_json import merges_for, write_tokenizer
     from vocap.tokenizers.multilingual_text import warn_if_short
 
     tokens = rows.tokens(total, alphabet)

@@ -42,7 +42,7 @@ def export(model: Path, out: Path, layout: str | None) -> None:
 
     given = None if layout is None else parse_layout(layout)
     if is_bpe(model):
-        from vocap.bpe.export import export as export_model
+        from vocap.bpe.model_file import export as export_model
     else:
         from vocap.tokenizer_files.export import export as export_model
     click.echo(f"{out}: {export_model(model, out, given)} ids", err=True)
@@ -71,8 +71,7 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     facts = read_object(description) if description.is_file() else {}
     rows = None if evaluation is None else list(read_tsv(evaluation, COLUMNS))
     if is_bpe(model):
-        from vocap.bpe.export import about
-        from vocap.bpe.model_file import read_bpe
+        from vocap.bpe.model_file import about, read_bpe
 
         found = about(read_bpe(model))
     else:

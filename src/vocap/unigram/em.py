@@ -48,7 +48,7 @@ def expected_counts(
     first, _, _, start, size = lattices
     bounds, edges = blocks(first, start, size, len(frequency), BLOCK_EDGES)
     types = int(np.diff(bounds).max(initial=0))
-    if arithmetic == "fast":
+    if arithmetic == "fast":  # in float64
         expected = np.zeros(alive, np.float64)
         longest = int(size[: len(frequency)].max(initial=0))
         weight = np.exp(score.astype(np.float64))
@@ -64,9 +64,11 @@ def expected_counts(
 
             return WorkBuffer(compute, add)
 
-    else:
+    else:  # in SentencePiece's own arithmetic
         expected = np.zeros(alive, np.float32)
-        margin = margin_for(score, size[: len(frequency)])
+        # a margin for all sums over lattices of these sizes and scores
+        largest = (float(np.abs(score).max(initial=0)) + 1) * int(size[: len(frequency)].max(initial=0))
+        margin = EXPANSION + ROUNDING * largest
 
         def new_buffer():
             marginal, after, addend = np.empty(edges, np.float32), np.empty(edges, np.float32), np.empty(edges)
@@ -150,6 +152,7 @@ def fast_occurrences(first, piece, length, start, size, frequency, score, weight
     for t in range(begin, stop):
         n = size[t]
         low, high = index(first[end - start[t] - n]), index(first[end - start[t]])
+        # Forward
         alpha[0] = 1
         alpha[1 : n + 1] = 0
         i = index(0)
@@ -158,6 +161,7 @@ def fast_occurrences(first, piece, length, start, size, frequency, score, weight
             bits = index(length[at])
             alpha[i + (bits & low_bits)] += alpha[i] * weight[index(piece[at])] * _SCALES[bits & low_bits]
             i += bits >> seven
+        # Backward, with the occurrences
         beta[n] = 1
         factor = np.float64(frequency[t]) / alpha[n]
         i = index(n)
@@ -169,6 +173,7 @@ def fast_occurrences(first, piece, length, start, size, frequency, score, weight
             total = through if bits >> seven else total + through
             beta[i] = total
             addend[edge - base] = alpha[i] * through * factor
+        # Once more with logarithms, where a probability left the range
         smallest, largest = 1.0, 1.0
         for i in range(n + 1):
             smallest = min(smallest, min(alpha[i], beta[i]))
@@ -263,19 +268,8 @@ def _softplus_cells() -> np.ndarray:
     return cells.ravel()
 
 
-def _exp_cells() -> np.ndarray:
-    """exp(-x) at the middle of cell `int(x * CELLS)`, float64; 0 from where float32 knows no smaller number."""
-    return np.exp(-(np.arange(128 * CELLS) + 0.5) / CELLS)
-
-
 _SOFTPLUS = _softplus_cells()
-_EXP = _exp_cells()
-
-
-def margin_for(score: np.ndarray, size: np.ndarray) -> float:
-    """A margin for all sums over lattices of `size` characters and pieces of these scores."""
-    largest = float(np.abs(score).max(initial=0)) + 1
-    return EXPANSION + ROUNDING * largest * int(size.max(initial=0))
+_EXP = np.exp(-(np.arange(128 * CELLS) + 0.5) / CELLS)  # exp(-x) at the middle of cell `int(x * CELLS)`
 
 
 @kernel("float32(float32, float32)")

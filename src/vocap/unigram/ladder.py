@@ -65,31 +65,15 @@ def train_sizes(
     reserved: int = 0,
     ending: Mapping[str, int] | None = None,
 ) -> Iterator[Rung]:
-    """Models and ALPs of all `sizes`, as each is ready; the same bytes for any number of `threads`.
+    """Models and ALPs of all `sizes`, in the order of completion; the same bytes for any number of `threads`.
 
-    Parameters
-    ----------
-    words : WordTypes
-        The corpus, and the settings of its text; ALP is counted on its texts `train` and `heldout`.
-    sizes : sequence of int
-        Ids of the models, in any order.
-    coverage : float
-        Written into the models; `words` are counted with it.
-    threads : int
-        Threads that share the descent and the sizes that leave it.
-    arithmetic : {"exact", "fast"}
-        `exact`: each model equals that of `vocap train` for its size, also the reason of a size out of reach;
-        `fast` is near it.
-    reserved : int
-        Ids of each size that are left free, for meta pieces other than those of the settings.
-    ending : mapping of str to int, optional
-        `seeds.frequencies_at_the_end`: with it, pieces and scores are those of SentencePiece 0.2.2.
-
-    Yields
-    ------
-    Rung
-        One for each size, in the order of completion.
+    ALP is counted on the texts `train` and `heldout` of `words`. `coverage`, with which they are counted, is
+    written into the models. With `arithmetic` exact each model equals that of `vocap train` for its size, also the
+    reason of a size out of reach; fast is near it. `reserved`: ids of each size that are left free, for meta
+    pieces other than those of the settings. With `ending`, the `seeds.frequencies_at_the_end`, pieces and scores
+    are those of SentencePiece 0.2.2.
     """
+    # Sizes that the text cannot reach
     if not any(words.required.values()):
         reason = "no text: symbols only" if words.trained else "no text"
         yield from (Rung(Point(size, status=reason), None) for size in sizes)
@@ -102,6 +86,7 @@ def train_sizes(
     reachable = [size for size in sizes if size >= smallest]
     if not reachable:
         return
+    # The others leave one descent
     with ThreadPoolExecutor(threads) as pool, ExitStack() as stack:
         workers = Workers(threads, pool)
         corpus, state = descent.seed(words, ending, workers)
@@ -177,13 +162,8 @@ def _rung(
     if settings.user_defined_symbols:
         counts = _with_whole_lines(words, names, state, pieces, counts, model)
     alps = {name: average_log_probability(counts[row], words.sentences[name]) for row, name in enumerate(names)}
-    point = Point(
-        size,
-        pieces.size + others - reserved,
-        alps.get("train"),
-        alps.get("heldout"),
-        int(counts[0].sum()) / words.sentences["train"],
-    )
+    per_line = int(counts[0].sum()) / words.sentences["train"]
+    point = Point(size, pieces.size + others - reserved, alps.get("train"), alps.get("heldout"), per_line)
     return Rung(point, model)
 
 
@@ -241,26 +221,18 @@ def finalise(
     without a score gets the lowest one and, for each before it, a penalty that adds to it.
     """
     missing = np.setdiff1d(np.arange(required, dtype=np.int32), ids[ids < required])
-    penalties = _running(len(missing))  # SentencePiece's word; they are added to the score
+    penalties = np.full(len(missing), PENALTY, np.float32)  # SentencePiece's word; they are added to the score
+    penalties[:1] = 0
+    penalties = np.add.accumulate(penalties, dtype=np.float32)  # each sum is rounded
     all_ids = np.concatenate([ids, missing])
     all_scores = np.concatenate([scores, scores.min() + penalties])
-    ranked = np.argsort(_falling(all_scores) << np.uint64(32) | alphabetical[all_ids].astype(np.uint64))
+    # Whole numbers in the opposite order of the scores, so that one sort does for score and text
+    bits = (all_scores + np.float32(0)).view(np.uint32).astype(np.uint64)  # adding 0 leaves no -0
+    falling = np.where(bits >> np.uint64(31), bits, np.uint64(0x7FFFFFFF) - bits)
+    ranked = np.argsort(falling << np.uint64(32) | alphabetical[all_ids].astype(np.uint64))
     is_other = all_ids[ranked] >= required
     chosen = ranked[~is_other | (np.cumsum(is_other) <= size - META_COUNT - required)]
     return FinalPieces(all_ids[chosen], all_scores[chosen])
-
-
-def _falling(scores: np.ndarray) -> np.ndarray:
-    """Whole numbers, uint64, in the opposite order of float32 scores, so that one sort does for score and text."""
-    bits = (scores + np.float32(0)).view(np.uint32).astype(np.uint64)  # adding 0 leaves no -0
-    return np.where(bits >> np.uint64(31), bits, np.uint64(0x7FFFFFFF) - bits)
-
-
-def _running(count: int) -> np.ndarray:
-    """0, 0.0001, 0.0002 ... as float32 sums, each rounded."""
-    steps = np.full(count, PENALTY, np.float32)
-    steps[:1] = 0
-    return np.add.accumulate(steps, dtype=np.float32)
 
 
 @functools.cache

@@ -278,8 +278,6 @@ def close_gaps(bounds, kept, first, piece, length):
 # engine's E step: 0 is <unk>.
 TRIE = "int64[::1], int32[::1], int32[::1]"  # Trie: keys, children, piece
 BORDER = -1  # between types in a text: no character
-_ROUNDING = 2.0**-24  # of a float32 sum, relative
-_LONG = 20_000  # characters of a word from which the bound on rounding is not claimed
 
 
 @dataclass(frozen=True)
@@ -375,6 +373,7 @@ def fill_lattice(text, unknown, keys, children, piece):
         position = size - 1 - place
         if text[position] == BORDER:
             continue
+        # Room for the longest pieces
         if edges + FIRST > number.size:
             more = np.empty(2 * number.size + FIRST, np.int32)
             more[:edges] = number[:edges]
@@ -382,6 +381,7 @@ def fill_lattice(text, unknown, keys, children, piece):
             longer = np.empty(more.size, np.uint8)
             longer[:edges] = length[:edges]
             length = longer
+        # The pieces that begin here, shortest first, or an unknown node
         single = False
         at = position
         node = child(np.int32(0), text[at], keys, children, piece)
@@ -402,82 +402,3 @@ def fill_lattice(text, unknown, keys, children, piece):
         length[first[place]] |= FIRST
     first[size] = edges
     return first, number[:edges].copy(), length[:edges].copy()
-
-
-@kernel("void(float64[::1], float64[::1], int32[::1], int32[::1], int64, float64, int64, int64)")
-def relax(best, second, start, token, end, sum_, begin, number):
-    """Compare one more path to `end`, by a piece from `begin`; of equal paths the first stays the best."""
-    if sum_ > best[end]:
-        second[end] = best[end]
-        best[end], start[end], token[end] = sum_, begin, number
-    elif sum_ > second[end]:
-        second[end] = sum_
-
-
-@kernel(
-    f"Tuple((int64[::1], int32[::1], float64[::1], float64[::1]))"
-    f"(int32[::1], int64[::1], int64, int64, float32[::1], float64, boolean, {TRIE})"
-)
-def segment_words(store, bounds, begin, end, score, unknown, exact, keys, children, piece):
-    """Best segmentations of the words `begin` to `end` of a word table, as `Model::EncodeOptimized` finds them.
-
-    Sums are in double precision. Returns where the tokens of each word begin (one more than words), the tokens
-    (piece numbers, -1 for <unk>, a run of unknown characters being one), the cost of each word (minus its sum),
-    and the `reach` of each: in a line that costs less, float32 sums cannot lead to another segmentation.
-
-    `encode` adds up in float32 from the line's beginning. A sum of size s is off by s x 2^-24 for each piece since
-    the word began: two paths to a position that differ by more than 2 (n + 1) s x 2^-24, n the word's characters,
-    keep their order. Only positions on the best path matter. `exact`: all sums below 2^14 are exact in float32.
-    """
-    count = end - begin
-    longest = 0
-    for word in range(begin, end):
-        longest = max(longest, bounds[word + 1] - bounds[word])
-    best = np.empty(longest + 1, np.float64)
-    second = np.empty(longest + 1, np.float64)
-    start = np.empty(longest + 1, np.int32)
-    token = np.empty(longest + 1, np.int32)
-    first = np.zeros(count + 1, np.int64)
-    tokens = np.empty(bounds[end] - bounds[begin], np.int32)
-    cost = np.empty(count, np.float64)
-    reach = np.empty(count, np.float64)
-    used = 0
-    for word in range(begin, end):
-        offset = bounds[word]
-        n = bounds[word + 1] - offset
-        best[0] = 0
-        best[1 : n + 1] = -np.inf
-        second[: n + 1] = -np.inf
-        for i in range(n):
-            single = False
-            at = i
-            node = child(np.int32(0), store[offset + i], keys, children, piece)
-            while node:
-                at += 1
-                number = piece[node]
-                if number >= 0:
-                    relax(best, second, start, token, at, best[i] + score[number], i, number)
-                    single |= at == i + 1
-                if at == n:
-                    break
-                node = child(node, store[offset + at], keys, children, piece)
-            if not single:
-                relax(best, second, start, token, i + 1, best[i] + unknown, i, -1)
-        cost[word - begin] = -best[n]
-        gap = np.inf
-        at = n
-        last = used
-        while at > 0:
-            gap = min(gap, best[at] - second[at])
-            if token[at] >= 0 or used == last or tokens[used - 1] >= 0:
-                tokens[used] = token[at]
-                used += 1
-            at = start[at]
-        first[word - begin + 1] = used
-        if exact:
-            reach[word - begin] = 2.0**14
-        elif n >= _LONG:
-            reach[word - begin] = 0
-        else:
-            reach[word - begin] = gap / (2 * (n + 1) * _ROUNDING) * 0.99 - 1
-    return first, tokens[:used].copy(), cost, reach

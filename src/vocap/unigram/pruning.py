@@ -134,6 +134,29 @@ def pop_heap(heap, size, fx):
     return top
 
 
+@kernel("int64(int32[:, ::1], int64, int32[::1])")
+def write_path(hypotheses, top, path):
+    """Fill `path` with the pieces of a complete hypothesis, the last first; returns how many there are."""
+    pieces = 0
+    at = hypotheses[top, 1]
+    while hypotheses[at, 1] >= 0:
+        path[pieces] = hypotheses[at, 2]
+        pieces += 1
+        at = hypotheses[at, 1]
+    path[:pieces] = path[:pieces][::-1].copy()
+    return pieces
+
+
+@kernel("void(int32[::1], int64, float32[::1])")
+def shrink_agenda(agenda, waiting, fx):
+    """Leave the best _SHRUNK_AGENDA of the hypotheses that wait."""
+    best = np.empty(_SHRUNK_AGENDA, np.int32)
+    for rank in range(_SHRUNK_AGENDA):
+        best[rank] = pop_heap(agenda, waiting - rank, fx)
+    for rank in range(_SHRUNK_AGENDA):
+        sift_up(agenda, rank, 0, best[rank], fx)
+
+
 @kernel(f"int64({_LATTICE}, int64, int64, float32[::1], int32[::1])")
 def second_of_n_best(first, piece, length, place, size, score, path):
     """The second best segmentation of a piece by the search of `Lattice::NBest`, step by step.
@@ -142,7 +165,8 @@ def second_of_n_best(first, piece, length, place, size, score, path):
     no second. The search goes from the end to the beginning: a hypothesis has the sum `gx` of its pieces from
     right to left, and the priority `fx`: what comes before them, added up from left to right, and `gx`.
     """
-    node = np.full((size + 1, size + 1), -1, np.int32)  # by beginning and end: one at most
+    # The pieces inside, by beginning and end (one at most), and the best sums up to each position
+    node = np.full((size + 1, size + 1), -1, np.int32)
     backtrace = np.full(size + 1, -np.inf, np.float32)
     backtrace[0] = 0
     row = first.size - 2 - place
@@ -156,50 +180,33 @@ def second_of_n_best(first, piece, length, place, size, score, path):
     # different, so there are less than 2^(size + 1): 3 MB for 16 characters, used as they are filled. Longer
     # pieces get more room when they need it.
     capacity = min(2 << min(size, 20), _HYPOTHESES)
-    start, following, number = (
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.int32),
-    )
+    hypotheses = np.empty((capacity, 3), np.int32)
     gx, fx = np.empty(capacity, np.float32), np.empty(capacity, np.float32)
     agenda = np.empty(_MAX_AGENDA + size + 1, np.int32)
-    start[0], following[0], gx[0], fx[0] = size, -1, 0, backtrace[size]
+    hypotheses[0, 0], hypotheses[0, 1], gx[0], fx[0] = size, -1, 0, backtrace[size]
     agenda[0] = 0
     waiting, made, found = 1, 1, 0
     while waiting:
         top = pop_heap(agenda, waiting, fx)
         waiting -= 1
-        if start[top] < 0:
-            pieces = 0
-            at = following[top]
-            while following[at] >= 0:
-                path[pieces] = number[at]
-                pieces += 1
-                at = following[at]
-            for at in range(pieces // 2):
-                path[at], path[pieces - 1 - at] = path[pieces - 1 - at], path[at]
-            if found == 0 and pieces > 1:
-                return 0
-            if found == 1:
-                return pieces
+        end = hypotheses[top, 0]
+        if end < 0:  # complete
+            pieces = write_path(hypotheses, top, path)
+            if found == 1 or pieces > 1:
+                return pieces if found else 0
             found = 1
             continue
-        end = start[top]
-        if made + end + 1 > capacity:
-            capacity *= 2
-            start, following, number = (
-                np.concatenate((start, start)),
-                np.concatenate((following, following)),
-                np.concatenate((number, number)),
-            )
+        if made + end + 1 > len(gx):
+            hypotheses = np.concatenate((hypotheses, hypotheses))
             gx, fx = np.concatenate((gx, gx)), np.concatenate((fx, fx))
+        # All pieces that end where this one begins
         for begin in range(0 if end else -1, end):
             other = node[begin, end] if begin >= 0 else 0
             if other < 0:
                 continue
             own = score[other] if begin >= 0 else np.float32(0)
             before = np.float32(backtrace[begin] + own) if begin >= 0 else np.float32(0)
-            start[made], following[made], number[made] = begin, top, other
+            hypotheses[made, 0], hypotheses[made, 1], hypotheses[made, 2] = begin, top, other
             gx[made] = np.float32(own + gx[top])
             fx[made] = np.float32(before + gx[top])
             agenda[waiting] = made
@@ -207,12 +214,7 @@ def second_of_n_best(first, piece, length, place, size, score, path):
             waiting += 1
             made += 1
         if waiting >= _MAX_AGENDA:
-            best = np.empty(_SHRUNK_AGENDA, np.int32)
-            for rank in range(_SHRUNK_AGENDA):
-                best[rank] = pop_heap(agenda, waiting, fx)
-                waiting -= 1
-            for rank in range(_SHRUNK_AGENDA):
-                sift_up(agenda, rank, 0, best[rank], fx)
+            shrink_agenda(agenda, waiting, fx)
             waiting = _SHRUNK_AGENDA
     return -1
 
@@ -248,6 +250,7 @@ def losses(first, piece, length, place, size, score, counts, total, sum_, begin,
     log_sum = np.float32(math.log(np.float64(sum_)))
     path = np.empty(256, np.int32)
     for number in range(begin, stop):
+        # What may happen to the piece
         f = counts[number]
         if f == 0:
             continue
@@ -260,6 +263,7 @@ def losses(first, piece, length, place, size, score, counts, total, sum_, begin,
         if pieces < 0:
             verdict[number] = KEEP
             continue
+        # The loss without it
         verdict[number] = CANDIDATE
         log_piece = np.float32(math.log(np.float64(f)) - np.float64(log_sum))
         log_sum_without = np.float32(

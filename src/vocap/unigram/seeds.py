@@ -308,16 +308,11 @@ def find_word_seeds(
         first, _ = _interval(source.text, order, [*map(ord, seed), 0])
         frequency[(left == first) & (depth == len(seed))] = occurrences
     score = np.where(frequency >= _MIN_FREQUENCY, frequency * depth, 0)
-    best = np.lexsort((left, -_utf8_sizes(source.text, order[left], depth), -score))
+    until = np.concatenate([[0], np.cumsum(sum(source.text >= least for least in (0, 0x80, 0x800, 0x10000)))])
+    size = until[order[left] + depth] - until[order[left]]
+    best = np.lexsort((left, -size, -score))
     best = best[: min(limit, np.count_nonzero(score))]
     return Seeds(left[best], right[best], depth[best], score[best])
-
-
-def _utf8_sizes(text: np.ndarray, place: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Bytes of the substrings of `length` characters at `place`, int32."""
-    size = 1 + (text >= 0x80) + (text >= 0x800) + (text >= 0x10000)
-    until = np.concatenate([[0], np.cumsum(size)])
-    return (until[place + length] - until[place]).astype(np.int32)
 
 
 # The end of the text: SentencePiece 0.2.2 looks at the substrings of the whole text, a 0 after every line, that

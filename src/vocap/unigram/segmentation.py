@@ -59,6 +59,7 @@ def best_paths(first, piece, length, start, size, score, begin, stop, most, path
         n = size[t]
         place = end - 1 - start[t]  # of the type's first position
         base = first[place - n + 1]
+        # Forward: the best way to each edge
         head[: n + 1] = -1
         for i in range(n):
             for edge in range(first[place - i], first[place - i + 1]):
@@ -83,6 +84,7 @@ def best_paths(first, piece, length, start, size, score, begin, stop, most, path
                 else:
                     after[tail[j]] = e
                 tail[j] = e
+        # Back from the best of the last ones
         best = head[n]
         left = after[best]
         while left >= 0:
@@ -125,6 +127,7 @@ def encoder_counts(first, piece, length, start, size, frequency, score, unknown,
     chosen = np.empty(longest + 1, np.int32)
     for t in range(size.size):
         n = size[t]
+        # Forward: the best sum at each position
         best[0] = 0
         best[1 : n + 1] = -np.inf
         i = index(0)
@@ -142,6 +145,7 @@ def encoder_counts(first, piece, length, start, size, frequency, score, unknown,
                 best[j] = sum_
                 chosen[j] = edge
             i += bits >> index(7)
+        # Back from the end
         j = index(n)
         in_run = False
         while j > index(0):

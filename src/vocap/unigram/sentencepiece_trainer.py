@@ -82,11 +82,13 @@ def train(
     """
     import sentencepiece
 
+    # Settings and lines that SentencePiece takes
     settings = replace(settings, **{key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()})
     ids = {"unk_id": unk_id, "bos_id": bos_id, "eos_id": eos_id, "pad_id": pad_id}
     _check(size, coverage, threads, list(ids.values()))
     lines = read_lines(source) if isinstance(source, str | os.PathLike) else source
     reader = _Lines(_with_a_character(lines, coverage, settings), trainer_normalizer(settings))
+    # Train; errors are explained
     model = io.BytesIO()
     try:
         with rule_file(settings) as rules, at_once():

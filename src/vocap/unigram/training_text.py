@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -91,21 +90,7 @@ class Borders:
 
 def held_out(blocks: Iterable[list[str]], settings: TextSettings = XLM_R) -> Iterator[Sentences]:
     """Blocks of lines that are only encoded."""
-    normalize, symbols = trainer_normalizer(settings).normalize, _symbols(settings)
-    for lines in blocks:
-        texts, whole = normalize(lines), ()
-        if symbols:
-            found = [
-                symbols.in_line(line) or symbols.in_line(text) for line, text in zip(lines, texts, strict=True)
-            ]
-            whole = tuple(compress(lines, found))
-            texts = [text for text, apart in zip(texts, found, strict=True) if not apart]
-        yield Sentences(len(lines), bytearray(), code_points(texts), bytearray(), whole=whole)
-
-
-def _symbols(settings: TextSettings) -> Borders | None:
-    """The user-defined symbols, which `encode` finds in a line before it is normalised and after."""
-    return Borders(settings.user_defined_symbols) if settings.user_defined_symbols else None
+    return trained_on(blocks, settings=settings, train=False)
 
 
 def trained_on(
@@ -113,34 +98,31 @@ def trained_on(
     metas: Sequence[str] | None = None,
     weight: int = 1,
     settings: TextSettings = XLM_R,
+    train: bool = True,
 ) -> Iterator[Sentences]:
     """Blocks of lines that are trained on and encoded; some are only encoded, some are not trained on as they are.
 
     `metas`: the rows of the model that are no pieces of text, each a border in the lines trained on; those of the
     `settings`, if not given. `weight`: the number of times that each line counts.
     """
-    normalize, symbols = trainer_normalizer(settings).normalize, _symbols(settings)
+    normalize = trainer_normalizer(settings).normalize
+    # `encode` finds user-defined symbols in a line before it is normalised and after
+    symbols = Borders(settings.user_defined_symbols) if settings.user_defined_symbols else None
     borders = Borders(settings.meta_pieces if metas is None else metas)
     for lines in blocks:
         usual, encoded, trained, whole = [], [], [], []
         for line, text in zip(lines, normalize(lines), strict=True):
-            read = as_read(line)
             apart = symbols and (symbols.in_line(line) or symbols.in_line(text))
-            if apart:
-                whole.append(line)
-            if not is_trainable(read):
-                if not apart:
-                    encoded.append(text)
-                continue
-            seen = text if len(read) == len(line) else normalize(read)
-            if borders.in_line(seen):
-                seen = borders.replace(seen)
+            read, seen = as_read(line), None
+            if train and is_trainable(read):
+                seen = text if len(read) == len(line) else normalize(read)
+                seen = borders.replace(seen) if borders.in_line(seen) else seen
             if seen == text and not apart and settings.split_by_whitespace:
                 usual.append(text)
                 continue
-            trained.append(seen)
-            if not apart:
-                encoded.append(text)
+            if seen is not None:
+                trained.append(seen)
+            (whole if apart else encoded).append(line if apart else text)
         parts = map(code_points, (usual, encoded, trained))
         yield Sentences(len(lines), *parts, weight, tuple(whole))
 

@@ -103,15 +103,14 @@ def count_word_types(
     if not settings.split_by_whitespace:
         return _count_lines(texts, coverage, required_chars, settings)
     runs = settings.allow_whitespace_only_pieces
-    table, sentences, whole = _count_texts(texts, RUNS if runs else WORDS)
+    table, sentences, whole, _ = _count_texts(texts, RUNS if runs else WORDS)
     characters, required = _choose(table.character_counts(), coverage, required_chars)
     if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
-        table, sentences, whole = _count_texts(texts, WHOLE)
+        table, sentences, whole, _ = _count_texts(texts, WHOLE)
     kept = _kept(required)
     byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
     table.replace(kept, ord(RESERVED))
-    absent = [character for character, count in required.items() if not count]
-    words = _arrange(table, list(texts), sentences, required, absent, characters, runs)
+    words = _arrange(table, list(texts), sentences, required, characters, runs)
     return replace(words, settings=settings, byte_counts=byte_counts, whole=whole)
 
 
@@ -148,22 +147,14 @@ def _count_lines(
     settings: TextSettings,
 ) -> WordTypes:
     """`count_word_types` without split_by_whitespace: the trained types are the lines, in the trainer's order."""
-    table, lines, whole = WordTable(len(texts)), dict.fromkeys(texts, 0), {name: Counter() for name in texts}
-    read = []
-    for column, (name, sentences) in enumerate(texts.items()):
-        for block in sentences():
-            lines[name] += block.weight * block.lines
-            table.count(block.encoded, WHOLE, False, column, block.weight)
-            read.append(np.repeat(table.number_lines(block.trained), block.weight))
-            for line in block.whole:
-                whole[name][line] += block.weight
+    table, lines, whole, read = _count_texts(texts, WHOLE, in_order=True)
     rows, empty = _without_empty(np.concatenate([np.empty(0, np.int32), *read]))
     np.add.at(table.counts[:, LAST], rows, 1)
     characters, required = _choose(table.character_counts(), coverage, required_chars)
     kept = _kept(required)
     byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
-    absent = [character for character, count in required.items() if not count]
-    extra = table.number_lines(code_points(absent))
+    # The trained lines, then those of other texts alone; the first of equal lines has their counts of texts
+    extra = _absent(table, required)
     others = table.counts[: table.known, TEXTS:].any(axis=1)
     others[extra] = True
     others &= table.counts[: table.known, LAST] == 0
@@ -171,18 +162,11 @@ def _count_lines(
     distinct, first = np.unique(words, return_index=True)
     counts = np.zeros((len(words), len(texts)), np.int64)
     counts[first] = table.counts[distinct, TEXTS:]
-    length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
-    if (size := int(length.sum(dtype=np.int64)) + len(words)) > _MAX_CHARACTERS:
-        raise VocapError(f"{size} characters in lines are too many; train on fewer lines")
-    start = np.zeros(len(words), np.int32)
-    np.cumsum(length[:-1] + 1, out=start[1:])
-    text = lay_out(table.store, table.bounds, words, np.zeros(len(words), np.int32), 1)
-    text[~kept[text]] = ord(RESERVED)
-    text[start + length] = 0
-    return WordTypes(
-        text=text,
-        start=start,
-        length=length,
+    types = _types(
+        table,
+        words,
+        np.zeros(len(words), np.int32),
+        1,
         trained=len(rows),
         inside=np.zeros(len(words), np.int64),
         last=(np.arange(len(words)) < len(rows)).astype(np.int64),
@@ -195,6 +179,26 @@ def _count_lines(
         whole=whole,
         empty=empty,
     )
+    types.text[~kept[types.text]] = ord(RESERVED)
+    types.text[types.start + types.length] = 0
+    return types
+
+
+def _absent(table: WordTable, required: Mapping[str, int]) -> np.ndarray:
+    """The numbers of the required characters that no trained line holds, as words of the table."""
+    return table.number_lines(code_points([character for character, count in required.items() if not count]))
+
+
+def _types(table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int, **facts) -> WordTypes:
+    """Words of a table one after the other, each followed by its separator and, up to `gap` characters, by 0."""
+    length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
+    size = int(length.sum(dtype=np.int64)) + gap * len(words)
+    if size > _MAX_CHARACTERS:
+        raise VocapError(f"{size} characters in distinct words or lines are too many; train on fewer lines")
+    start = np.zeros(len(words), np.int32)
+    np.cumsum(length[:-1] + gap, out=start[1:])
+    text = lay_out(table.store, table.bounds, words, separator, gap)
+    return WordTypes(text, start, length, **facts)
 
 
 def _without_empty(lines: np.ndarray) -> tuple[np.ndarray, int]:
@@ -214,21 +218,26 @@ def _without_empty(lines: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _count_texts(
-    texts: Mapping[str, Callable[[], Iterable[Sentences]]], cut: int
-) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]]]:
-    """The words of every text, as encoded and as trained on, the number of lines, and those encoded as a whole."""
-    table = WordTable(len(texts))
+    texts: Mapping[str, Callable[[], Iterable[Sentences]]], cut: int, in_order: bool = False
+) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]], list[np.ndarray]]:
+    """The words of every text, as encoded and as trained on, the number of lines, and those encoded as a whole.
+
+    With `in_order` the trained lines are not counted, but numbered in their order, in the last list.
+    """
+    table, lines, read = WordTable(len(texts)), dict.fromkeys(texts, 0), []
     whole: dict[str, Counter[str]] = {name: Counter() for name in texts}
-    lines = dict.fromkeys(texts, 0)
     for column, (name, sentences) in enumerate(texts.items()):
         for block in sentences():
             lines[name] += block.weight * block.lines
             table.count(block.usual, cut, True, column, block.weight)
             table.count(block.encoded, cut, False, column, block.weight)
-            table.count(block.trained, cut, True, None, block.weight)
+            if in_order:
+                read.append(np.repeat(table.number_lines(block.trained), block.weight))
+            else:
+                table.count(block.trained, cut, True, None, block.weight)
             for line in block.whole:
                 whole[name][line] += block.weight
-    return table, lines, whole
+    return table, lines, whole, read
 
 
 def most_frequent_types(words: WordTypes, most: int) -> WordTypes:
@@ -267,7 +276,7 @@ def join_word_types(parts: Iterable[tuple[WordTypes, int]]) -> WordTypes:
     points = np.flatnonzero(totals)
     points = points[np.argsort(-totals[points], kind="stable")]
     required = {chr(point): int(totals[point]) for point in points.tolist()}
-    joined = _arrange(table, [], {}, required, [], required, settings.allow_whitespace_only_pieces)
+    joined = _arrange(table, [], {}, required, required, settings.allow_whitespace_only_pieces)
     return replace(joined, settings=settings)
 
 
@@ -276,34 +285,27 @@ def _arrange(
     names: list[str],
     sentences: dict[str, int],
     required: dict[str, int],
-    absent: list[str],
     characters: dict[str, int],
     runs: bool = False,
 ) -> WordTypes:
-    """The words that occur, and each of the characters that are `absent`, in the trainer's order.
+    """The words that occur, and each of the required characters that do not, in the trainer's order.
 
     `runs`: a piece can be a run of U+2581.
     """
-    extra = table.number_lines(code_points(absent))
+    extra = _absent(table, required)
     stored = table.counts[: table.known].any(axis=1)
     stored[extra] = True
     occurring = np.flatnonzero(stored).astype(np.int32)
     frequency = table.counts[occurring, INSIDE] + table.counts[occurring, LAST]
     words = sort_words(table, occurring, frequency)
     counts = table.counts[words]
-    length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
     begins = table.store[table.bounds[words]]
     gap = 1 + bool(runs or ((begins != ord(SPACE)) & (begins != ord(RESERVED))).any())
-    size = int(length.sum(dtype=np.int64)) + gap * len(words)
-    if size > _MAX_CHARACTERS:
-        raise VocapError(f"{size} characters in distinct words are too many; train on fewer lines")
-    start = np.zeros(len(words), np.int32)
-    np.cumsum(length[:-1] + gap, out=start[1:])
-    separator = np.where(counts[:, INSIDE] > 0, ord(SPACE), 0).astype(np.int32)
-    return WordTypes(
-        text=lay_out(table.store, table.bounds, words, separator, gap),
-        start=start,
-        length=length,
+    return _types(
+        table,
+        words,
+        np.where(counts[:, INSIDE] > 0, ord(SPACE), 0).astype(np.int32),
+        gap,
         trained=int(np.count_nonzero(frequency)),
         inside=counts[:, INSIDE].copy(),
         last=counts[:, LAST].copy(),

@@ -190,6 +190,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
 
     from vocap.tables.character_table import write_characters
     from vocap.tables.curve import parse_option, write_points
+    from vocap.text_files.lines import read_blocks
     from vocap.vocabularies.printed_curve import print_curve
 
     # Check the call
@@ -208,7 +209,11 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     files = {"train": train} | ({"heldout": heldout} if heldout else {})
     words, train_sizes = _count_words(files, coverage, threads, settings)
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
-    ending = _ending(train, words) if seeds == "words" else None
+    ending = None
+    if seeds == "words":
+        from vocap.unigram.seeds import frequencies_at_the_end
+
+        ending = frequencies_at_the_end(read_blocks(train), words.required)
     # Tables are written last: without a curve there is no whole result
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
@@ -246,14 +251,6 @@ def _import(name: str):
 
     with one_compiler():
         return import_module(f"vocap.unigram.{name}")
-
-
-def _ending(train: Path, words) -> dict[str, int]:
-    """The frequencies at the end of the text, for the seeds of SentencePiece 0.2.2."""
-    from vocap.text_files.lines import read_blocks
-    from vocap.unigram.seeds import frequencies_at_the_end
-
-    return frequencies_at_the_end(read_blocks(train), words.required)
 
 
 def _write_models(rungs, models: Path) -> list:
