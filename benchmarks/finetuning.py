@@ -17,14 +17,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from vocap.finetuning.batches import Batch, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.features import Features
+from vocap.finetuning.encoding import InputEncoder, load_tokenizer
+from vocap.finetuning.features import Batch, Features, LengthBatches, assemble, evaluation_batches
 from vocap.finetuning.heads import HEADS, TOKENS, Tuner
-from vocap.finetuning.input_encoder import InputEncoder, load_tokenizer
 from vocap.finetuning.inputs import encode
 from vocap.finetuning.reading import read
 from vocap.finetuning.selection import DataSet
-from vocap.finetuning.settings import Recipes
+from vocap.finetuning.settings import make_recipes
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.model import build_model
 from vocap.pretraining.settings import Shape
@@ -39,7 +38,7 @@ def load_file(xtreme: Path, task: str, encoder: InputEncoder) -> Features:
     found = DataSet(TASKS[task], FILES[task], "en")
     limit = EXAMPLES if task != "tydiqa" else EXAMPLES // 10
     examples = read(xtreme, found.task, found.split, "en")[:limit]
-    return encode(found, examples, encoder, getattr(Recipes(), task))
+    return encode(found, examples, encoder, make_recipes({})[task])
 
 
 def build_tuner(shape: Shape, vocabulary: int, task: str) -> Tuner:
@@ -48,7 +47,7 @@ def build_tuner(shape: Shape, vocabulary: int, task: str) -> Tuner:
     kind = TASKS[task].kind
     if kind != "spans":
         config.num_labels = len(TASKS[task].labels)
-    return Tuner(HEADS[kind].from_config(config), kind, getattr(Recipes(), task).pooling)
+    return Tuner(HEADS[kind].from_config(config), kind, make_recipes({})[task].pooling)
 
 
 def makers(features: Features, batch: int, longest: int, pad: int) -> dict[str, Callable[[int], Batch]]:
@@ -92,7 +91,7 @@ def time_training(tuner: Tuner, features: Features, longest: int, steps: int, ba
 def time_evaluation(tuner: Tuner, features: Features, longest: int, batch: int) -> dict[str, float]:
     """The same for predicting: by length in large batches, and in the file's order, padded to the longest."""
     tuner.eval()
-    lengths = features.ids.lengths[: 40 * batch]
+    lengths = features.lengths[: 40 * batch]
     speeds = {}
     plain = [np.arange(start, min(start + batch, len(lengths))) for start in range(0, len(lengths), batch)]
     for kind, groups, width in (
@@ -125,8 +124,8 @@ def main() -> None:
     print("|---|---|---|" + "---|" * (len(KINDS) + 1))
     for task in FILES:
         features = load_file(xtreme, task, encoder)
-        longest = getattr(Recipes(), task).max_length
-        lengths = features.ids.lengths
+        longest = make_recipes({})[task].max_length
+        lengths = features.lengths
         for what, timed in (
             (
                 "train",

@@ -13,11 +13,10 @@ import torch
 from torch.nn import functional as F
 from transformers import AutoTokenizer
 
-from vocap.finetuning.encoding import encode_sentences, join_tags
-from vocap.finetuning.features import TagFeatures
-from vocap.finetuning.formats import Sentence
+from vocap.finetuning.encoding import InputEncoder, encode_sentences, join_tags
+from vocap.finetuning.features import Features, assemble
 from vocap.finetuning.metrics import chunk_f1
-from vocap.finetuning.reading import read
+from vocap.finetuning.reading import Sentence, read
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.model import MaskedLanguageModel
 
@@ -31,19 +30,19 @@ class Tagging:
     """A task's sentences, encoded: English to train on, `tests` by language with their gold tags."""
 
     labels: Sequence[str]
-    train: TagFeatures
-    tests: dict[str, tuple[TagFeatures, list[list[str]]]]
+    train: Features
+    tests: dict[str, tuple[Features, list[list[str]]]]
 
 
 def load_tagging(
     xtreme: Path, tokenizer: Path, name: str, languages: Sequence[str], count: int, length: int
 ) -> Tagging:
     """The first `count` sentences of English `train` and of each language's `test`, in inputs of `length` ids."""
-    task, fast = TASKS[name], AutoTokenizer.from_pretrained(tokenizer)
+    task, encoder = TASKS[name], InputEncoder(AutoTokenizer.from_pretrained(tokenizer))
 
-    def encoded(split: str, language: str) -> tuple[TagFeatures, list[Sentence]]:
+    def encoded(split: str, language: str) -> tuple[Features, list[Sentence]]:
         sentences = read(xtreme, task, split, language)[:count]
-        return encode_sentences(sentences, fast, task.labels, length), sentences
+        return encode_sentences(sentences, encoder, task.labels, length), sentences
 
     tests = {language: encoded("test", language) for language in languages}
     gold = {
@@ -57,36 +56,41 @@ def probe(model: MaskedLanguageModel, tagging: Tagging) -> dict[str, float]:
     """Chunk F1 in percent by language of the linear probe on the states of `model`."""
     train = states(model, tagging.train)
     mean, deviation = train.mean(0), train.std(0) + 1e-6
-    gold = torch.from_numpy(tagging.train.label.values.astype(np.int64))
+    whole = assemble(tagging.train, np.arange(len(tagging.train)), pad=0)
+    gold = torch.from_numpy(whole.targets["label"])
     weight, bias = fit((train - mean) / deviation, gold, len(tagging.labels))
     scores = {}
     for language, (features, tags) in tagging.tests.items():
         best = ((states(model, features) - mean) / deviation @ weight + bias).argmax(1).numpy()
-        predicted = np.split(best, features.label.starts[1:-1])
+        predicted = np.split(best, np.cumsum(words_of(features))[:-1])
         scores[language] = chunk_f1(tags, join_tags(features, predicted, tagging.labels))["f1"]
     return scores
 
 
+def words_of(features: Features) -> list[int]:
+    """The number of words of each input."""
+    return [int(features.row("word", number).max()) + 1 for number in range(len(features))]
+
+
 @torch.no_grad()
-def states(model: MaskedLanguageModel, features: TagFeatures) -> torch.Tensor:
-    """float32 [words, hidden], in the order of `features.word`."""
+def states(model: MaskedLanguageModel, features: Features) -> torch.Tensor:
+    """float32 [words, hidden], the mean over the subwords of each word, in the order of inputs."""
     model.eval()
+    counts = words_of(features)
     found: list = [None] * len(features)
-    order = np.argsort(features.ids.lengths, kind="stable")
+    order = np.argsort(features.lengths, kind="stable")
     for start in range(0, len(order), BATCH):
-        rows = order[start : start + BATCH].tolist()
-        width = max(len(features.ids[row]) for row in rows)
-        pad = model.transformer.config.pad_token_id
-        ids = torch.full((len(rows), width), pad)
-        for place, row in enumerate(rows):
-            ids[place, : len(features.ids[row])] = torch.from_numpy(features.ids[row].astype(np.int64))
-        hidden = model.transformer.base_model(input_ids=ids, attention_mask=ids != pad).last_hidden_state
-        sums = F.pad(hidden.cumsum(1), (0, 0, 1, 0))
-        for place, row in enumerate(rows):
-            first, last = (
-                torch.from_numpy(edge[row].astype(np.int64)) for edge in (features.first, features.last)
-            )
-            found[row] = (sums[place, last] - sums[place, first]) / (last - first)[:, None]
+        numbers = order[start : start + BATCH]
+        batch = assemble(features, numbers, model.transformer.config.pad_token_id)
+        ids, attention = (torch.from_numpy(array) for array in (batch.input_ids, batch.attention))
+        hidden = model.transformer.base_model(input_ids=ids, attention_mask=attention).last_hidden_state
+        place, word = (torch.from_numpy(batch.targets[name]) for name in ("place", "word"))
+        sums = torch.zeros(len(batch.targets["label"]), hidden.shape[-1])
+        sums.index_add_(0, word, hidden.flatten(0, 1)[place])
+        means = sums / torch.bincount(word)[:, None]
+        parts = means.split([counts[number] for number in numbers])
+        for number, part in zip(numbers, parts, strict=True):
+            found[number] = part
     return torch.cat(found)
 
 

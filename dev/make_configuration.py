@@ -12,8 +12,8 @@ from vocap.allocation.settings import Allocation
 from vocap.corpora.settings import Corpora, Download, Mix, Starter
 from vocap.corpora.source_kinds import SOURCE_KINDS, Source
 from vocap.correlation.settings import Correlation
-from vocap.finetuning.settings import Finetuning, Recipe, Recipes, Tuned
-from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.finetuning.settings import Finetuning, Recipe, Tuned, make_recipes
+from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import Model, Pretraining, Shape
 from vocap.report.settings import Report
@@ -29,8 +29,7 @@ def paper_recipes() -> str:
     """The defaults that differ between trainings, as a table."""
     keys = [key for key in Recipe.model_fields if key in VARYING]
     rows = ["| training | " + " | ".join(f"`{key}`" for key in keys) + " |", "|---" * (len(keys) + 1) + "|"]
-    for training in TRAININGS:
-        recipe = getattr(Recipes(), training)
+    for training, recipe in make_recipes({}).items():
         rows.append(
             f"| `{training}` | "
             + " | ".join(str(getattr(recipe, key)).replace("None", "epoch") for key in keys)

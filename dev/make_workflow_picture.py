@@ -32,9 +32,6 @@ TOGETHER = {
         "studied_text",
         "studied_model",
         "own_files",
-        "studied_inputs",
-        "studied_run",
-        "studied_score",
     ),
 }
 CAPTIONS = {
@@ -56,7 +53,6 @@ CAPTIONS = {
     "pretrain": "a language model",
     "check_xtreme": "check of all files",
     "encode": "examples to ids",
-    "ceiling": "limit of scores",
     "finetune": "one run a setting",
     "score": "F1, accuracy, EM",
     "average": "Avg of Table 1",

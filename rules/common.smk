@@ -20,11 +20,10 @@ from vocap.config import load
 from vocap.corpora.download import is_gone
 from vocap.corpora.settings import development_text, evaluation_text, resolve_all
 from vocap.starter.packages import PACKAGES
-from vocap.correlation.planning import plan_study
-from vocap.correlation.points import reached_sizes
+from vocap.correlation.planning import plan_study, reached_sizes
 from vocap.errors import VocapError
 from vocap.finetuning.selection import keys_of
-from vocap.finetuning.grid import input_length, make_grid, run_folder, settings_of
+from vocap.finetuning.grid import input_length, make_grid, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
@@ -32,7 +31,7 @@ from vocap.pretraining.memory import count_parameters
 from vocap.results_folder import check_owner, record_owner, summarize
 from vocap.text_files.aligned import check_files, find_aligned
 from vocap.text_options import text_words
-from vocap.tuned_models import tuned_model
+from vocap.tuned_models import studied_model, tuned_model
 from vocap.tokenizer_groups import (
     BYTE_PAIR_FILES,
     FILES,

@@ -1,40 +1,45 @@
-"""The correlation study (section 2.1): a model for each of a language's vocabularies, fine-tuned in that language."""
+"""The correlation study (section 2.1): a model for each of a language's vocabularies, fine-tuned in that language.
+
+These rules make the vocabularies' tokenizers, models and files; fine-tuning and scores are those of finetuning.smk.
+"""
 
 STUDY = plan_study(SETTINGS.correlation, SETTINGS.finetuning, LANGUAGES, assume=DRY_RUN)
-STUDIED_PARAMETERS = lambda wildcards: count_parameters(SETTINGS.correlation.model.shape, int(wildcards.size) + 2)
-STUDIED = "<results>/correlation/{lang}/{size}"
-STUDIED_SIZES = f"{RESULTS}/correlation/sizes.tsv"
-STUDIED_LOG = "<logs>/correlation/{lang}/{size}"
-STUDIED_BENCHMARK = "<logs>/benchmarks/correlation/{lang}/{size}"
 
 # (language, size) of the vocabularies that there are. A dry run that does not know the curves takes all; otherwise
 # Snakemake asks again when it knows them.
 STUDIED_VOCABULARIES = lambda: reached_sizes(
-    (STUDIED_SIZES if DRY_RUN or not workflow.is_main_process else checkpoints.studied_sizes.get().output[0]),
+    (
+        f"{RESULTS}/correlation/sizes.tsv"
+        if DRY_RUN or not workflow.is_main_process
+        else checkpoints.studied_sizes.get().output[0]
+    ),
     STUDY.languages,
     SETTINGS.correlation.sizes,
 )
-WITHOUT_TASK = set(STUDY.languages) - set(STUDY.tasks)
 
 for what, why in STUDY.left_out:
     left_out(what, why)
+
+
+def as_english(path, lang):
+    """The name of a language's own file in its folder: its training file stands in the place of the English one."""
+    return Path(path).name.replace(f"train-{lang}.", "train-en.")
 
 
 rule correlation:
     """ALP and the size of a vocabulary against what a model reaches"""
     input:
         points=["<results>/correlation/points.tsv"] if STUDY.tasks else [],
-        sizes=[STUDIED_SIZES] if STUDY.languages else [],
-        # The models of a task are made for its runs.
+        sizes=["<results>/correlation/sizes.tsv"] if STUDY.languages else [],
+        # the models of a language without files wait for its task
         models=(
             (
                 lambda wildcards: [
                     f"{RESULTS}/correlation/{lang}/{size}/pretrained/metrics.jsonl"
                     for lang, size in STUDIED_VOCABULARIES()
-                    if lang in WITHOUT_TASK
                 ]
             )
-            if WITHOUT_TASK
+            if STUDY.languages
             else []
         ),
     message:
@@ -49,7 +54,7 @@ if STUDY.languages and workflow.is_main_process:
         input:
             expand("<results>/vocabularies/{lang}/curve.tsv", lang=STUDY.languages),
         output:
-            STUDIED_SIZES,
+            "<results>/correlation/sizes.tsv",
         log:
             "<logs>/correlation/sizes.log",
         benchmark:
@@ -62,26 +67,28 @@ if STUDY.languages and workflow.is_main_process:
             runtime=minutes(10),
         params:
             results=verbatim(RESULTS),
-            arguments=verbatim(options(language=STUDY.languages, size=SETTINGS.correlation.sizes)),
+            languages=options(language=STUDY.languages),
+            sizes=options(size=SETTINGS.correlation.sizes),
             revision=REVISION["correlation"],
         message:
             "Looking which vocabularies of the study there are"
         shell:
-            "vocap studied-sizes --vocabularies {params.results:q}/vocabularies {params.arguments} -o {output:q} 2> {log:q}"
+            "vocap studied-sizes --vocabularies {params.results:q}/vocabularies {params.languages} {params.sizes}"
+            " -o {output:q} 2> {log:q}"
 
 
 rule studied_tokenizer:
     input:
         "<results>/vocabularies/{lang}/curve.tsv",
     output:
-        model=f"{STUDIED}/tokenizer/sentencepiece.model",
-        pieces=f"{STUDIED}/tokenizer/pieces.tsv",
-        description=f"{STUDIED}/tokenizer/description.json",
-        exported=directory(f"{STUDIED}/tokenizer/huggingface"),
+        model="<results>/correlation/{lang}/{size}/tokenizer/sentencepiece.model",
+        pieces="<results>/correlation/{lang}/{size}/tokenizer/pieces.tsv",
+        description="<results>/correlation/{lang}/{size}/tokenizer/description.json",
+        exported=expand("<results>/correlation/{{lang}}/{{size}}/tokenizer/huggingface/{file}", file=EXPORTED),
     log:
-        f"{STUDIED_LOG}/tokenizer.log",
+        "<logs>/correlation/{lang}/{size}/tokenizer.log",
     benchmark:
-        f"{STUDIED_BENCHMARK}/tokenizer.tsv"
+        "<logs>/benchmarks/correlation/{lang}/{size}/tokenizer.tsv"
     localrule: True
     conda:
         "../envs/tokenizers.yaml"
@@ -96,7 +103,7 @@ rule studied_tokenizer:
         "Making a tokenizer of {wildcards.size} ids for {wildcards.lang}"
     shell:
         "(vocap mono --model {params.model:q} --language {wildcards.lang} -o {params.folder:q}"
-        " && vocap export {output.model:q} -o {output.exported:q}) 2> {log:q}"
+        " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
 
 
 use rule tokenize as studied_text with:
@@ -105,53 +112,44 @@ use rule tokenize as studied_text with:
         heldout="<results>/corpora/{lang}/heldout.txt",
         model=rules.studied_tokenizer.output.model,
     output:
-        f"{STUDIED}/tokens/{{lang}}/description.json",
+        "<results>/correlation/{lang}/{size}/tokens/{lang}/description.json",
     log:
-        f"{STUDIED_LOG}/tokenize.log",
+        "<logs>/correlation/{lang}/{size}/tokenize.log",
     benchmark:
-        f"{STUDIED_BENCHMARK}/tokenize.tsv"
+        "<logs>/benchmarks/correlation/{lang}/{size}/tokenize.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.languages),
     message:
         "Tokenizing the text of {wildcards.lang} with its vocabulary of {wildcards.size}"
 
 
-# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.
-rule studied_model:
+use rule pretrain as studied_model with:
     input:
         blocks=rules.studied_text.output,
         tokenizer=rules.studied_tokenizer.output.model,
         exported=rules.studied_tokenizer.output.exported,
     output:
-        model=directory(f"{STUDIED}/pretrained/model"),
-        metrics=f"{STUDIED}/pretrained/metrics.jsonl",
-        description=f"{STUDIED}/pretrained/description.json",
+        model=directory("<results>/correlation/{lang}/{size}/pretrained/model"),
+        metrics="<results>/correlation/{lang}/{size}/pretrained/metrics.jsonl",
+        description="<results>/correlation/{lang}/{size}/pretrained/description.json",
     log:
-        f"{STUDIED_LOG}/pretrain.log",
+        "<logs>/correlation/{lang}/{size}/pretrain.log",
     benchmark:
-        f"{STUDIED_BENCHMARK}/pretrain.tsv"
-    conda:
-        "../envs/pretraining.yaml"
-    threads: SETTINGS.pretraining.threads
+        "<logs>/benchmarks/correlation/{lang}/{size}/pretrain.tsv"
+    wildcard_constraints:
+        lang=one_of(STUDY.languages),
     resources:
-        mem_mb=training_memory(STUDIED_PARAMETERS),
-        runtime=minutes(1440),
+        mem_mb=training_memory(
+            lambda wildcards: studied_model(SETTINGS, wildcards.lang, int(wildcards.size)).parameters
+        ),
     params:
         settings=verbatim(recipe_json(SETTINGS.correlation.model)),
-        threads=SETTINGS.pretraining.threads,
-        seed=SETTINGS.seed,
-        folder=lambda wildcards, output: Path(output.metrics).parent,
-        tokenizer=lambda wildcards, input: Path(input.tokenizer).parent,
+        languages=lambda wildcards: wildcards.lang,
         tokens=lambda wildcards, input: Path(str(input.blocks)).parents[1],
-        # depends on the output, so Snakemake does not watch it: another number trains nothing again
+        weights="",
         every=lambda wildcards, output: SETTINGS.correlation.model.checkpoint_every,
-        revision=REVISION["pretraining"],
     message:
         "Pre-training on {wildcards.lang} with its vocabulary of {wildcards.size}"
-    shell:
-        "vocap launch --threads {threads} vocap pretrain --tokenizer {params.tokenizer:q} --tokens {params.tokens:q}"
-        " --languages {wildcards.lang} --settings-json {params.settings:q} --seed {params.seed}"
-        " --threads {params.threads} --checkpoint-every {params.every} -o {params.folder:q} 2> {log:q}"
 
 
 rule own_files:
@@ -172,96 +170,21 @@ rule own_files:
         mem_mb=memory(200),
         runtime=minutes(10),
     params:
-        xtreme=verbatim(SETTINGS.finetuning.xtreme),
-        tasks=lambda wildcards: options(task=STUDY.tasks[wildcards.lang]),
+        folders=lambda wildcards, output: [f"{output}/{task}" for task in STUDY.tasks[wildcards.lang]],
+        copies=lambda wildcards, input, output: " && ".join(
+            shlex.join(["cp", path, f"{output}/{Path(path).parent.name}/{as_english(path, wildcards.lang)}"])
+            for path in input
+        ),
         revision=REVISION["correlation"],
     message:
         "Setting apart the files of {wildcards.lang}"
     shell:
-        "vocap own-files --xtreme {params.xtreme:q} --language {wildcards.lang} {params.tasks} -o {output:q}"
-        " 2> {log:q}"
-
-
-use rule encode as studied_inputs with:
-    input:
-        files=rules.own_files.output,
-        tokenizer=rules.studied_tokenizer.output.exported,
-    output:
-        directory(f"{STUDIED}/inputs/{{training}}-{{length}}"),
-    log:
-        f"{STUDIED_LOG}/encode-{{training}}-{{length}}.log",
-    benchmark:
-        f"{STUDIED_BENCHMARK}/encode-{{training}}-{{length}}.tsv"
-    wildcard_constraints:
-        training=one_of(SETTINGS.correlation.tasks),
-    params:
-        xtreme=lambda wildcards, input: input.files,
-        tokenizer=lambda wildcards, input: input.tokenizer,
-        arguments=lambda wildcards: options(settings_json=json.dumps(RECIPES[wildcards.training].of_inputs())),
-    message:
-        "Turning the files of {wildcards.training} in {wildcards.lang} into inputs: vocabulary of {wildcards.size}"
-
-
-use rule finetune as studied_run with:
-    input:
-        files=rules.own_files.output,
-        model=rules.studied_model.output.model,
-        # as long as the study's model reads
-        inputs=lambda wildcards: (
-            f"{RESULTS}/correlation/{wildcards.lang}/{wildcards.size}/inputs/{wildcards.training}"
-            f"-{input_length(RECIPES[wildcards.training], SETTINGS.correlation.model.shape.positions)}"
-        ),
-    output:
-        run=f"{STUDIED}/{{training}}/runs/{{rate}}-{{epochs}}-{{seed}}/run.json",
-        metrics=f"{STUDIED}/{{training}}/runs/{{rate}}-{{epochs}}-{{seed}}/metrics.jsonl",
-        predictions=directory(f"{STUDIED}/{{training}}/runs/{{rate}}-{{epochs}}-{{seed}}/predictions"),
-    log:
-        f"{STUDIED_LOG}/{{training}}/{{rate}}-{{epochs}}-{{seed}}.log",
-    benchmark:
-        f"{STUDIED_BENCHMARK}/{{training}}/{{rate}}-{{epochs}}-{{seed}}.tsv"
-    wildcard_constraints:
-        training=one_of(SETTINGS.correlation.tasks),
-    resources:
-        mem_mb=training_memory(STUDIED_PARAMETERS),
-    params:
-        xtreme=lambda wildcards, input: input.files,
-        model=lambda wildcards, input: input.model,
-        # One language's files: all the development files that there are choose.
-        arguments=lambda wildcards: options(
-            settings_json=json.dumps(RECIPES[wildcards.training].of_a_run()), selection="paper"
-        ),
-    message:
-        "Fine-tuning on {wildcards.training} in {wildcards.lang}, vocabulary of {wildcards.size}: rate {wildcards.rate}, {wildcards.epochs} epochs, seed {wildcards.seed}"
-
-
-use rule score as studied_score with:
-    input:
-        files=rules.own_files.output,
-        # rates and epochs of the task's recipe, seeds of the study
-        runs=lambda wildcards: [
-            f"{RESULTS}/correlation/{wildcards.lang}/{wildcards.size}/{wildcards.task}/runs/{run.name}/run.json"
-            for run in settings_of(RECIPES[wildcards.task], SETTINGS.correlation.seeds)
-        ],
-    output:
-        scores=f"{STUDIED}/{{task}}/scores.tsv",
-        summary=f"{STUDIED}/{{task}}/summary.tsv",
-        selection=f"{STUDIED}/{{task}}/selection.json",
-        predictions=directory(f"{STUDIED}/{{task}}/predictions"),
-    log:
-        f"{STUDIED_LOG}/score-{{task}}.log",
-    benchmark:
-        f"{STUDIED_BENCHMARK}/score-{{task}}.tsv"
-    wildcard_constraints:
-        task=one_of(SETTINGS.correlation.tasks),
-    params:
-        xtreme=lambda wildcards, input: input.files,
-    message:
-        "Scoring {wildcards.task} in {wildcards.lang}: vocabulary of {wildcards.size}"
+        "(mkdir -p {params.folders:q} && {params.copies}) 2> {log:q}"
 
 
 rule correlate:
     input:
-        sizes=STUDIED_SIZES,
+        sizes="<results>/correlation/sizes.tsv",
         scored=lambda wildcards: [
             f"{RESULTS}/correlation/{lang}/{size}/{task}/selection.json"
             for lang, size in STUDIED_VOCABULARIES()

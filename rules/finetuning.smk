@@ -1,20 +1,20 @@
-"""XTREME fine-tuning: inputs of each training and tokenizer, one job a run of the grid, scores, Table 1's average."""
+"""XTREME fine-tuning: inputs of each training and tokenizer, one job a run of the grid, scores, Table 1's average.
+
+A model is named by its folder under the results: finetuning/NAME, or correlation/LANGUAGE/SIZE of the correlation
+study, whose models learn from files of their own and go through the same rules.
+"""
 
 try:
     TUNING = make_grid(SETTINGS.finetuning, MODELS, assume=DRY_RUN)
-    TUNED = {name: tuned_model(SETTINGS, name) for name in TUNING.models}
+    TUNED = {f"finetuning/{name}": tuned_model(SETTINGS, name) for name in TUNING.models}
 except VocapError as error:
     stop(error)
-
-# The tokenizers that inputs are made with, by the name of the folder that these lie in.
-TOKENIZER_FOLDERS = {model.origin: model.tokenizer for model in TUNED.values()}
-TOKENIZER_INPUTS = {
-    origin: f"{folder}/tokenizer.json" if Path(folder).name == "huggingface" else folder
-    for origin, folder in TOKENIZER_FOLDERS.items()
+STUDIED = {
+    f"correlation/{lang}/{size}": studied_model(SETTINGS, lang, size)
+    for lang in STUDY.tasks
+    for size in SETTINGS.correlation.sizes
 }
-
-# Those whose answers are parts of a context.
-SPAN_TRAININGS = [training for training in TUNING.files if TASKS[TRAININGS[training][0]].kind == "spans"]
+TUNED |= STUDIED
 
 # The files that other XTREME files stand in for, by training, as words.
 STAND_INS = {
@@ -23,23 +23,44 @@ STAND_INS = {
     ]
     for training in TRAININGS
 }
-RECIPES = dict(SETTINGS.finetuning.recipes)
+RECIPES = SETTINGS.finetuning.recipes
+INPUT_TOKENIZERS = {model.inputs: model.tokenizer for model in TUNED.values()}
 
 for what, why in TUNING.left_out:
     left_out(what, why)
 
 
+def xtreme_of(place):
+    """The XTREME folder of a model or of inputs; a language of the study has its own."""
+    stage, lang, *_ = place.split("/")
+    return f"{RESULTS}/correlation/{lang}/xtreme" if stage == "correlation" else str(TUNING.xtreme)
+
+
+def tokenizer_input(folder):
+    """The file of a tokenizer that this run makes, or the folder of one from elsewhere."""
+    return f"{folder}/tokenizer.json" if Path(folder).name == "huggingface" else folder
+
+
+def runs_of(wildcards):
+    """The runs of a model on the training of a task, by rates, epochs and seeds."""
+    seeds = SETTINGS.correlation.seeds if wildcards.tuned in STUDIED else SETTINGS.finetuning.seeds
+    training = TASKS[wildcards.task].training
+    folder = f"{RESULTS}/{wildcards.tuned}/{training}/runs"
+    return [f"{folder}/{run.name}/run.json" for run in settings_of(RECIPES[training], seeds)]
+
+
 wildcard_constraints:
-    model=one_of(TUNED),
-    task=one_of(TUNING.tasks),
-    training=one_of(TUNING.files),
+    model=one_of(TUNING.models),
+    tuned=one_of(TUNED),
+    inputs=one_of(INPUT_TOKENIZERS),
+    task=one_of(TASKS),
+    training=one_of(TRAININGS),
 
 
 rule finetuning:
     """Every task of every model"""
     input:
-        expand("<results>/finetuning/{model}/average.json", model=TUNED if TUNING.tasks else []),
-        expand("<results>/finetuning/ceilings/{origin}.tsv", origin=TOKENIZER_FOLDERS if SPAN_TRAININGS else []),
+        expand("<results>/finetuning/{model}/average.json", model=TUNING.models if TUNING.tasks else []),
     message:
         "The stage finetuning is made"
 
@@ -61,62 +82,30 @@ rule check_xtreme:
         runtime=minutes(30),
     params:
         xtreme=verbatim(TUNING.xtreme),
-        arguments=lambda wildcards: options(
-            tasks=",".join(TRAININGS[wildcards.training]), stand_in=STAND_INS[wildcards.training]
-        ),
+        tasks=lambda wildcards: ",".join(TRAININGS[wildcards.training]),
+        stand_ins=lambda wildcards: options(stand_in=STAND_INS[wildcards.training]),
         revision=REVISION["finetuning"],
     message:
         "Checking the files of {wildcards.training}"
     shell:
-        "vocap xtreme {params.xtreme:q} {params.arguments} -o {output:q} 2> {log:q}"
-
-
-rule ceiling:
-    input:
-        checked=expand("<results>/finetuning/checks/{training}.tsv", training=SPAN_TRAININGS),
-        tokenizer=lambda wildcards: TOKENIZER_INPUTS[wildcards.origin],
-    output:
-        "<results>/finetuning/ceilings/{origin}.tsv",
-    log:
-        "<logs>/finetuning/ceiling/{origin}.log",
-    benchmark:
-        "<logs>/benchmarks/finetuning/ceiling/{origin}.tsv"
-    wildcard_constraints:
-        origin=one_of(TOKENIZER_FOLDERS),
-    conda:
-        "../envs/finetuning.yaml"
-    resources:
-        mem_mb=memory(1500, 20),
-        runtime=minutes(60),
-    params:
-        tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
-        xtreme=verbatim(TUNING.xtreme),
-        arguments=verbatim(
-            options(
-                tasks=",".join(task for task in TUNING.tasks if TASKS[task].kind == "spans"),
-                stand_in=[word for training in SPAN_TRAININGS for word in STAND_INS[training]],
-            )
-        ),
-        revision=REVISION["finetuning"],
-    message:
-        "Taking answers to the pieces of {wildcards.origin} and back"
-    shell:
-        "vocap ceiling {params.xtreme:q} {params.tokenizer:q} {params.arguments} -o {output:q} 2> {log:q}"
+        "vocap xtreme {params.xtreme:q} --tasks {params.tasks} {params.stand_ins} -o {output:q} 2> {log:q}"
 
 
 rule encode:
     input:
-        files=lambda wildcards: TUNING.files[wildcards.training],
-        checked="<results>/finetuning/checks/{training}.tsv",
-        tokenizer=lambda wildcards: TOKENIZER_INPUTS[wildcards.origin],
+        files=lambda wildcards: (
+            xtreme_of(wildcards.inputs)
+            if wildcards.inputs.startswith("correlation/")
+            else [*TUNING.files[wildcards.training], f"{RESULTS}/finetuning/checks/{wildcards.training}.tsv"]
+        ),
+        tokenizer=lambda wildcards: tokenizer_input(INPUT_TOKENIZERS[wildcards.inputs]),
     output:
-        directory("<results>/finetuning/inputs/{origin}/{training}-{length}"),
+        directory("<results>/{inputs}/{training}-{length}"),
     log:
-        "<logs>/finetuning/encode/{origin}/{training}-{length}.log",
+        "<logs>/{inputs}/{training}-{length}.log",
     benchmark:
-        "<logs>/benchmarks/finetuning/encode/{origin}/{training}-{length}.tsv"
+        "<logs>/benchmarks/{inputs}/{training}-{length}.tsv"
     wildcard_constraints:
-        origin=one_of(TOKENIZER_FOLDERS),
         length=r"\d+",
     conda:
         "../envs/finetuning.yaml"
@@ -124,37 +113,38 @@ rule encode:
         mem_mb=memory(1500, 20),
         runtime=minutes(60, 1),
     params:
-        tokenizer=lambda wildcards: TOKENIZER_FOLDERS[wildcards.origin],
-        xtreme=verbatim(TUNING.xtreme),
-        arguments=lambda wildcards: options(
-            settings_json=json.dumps(RECIPES[wildcards.training].of_inputs()),
-            stand_in=STAND_INS[wildcards.training],
+        xtreme=lambda wildcards: xtreme_of(wildcards.inputs),
+        tokenizer=lambda wildcards: INPUT_TOKENIZERS[wildcards.inputs],
+        settings=lambda wildcards: json.dumps(RECIPES[wildcards.training].of_inputs()),
+        # a language's own folder needs no other file
+        stand_ins=lambda wildcards: options(
+            stand_in=[] if wildcards.inputs.startswith("correlation/") else STAND_INS[wildcards.training]
         ),
         revision=REVISION["finetuning"],
     message:
-        "Turning the files of {wildcards.training} into inputs for {wildcards.origin}"
+        "Turning the files of {wildcards.training} into inputs: {wildcards.inputs}"
     shell:
         "vocap encode --xtreme {params.xtreme:q} --training {wildcards.training} --tokenizer {params.tokenizer:q}"
-        " --max-length {wildcards.length} {params.arguments} -o {output:q} 2> {log:q}"
+        " --max-length {wildcards.length} --settings-json {params.settings:q} {params.stand_ins} -o {output:q} 2> {log:q}"
 
 
 # Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.
 rule finetune:
     input:
-        model=lambda wildcards: TUNED[wildcards.model].made,
+        model=lambda wildcards: TUNED[wildcards.tuned].made,
         # of its training and its model's tokenizer, as long as the model reads
         inputs=lambda wildcards: (
-            f"{RESULTS}/finetuning/inputs/{TUNED[wildcards.model].origin}/{wildcards.training}"
-            f"-{input_length(RECIPES[wildcards.training], TUNED[wildcards.model].longest)}"
+            f"{RESULTS}/{TUNED[wildcards.tuned].inputs}/{wildcards.training}"
+            f"-{input_length(RECIPES[wildcards.training], TUNED[wildcards.tuned].longest)}"
         ),
     output:
-        run="<results>/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/run.json",
-        metrics="<results>/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/metrics.jsonl",
-        predictions=directory("<results>/finetuning/{model}/{training}/runs/{rate}-{epochs}-{seed}/predictions"),
+        run="<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/run.json",
+        metrics="<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/metrics.jsonl",
+        predictions=directory("<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/predictions"),
     log:
-        "<logs>/finetuning/{model}/{training}/{rate}-{epochs}-{seed}.log",
+        "<logs>/{tuned}/{training}/{rate}-{epochs}-{seed}.log",
     benchmark:
-        "<logs>/benchmarks/finetuning/{model}/{training}/{rate}-{epochs}-{seed}.tsv"
+        "<logs>/benchmarks/{tuned}/{training}/{rate}-{epochs}-{seed}.tsv"
     wildcard_constraints:
         rate=r"[0-9][0-9.e-]*",
         epochs=r"\d+",
@@ -163,58 +153,56 @@ rule finetune:
         "../envs/finetuning.yaml"
     threads: SETTINGS.finetuning.threads
     resources:
-        mem_mb=training_memory(lambda wildcards: TUNED[wildcards.model].parameters),
+        mem_mb=training_memory(lambda wildcards: TUNED[wildcards.tuned].parameters),
         runtime=minutes(600),
     params:
-        xtreme=verbatim(TUNING.xtreme),
-        model=lambda wildcards: TUNED[wildcards.model].folder,
-        arguments=lambda wildcards: options(
-            settings_json=json.dumps(RECIPES[wildcards.training].of_a_run()),
-            random_weights=TUNING.models[wildcards.model].weights == "random",
-            selection=SETTINGS.finetuning.selection,
-            stand_in=STAND_INS[wildcards.training],
+        model=lambda wildcards: TUNED[wildcards.tuned].folder,
+        random=lambda wildcards: options(
+            random_weights=wildcards.tuned not in STUDIED
+            and TUNING.models[Path(wildcards.tuned).name].weights == "random"
         ),
+        xtreme=lambda wildcards: xtreme_of(wildcards.tuned),
+        # one language's files: all the development files that there are choose
+        selection=lambda wildcards: "paper" if wildcards.tuned in STUDIED else SETTINGS.finetuning.selection,
+        settings=lambda wildcards: json.dumps(RECIPES[wildcards.training].of_a_run()),
         threads=SETTINGS.finetuning.threads,
         folder=lambda wildcards, output: Path(output.run).parent,
         # depends on the output, so Snakemake does not watch it: another number trains nothing again
         every=lambda wildcards, output: SETTINGS.finetuning.checkpoint_every,
         revision=REVISION["finetuning"],
     message:
-        "Fine-tuning {wildcards.model} on {wildcards.training}: rate {wildcards.rate}, {wildcards.epochs} epochs, seed {wildcards.seed}"
+        "Fine-tuning {wildcards.tuned} on {wildcards.training}: rate {wildcards.rate}, {wildcards.epochs} epochs, seed {wildcards.seed}"
     shell:
-        "vocap finetune --model {params.model:q} --xtreme {params.xtreme:q} --inputs {input.inputs:q}"
+        "vocap finetune --model {params.model:q} {params.random} --xtreme {params.xtreme:q} --inputs {input.inputs:q}"
         " --training {wildcards.training} --learning-rate {wildcards.rate} --epochs {wildcards.epochs}"
-        " --seed {wildcards.seed} {params.arguments} --threads {params.threads} --checkpoint-every {params.every}"
-        " -o {params.folder:q} 2> {log:q}"
+        " --seed {wildcards.seed} --selection {params.selection} --settings-json {params.settings:q}"
+        " --threads {params.threads} --checkpoint-every {params.every} -o {params.folder:q} 2> {log:q}"
 
 
 rule score:
     input:
-        runs=lambda wildcards: [
-            f"{RESULTS}/finetuning/{run_folder(wildcards.model, TASKS[wildcards.task].training, run)}/run.json"
-            for run in settings_of(RECIPES[TASKS[wildcards.task].training], SETTINGS.finetuning.seeds)
-        ],
+        runs_of,
     output:
-        scores="<results>/finetuning/{model}/{task}/scores.tsv",
-        summary="<results>/finetuning/{model}/{task}/summary.tsv",
-        selection="<results>/finetuning/{model}/{task}/selection.json",
-        predictions=directory("<results>/finetuning/{model}/{task}/predictions"),
+        scores="<results>/{tuned}/{task}/scores.tsv",
+        summary="<results>/{tuned}/{task}/summary.tsv",
+        selection="<results>/{tuned}/{task}/selection.json",
+        predictions=directory("<results>/{tuned}/{task}/predictions"),
     log:
-        "<logs>/finetuning/{model}/score-{task}.log",
+        "<logs>/{tuned}/score-{task}.log",
     benchmark:
-        "<logs>/benchmarks/finetuning/{model}/score-{task}.tsv"
+        "<logs>/benchmarks/{tuned}/score-{task}.tsv"
     conda:
         "../envs/finetuning.yaml"
     resources:
         mem_mb=memory(1500),
         runtime=minutes(60),
     params:
-        xtreme=verbatim(TUNING.xtreme),
-        runs=lambda wildcards, input: [Path(run).parent for run in input.runs],
+        xtreme=lambda wildcards: xtreme_of(wildcards.tuned),
+        runs=lambda wildcards, input: [Path(run).parent for run in input],
         folder=lambda wildcards, output: Path(output.scores).parent,
         revision=REVISION["finetuning"],
     message:
-        "Scoring {wildcards.model} on {wildcards.task}"
+        "Scoring {wildcards.tuned} on {wildcards.task}"
     shell:
         "vocap score --xtreme {params.xtreme:q} --task {wildcards.task} -o {params.folder:q} {params.runs:q} 2> {log:q}"
 

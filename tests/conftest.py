@@ -25,7 +25,6 @@ SLOW = {
     "corpora/test_commands.py",
     "files/test_files_and_tables.py",
     "files/test_yaml_file.py",
-    "finetuning/test_ceiling.py",
     "finetuning/test_features.py",
     "finetuning/test_folder.py",
     "finetuning/test_heads.py",

@@ -121,7 +121,7 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     from vocap.finetuning.grid import Setting, make_grid
     from vocap.finetuning.inputs import encode_training
     from vocap.finetuning.outcome import average, conclude, write_outcome
-    from vocap.finetuning.run import Folders, Job, finetune
+    from vocap.finetuning.run import Job, finetune
 
     xtreme = tmp_path / "xtreme"
     for split, language in (("train", "en"), ("dev", "en"), ("test", "en"), ("test", "de")):
@@ -129,11 +129,11 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     settings = configuration(finetuning={"xtreme": str(xtreme), "tasks": ["capitals"]})
     assert make_grid(settings.finetuning, ["knn"]).tasks == ["capitals"]
 
-    recipe = settings.finetuning.recipes.capitals
+    recipe = settings.finetuning.recipes["capitals"]
     model = make_model(tmp_path)
     encode_training(xtreme, "capitals", model, recipe, {}, tmp_path / "inputs")
-    job = Job(model, "capitals", Setting(1e-3, 2, 1), recipe)
-    finetune(job, Folders(xtreme, tmp_path / "inputs", tmp_path / "run"), {}, threads=1, checkpoint_every=100)
+    folders = {"xtreme": xtreme, "inputs": tmp_path / "inputs", "output": tmp_path / "run"}
+    finetune(Job(model, "capitals", Setting(1e-3, 2, 1), recipe, **folders), threads=1, checkpoint_every=100)
     outcome = conclude(xtreme, capitals, [tmp_path / "run"])
     scores = {(row.split, row.language, row.metric) for row in outcome.scored.scores}
     assert {("test", "de", "f1"), ("test", "en", "f1"), ("dev", "en", "f1")} <= scores

@@ -233,9 +233,9 @@ def test_fine_tuning_is_that_of_appendix_c(paper):
     assert own.selection == "paper" and own.stand_ins == {} and own.tasks is None and own.download
     for training, row in TRAININGS.items():
         expected = {**values(TUNING), **dict(zip(TRAINING_KEYS, row, strict=True))}
-        assert getattr(own.recipes, training).model_dump() == expected, training
-    assert set(own.recipes.model_dump()) == set(TRAININGS)
-    runs = {name: len(settings_of(getattr(own.recipes, name), own.seeds)) for name in TRAININGS}
+        assert own.recipes[training].model_dump() == expected, training
+    assert set(own.recipes) == set(TRAININGS)
+    runs = {name: len(settings_of(own.recipes[name], own.seeds)) for name in TRAININGS}
     assert sum(runs.values()) == 70 and runs["tydiqa"] == 20
 
 

@@ -55,7 +55,6 @@ GROUPS = {
     "Rules of the workflow, fine-tuning": {
         "unpack": "vocap.finetuning.commands:unpack",
         "xtreme": "vocap.finetuning.commands:xtreme",
-        "ceiling": "vocap.finetuning.commands:ceiling",
         "encode": "vocap.finetuning.commands:encode",
         "finetune": "vocap.finetuning.commands:finetune",
         "score": "vocap.finetuning.commands:score",
@@ -63,7 +62,6 @@ GROUPS = {
         "compare": "vocap.finetuning.commands:compare",
     },
     "Rules of the workflow, correlation study": {
-        "own-files": "vocap.correlation.commands:own_files",
         "studied-sizes": "vocap.correlation.commands:studied_sizes",
         "correlate": "vocap.correlation.commands:correlate",
     },
@@ -71,6 +69,7 @@ GROUPS = {
 VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
 # verbs of earlier versions: what replaces them
 REMOVED_VERBS = {
+    "own-files": "the workflow copies a language's files to results/correlation/LANGUAGE/xtreme",
     "ceiling": "vocap score and vocap average give what a model reaches",
     "parity-words": "vocap parity compares the ids of lines",
     "verify": "vocap parity compares the ids of both forms of a tokenizer",

@@ -1,4 +1,4 @@
-"""The models that are fine-tuned: those of a folder, and those of the pretraining section."""
+"""The models that are fine-tuned: of a folder, of the pretraining section, and of the correlation study."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -13,13 +13,13 @@ from vocap.tokenizer_files import XLMR_ROWS
 class TunedModel(NamedTuple):
     """A model that is fine-tuned: its folder, the files that say it is made, and its size.
 
-    `origin`: the folder of its inputs, which models with one tokenizer share; `tokenizer`: a folder; `longest`:
-    the most ids of an input.
+    `inputs`: the folder of its inputs under the results, which models with one tokenizer share; `tokenizer`: a
+    folder; `longest`: the most ids of an input.
     """
 
     folder: str
     made: list[str]
-    origin: str
+    inputs: str
     tokenizer: str
     longest: int | None
     shape: Shape
@@ -41,7 +41,7 @@ def tuned_model(settings: Settings, name: str) -> TunedModel:
         return TunedModel(
             entry.path,
             [str(Path(entry.path, CONFIG)), *weights],
-            f"models/{name}",
+            f"finetuning/inputs/models/{name}",
             entry.path,
             longest_input(config),
             shape,
@@ -56,9 +56,18 @@ def tuned_model(settings: Settings, name: str) -> TunedModel:
     return TunedModel(
         folder if entry.step is None else f"{folder}-{entry.step}",
         [made],
-        f"tokenizers/{model.tokenizer}",
+        f"finetuning/inputs/tokenizers/{model.tokenizer}",
         f"{settings.results}/{stage}/{model.tokenizer}/huggingface",
         model.shape.positions,
         model.shape,
         count_parameters(model.shape, settings.rows(model.tokenizer)),
     )
+
+
+def studied_model(settings: Settings, language: str, size: int) -> TunedModel:
+    """The model of the correlation study with one of a language's vocabularies."""
+    place, shape = f"correlation/{language}/{size}", settings.correlation.model.shape
+    folder = f"{settings.results}/{place}/pretrained/model"
+    tokenizer = f"{settings.results}/{place}/tokenizer/huggingface"
+    parameters = count_parameters(shape, size + 2)  # <pad> and <mask> beside the vocabulary
+    return TunedModel(folder, [folder], f"{place}/inputs", tokenizer, shape.positions, shape, parameters)

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.correlation.points import POINT_COLUMNS, Measured, correlations, read_points, write_points
+from vocap.correlation.planning import read_records
+from vocap.correlation.points import Measured, correlations
 from vocap.errors import VocapError
+from vocap.files.tsv import write_tsv
 
 values = st.floats(-500, 100).map(lambda value: round(value, 3))
 
@@ -33,12 +35,12 @@ def test_points_come_back(tmp_path):
         Measured("hi", 1000, -123.456789012345, "udpos", "test", 71.25, 2, 500),
         Measured("hi", 2000, -99.5, "panx", "dev", 0.0, 1, 500),
     ]
-    write_points(tmp_path / "points.tsv", points)
-    assert read_points(tmp_path / "points.tsv") == points
+    write_tsv(tmp_path / "points.tsv", Measured._fields, points)
+    assert read_records(tmp_path / "points.tsv", Measured) == points
 
 
 def test_a_cell_that_is_no_number_is_named(tmp_path):
     path = tmp_path / "points.tsv"
-    path.write_text("\t".join(POINT_COLUMNS) + "\nhi\t1000\t-1.5\tudpos\ttest\tmany\t1\t5\n", encoding="utf-8")
+    path.write_text("\t".join(Measured._fields) + "\nhi\t1000\t-1.5\tudpos\ttest\tmany\t1\t5\n", encoding="utf-8")
     with pytest.raises(VocapError, match=r"points\.tsv, line 2: .*many"):
-        read_points(path)
+        read_records(path, Measured)

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.finetuning.batches import IGNORED, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.features import PairFeatures, Ragged, SpanFeatures, TagFeatures
+from vocap.finetuning.features import IGNORED, Features, LengthBatches, assemble, evaluation_batches
 
 PAD = 1
 
@@ -17,13 +16,11 @@ def padding_share(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
     return 1 - int(lengths[np.concatenate(batches)].sum()) / held
 
 
-def pairs(count: int, seed: int = 0) -> PairFeatures:
+def pairs(count: int, seed: int = 0) -> Features:
     random = np.random.default_rng(seed)
     rows = [random.integers(5, 99, length) for length in random.integers(3, 60, count)]
-    number = np.arange(count, dtype=np.int32)
-    return PairFeatures(
-        Ragged.of(rows, np.int32), number, number * 0 + 2, count, random.integers(0, 3, count, np.int32)
-    )
+    inputs = {"example": range(count), "second": [2] * count, "label": random.integers(0, 3, count)}
+    return Features.of(inputs, {"ids": rows})
 
 
 @pytest.mark.parametrize(("count", "batch"), [(1, 4), (64, 4), (1000, 4), (1001, 8)])
@@ -50,7 +47,7 @@ def test_a_step_is_the_same_whatever_was_asked_before():
 def test_inputs_of_a_batch_are_of_like_length():
     features = pairs(4000)
     batches = LengthBatches(features, 8, seed=1, pad=PAD)
-    lengths = features.ids.lengths
+    lengths = features.lengths
     shuffled = np.random.default_rng(0).permutation(4000).reshape(-1, 8)
     by_length = padding_share(lengths, [batches.members(step) for step in range(batches.steps_per_epoch)])
     assert by_length < 0.03 < 0.3 < padding_share(lengths, shuffled)
@@ -62,28 +59,25 @@ def test_a_batch_is_its_inputs_side_by_side():
     for width in (None, 64):
         batch = assemble(features, numbers, PAD, width)
         for place, number in enumerate(numbers):
-            row = features.ids[number].tolist()
+            row = features.row("ids", number).tolist()
             padding = batch.input_ids.shape[1] - len(row)
             assert batch.input_ids[place].tolist() == row + [PAD] * padding
             assert batch.attention[place].tolist() == [True] * len(row) + [False] * padding
             assert batch.segments[place].tolist() == [0, 0] + [1] * (len(row) - 2) + [0] * padding
-        assert batch.targets["label"].tolist() == features.label[numbers].tolist()
-        assert batch.tokens == features.ids.lengths[numbers].sum()
+        assert batch.targets["label"].tolist() == features.inputs["label"][numbers].tolist()
+        assert batch.tokens == features.lengths[numbers].sum()
 
 
 def test_the_subwords_of_every_word_are_found():
     words = [[1, 3, 2], [1], [2, 2]]  # subwords of each word of three inputs
-    rows, first, last, word, label = [], [], [], [], []
+    ids, word, label = [], [], []
     for lengths in words:
-        ends = np.cumsum([1, *lengths])
-        rows.append(np.arange(ends[-1] + 2))
-        first.append(ends[:-1])
-        last.append(ends[1:])
-        word.append(range(len(lengths)))
-        label.append([-1, *range(1, len(lengths))])
-    columns = [Ragged.of(rows, np.int32) for rows in (rows, first, last, word, label)]
-    number = np.arange(3, dtype=np.int32)
-    features = TagFeatures(columns[0], number, columns[0].lengths, 3, *columns[1:])
+        frame = [1, *lengths, 1]
+        ids.append(np.arange(sum(frame)))
+        word.append(np.repeat([-1, *range(len(lengths)), -1], frame))
+        label.append(np.repeat([IGNORED, IGNORED, *range(1, len(lengths)), IGNORED], frame))
+    second = [len(row) for row in ids]
+    features = Features.of({"example": range(3), "second": second}, {"ids": ids, "word": word, "label": label})
     batch = assemble(features, np.array([2, 0]), PAD)
     width = batch.input_ids.shape[1]
     expected = [[1, 2], [3, 4], [width + 1], [width + 2, width + 3, width + 4], [width + 5, width + 6]]
@@ -93,13 +87,8 @@ def test_the_subwords_of_every_word_are_found():
 
 
 def test_the_ends_of_an_answer_are_targets():
-    ids = Ragged.of([[0, 5, 6], [0, 7]], np.int32)
-    number = np.arange(2, dtype=np.int32)
-    offsets, best = (
-        Ragged.of([[[0, 1]] * 3, [[0, 1]] * 2], np.int32, (2,)),
-        Ragged.of([[True] * 3, [True] * 2], bool),
-    )
-    features = SpanFeatures(ids, number, number, 2, np.array([1, 0]), np.array([2, 0]), offsets, best)
+    inputs = {"example": [0, 1], "second": [0, 1], "start": [1, 0], "end": [2, 0]}
+    features = Features.of(inputs, {"ids": [[0, 5, 6], [0, 7]]})
     batch = assemble(features, np.array([1, 0]), PAD)
     assert (batch.targets["start"].tolist(), batch.targets["end"].tolist()) == ([0, 1], [0, 2])
 

@@ -5,7 +5,7 @@ import pytest
 
 from vocap.finetuning import metrics
 from vocap.finetuning.comparison import paired_bootstrap
-from vocap.finetuning.formats import Sentence
+from vocap.finetuning.reading import Sentence
 from vocap.finetuning.scoring import parts
 from vocap.finetuning.tasks import TASKS
 

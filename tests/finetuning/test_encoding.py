@@ -1,40 +1,49 @@
 """Examples to inputs and back: against SentencePiece's own segmentation, word by word, and definitions."""
 
+from itertools import groupby
+from operator import itemgetter
+
 import numpy as np
 import pytest
+from tokenizers import Tokenizer, processors
+from transformers import PreTrainedTokenizerFast
 
 from tests.finetuning.subwords import TOKENIZERS, ours, sentencepiece
 from tests.tokenizers.scripts import ODD, make_lines
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.encoding import encode_pairs, encode_questions, encode_sentences, join_tags
-from vocap.finetuning.features import NO_LABEL, Ragged
-from vocap.finetuning.formats import Answer, Pair, Question, Sentence
-from vocap.finetuning.input_encoder import InputEncoder, load_tokenizer
+from vocap.finetuning.encoding import (
+    InputEncoder,
+    encode_pairs,
+    encode_questions,
+    encode_sentences,
+    join_tags,
+    load_tokenizer,
+)
+from vocap.finetuning.features import IGNORED, Features
+from vocap.finetuning.reading import Answer, Pair, Question, Sentence
 from vocap.finetuning.tasks import TASKS
 
 XNLI, UDPOS = TASKS["xnli"], TASKS["udpos"]
 BOS, EOS, UNKNOWN = 0, 2, 3
+
+
+def rows(features: Features, name: str = "ids") -> list[list[int]]:
+    """A column of tokens by input."""
+    return [features.row(name, number).tolist() for number in range(len(features))]
+
+
 LINES = [*make_lines(60, seed=3), "", " ", "\u200b", "<s> </s>", *ODD]
-
-
-def test_ragged_rows():
-    rows = [[1, 2], [], [3], [4, 5, 6]]
-    ragged = Ragged.of(rows, np.int32)
-    assert [row.tolist() for row in ragged] == rows and ragged[-1].tolist() == [4, 5, 6]
-    assert [row.tolist() for row in ragged[1:3]] == rows[1:3] and len(Ragged.of([], bool)) == 0
-    assert Ragged.of([[[1, 2]], []], np.int32, (2,))[1].shape == (0, 2)
-    with pytest.raises(IndexError):
-        ragged[4]
 
 
 def test_pairs_are_framed_as_xlmr_frames_them():
     pairs = [Pair(first, second, "neutral") for first, second in zip(LINES, reversed(LINES), strict=True)]
     features = encode_pairs(pairs, ours(), XNLI.labels, 10_000)
-    for pair, ids, second in zip(pairs, features.ids, features.second, strict=True):
+    for pair, ids, second in zip(pairs, rows(features), features.inputs["second"], strict=True):
         left, right = (sentencepiece().encode(text) for text in (pair.first, pair.second))
-        assert ids.tolist() == [BOS, *left, EOS, EOS, *right, EOS]
+        assert ids == [BOS, *left, EOS, EOS, *right, EOS]
         assert second == len(left) + 3
-    assert features.label.tolist() == [2] * len(pairs) and features.example.tolist() == list(range(len(pairs)))
+    assert features.inputs["label"].tolist() == [2] * len(pairs)
+    assert features.inputs["example"].tolist() == list(range(len(pairs)))
 
 
 def test_long_pairs_lose_the_end_of_the_longer():
@@ -44,10 +53,10 @@ def test_long_pairs_lose_the_end_of_the_longer():
     whole, short = sentencepiece().encode(line), sentencepiece().encode("no")
     assert len(whole) > 64
     kept = [(60 - len(short), len(short)), (len(short), 60 - len(short)), (30, 30)]
-    for ids, (left, right), pair in zip(features.ids, kept, pairs, strict=True):
+    for ids, (left, right), pair in zip(rows(features), kept, pairs, strict=True):
         first, second = (whole if text == line else short for text in (pair.first, pair.second))
-        assert ids.tolist() == [BOS, *first[:left], EOS, EOS, *second[:right], EOS]
-    assert features.label.tolist() == [NO_LABEL] * 3
+        assert ids == [BOS, *first[:left], EOS, EOS, *second[:right], EOS]
+    assert features.inputs["label"].tolist() == [IGNORED] * 3
 
 
 def expected_words(words):
@@ -68,28 +77,28 @@ def sentences():
 def test_words_are_encoded_alone_and_none_is_lost():
     examples = sentences()
     features = encode_sentences(examples, ours(), UDPOS.labels)
-    assert max(map(len, features.ids)) <= 128 and len(features) > len(examples) + 3
+    assert features.lengths.max() <= 128 and len(features) > len(examples) + 3
     seen = [[] for _ in examples]
-    for number, example in enumerate(features.example):
-        ids = features.ids[number]
-        assert ids[0] == BOS and ids[-2:].tolist() == [EOS, EOS]
-        assert features.first[number][0] == 1 and features.last[number][-1] == len(ids) - 2
-        parts = zip(features.first[number], features.last[number], features.word[number], strict=True)
-        for first, last, word in parts:
-            seen[example].append((int(word), ids[first:last].tolist()))
+    inputs = zip(features.inputs["example"], rows(features), rows(features, "word"), strict=True)
+    for example, ids, words in inputs:
+        assert ids[0] == BOS and ids[-2:] == [EOS, EOS]
+        assert words[0] == -1 and words[-2:] == [-1, -1] and -1 not in words[1:-2]
+        for _, group in groupby(zip(words[1:-2], ids[1:-2], strict=True), key=itemgetter(0)):
+            seen[example].append([piece for _, piece in group])
     for example, found in zip(examples, seen, strict=True):
-        assert found == list(enumerate(expected_words(example.words)))
+        assert found == expected_words(example.words)
 
 
 def test_parts_of_sentences_are_joined_before_scoring():
     examples = sentences()
     features = encode_sentences(examples, ours(), UDPOS.labels)
-    predicted = [np.maximum(row, 0) for row in features.label]
+    predicted = []
+    for labels, words in zip(rows(features, "label"), rows(features, "word"), strict=True):
+        firsts = [place for place in range(1, len(words)) if words[place] > words[place - 1]]
+        predicted.append([max(labels[place], 0) for place in firsts])
     joined = join_tags(features, predicted, UDPOS.labels)
     wanted = [list(example.tags or ["ADJ"] * len(example.words)) for example in examples]
     assert joined == wanted
-    with pytest.raises(ValueError, match="predictions for"):
-        join_tags(features, [row[:-1] for row in predicted], UDPOS.labels)
 
 
 def test_unknown_labels_stop_the_encoding():
@@ -121,78 +130,74 @@ def test_windows_hold_question_and_context():
         Question("empty", "no?", "\u200b", ()),
     ]
     features = encode_questions(examples, ours(), max_length=100, stride=20, max_question=16)
-    assert features.example.tolist() == sorted(features.example) and set(features.example) == {0, 1, 2, 3}
+    example, second, first, last = (features.inputs[name] for name in ("example", "second", "start", "end"))
+    assert example.tolist() == sorted(example) and set(example) == {0, 1, 2, 3}
     whole = sentencepiece().encode(context)
-    for example in (0, 1):
-        head = [BOS, *sentencepiece().encode(examples[example].question)[:16], EOS, EOS]
-        inputs = np.flatnonzero(features.example == example)
+    for one in (0, 1):
+        head = [BOS, *sentencepiece().encode(examples[one].question)[:16], EOS, EOS]
+        inputs = np.flatnonzero(example == one)
         for number, place in zip(inputs, range(0, len(whole), 20), strict=False):
             part = whole[place : place + 100 - len(head) - 1]
-            assert features.ids[number].tolist() == [*head, *part, EOS]
-            assert features.second[number] == len(head)
-            inside = features.offsets[number][:, 0] >= 0
+            assert features.row("ids", number).tolist() == [*head, *part, EOS]
+            assert second[number] == len(head)
+            inside = features.row("offsets", number)[:, 0] >= 0
             assert inside.tolist() == [False] * len(head) + [True] * len(part) + [False]
-            assert not features.best[number][~inside].any()
+            assert not features.row("best", number)[~inside].any()
         assert place + len(part) == len(whole)
         # every token is best in one window
-        assert sum(int(features.best[number].sum()) for number in inputs) == len(whole)
-    answers = zip(features.example, features.start, features.end, features.offsets, strict=True)
-    found = [
-        context[offsets[first, 0] : offsets[last, 1]]
-        for example, first, last, offsets in answers
-        if example == 0 and first
-    ]
+        assert sum(int(features.row("best", number).sum()) for number in inputs) == len(whole)
+    found = []
+    for number in np.flatnonzero((example == 0) & (first > 0)):
+        offsets = features.row("offsets", number)
+        found.append(context[offsets[first[number], 0] : offsets[last[number], 1]])
     assert found and set(found) == {LINES[12]}  # the first answer, in the windows that hold all of it
-    assert len(found) < (features.example == 0).sum()
-    assert not features.start[features.example == 1].any()
-    assert features.ids[-1].tolist()[-1] == EOS and not features.best[-1].any()
+    assert len(found) < (example == 0).sum()
+    assert not first[example == 1].any()
+    assert features.tokens["ids"][-1] == EOS and not features.row("best", len(features) - 1).any()
 
 
 @pytest.mark.parametrize("name", ["ours", "bytes"])  # XLM-R's own takes them for its pieces
 def test_special_tokens_in_a_text_are_text(name):
-    tokenizer = TOKENIZERS[name]()
-    features = encode_pairs([Pair("<s></s>", "<mask> <pad>", None)], tokenizer, XNLI.labels)
-    ids = features.ids[0].tolist()
-    assert ids.count(BOS) == 1 and ids.count(EOS) == 3 and not {1, len(tokenizer) - 1} & set(ids)
+    encoder = TOKENIZERS[name]()
+    (ids,) = rows(encode_pairs([Pair("<s></s>", "<mask> <pad>", None)], encoder, XNLI.labels))
+    assert ids.count(BOS) == 1 and ids.count(EOS) == 3
+    assert not {1, encoder.backend.get_vocab_size() - 1} & set(ids)
 
 
 def test_tokenizers_that_cannot_be_used(tmp_path):
     with pytest.raises(VocapError, match=r"no tokenizer\.json there; name a folder"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(VocapError, match="no tokenizer"):
+    with pytest.raises(VocapError, match="no usable Hugging Face tokenizer"):
         load_tokenizer(tmp_path)
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
-
-    backend = Tokenizer.from_str(ours().backend_tokenizer.to_str())
+    backend = Tokenizer.from_str(ours().backend.to_str())
     with pytest.raises(VocapError, match="no unknown token"):
         InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend))
-    from tokenizers import processors
-
     backend.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B", special_tokens=[])
     with pytest.raises(VocapError, match="puts no special tokens around a pair"):
         InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
 
 
 def test_a_tokenizer_s_own_truncation_and_padding_are_off():
-    tokenizer = ours(byte_fallback=True)
-    tokenizer.backend_tokenizer.enable_truncation(4)
-    tokenizer.backend_tokenizer.enable_padding(length=50)
-    features = encode_pairs([Pair("no " * 30, "no", None)], tokenizer, XNLI.labels)
-    assert len(features.ids[0]) > 30 and 1 not in features.ids[0]
+    backend = Tokenizer.from_str(ours().backend.to_str())
+    backend.enable_truncation(4)
+    backend.enable_padding(length=50)
+    encoder = InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
+    (ids,) = rows(encode_pairs([Pair("no " * 30, "no", None)], encoder, XNLI.labels))
+    assert len(ids) > 30 and 1 not in ids
 
 
 def test_bert_s_frame_is_kept():
     """[CLS] words [SEP], and one [SEP] between two texts."""
-    from tokenizers import Tokenizer, processors
-    from transformers import PreTrainedTokenizerFast
-
-    backend = Tokenizer.from_str(ours().backend_tokenizer.to_str())
+    backend = Tokenizer.from_str(ours().backend.to_str())
     backend.post_processor = processors.BertProcessing(("</s>", EOS), ("<s>", BOS))
-    bert = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
+    bert = InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
     word = sentencepiece().encode("no")
-    assert encode_sentences([Sentence(("no",), None)], bert, UDPOS.labels).ids[0].tolist() == [BOS, *word, EOS]
+    assert encode_sentences([Sentence(("no",), None)], bert, UDPOS.labels).tokens["ids"].tolist() == [
+        BOS,
+        *word,
+        EOS,
+    ]
     features = encode_pairs([Pair("no", "no", None)], bert, XNLI.labels)
-    assert features.ids[0].tolist() == [BOS, *word, EOS, *word, EOS]
-    assert features.second.tolist() == [2 + len(word)]
+    assert rows(features) == [[BOS, *word, EOS, *word, EOS]]
+    assert features.inputs["second"].tolist() == [2 + len(word)]

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import VocapError
-from vocap.finetuning.batches import assemble
+from vocap.finetuning.features import assemble
 from vocap.finetuning.heads import Tuner, build_model
 from vocap.finetuning.inputs import encode_training, open_inputs
 from vocap.finetuning.selection import DataSet
@@ -51,7 +51,7 @@ def test_padding_changes_nothing(models, features, name, task):
     """Logits and loss of a batch are those of its inputs alone, each without padding."""
     model = tuner(models[name], task, "mean")
     numbers = np.array([0, 3, 5, 1])
-    numbers = numbers[np.argsort(features[task].ids.lengths[numbers])]
+    numbers = numbers[np.argsort(features[task].lengths[numbers])]
     batch = assemble(features[task], numbers, model.pad, width=60)
     alone = [assemble(features[task], numbers[place : place + 1], model.pad) for place in range(4)]
     with torch.no_grad():
@@ -75,8 +75,12 @@ def test_padding_changes_nothing(models, features, name, task):
 def test_words_of_several_subwords(models, features, name):
     """Average pooling: the head on the mean of a word's hidden states, as in the paper."""
     found = features["udpos"]
-    number = int(np.argmax(found.ids.lengths))
-    assert (found.last[number] - found.first[number]).max() > 1
+    number = int(np.argmax(found.lengths))
+    words = found.row("word", number)
+    ends = [
+        (place.min(), place.max() + 1) for place in (np.flatnonzero(words == n) for n in range(words.max() + 1))
+    ]
+    assert max(end - start for start, end in ends) > 1
     logits = {}
     for pooling in ("mean", "first", "sum"):
         model = tuner(models[name], "udpos", pooling)
@@ -85,7 +89,7 @@ def test_words_of_several_subwords(models, features, name):
             logits[pooling] = model(batch)[0]
             hidden = model.model.base_model(torch.from_numpy(batch.input_ids)).last_hidden_state[0]
             head = model.model.classifier
-            for word, (start, end) in enumerate(zip(found.first[number], found.last[number], strict=True)):
+            for word, (start, end) in enumerate(ends):
                 states = hidden[start:end]
                 expected = {"mean": head(states.mean(0)), "first": head(states[0]), "sum": head(states).sum(0)}
                 torch.testing.assert_close(logits[pooling][word], expected[pooling], atol=1e-5, rtol=1e-4)

@@ -10,10 +10,8 @@ import pytest
 
 from tests.finetuning.subwords import TOKENIZERS, ours, sentencepiece
 from tests.tokenizers.scripts import ODD, WORDS, make_lines
-from vocap.finetuning.ceiling import oracle_scores, round_trips
-from vocap.finetuning.encoding import best_answers, encode_questions
-from vocap.finetuning.formats import Answer, Question
-from vocap.finetuning.reading import read
+from vocap.finetuning.encoding import InputEncoder, best_answers, encode_questions, find_tokens
+from vocap.finetuning.reading import Answer, Question, read
 from vocap.finetuning.tasks import TASKS
 
 XQUAD, MLQA, TYDIQA = TASKS["xquad"], TASKS["mlqa"], TASKS["tydiqa"]
@@ -48,8 +46,14 @@ def made_questions(count: int, answers: int, seed: int, odd: float) -> list[Ques
     return questions
 
 
-def returned_by(questions: list[Question], tokenizer) -> list[list[str]]:
-    return round_trips(encode_questions(questions, tokenizer), questions)
+def returned_by(questions: list[Question], encoder: InputEncoder) -> list[str]:
+    """The first answer of every question, decoded from its first to its last token."""
+    contexts = encoder.ids_and_offsets([question.context for question in questions])
+    texts = []
+    for question, (_, places) in zip(questions, contexts, strict=True):
+        span = find_tokens(places, question.answers[0])
+        texts.append("" if span is None else question.context[places[span[0], 0] : places[span[1], 1]])
+    return texts
 
 
 def by_sentencepiece(question: Question) -> str:
@@ -68,9 +72,9 @@ def by_sentencepiece(question: Question) -> str:
 def test_round_trips_are_those_of_sentencepiece_s_offsets():
     questions = made_questions(80, 12, seed=1, odd=0.0)
     returned = returned_by(questions, ours())
-    for question, texts in zip(questions, returned, strict=True):
+    for question, text in zip(questions, returned, strict=True):
         if core(question.answers[0].text):
-            assert core(texts[0]) == core(by_sentencepiece(question)), (question.context, question.answers)
+            assert core(text) == core(by_sentencepiece(question)), (question.context, question.answers)
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -81,16 +85,16 @@ def test_what_comes_back_holds_the_answer_and_no_token_too_many(name, odd):
     features = encode_questions(questions, TOKENIZERS[name](), max_length=10_000)
     returned = returned_by(questions, TOKENIZERS[name]())
     lost = 0
-    for number, (question, texts) in enumerate(zip(questions, returned, strict=True)):
+    for number, (question, text) in enumerate(zip(questions, returned, strict=True)):
         answer = question.answers[0]
         seen = core(answer.text)
-        if seen not in texts[0]:
+        if seen not in text:
             lost += 1  # where normalisation deletes a mark, no token stands for it
-        first, last = features.start[number], features.end[number]
+        first, last = features.inputs["start"][number], features.inputs["end"][number]
         if not first:
             continue
-        offsets = features.offsets[number]
-        assert question.context[offsets[first, 0] : offsets[last, 1]] == texts[0]
+        offsets = features.row("offsets", number)
+        assert question.context[offsets[first, 0] : offsets[last, 1]] == text
         assert offsets[first, 1] > answer.start and offsets[last, 0] < answer.start + len(answer.text)
     assert lost <= len(questions) * (0 if odd == 0 and name != "xlmr" else 0.05)
 
@@ -113,14 +117,14 @@ def test_answers_of_whole_words_come_back_as_they_are(name):
         text = context[start:end]
         questions.append(Question("w", "no?", context, (Answer(text, start),)))
     returned = returned_by(questions, TOKENIZERS[name]())
-    assert [texts[0] for texts in returned] == [question.answers[0].text for question in questions]
+    assert returned == [question.answers[0].text for question in questions]
 
 
 def test_zero_width_characters_after_an_answer_are_its_own():
     context = "en Norfolk,[1]\u200b durante"
     question = Question("q", "no?", context, (Answer("Norfolk,[1]\u200b", 3),))
     for name in TOKENIZERS:
-        assert returned_by([question], TOKENIZERS[name]()) == [["Norfolk,[1]\u200b"]]
+        assert returned_by([question], TOKENIZERS[name]()) == ["Norfolk,[1]\u200b"]
 
 
 def test_long_contexts_give_the_answer_wherever_it_stands():
@@ -128,25 +132,26 @@ def test_long_contexts_give_the_answer_wherever_it_stands():
     rng = random.Random(5)
     words = [word for language in ("vi", "el", "ko", "en") for word in WORDS[language]]
     context = " ".join(rng.choices(words, k=1500))
-    starts = rng.sample(range(len(context) - 20), 40)
-    questions = [Question("q", "no?", context, (Answer(context[start : start + 9], start),)) for start in starts]
+    places = rng.sample(range(len(context) - 20), 40)
+    questions = [Question("q", "no?", context, (Answer(context[start : start + 9], start),)) for start in places]
     features = encode_questions(questions, ours(), max_length=384)
-    answers = best_answers(
-        features, questions, *oracle_scores(features, [question.answers[0] for question in questions])
-    )
-    assert answers == [texts[0] for texts in returned_by(questions, ours())]
+    starts, ends = ([np.zeros(length) for length in features.lengths] for _ in range(2))
+    for number in range(len(features)):
+        if first := features.inputs["start"][number]:
+            starts[number][first] = ends[number][features.inputs["end"][number]] = 1
+    assert best_answers(features, questions, starts, ends) == returned_by(questions, ours())
 
 
 def reference_answer(features, question, example, starts, ends):
     """xTune's search (`compute_predictions_logits`), step by step, without its empty answer."""
     best = None
-    for number in np.flatnonzero(features.example == example):
-        offsets = features.offsets[number]
+    for number in np.flatnonzero(features.inputs["example"] == example):
+        offsets, best_here = features.row("offsets", number), features.row("best", number)
         firsts = sorted(range(len(offsets)), key=lambda place: -starts[number][place])[:20]
         lasts = sorted(range(len(offsets)), key=lambda place: -ends[number][place])[:20]
         for first in firsts:
             for last in lasts:
-                if offsets[first][0] < 0 or offsets[last][0] < 0 or not features.best[number][first]:
+                if offsets[first][0] < 0 or offsets[last][0] < 0 or not best_here[first]:
                     continue
                 if last < first or last - first + 1 > 30:
                     continue
@@ -162,7 +167,7 @@ def test_the_best_answer_of_all_windows():
     long = " ".join(question.context for question in questions)
     questions = [*questions, Question("long", "no?", long, ()), Question("empty", "no?", "", ())]
     features = encode_questions(questions, ours(), max_length=64, stride=16, max_question=8)
-    starts, ends = ([rng.normal(size=length) for length in features.ids.lengths] for _ in range(2))
+    starts, ends = ([rng.normal(size=length) for length in features.lengths] for _ in range(2))
     found = best_answers(features, questions, starts, ends)
     for example, question in enumerate(questions[:-1]):
         reference = reference_answer(features, question, example, starts, ends)
@@ -173,7 +178,7 @@ def test_the_best_answer_of_all_windows():
 def test_an_answer_is_given_where_the_highest_starts_and_ends_do_not_go_together():
     question = Question("q", "no?", " ".join(WORDS["en"]), ())
     features = encode_questions([question], ours())
-    length = len(features.ids[0])
+    length = features.lengths[0]
     starts, ends = np.arange(length, dtype=float), -np.arange(length, dtype=float)
     assert best_answers(features, [question], [starts], [ends])[0]
 
@@ -194,5 +199,5 @@ def test_real_answers_come_back_as_by_sentencepiece_s_offsets(task, split, langu
     questions = read(folder, task, split, language)[::4]
     returned = returned_by(questions, ours())
     assert len(questions) > 100
-    for question, texts in zip(questions, returned, strict=True):
-        assert core(texts[0]) == core(by_sentencepiece(question)), question.id
+    for question, text in zip(questions, returned, strict=True):
+        assert core(text) == core(by_sentencepiece(question)), question.id

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import VocapError
-from vocap.finetuning.formats import Answer, Pair, Question, Sentence
-from vocap.finetuning.predictions import prediction_path, read_predictions, write_predictions
+from vocap.finetuning.reading import Answer, Pair, Question, Sentence
+from vocap.finetuning.scoring import prediction_path, read_predictions, write_predictions
+from vocap.finetuning.selection import DataSet
 from vocap.finetuning.tasks import TASKS
 
 
@@ -37,23 +38,23 @@ def test_files_give_back_what_was_written(tmp_path_factory, labels, tags, answer
         ("panx", tags, sentences(*map(len, tags))),
         ("tydiqa", answers, questions(*answers)),
     ):
-        write_predictions(folder, TASKS[task], "test", "de", predictions)
-        assert read_predictions(folder, TASKS[task], "test", "de", examples) == predictions
+        write_predictions(folder, DataSet(TASKS[task], "test", "de"), predictions)
+        assert read_predictions(folder, DataSet(TASKS[task], "test", "de"), examples) == predictions
 
 
 def test_files_have_the_form_of_a_submission(tmp_path):
     """As `evaluate.py` of google-research/xtreme reads them."""
-    path = write_predictions(tmp_path, TASKS["panx"], "test", "de", [["B-LOC", "O"], ["O"]])
+    path = write_predictions(tmp_path, DataSet(TASKS["panx"], "test", "de"), [["B-LOC", "O"], ["O"]])
     assert path == tmp_path / "test-de.tsv" and path.read_bytes() == b"B-LOC\nO\n\nO\n\n"
-    path = write_predictions(tmp_path, TASKS["xnli"], "dev", "de", ["neutral", "entailment"])
+    path = write_predictions(tmp_path, DataSet(TASKS["xnli"], "dev", "de"), ["neutral", "entailment"])
     assert path.read_bytes() == b"neutral\nentailment\n"
-    path = write_predictions(tmp_path, TASKS["mlqa"], "test", "zh", {"q": "北京"})
+    path = write_predictions(tmp_path, DataSet(TASKS["mlqa"], "test", "zh"), {"q": "北京"})
     assert path.name == "test-zh.json" and json.loads(path.read_text("utf-8")) == {"q": "北京"}
 
 
 def test_a_submission_from_elsewhere_is_read(tmp_path):
-    prediction_path(tmp_path, TASKS["panx"], "test", "de").write_bytes(b"B-LOC\r\nO\r\n\r\nO")
-    read = read_predictions(tmp_path, TASKS["panx"], "test", "de", sentences(2, 1))
+    prediction_path(tmp_path, DataSet(TASKS["panx"], "test", "de")).write_bytes(b"B-LOC\r\nO\r\n\r\nO")
+    read = read_predictions(tmp_path, DataSet(TASKS["panx"], "test", "de"), sentences(2, 1))
     assert read == [["B-LOC", "O"], ["O"]]
 
 
@@ -65,19 +66,19 @@ def test_a_submission_from_elsewhere_is_read(tmp_path):
         ("xnli", b"neutral\n", pairs(2), r"1 labels for 2 pairs"),
         ("xnli", b"\xff\n", pairs(1), r"not UTF-8"),
         ("panx", b"O\n\nB-CAT\n\n", sentences(1, 1), r"line 3: 'B-CAT' is no label of panx"),
-        ("panx", b"O\n\nO\nO\n\n", sentences(1, 1), r"line 3: 2 tags for 1 words"),
+        ("panx", b"O\n\nO\nO\n\n", sentences(1, 1), r"line 4: 2 tags for 1 words"),
         ("panx", b"O\n\n", sentences(1, 1), r"tags of 1 sentences for 2"),
         ("panx", b"", sentences(1), r"tags of 0 sentences for 1"),
         ("xquad", b'{"a": "x",\n"b" "y"}', questions("a"), r"line 2: not JSON"),
         ("xquad", b'["a"]', questions("a"), r"a list, not an object"),
         ("xquad", b'{"a": 1}', questions("a"), r"not an object of question id to text"),
         ("xquad", b'{"a": "x", "a": "y"}', questions("a"), r"duplicate key 'a'"),
-        ("xquad", b'{"a": "x"}', questions("a", "b"), r"1 of 2 questions without an answer, among them b"),
-        ("xquad", b'{"a": "x", "c": "x"}', questions("a"), r"1 of 1 questions not asked, among them c"),
+        ("xquad", b'{"a": "x"}', questions("a", "b"), r"1 questions without an answer or not asked: b"),
+        ("xquad", b'{"a": "x", "c": "x"}', questions("a"), r"1 questions without an answer or not asked: c"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, task, content, examples, said):
     if content is not None:
-        prediction_path(tmp_path, TASKS[task], "test", "de").write_bytes(content)
+        prediction_path(tmp_path, DataSet(TASKS[task], "test", "de")).write_bytes(content)
     with pytest.raises(VocapError, match=said):
-        read_predictions(tmp_path, TASKS[task], "test", "de", examples)
+        read_predictions(tmp_path, DataSet(TASKS[task], "test", "de"), examples)

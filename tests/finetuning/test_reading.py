@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from tests.finetuning.factories import PAIRS, one_question, squad, write, xtreme_folder
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.formats import Answer, Pair, Question, Sentence, is_labelled, read_pairs
-from vocap.finetuning.reading import locate, parse, read
+from vocap.finetuning.reading import Answer, Pair, Question, Sentence, is_labelled, locate, parse, read, read_pairs
 from vocap.finetuning.tasks import SPLITS, TASKS, TRAININGS, UPOS
 
 XNLI, PAWSX, UDPOS, PANX, XQUAD, MLQA, TYDIQA = TASKS.values()
@@ -182,32 +181,26 @@ def test_ids_repeat_in_training_files_alone(tmp_path):
     text = squad(("Bonn", [("same", "a?", [("Bonn", 0)]), ("same", "b?", [("Bonn", 0)])]))
     name = "tydiqa/tydiqa-goldp-v1.1-{0}/tydiqa.goldp.en.{0}.json"
     assert len(read_made(tmp_path, name.format("train"), text, TYDIQA, "train")) == 2
-    with pytest.raises(VocapError, match=r"qas\[1\]: the id same is that of .*qas\[0\] too"):
+    with pytest.raises(VocapError, match=r"qas\.1 \(id same\): the id is that of .*qas\.0 .*too"):
         read_made(tmp_path, name.format("dev"), text, TYDIQA, "test")
 
 
 BAD_TABLES = [
     ("xnli", "", "is empty"),
     ("xnli", "\n \n", "is empty"),
-    ("xnli", "a\tb\tneutral\na\tb\n", "line 2: 2 columns, line 1 has 3"),
-    ("xnli", "a\tb\tneutral\n\n", "line 2: 1 columns, line 1 has 3"),
-    ("xnli", "id\ta\tb\tneutral\n", "line 1: 4 columns, not 2 or 3"),
-    (
-        "xnli",
-        "sentence1\tsentence2\tlabel\n",
-        "line 1: label 'label' is none of contradiction, entailment",
-    ),
-    ("pawsx", "a\tb\t1\na\tb\t2\n", "line 2: label '2' is none of 0, 1"),
+    ("xnli", "a\tb\tneutral\na\tb\n", "line 2: 2 columns, not sentence, sentence, label"),
+    ("xnli", "a\tb\na\tb\tneutral\n", "line 2: 3 columns, not two sentences, as in line 1"),
+    ("xnli", "id\ta\tb\tneutral\n", "line 1: 4 columns, not sentence, sentence, label"),
+    ("xnli", "sentence1\tsentence2\tlabel\n", "line 1: 'label' is none of contradiction, entailment"),
+    ("pawsx", "a\tb\t1\na\tb\t2\n", "line 2: '2' is none of 0, 1"),
     ("pawsx", "a\tb\t1\na\tb\t\n", "line 2: no label, but others have one"),
-    ("xnli", b"a\tb\tneutral\na\x00\tb\tneutral\n", "line 2: a NUL byte"),
     ("xnli", b"a\tb\tneutral\n\xff\tb\tneutral\n", "line 2: not UTF-8"),
     ("udpos", "", "is empty"),
     ("udpos", "a\tDET\nb\tNOUN\tx\n", "line 2: 3 columns, not word and tag"),
     ("udpos", "a\tDET\n\nb\n", "line 3: no label, but others have one"),
-    ("udpos", "a\tDET\nb\tNN\n", "line 2: tag 'NN' is none of ADJ, ADP"),
-    ("panx", "a\tO\n\n\nb\tB-MISC\n", "line 4: tag 'B-MISC' is none of B-LOC"),
+    ("udpos", "a\tDET\nb\tNN\n", "line 2: 'NN' is none of ADJ, ADP"),
+    ("panx", "a\tO\n\n\nb\tB-MISC\n", "line 4: 'B-MISC' is none of B-LOC"),
     ("panx", b"a\tO\n\n\xc3(\tO\n", "line 3: not UTF-8"),
-    ("panx", b"a\tO\nb\0\tO\n", "line 2: a NUL byte"),
 ]
 
 
@@ -234,20 +227,19 @@ def broken(change) -> str:
 
 BAD_QUESTIONS = [
     ("", "is empty"),
-    ('{"data": [', "line 1: not JSON"),
-    ('{\n"data": [,]}', "line 2: not JSON"),
-    (b'{"data": "\0"}', "line 1: a NUL byte"),
+    ('{"data": [', "Invalid JSON: EOF while parsing a list at line 1"),
+    ('{\n"data": [,]}', "at line 2"),
     (b'\n{"data": "\xff"}', "line 2: not UTF-8"),
-    ("[]", "the file: no 'data' that is a list"),
+    ("[]", "the file: Input should be an object"),
     ('{"data": []}', "holds no question"),
-    (broken(lambda paragraph: paragraph.pop("context")), "data[0].paragraphs[0]: no 'context' that is text"),
+    (broken(lambda paragraph: paragraph.pop("context")), "data.0.paragraphs.0.context: Field required"),
     (
         broken(lambda paragraph: paragraph["qas"][0].update(id=7)),
-        "paragraphs[0].qas[0]: no 'id' that is text",
+        "data.0.paragraphs.0.qas.0.id: Input should be a valid string",
     ),
     (
         broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=1)),
-        "qas[0] (id q1): the answer 'Kyoto' is not at answer_start 1 of the context, which has",
+        "qas.0 (id q1): the answer 'Kyoto' is not at answer_start 1 of the context, which has",
     ),
     (
         broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=-5)),
@@ -255,11 +247,11 @@ BAD_QUESTIONS = [
     ),
     (
         broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start="0")),
-        "no 'answer_start' that is a whole number",
+        "answer_start: Input should be a valid integer",
     ),
     (
         squad(("Bonn", [("a", "?", [("Bonn", 0)]), ("b", "?", [("", 0)])])),
-        "data[0].paragraphs[0].qas[1] (id b): no answer, but others have one",
+        "data.0.paragraphs.0.qas.1 (id b): no answer, but others have one",
     ),
 ]
 

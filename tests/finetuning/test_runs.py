@@ -19,9 +19,9 @@ from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.inputs import encode_training
 from vocap.finetuning.outcome import conclude
-from vocap.finetuning.predictions import read_predictions
 from vocap.finetuning.reading import read
-from vocap.finetuning.scoring import score
+from vocap.finetuning.scoring import read_predictions, score
+from vocap.finetuning.selection import DataSet
 from vocap.finetuning.settings import Finetuning, read_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS
 
@@ -91,7 +91,7 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
     for name in said["selected_on"]:
         chosen, split, language = name.replace("-", "/").split("/")
         examples = read(XTREME, TASKS[chosen], split, language)
-        kept = read_predictions(out / "predictions" / chosen, TASKS[chosen], split, language, examples)
+        kept = read_predictions(out / "predictions" / chosen, DataSet(TASKS[chosen], split, language), examples)
         measured = score(TASKS[chosen], language, examples, kept)
         values.append(measured.get("acc", measured.get("f1")))
     assert sum(values) / len(values) == pytest.approx(said["selected_score"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import VocapError
-from vocap.finetuning.formats import Answer, Pair, Question, Sentence
+from vocap.finetuning.reading import Answer, Pair, Question, Sentence
 from vocap.finetuning.scoring import parts, ratio, score
 from vocap.finetuning.tasks import TASKS
 

@@ -8,7 +8,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from tests.pretraining.factories import TOTAL, make_tokenizer
 from vocap.finetuning.inputs import encode_training
-from vocap.finetuning.settings import Recipe, Recipes
+from vocap.finetuning.settings import Recipe, make_recipes
 from vocap.pretraining.model import build_model, export_model
 from vocap.pretraining.settings import Shape
 
@@ -40,7 +40,7 @@ def make_bert(folder: Path) -> Path:
 def recipe(training: str, **changes) -> Recipe:
     """The paper's, shorter."""
     values = {"max_length": LENGTH, "batch": 8, "learning_rates": (1e-3,), "epochs": (2,)} | changes
-    return Recipe.model_validate(getattr(Recipes(), training).model_dump() | _lists(values))
+    return Recipe.model_validate(make_recipes({})[training].model_dump() | _lists(values))
 
 
 def _lists(values: dict) -> dict:

@@ -9,7 +9,8 @@ import pytest
 
 from tests.report.factories import make_finetuned, make_model, make_other_tokenizers, make_results
 from tests.report.pages import Page, one_row, write
-from vocap.correlation.points import Measured, Size, correlations, write_points, write_sizes
+from vocap.correlation.planning import Size
+from vocap.correlation.points import Measured, correlations
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
@@ -340,10 +341,10 @@ def test_the_study_is_beside_the_papers_correlations(tmp_path):
         for size in range(1, 9)
         for task in ("udpos", "panx")
     ]
-    write_points(results / "correlation/points.tsv", points)
+    write_tsv(results / "correlation/points.tsv", Measured._fields, points)
     sizes = [Size("hi", 1000 * size, -100 + size**0.5, "ok") for size in range(1, 9)]
     sizes += [Size("hi", size, None, "needs more text") for size in (9000, 10000)]
-    write_sizes(results / "correlation/sizes.tsv", sizes)
+    write_tsv(results / "correlation/sizes.tsv", Size._fields, sizes)
     text = write(results, tmp_path / "out")
     row = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="hi", task="POS")
     assert (row["paper_rho_alp"], row["paper_rho_size"]) == ("0.922", "0.787")

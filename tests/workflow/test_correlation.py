@@ -8,7 +8,8 @@ import pytest
 
 from tests.workflow.conftest import BIN, parse_counts
 from vocap.config import load, read_files
-from vocap.correlation.points import correlations, holes, read_points, read_sizes
+from vocap.correlation.planning import Size, holes, read_records
+from vocap.correlation.points import Measured, correlations
 from vocap.errors import UsageError
 from vocap.files.tsv import read_tsv
 from vocap.tables.curve import read_points as read_curve
@@ -25,7 +26,7 @@ STUDY = {
 }
 RECIPE = {"learning_rates": [1e-3], "epochs": [1], "batch": 16, "max_length": 64}
 TUNING = {"xtreme": "config/smoke-xtreme", "recipes": {"panx": RECIPE}}
-JOBS = ("studied_tokenizer", "studied_text", "studied_model", "studied_inputs", "studied_run", "studied_score")
+JOBS = ("studied_tokenizer", "studied_text", "studied_model", "encode", "finetune", "score")
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_jobs_are_those_of_the_grid(study):
     assert [planned[name] for name in JOBS] == [3] * 6
     assert planned["own_files"] == planned["correlate"] == 1
     planned = counts(study, seeds=[1, 2], sizes=[50, 150])
-    assert planned["studied_run"] == 4 and planned["studied_model"] == planned["studied_score"] == 2
+    assert planned["finetune"] == 4 and planned["studied_model"] == planned["score"] == 2
 
 
 def test_without_its_files_models_are_pretrained_and_what_they_wait_for_is_named(study):
@@ -89,13 +90,17 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
     assert run.returncode == 0, run.stdout
     folder = study.folder / "results/correlation"
     curve = read_curve(study.folder / "results/vocabularies/ru/curve.tsv")
-    assert [(size.size, size.alp, size.status) for size in read_sizes(folder / "sizes.tsv")] == [
+    assert [(size.size, size.alp, size.status) for size in read_records(folder / "sizes.tsv", Size)] == [
         (point.size, point.alp, point.status) for point in curve
     ]
-    assert holes(read_sizes(folder / "sizes.tsv")) == {"ru": [100_000]}
+    assert holes(read_records(folder / "sizes.tsv", Size)) == {"ru": [100_000]}
     assert not (folder / "ru/100000").exists()
-    points = read_points(folder / "points.tsv")
+    points = read_records(folder / "points.tsv", Measured)
     assert [(point.size, point.alp) for point in points] == [(one.size, one.alp) for one in curve if one.ok]
+    own = sorted(path.name for path in (folder / "ru/xtreme/panx").iterdir())
+    assert own == ["dev-ru.tsv", "test-ru.tsv", "train-en.tsv"]
+    english = (folder / "ru/xtreme/panx/train-en.tsv").read_bytes()
+    assert english == (study.folder / "config/smoke-xtreme/panx/train-ru.tsv").read_bytes()
     for point in points:
         assert (point.language, point.task, point.split, point.seeds, point.steps) == ("ru", "panx", "test", 1, 5)
         scored = folder / f"ru/{point.size}/panx"
@@ -123,4 +128,4 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
     changed = STUDY | asked | {"seeds": [1, 2]}
     study.write_config(correlation=changed, finetuning=TUNING, vocabularies=asked)
     planned = study.planned("correlation")
-    assert planned == {"studied_run": 3, "studied_score": 3, "correlate": 1, "correlation": 1}
+    assert planned == {"finetune": 3, "score": 3, "correlate": 1, "correlation": 1}

@@ -210,8 +210,8 @@ def test_the_papers_grid_is_planned_whole_on_a_fresh_clone(paper_dry_run):
     assert counts["pretrain"] == 20 and counts["adopt"] == 1
     assert counts["tokenize"] == 8 * 86
     # Table 1: 8 models, 70 runs each; Tables 2 to 4: 4 on 4 tasks, 8 on 3; Figure 5: 4 states of 7 models on 2
-    assert counts["finetune"] == 8 * 70 + 4 * 40 + 8 * 30 + 7 * 4 * 20
-    assert counts["score"] == 8 * 7 + 4 * 4 + 8 * 3 + 7 * 4 * 2
+    # the correlation study: of 4 languages 30 sizes, 2 tasks, 2 rates and 5 seeds
+    assert counts["finetune"] == 8 * 70 + 4 * 40 + 8 * 30 + 7 * 4 * 20 + 4 * 30 * 2 * 2 * 5
+    assert counts["score"] == 8 * 7 + 4 * 4 + 8 * 3 + 7 * 4 * 2 + 4 * 30 * 2
     assert counts["average"] == 8 + 4 + 8 + 7 * 4
-    assert (counts["encode"], counts["ceiling"], counts["check_xtreme"]) == (5 * 6 + 3 * 4, 8, 6)
-    assert counts["studied_run"] == 4 * 30 * 2 * 2 * 5  # languages, sizes, tasks, rates, seeds
+    assert (counts["encode"], counts["check_xtreme"]) == (5 * 6 + 3 * 4 + 4 * 30 * 2, 6)

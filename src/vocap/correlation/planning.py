@@ -1,53 +1,17 @@
-"""Files of the correlation study, and the part of it that can run."""
+"""The part of the correlation study that can run, and the sizes of its vocabularies."""
 
-import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from vocap.correlation.settings import Correlation
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing_directory
+from vocap.files.tsv import read_tsv
 from vocap.finetuning.grid import Supply
 from vocap.finetuning.settings import Finetuning
-from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS
-
-ENDINGS = ("", ".xz")
-
-
-def own_files(xtreme: Path, task: str, language: str) -> dict[str, Path]:
-    """The files of a tagging task in one language, by split; missing ones are left out.
-
-    Unlike the rest of fine-tuning, this uses the training file of every language, not only of English.
-    """
-    found = {}
-    for split in SPLITS:
-        paths = [xtreme / task / f"{split}-{language}.tsv{ending}" for ending in ENDINGS]
-        if path := next(filter(Path.is_file, paths), None):
-            found[split] = path
-    return found
-
-
-def lacking(xtreme: Path, task: str, language: str) -> str | None:
-    """The reason why a task cannot be learnt in a language, a missing file; None without one."""
-    found = own_files(xtreme, task, language)
-    absent = next((split for split in SPLITS if split not in found), None)
-    return None if absent is None else f"no {xtreme / task / f'{absent}-{language}.tsv'}, nor one with .xz"
-
-
-def make_folder(xtreme: Path, language: str, tasks: Iterable[str], out: Path) -> None:
-    """Copy the files of these tasks.
-
-    Raises VocapError where one is missing, UsageError for an `out` that holds anything else.
-    """
-    with replacing_directory(out, owned=[f"{task}/" for task in TASKS]) as folder:
-        for task in tasks:
-            if reason := lacking(xtreme, task, language):
-                raise VocapError(f"{reason}; bring it, or take {language} out of correlation.languages")
-            (folder / task).mkdir()
-            for split, path in own_files(xtreme, task, language).items():
-                name = path.name.replace(f"-{language}.", f"-{ENGLISH}.", 1) if split == "train" else path.name
-                shutil.copyfile(path, folder / task / name)
+from vocap.finetuning.tasks import SPLITS, TASKS
+from vocap.tables.curve import OK, read_points
 
 
 @dataclass(frozen=True)
@@ -58,8 +22,8 @@ class Study:
     """
 
     languages: list[str] = field(default_factory=list)
-    tasks: Mapping[str, list[str]] = field(default_factory=dict)
-    files: Mapping[str, list[str]] = field(default_factory=dict)
+    tasks: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, list[str]] = field(default_factory=dict)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     supply: Supply | None = None
 
@@ -78,23 +42,75 @@ def plan_study(
     left_out = [(f"correlation.languages: {language}", "it has no text") for language in absent]
     if not chosen:
         return Study(left_out=left_out)
-    xtreme = None if finetuning.xtreme is None else Path(finetuning.xtreme)
-    if xtreme is None or not (finetuning.download or assume or xtreme.is_dir()):
-        reason = "no finetuning.xtreme" if xtreme is None else f"no folder {xtreme}"
+    if finetuning.xtreme is None or not (finetuning.download or assume or Path(finetuning.xtreme).is_dir()):
+        reason = "no finetuning.xtreme" if finetuning.xtreme is None else f"no folder {finetuning.xtreme}"
         waiting = f"its {len(chosen) * len(settings.sizes)} models are pre-trained and wait for it"
         left_out.append(("POS and NER of the correlation study", f"{reason}; {waiting}"))
         return Study(chosen, left_out=left_out)
-    tasks: dict[str, list[str]] = {}
-    files: dict[str, list[str]] = {}
-    supply = Supply(xtreme, download=finetuning.download)
+    xtreme = Path(finetuning.xtreme)
+    study = Study(chosen, left_out=left_out, supply=Supply(xtreme, download=finetuning.download))
     for language in chosen:
         for task in settings.tasks:
             granted = assume and not (xtreme / task).is_dir()  # nothing of it is brought yet
-            found = [supply.find(TASKS[task], split, language, granted) for split in SPLITS]
-            if None in found:
-                reason = lacking(xtreme, task, language)
-                left_out.append((f"correlation study: {task} in {language}", f"{reason}; its models wait for it"))
+            found = {split: study.supply.find(TASKS[task], split, language, granted) for split in SPLITS}
+            if missing := next((split for split, path in found.items() if path is None), None):
+                path = xtreme / task / f"{missing}-{language}.tsv"
+                reason = f"no {path}, nor one with .xz; its models wait for it"
+                left_out.append((f"correlation study: {task} in {language}", reason))
             else:
-                tasks.setdefault(language, []).append(task)
-                files.setdefault(language, []).extend(str(path) for path in found if supply.is_made(path))
-    return Study(chosen, tasks, files, left_out, supply)
+                study.tasks.setdefault(language, []).append(task)
+                made = [str(path) for path in found.values() if study.supply.is_made(path)]
+                study.files.setdefault(language, []).extend(made)
+    return study
+
+
+class Size(NamedTuple):
+    """A size of the study: the ALP of its vocabulary, or in `status` the reason for a missing one."""
+
+    language: str
+    size: int  # as its curve counts it
+    alp: float | None  # of the training text, nats per line (Equation 1)
+    status: str  # ok, or the reason, as in the curve
+
+
+def find_sizes(vocabularies: Path, languages: Iterable[str], sizes: Sequence[int]) -> list[Size]:
+    """The points of LANGUAGE/curve.tsv under `vocabularies` at these sizes; VocapError for a missing one."""
+    found = []
+    for language in languages:
+        path = vocabularies / language / "curve.tsv"
+        curve = {point.size: point for point in read_points(path)}
+        if missing := [size for size in sizes if size not in curve]:
+            remedy = "add it to vocabularies.sizes, or take it out of the study"
+            raise VocapError(f"{path}: no size {missing[0]}; {remedy}")
+        found += [Size(language, size, curve[size].alp, curve[size].status) for size in sizes]
+    return found
+
+
+def read_records(path: str | Path, kind: type) -> list:
+    """The rows of a table whose columns are the fields of the named tuple `kind`.
+
+    Raises VocapError, with file and line, for a malformed number.
+    """
+    parsers = {name: {int: int, str: str}.get(one, float) for name, one in kind.__annotations__.items()}
+    found = []
+    for line, row in enumerate(read_tsv(path, kind._fields), start=2):
+        try:
+            found.append(kind(*(parse(row[name]) if row[name] else None for name, parse in parsers.items())))
+        except ValueError as error:
+            raise VocapError(f"{path}, line {line}: {error}; delete the file and run its stage again") from None
+    return found
+
+
+def holes(sizes: Iterable[Size]) -> dict[str, list[int]]:
+    """The sizes that a language's text does not reach; a language without one is left out."""
+    found: dict[str, list[int]] = {}
+    for size in sizes:
+        if size.status != OK:
+            found.setdefault(size.language, []).append(size.size)
+    return found
+
+
+def reached_sizes(path: str, languages: Iterable[str], sizes: Sequence[int]) -> list[tuple[str, int]]:
+    """The pairs of these languages and sizes but the holes of the table `path`; all where there is none yet."""
+    absent: Mapping[str, list[int]] = holes(read_records(path, Size)) if Path(path).exists() else {}
+    return [(language, size) for language in languages for size in sizes if size not in absent.get(language, ())]

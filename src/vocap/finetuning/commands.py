@@ -1,4 +1,7 @@
-"""Commands of fine-tuning: files of XTREME, inputs, runs, scores."""
+"""Commands of fine-tuning: files of XTREME, inputs, runs, scores.
+
+Modules that import torch, transformers or pandas are imported in the commands, so that `--help` is fast.
+"""
 
 import json
 import logging
@@ -9,58 +12,56 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError, VocapError
+from vocap.files.atomic import write_text
+from vocap.files.tsv import write_tsv
+from vocap.finetuning.folder import BROKEN, COLUMNS, check, described
+from vocap.finetuning.grid import Setting
+from vocap.finetuning.published import unpack as extract
+from vocap.finetuning.reading import StandIn, parse
+from vocap.finetuning.selection import SELECTIONS
+from vocap.finetuning.settings import read_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
-SHOWN = 20  # broken files that are named
-logger = logging.getLogger(__name__)
-TASK_NAMES = click.option("--tasks", default=",".join(TASKS), show_default=True, help="Comma-separated.")
-STAND_IN = click.option(
-    "--stand-in", "stand_ins", multiple=True, help="NAME=FILE, such as xnli/train=xnli/dev:1/2."
-)
-XTREME = click.option("--xtreme", required=True, type=PATH, help="The download/ folder of XTREME or xTune.")
-TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TRAININGS)}.")
-SETTINGS = click.option(
-    "--settings-json",
-    metavar="TEXT",
-    default="{}",
-    help="Keys of finetuning: recipes: TRAINING.",
-)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-PRESENT_XTREME = click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's.")
+logger = logging.getLogger(__name__)
 
 
-def stand_ins_of(entries: tuple[str, ...]):
+def stand_ins_of(context: click.Context, option: click.Parameter, entries: tuple[str, ...]) -> dict[str, StandIn]:
     """Parsed `--stand-in` options, such as squad/train=tydiqa/train, by the file that they replace."""
-    from vocap.finetuning.reading import parse
-
-    pairs = [entry.partition("=") for entry in entries]
-    if wrong := [entry for entry, pair in zip(entries, pairs, strict=True) if not pair[1]]:
+    if wrong := [entry for entry in entries if "=" not in entry]:
         raise UsageError(f"--stand-in {wrong[0]}: write NAME=FILE, such as squad/train=tydiqa/train")
-    return parse({key: value for key, _, value in pairs})
+    return parse(dict(entry.split("=", 1) for entry in entries))
 
 
-def tasks_of(names: str) -> list[str]:
+def tasks_of(context: click.Context, option: click.Parameter, names: str) -> list[str]:
     """Comma-separated names of tasks as a list, in the order of registration."""
-    wanted = [name for name in names.split(",") if name]
+    wanted = names.split(",")
     if unknown := [name for name in wanted if name not in TASKS]:
         raise UsageError(f"--tasks {unknown[0]}: no such task; there are {', '.join(TASKS)}")
-    if not wanted:
-        raise UsageError(f"--tasks {names!r}: no task; there are {', '.join(TASKS)}")
     return [name for name in TASKS if name in wanted]
+
+
+STAND_IN = click.option(
+    "--stand-in",
+    "stand_ins",
+    multiple=True,
+    callback=stand_ins_of,
+    help="NAME=FILE, such as xnli/train=xnli/dev:1/2.",
+)
+XTREME = click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's.")
+TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TRAININGS)}.")
+SETTINGS = click.option(
+    "--settings-json", metavar="TEXT", default="{}", help="Keys of finetuning: recipes: TRAINING."
+)
 
 
 @click.command
 @click.argument("collection")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "--archive",
-    "archives",
-    multiple=True,
-    required=True,
-    type=FILE,
-    help="Published archive; repeated, in order.",
+    "--archive", "archives", multiple=True, required=True, type=FILE, help="Published; repeated, in order."
 )
 @click.option("-o", "--output", required=True, type=PATH, help="XTREME's folder; other files in it stay.")
 def unpack(collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], output: Path) -> None:
@@ -68,60 +69,27 @@ def unpack(collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], 
 
     PATHs are those to write, under the folder: xnli/dev-de.tsv. Labels of test files are kept.
     """
-    from vocap.finetuning.published import unpack as write
-
-    write(collection, archives, output, paths)
+    extract(collection, archives, output, paths)
     logger.info("%s: %d files of %s", output, len(paths), collection)
 
 
 @click.command
 @click.argument("folder", type=PATH)
-@TASK_NAMES
+@click.option("--tasks", default=",".join(TASKS), show_default=True, callback=tasks_of, help="Comma-separated.")
 @STAND_IN
 @click.option("-o", "--output", required=True, type=FILE, help="Table of the files: rows, labels, missing ones.")
-def xtreme(folder: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -> None:
+def xtreme(folder: Path, tasks: list[str], stand_ins: dict[str, StandIn], output: Path) -> None:
     """Check FOLDER, XTREME's download folder (or xTune's), before anything trains.
 
     Every file is read. Missing ones are reported; a damaged one (columns, labels, offsets,
     unequal rows of translations) ends with exit status 1 and no table.
     """
-    from vocap.files.tsv import write_tsv
-    from vocap.finetuning.folder import COLUMNS, check, described
-
-    files = check(
-        folder, tasks_of(tasks), stand_ins_of(stand_ins), lambda task: logger.info("reading %s", task.name)
-    )
-    broken = [file.note for file in files if file.status == "broken"]
-    if broken:
-        more = [f"and {len(broken) - SHOWN} more"] if len(broken) > SHOWN else []
-        lines = "".join(f"\n  {line}" for line in [*dict.fromkeys(broken[:SHOWN]), *more])
-        raise VocapError(f"{folder}: files that cannot be used:{lines}")
+    files = check(folder, tasks, stand_ins)
+    if broken := dict.fromkeys(file.note for file in files if file.status == BROKEN):
+        raise VocapError("\n  ".join([f"{folder}: files that cannot be used:", *broken]))
     write_tsv(output, COLUMNS, [file.row() for file in files])
     for line in described(files):
         logger.info("%s", line)
-
-
-@click.command
-@click.argument("folder", type=PATH)
-@click.argument("tokenizer", type=PATH)
-@TASK_NAMES
-@STAND_IN
-@click.option("-o", "--output", required=True, type=FILE, help="Table: a row a task, split and language.")
-def ceiling(folder: Path, tokenizer: Path, tasks: str, stand_ins: tuple[str, ...], output: Path) -> None:
-    """Compute the upper bound of span extraction with TOKENIZER: EM and F1 of the gold answers.
-
-    Answers are encoded and decoded. The columns pieces_ are limited by the bounds of pieces alone, the others also
-    by windows and 30 subwords: the scores of a model that is always right. TOKENIZER is a folder that
-    AutoTokenizer loads. FOLDER is XTREME's; files that are missing or withhold their answers are left out.
-    """
-    from vocap.files.tsv import write_tsv
-    from vocap.finetuning.ceiling import COLUMNS, ceilings
-    from vocap.finetuning.input_encoder import load_tokenizer
-
-    rows = list(ceilings(folder, load_tokenizer(tokenizer), tasks_of(tasks), stand_ins_of(stand_ins)))
-    if not rows:
-        logger.warning("%s: no dev or test file of %s has answers: the table has no row", folder, tasks)
-    write_tsv(output, COLUMNS, rows)
 
 
 @click.command
@@ -139,12 +107,11 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, stand_ins, ou
     is reported and left out.
     """
     from vocap.finetuning.inputs import encode_training
-    from vocap.finetuning.settings import read_recipe
 
     recipe = read_recipe(training, settings_json)
     if max_length:
         recipe = recipe.model_copy(update={"max_length": max_length})
-    encode_training(xtreme, training, tokenizer, recipe, stand_ins_of(stand_ins), out)
+    encode_training(xtreme, training, tokenizer, recipe, stand_ins, out)
 
 
 @click.command
@@ -160,56 +127,40 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, stand_ins, ou
 @click.option("--seed", required=True, type=options.SEED, help="Of the head's weights, the order, dropout.")
 @click.option(
     "--selection",
-    type=click.Choice(["paper", "english-dev"]),
+    "rule",
+    type=click.Choice(SELECTIONS),
     default="paper",
     show_default=True,
     help="Development files that select the state to keep.",
 )
 @SETTINGS
-@STAND_IN
 @click.option("--threads", type=options.THREADS, default=2, show_default=True, help="On a CPU.")
 @click.option("--checkpoint-every", type=click.IntRange(min=1), default=500, show_default=True, help="Steps.")
-@click.option("--keep-checkpoints", is_flag=True, help="Keep them after a complete run.")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Gets predictions/, run.json.")
+@click.option("--keep-checkpoints", "keep", is_flag=True, help="Keep them after a complete run.")
+@click.option("-o", "--output", required=True, type=PATH, help="Gets predictions/, run.json.")
 def finetune(
-    model,
-    random_weights,
-    xtreme,
-    inputs,
-    training,
-    learning_rate,
-    epochs,
-    seed,
-    selection,
-    settings_json,
-    stand_ins,
-    threads,
-    checkpoint_every,
-    keep_checkpoints,
-    out,
+    random_weights, learning_rate, epochs, seed, settings_json, threads, checkpoint_every, keep, **named
 ) -> None:
     """Fine-tune one model on one training, and predict every file of its tasks.
 
     Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C leave a
     checkpoint and end with status 75.
     """
-    from vocap.finetuning.settings import read_recipe
-
-    recipe = read_recipe(training, settings_json)
+    recipe = read_recipe(named["training"], settings_json)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)  # before torch starts its threads
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from vocap.finetuning.grid import Setting
-    from vocap.finetuning.run import Folders, Job
+    from vocap.finetuning.run import Job
     from vocap.finetuning.run import finetune as run
 
-    job = Job(model, training, Setting(learning_rate, epochs, seed), recipe, selection, not random_weights)
-    run(job, Folders(xtreme, inputs, out), stand_ins_of(stand_ins), threads, checkpoint_every, keep_checkpoints)
+    setting = Setting(learning_rate, epochs, seed)
+    job = Job(setting=setting, recipe=recipe, pretrained=not random_weights, **named)
+    run(job, threads, checkpoint_every, keep)
 
 
 @click.command()
-@PRESENT_XTREME
+@XTREME
 @click.option("--task", required=True, help=f"One of {', '.join(TASKS)}.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
@@ -248,7 +199,6 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
 
     Tasks without scores are named; the average is then of the others, and compares with no printed number.
     """
-    from vocap.files.atomic import write_text
     from vocap.finetuning.outcome import average as over_tasks
 
     content = over_tasks(tasks)
@@ -261,7 +211,7 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
 
 
 @click.command()
-@PRESENT_XTREME
+@XTREME
 @click.option("--samples", default=1000, show_default=True, type=click.IntRange(100), help="Of the examples.")
 @click.option("--seed", default=1, show_default=True, type=options.SEED, help="Of the samples.")
 @click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
@@ -273,7 +223,6 @@ def compare(xtreme: Path, samples: int, seed: int, output: Path, first: Path, se
     FIRST and SECOND are folders that vocap score wrote. Writes, for each language and for the mean over them, both
     measures (means over seeds), their difference, the interval that holds 95 % of the samples' differences, and p.
     """
-    from vocap.files.tsv import write_tsv
     from vocap.finetuning.comparison import COLUMNS, compare_models
     from vocap.finetuning.outcome import ALL
 

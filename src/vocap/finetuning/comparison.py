@@ -8,9 +8,8 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.finetuning.outcome import ALL, read_selection
-from vocap.finetuning.predictions import read_predictions
 from vocap.finetuning.reading import parse
-from vocap.finetuning.scoring import PREDICTIONS, parts, ratio
+from vocap.finetuning.scoring import PREDICTIONS, parts, ratio, read_predictions
 from vocap.finetuning.selection import DataSet
 from vocap.finetuning.tasks import TASKS
 
@@ -123,7 +122,7 @@ def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: 
         for model, selection, table in zip((first, second), selections, tables, strict=True):
             for number in selection["seeds"]:
                 kept = model / PREDICTIONS / str(number)
-                predictions = read_predictions(kept, task, "test", language, examples)
+                predictions = read_predictions(kept, found, examples)
                 for metric, values in parts(task, language, examples, predictions).items():
                     table.setdefault(metric, {}).setdefault(language, []).append(values)
     rows = []

@@ -1,45 +1,166 @@
 """Examples to inputs of models (pairs, sentences, questions), and predictions back to tags and answers."""
 
+import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
 
 import numpy as np
+from tokenizers import Tokenizer
 
-from vocap.finetuning.features import NO_LABEL, PairFeatures, Ragged, SpanFeatures, TagFeatures
-from vocap.finetuning.formats import Answer, Pair, Question, Sentence
-from vocap.finetuning.input_encoder import InputEncoder, check_budget
+from vocap.errors import UsageError, VocapError
+from vocap.finetuning.features import IGNORED, Features
+from vocap.finetuning.reading import Answer, Pair, Question, Sentence
+from vocap.tokenizer_files.encoders import refusals
 
+DEFINITION = "tokenizer.json"
+AT_ONCE = 500  # texts that are encoded together: an encoding takes some 100 bytes a token until it is read
 N_BEST = 20  # best starts and ends of a window that are combined
 MAX_ANSWER = 30  # subwords
 
 
+def load_tokenizer(folder: Path):
+    """The fast tokenizer of a Hugging Face folder; nothing there is run. Raises VocapError without one."""
+    from transformers import AutoTokenizer  # seconds, which a wrong call need not take
+
+    remedy = f"name a folder with {DEFINITION}; save_pretrained of a model's fast tokenizer makes one"
+    if not (folder / DEFINITION).is_file():
+        raise VocapError(f"{folder}: no {DEFINITION} there; {remedy}")
+    with refusals(folder):
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+class InputEncoder:
+    """Text to ids and offsets, by a fast tokenizer, whose truncation and padding it switches off.
+
+    A literal "<s>" in a text is text. Special tokens stand as the tokenizer itself places them: `before` the first
+    text, `between` two, `after` the second, each a list of ids; a lone text ends like the first of two
+    (`<s> words </s></s>`, as in xTune).
+    """
+
+    def __init__(self, tokenizer) -> None:
+        """`tokenizer`: a `PreTrainedTokenizerFast`.
+
+        Raises VocapError for a tokenizer without an unknown token or a frame of special tokens.
+        """
+        self.backend: Tokenizer = tokenizer.backend_tokenizer
+        self.backend.no_truncation()
+        self.backend.no_padding()
+        self.backend.encode_special_tokens = True
+        name = getattr(tokenizer, "name_or_path", "") or "the tokenizer"
+        if tokenizer.unk_token_id is None:
+            raise VocapError(f"{name}: no unknown token; take a tokenizer of a masked language model")
+        self.unk_id: int = tokenizer.unk_token_id
+        self.space_id: int | None = self.backend.token_to_id("▁")
+        self.before, self.between, self.after = self._frame(name)
+
+    def _frame(self, name: str) -> tuple[list[int], list[int], list[int]]:
+        pair = self.backend.encode("a", "a")
+        places: list[list[int]] = [[], [], []]
+        texts_seen = 0
+        for number, of_text in zip(pair.ids, pair.sequence_ids, strict=True):
+            if of_text is None:
+                places[texts_seen].append(number)
+            else:
+                texts_seen = of_text + 1
+        if texts_seen != 2 or not (places[0] and places[1]):
+            raise VocapError(
+                f"{name}: its post-processor puts no special tokens around a pair of texts; "
+                "save the tokenizer with the one of its model (<s> A </s></s> B </s> or [CLS] A [SEP] B [SEP])"
+            )
+        return places[0], places[1], places[2]
+
+    def ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        """The ids of every text, without special tokens."""
+        for start in range(0, len(texts), AT_ONCE):
+            batch = texts[start : start + AT_ONCE]
+            for encoding in self.backend.encode_batch_fast(batch, add_special_tokens=False):
+                yield encoding.ids
+
+    def ids_and_offsets(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """int32 [tokens] ids and int32 [tokens, 2] offsets in code points of every text, in the original text.
+
+        Spaces are no part of a token: that of `▁cat` is `cat`, and `▁` alone is empty.
+        """
+        for start in range(0, len(texts), AT_ONCE):
+            batch = texts[start : start + AT_ONCE]
+            encodings = self.backend.encode_batch(batch, add_special_tokens=False)
+            for text, encoding in zip(batch, encodings, strict=True):
+                ids = np.array(encoding.ids, dtype=np.int32)
+                offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
+                # also before a text without a space at its start, whose first character it would be
+                offsets[ids == self.space_id, 1] = offsets[ids == self.space_id, 0]
+                yield ids, trimmed(text, offsets)
+
+
+_SEEN, _SPACE, _FORMAT = 0, 1, 2
+
+
+def trimmed(text: str, offsets: np.ndarray) -> np.ndarray:
+    """`offsets` (int32 [tokens, 2]) from the first seen character of each token to the last that is its own.
+
+    Spaces, controls and format characters are unseen. Its own are also characters up to the next token or space
+    that no token holds (of `a` and a combining mark, tokenizers that compose them keep the place of `a`), and
+    format characters that follow (joiners, zero-width spaces): annotators marked them with
+    the word: 13 of XTREME's answers end so, and none ends before one.
+    """
+
+    def next_of(places: np.ndarray) -> np.ndarray:
+        """int32 [length + 1]: the lowest of `places` from each place on."""
+        return np.append(np.minimum.accumulate(places[::-1])[::-1], len(places)).astype(np.int32)
+
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    kinds = _kinds()[codes]
+    places = np.arange(len(text), dtype=np.int32)
+    next_seen = next_of(np.where(kinds == _SEEN, places, len(text)))
+    next_other = next_of(np.where(kinds == _FORMAT, len(text), places))
+    next_space = next_of(np.where(kinds == _SPACE, places, len(text)))
+    last_seen = np.zeros(len(text) + 1, dtype=np.int32)  # one past the last before each place
+    last_seen[1:] = np.maximum.accumulate(np.where(kinds == _SEEN, places + 1, 0))
+    start = np.minimum(next_seen[offsets[:, 0]], offsets[:, 1])
+    end = np.maximum(last_seen[offsets[:, 1]], start)
+    next_token = np.append(offsets[1:, 0], len(text)).astype(np.int32)
+    own = np.maximum(next_other[end], np.minimum(next_space[end], next_token))
+    return np.stack([start, np.where(end > start, own, end)], axis=1)
+
+
+@cache
+def _kinds() -> np.ndarray:
+    """int8 [code points]: which characters are seen, which are spaces or controls, which give a format."""
+    kinds = dict.fromkeys(("Zs", "Zl", "Zp", "Cc"), _SPACE) | {"Cf": _FORMAT}
+    return np.array([kinds.get(unicodedata.category(chr(code)), _SEEN) for code in range(0x110000)], dtype=np.int8)
+
+
+def check_budget(budget: int, needed: int, max_length: int) -> None:
+    """Raise UsageError where special tokens (and a question) leave less than `needed` ids of an input."""
+    if budget < needed:
+        raise UsageError(
+            f"inputs of {max_length} ids leave {max(0, budget)} for the text; make them longer, or "
+            "questions shorter"
+        )
+
+
 def encode_pairs(
-    examples: Sequence[Pair], tokenizer, labels: Sequence[str], max_length: int = 256
-) -> PairFeatures:
+    examples: Sequence[Pair], encoder: InputEncoder, labels: Sequence[str], max_length: int = 256
+) -> Features:
     """One input a pair, in order, at most `max_length` ids with the special tokens.
 
-    `tokenizer`: a Hugging Face fast one, or an `InputEncoder`; `labels`: the task's, by number. Raises KeyError
-    for a label that is none of them, UsageError for a length that leaves no ids for the text.
+    `labels`: the task's, by number. Raises KeyError for a label that is none of them, UsageError for a length that
+    leaves no ids for the text.
     """
-    encoder = InputEncoder.of(tokenizer)
     before, between, after = encoder.before, encoder.between, encoder.after
     budget = max_length - len(before) - len(between) - len(after)
     check_budget(budget, 2, max_length)
     firsts = encoder.ids([example.first for example in examples])
     seconds = encoder.ids([example.second for example in examples])
-    rows, second = [], np.zeros(len(examples), dtype=np.int32)
-    for number, (left, right) in enumerate(zip(firsts, seconds, strict=True)):
+    ids, second = [], []
+    for left, right in zip(firsts, seconds, strict=True):
         kept, other = longest_first(len(left), len(right), budget)
-        row = [*before, *left[:kept], *between, *right[:other], *after]
-        second[number] = len(before) + kept + len(between)
-        rows.append(np.array(row, dtype=np.int32))
-    numbers = {label: number for number, label in enumerate(labels)} | {None: NO_LABEL}
-    return PairFeatures(
-        ids=Ragged.of(rows, np.int32),
-        example=np.arange(len(examples), dtype=np.int32),
-        second=second,
-        examples=len(examples),
-        label=np.array([numbers[example.label] for example in examples], dtype=np.int32),
-    )
+        ids.append(np.array([*before, *left[:kept], *between, *right[:other], *after], dtype=np.int32))
+        second.append(len(before) + kept + len(between))
+    numbers = {label: number for number, label in enumerate(labels)} | {None: IGNORED}
+    label = [numbers[example.label] for example in examples]
+    return Features.of({"example": range(len(examples)), "second": second, "label": label}, {"ids": ids})
 
 
 def longest_first(first: int, second: int, budget: int) -> tuple[int, int]:
@@ -48,62 +169,43 @@ def longest_first(first: int, second: int, budget: int) -> tuple[int, int]:
     >>> longest_first(10, 3, 8), longest_first(10, 9, 7)
     ((5, 3), (4, 3))
     """
-    if first + second <= budget:
-        return first, second
     half = budget // 2
-    if second <= half:
-        return budget - second, second
-    if first <= budget - half:
-        return first, budget - first
-    return budget - half, half
+    first = min(first, max(budget - second, budget - half))
+    return first, min(second, budget - first)
 
 
 def encode_sentences(
-    examples: Sequence[Sentence], tokenizer, labels: Sequence[str], max_length: int = 128
-) -> TagFeatures:
+    examples: Sequence[Sentence], encoder: InputEncoder, labels: Sequence[str], max_length: int = 128
+) -> Features:
     """Every word encoded alone; a sentence that is too long is cut between words, greedily, into several inputs.
 
-    `tokenizer`: a Hugging Face fast one, or an `InputEncoder`; `labels`: the task's, by number. A word without any
-    piece, or with more than an input holds, is the unknown token: no word is lost. Raises KeyError for a tag that
-    is no label.
+    `labels`: the task's, by number. A word without any piece, or with more than an input holds, is the unknown
+    token: no word is lost. Raises KeyError for a tag that is no label.
     """
-    encoder = InputEncoder.of(tokenizer)
     before, after = encoder.before, encoder.between
     budget = max_length - len(before) - len(after)
     check_budget(budget, 1, max_length)
-    pieces = _pieces(examples, encoder, budget)
-    numbers = {label: number for number, label in enumerate(labels)}
-    rows, example, first, last, word, label = [], [], [], [], [], []
-    for number, sentence in enumerate(examples):
-        words = [pieces[text] for text in sentence.words]
-        tags = [NO_LABEL] * len(words) if sentence.tags is None else [numbers[tag] for tag in sentence.tags]
-        for start, end in cuts([len(ids) for ids in words], budget):
-            ends = np.cumsum([len(before)] + [len(ids) for ids in words[start:end]])
-            rows.append([*before, *(piece for ids in words[start:end] for piece in ids), *after])
-            example.append(number)
-            first.append(ends[:-1])
-            last.append(ends[1:])
-            word.append(range(start, end))
-            label.append(tags[start:end])
-    ids = Ragged.of(rows, np.int32)
-    return TagFeatures(
-        ids=ids,
-        example=np.array(example, dtype=np.int32),
-        second=ids.lengths.astype(np.int32),
-        examples=len(examples),
-        first=Ragged.of(first, np.int32),
-        last=Ragged.of(last, np.int32),
-        word=Ragged.of(word, np.int32),
-        label=Ragged.of(label, np.int32),
-    )
 
-
-def _pieces(examples: Sequence[Sentence], encoder: InputEncoder, budget: int) -> dict[str, list[int]]:
-    """Every distinct word to its ids, at least one."""
+    # every distinct word to its ids, at least one
     words = list(dict.fromkeys(text for sentence in examples for text in sentence.words))
-    unknown = [encoder.unk_id]
-    encoded = zip(words, encoder.ids(words), strict=True)
-    return {text: ids if 0 < len(ids) <= budget else unknown for text, ids in encoded}
+    pieces = {
+        text: found if 0 < len(found) <= budget else [encoder.unk_id]
+        for text, found in zip(words, encoder.ids(words), strict=True)
+    }
+    numbers = {label: number for number, label in enumerate(labels)}
+    ids, word, label, example = [], [], [], []
+    for number, sentence in enumerate(examples):
+        found = [pieces[text] for text in sentence.words]
+        tags = sentence.tags or ()
+        targets = np.array([numbers[tag] for tag in tags] or [IGNORED] * len(found), dtype=np.int32)
+        for start, end in cuts([len(one) for one in found], budget):
+            ids.append([*before, *(piece for one in found[start:end] for piece in one), *after])
+            lengths = [len(before), *(len(one) for one in found[start:end]), len(after)]
+            word.append(np.repeat([-1, *range(end - start), -1], lengths))
+            label.append(np.repeat([IGNORED, *targets[start:end], IGNORED], lengths))
+            example.append(number)
+    second = [len(row) for row in ids]
+    return Features.of({"example": example, "second": second}, {"ids": ids, "word": word, "label": label})
 
 
 def cuts(lengths: Sequence[int], budget: int) -> list[tuple[int, int]]:
@@ -121,79 +223,52 @@ def cuts(lengths: Sequence[int], budget: int) -> list[tuple[int, int]]:
     return [*parts, (start, len(lengths))]
 
 
-def join_tags(features: TagFeatures, predicted: Sequence[np.ndarray], labels: Sequence[str]) -> list[list[str]]:
+def join_tags(features: Features, predicted: Sequence[np.ndarray], labels: Sequence[str]) -> list[list[str]]:
     """The tags of every sentence, one a word, from the label numbers of each input's words."""
     sentences: list[list[str]] = [[] for _ in range(features.examples)]
-    for example, words, numbers in zip(features.example, features.word, predicted, strict=True):
-        if len(numbers) != len(words):
-            raise ValueError(
-                f"{len(numbers)} predictions for the {len(words)} words of a part of sentence {example}"
-            )
+    for example, numbers in zip(features.inputs["example"], predicted, strict=True):
         sentences[example].extend(labels[number] for number in numbers)
     return sentences
 
 
 def encode_questions(
-    examples: Sequence[Question], tokenizer, max_length: int = 384, stride: int = 128, max_question: int = 64
-) -> SpanFeatures:
+    examples: Sequence[Question],
+    encoder: InputEncoder,
+    max_length: int = 384,
+    stride: int = 128,
+    max_question: int = 64,
+) -> Features:
     """One input a window; every question has at least one, and every token of its context is in one.
 
-    `tokenizer`: a Hugging Face fast one, or an `InputEncoder`. `stride` is the number of tokens from the start of
-    one window to that of the next (`doc_stride` of the original BERT code, not an overlap); questions are cut to
-    `max_question` tokens.
+    `stride` is the number of tokens from the start of one window to that of the next (`doc_stride` of the original
+    BERT code, not an overlap); questions are cut to `max_question` tokens.
     """
-    encoder = InputEncoder.of(tokenizer)
     before, between, after = encoder.before, encoder.between, encoder.after
-    rows, example, second, start, end, offsets, best = [], [], [], [], [], [], []
-    for number, question, context, places in _encoded(examples, encoder):
+    texts = list(dict.fromkeys(example.context for example in examples))
+    contexts = dict(zip(texts, encoder.ids_and_offsets(texts), strict=True))
+    questions = encoder.ids([example.question for example in examples])
+    inputs: dict[str, list[int]] = {"example": [], "second": [], "start": [], "end": []}
+    tokens: dict[str, list[np.ndarray]] = {"ids": [], "offsets": [], "best": []}
+    for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
+        context, places = contexts[example.context]
         head = [*before, *question[:max_question], *between]
         budget = max_length - len(head) - len(after)
         check_budget(budget, 1, max_length)
-        target = None
-        if examples[number].answers:
-            target = find_tokens(places, examples[number].answers[0])
+        target = find_tokens(places, example.answers[0]) if example.answers else None
         parts = windows(len(context), budget, stride)
         most = most_context(len(context), parts)
         for part, (first, last) in enumerate(parts):
-            rows.append(np.concatenate([head, context[first:last], after]).astype(np.int32))
+            ids = np.concatenate([head, context[first:last], after]).astype(np.int32)
             inner = slice(len(head), len(head) + last - first)
-            offsets.append(np.full((len(rows[-1]), 2), -1, dtype=np.int32))
-            offsets[-1][inner] = places[first:last]
-            best.append(np.zeros(len(rows[-1]), dtype=bool))
-            best[-1][inner] = most[first:last] == part
+            offsets, best = np.full((len(ids), 2), -1, dtype=np.int32), np.zeros(len(ids), dtype=bool)
+            offsets[inner], best[inner] = places[first:last], most[first:last] == part
             inside = target is not None and first <= target[0] and target[1] < last
-            start.append(len(head) + target[0] - first if inside else 0)
-            end.append(len(head) + target[1] - first if inside else 0)
-            second.append(len(head))
-            example.append(number)
-    return SpanFeatures(
-        ids=Ragged.of(rows, np.int32),
-        example=np.array(example, dtype=np.int32),
-        second=np.array(second, dtype=np.int32),
-        examples=len(examples),
-        start=np.array(start, dtype=np.int32),
-        end=np.array(end, dtype=np.int32),
-        offsets=Ragged.of(offsets, np.int32, (2,)),
-        best=Ragged.of(best, bool),
-    )
-
-
-def _encoded(
-    examples: Sequence[Question], encoder: InputEncoder
-) -> Iterator[tuple[int, list[int], np.ndarray, np.ndarray]]:
-    """Number, ids of the question, ids and offsets of the context, encoded once for neighbours that share it."""
-    changes = [
-        number
-        for number, example in enumerate(examples)
-        if number == 0 or example.context != examples[number - 1].context
-    ]
-    contexts = encoder.ids_and_offsets([examples[number].context for number in changes])
-    questions = encoder.ids([example.question for example in examples])
-    new = set(changes)
-    for number, question in enumerate(questions):
-        if number in new:
-            context, places = next(contexts)
-        yield number, question, context, places
+            start, end = (len(head) + place - first for place in target) if inside else (0, 0)
+            for column, value in zip(inputs.values(), (number, len(head), start, end), strict=True):
+                column.append(value)
+            for rows, row in zip(tokens.values(), (ids, offsets, best), strict=True):
+                rows.append(row)
+    return Features.of(inputs, tokens)
 
 
 def windows(length: int, budget: int, stride: int) -> list[tuple[int, int]]:
@@ -202,14 +277,8 @@ def windows(length: int, budget: int, stride: int) -> list[tuple[int, int]]:
     >>> windows(10, 4, 3)
     [(0, 4), (3, 7), (6, 10)]
     """
-    parts = []
-    start = 0
-    while True:
-        end = min(length, start + budget)
-        parts.append((start, end))
-        if end == length:
-            return parts
-        start += min(budget, stride)
+    starts = range(0, max(1, length - budget + min(budget, stride)), min(budget, stride))
+    return [(start, min(length, start + budget)) for start in starts]
 
 
 def most_context(length: int, parts: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -218,11 +287,10 @@ def most_context(length: int, parts: Sequence[tuple[int, int]]) -> np.ndarray:
     Of equals, the longer window has a hundredth of its length in advance; then the first (`_check_is_max_context`
     of the original BERT code).
     """
-    places = np.arange(length)
     most, highest = np.zeros(length, dtype=np.int32), np.full(length, -1.0)
     for part, (start, end) in enumerate(parts):
-        inside = slice(start, end)
-        score = np.minimum(places[inside] - start, end - 1 - places[inside]) + 0.01 * (end - start)
+        inside, places = slice(start, end), np.arange(start, end)
+        score = np.minimum(places - start, end - 1 - places) + 0.01 * (end - start)
         better = score > highest[inside]
         most[inside][better] = part
         highest[inside][better] = score[better]
@@ -240,33 +308,37 @@ def find_tokens(offsets: np.ndarray, answer: Answer) -> tuple[int, int] | None:
 
 
 def best_answers(
-    features: SpanFeatures,
+    features: Features,
     examples: Sequence[Question],
     start_scores: Sequence[np.ndarray],
     end_scores: Sequence[np.ndarray],
-    n_best: int = N_BEST,
-    max_answer: int = MAX_ANSWER,
 ) -> list[str]:
-    """The answer of every question: the highest start + end of all its windows, of at most `max_answer` subwords.
+    """The answer of every question: the highest start + end of all its windows, of at most MAX_ANSWER subwords.
 
-    `start_scores`, `end_scores`: float [length] of each input. The `n_best` starts and ends of each window are
-    combined (xTune's `compute_predictions_logits`); without a valid pair, all of them are. A start counts in the
-    window that gives it the most context. The answer is the text of the original context from the first
-    token's first character to the last one's last. Empty only where the context has no token.
+    `start_scores`, `end_scores`: float [length] of each input. The N_BEST starts and ends of each window are
+    combined (xTune's `compute_predictions_logits`); without a valid pair in any window, all of them are. A start
+    counts in the window that gives it the most context. The answer is the text of the original context from the
+    first token's first character to the last one's last. Empty only where the context has no token.
     """
-    found: list[tuple[float, str]] = [(-np.inf, "")] * len(examples)
-    fallback = list(found)
-    for number, (starts, ends) in enumerate(zip(start_scores, end_scores, strict=True)):
-        example = features.example[number]
-        offsets, best = features.offsets[number], features.best[number]
-        for kept, count in ((found, n_best), (fallback, None)):
-            if kept is fallback and found[example][0] > -np.inf:
-                continue
-            span = best_span(starts, ends, offsets[:, 0] >= 0, best, count, max_answer)
-            if span is not None and span[0] > kept[example][0]:
-                text = examples[example].context[offsets[span[1], 0] : offsets[span[2], 1]]
-                kept[example] = (span[0], text)
-    return [best[1] if best[0] > -np.inf else rest[1] for best, rest in zip(found, fallback, strict=True)]
+    numbers: list[list[int]] = [[] for _ in examples]
+    for number, example in enumerate(features.inputs["example"]):
+        numbers[example].append(number)
+    answers = []
+    for example, own in zip(examples, numbers, strict=True):
+        answer = ""
+        for n_best in (N_BEST, None):
+            highest_sum = -np.inf
+            for number in own:
+                offsets, best = features.row("offsets", number), features.row("best", number)
+                starts, ends = start_scores[number], end_scores[number]
+                span = best_span(starts, ends, offsets[:, 0] >= 0, best, n_best, MAX_ANSWER)
+                if span is not None and span[0] > highest_sum:
+                    highest_sum = span[0]
+                    answer = example.context[offsets[span[1], 0] : offsets[span[2], 1]]
+            if highest_sum > -np.inf:
+                break
+        answers.append(answer)
+    return answers
 
 
 def best_span(
@@ -282,17 +354,12 @@ def best_span(
     `starts`, `ends`: float [length]; `inside`, `best`: bool [length], where an answer may lie and may begin;
     `n_best`: number of starts and ends that are combined, None for all.
     """
-    firsts, lasts = highest(starts, n_best), highest(ends, n_best)
+    firsts, lasts = (np.argsort(-scores, kind="stable")[:n_best] for scores in (starts, ends))
     firsts, lasts = firsts[inside[firsts] & best[firsts]], lasts[inside[lasts]]
     sums = starts[firsts][:, None].astype(np.float64) + ends[lasts][None, :]
     length = lasts[None, :] - firsts[:, None] + 1
     sums[(length < 1) | (length > max_answer)] = -np.inf
-    if not sums.size or not np.isfinite(highest_sum := sums.max()):
+    if not sums.size or not np.isfinite(highest := sums.max()):
         return None
     first, last = divmod(int(sums.argmax()), len(lasts))
-    return float(highest_sum), int(firsts[first]), int(lasts[last])
-
-
-def highest(scores: np.ndarray, count: int | None) -> np.ndarray:
-    """The positions of the highest scores, highest first, of equals the first."""
-    return np.argsort(-scores, kind="stable")[:count]
+    return float(highest), int(firsts[first]), int(lasts[last])

@@ -1,124 +1,86 @@
-"""Encoded inputs of one data set as arrays, in memory and on the disk (memory-mapped)."""
+"""Encoded inputs of one data set as flat arrays, in memory or memory-mapped, and batches of them."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from vocap.errors import VocapError
+from vocap.training.randomness import ORDER, generator
 
-NO_LABEL = -1  # of a blank test file
-STARTS = "-starts"
-COUNT = "examples"
-
-
-class Ragged(Sequence):
-    """Row i is `values[starts[i]:starts[i + 1]]`, a view; `values` may be memory-mapped, and of any shape.
-
-    `starts`: int64 [rows + 1], from 0 to len(values).
-
-    >>> rows = Ragged.of([[3, 1], [], [2]], np.int32)
-    >>> len(rows), rows[0].tolist(), rows.lengths.tolist()
-    (3, [3, 1], [2, 0, 1])
-    """
-
-    def __init__(self, values: np.ndarray, starts: np.ndarray) -> None:
-        self.values, self.starts = values, starts
-
-    @classmethod
-    def of(cls, rows: Iterable, dtype: np.typing.DTypeLike, shape: tuple[int, ...] = ()) -> "Ragged":
-        """From rows, sequences or arrays of entries of `shape`."""
-        arrays = [np.asarray(row, dtype=dtype).reshape(-1, *shape) for row in rows]
-        starts = np.zeros(len(arrays) + 1, dtype=np.int64)
-        np.cumsum([len(array) for array in arrays], out=starts[1:])
-        return cls(np.concatenate(arrays) if arrays else np.zeros((0, *shape), dtype=dtype), starts)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """int64 [rows]"""
-        return np.diff(self.starts)
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def __getitem__(self, row):
-        if isinstance(row, slice):
-            return [self[number] for number in range(*row.indices(len(self)))]
-        if not -len(self) <= row < len(self):
-            raise IndexError(f"row {row} of {len(self)}")
-        row %= len(self)
-        return self.values[self.starts[row] : self.starts[row + 1]]
+IGNORED = -100  # a label that is not trained on: of a blank file, or no word's
+POOL = 64  # batches whose inputs are sorted together: their lengths are near each other, their order stays random
 
 
 @dataclass(frozen=True)
 class Features:
-    """Inputs in the order of their examples.
+    """Inputs in the order of their examples; an example may have several.
 
-    `ids`: int32, whole inputs with their special tokens. `example`: int32 [inputs], the example that an input is
-    of. `second`: int32 [inputs], where the second text begins (after the special tokens before it), for models
-    that tell two segments apart; the input's length where there is none. `examples`: how many there are.
+    `starts`: int64 [inputs + 1]; input i has the tokens from starts[i] to starts[i + 1], special ones included.
+    `inputs`: int32 [inputs] by name. `example`, the number of its example; `second`, where the second text begins
+    (after the special tokens before it), the input's length where there is none; of pairs `label`; of spans
+    `start` and `end`, the first answer's first and last subword, both 0 where the window lacks some of it.
+    `tokens`: [tokens] by name. `ids` int32; of tags int32 `word`, the number of its word in the input (-1 outside
+    words), and that word's `label`; of spans `offsets` int32 [tokens, 2], the code points of the original context
+    that it stands for (-1 outside), and `best` bool, whether of all windows this one gives it the most context.
+    Labels are numbers of the task's, or IGNORED.
     """
 
-    ids: Ragged
-    example: np.ndarray
-    second: np.ndarray
-    examples: int
+    starts: np.ndarray
+    inputs: Mapping[str, np.ndarray]
+    tokens: Mapping[str, np.ndarray]
+
+    @classmethod
+    def of(cls, inputs: Mapping[str, Sequence[int]], tokens: Mapping[str, Sequence[ArrayLike]]) -> "Features":
+        """From numbers of each input, and rows of its tokens."""
+        starts = np.zeros(len(tokens["ids"]) + 1, np.int64)
+        np.cumsum([len(row) for row in tokens["ids"]], out=starts[1:])
+        columns = {name: np.concatenate(rows) for name, rows in tokens.items()}
+        return cls(
+            starts,
+            {name: np.array(values, np.int32) for name, values in inputs.items()},
+            {name: rows if rows.dtype == bool else rows.astype(np.int32) for name, rows in columns.items()},
+        )
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.starts) - 1
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64 [inputs]"""
+        return np.diff(self.starts)
 
-@dataclass(frozen=True)
-class PairFeatures(Features):
-    """One input an example. `label`: int32 [inputs], numbers of the task's labels, or NO_LABEL."""
+    @property
+    def examples(self) -> int:
+        """The number of examples."""
+        return int(self.inputs["example"][-1]) + 1
 
-    label: np.ndarray
+    def row(self, name: str, number: int) -> np.ndarray:
+        """A column of `tokens` for one input, a view."""
+        return self.tokens[name][self.starts[number] : self.starts[number + 1]]
 
-
-@dataclass(frozen=True)
-class TagFeatures(Features):
-    """One input or several a sentence, of whole words, together every word once, in order.
-
-    For each word of an input, int32: `first` and `last`, the positions in `ids` of its first subword and one past
-    its last; `word`, its index in the sentence; `label`, the number of its tag, or NO_LABEL.
-    """
-
-    first: Ragged
-    last: Ragged
-    word: Ragged
-    label: Ragged
-
-
-@dataclass(frozen=True)
-class SpanFeatures(Features):
-    """One input a window of the context.
-
-    `start`, `end`: int32 [inputs], positions in `ids` of the first answer's first and last subword, both 0 where
-    the window lacks some of it. `offsets`: int32 [length, 2], code points of the original context that a position
-    stands for, from and to, -1 outside the context. `best`: bool [length], whether this window gives the token
-    the most context of all windows.
-    """
-
-    start: np.ndarray
-    end: np.ndarray
-    offsets: Ragged
-    best: Ragged
-
-
-KINDS: dict[str, type[Features]] = {"pairs": PairFeatures, "tags": TagFeatures, "spans": SpanFeatures}
+    def of_first_examples(self, count: int | None) -> "Features":
+        """Those of the first `count` examples, views; all where it is None."""
+        if count is None:
+            return self
+        rows = int(np.searchsorted(self.inputs["example"], count))
+        return Features(
+            self.starts[: rows + 1],
+            {name: values[:rows] for name, values in self.inputs.items()},
+            {name: values[: self.starts[rows]] for name, values in self.tokens.items()},
+        )
 
 
 def save_features(folder: Path, features: Features) -> None:
-    """Write every field as NAME.npy, and of ragged ones NAME-starts.npy too."""
-    folder.mkdir(parents=True)
-    for field in fields(features):
-        value = getattr(features, field.name)
-        if isinstance(value, Ragged):
-            _save(folder / f"{field.name}.npy", value.values)
-            _save(folder / f"{field.name}{STARTS}.npy", value.starts)
-        else:
-            _save(folder / f"{field.name}.npy", np.asarray(value))
+    """Write starts.npy, and every other array as inputs/NAME.npy or tokens/NAME.npy."""
+    for part in ("inputs", "tokens"):
+        (folder / part).mkdir(parents=True)
+        for name, values in getattr(features, part).items():
+            _save(folder / part / f"{name}.npy", values)
+    _save(folder / "starts.npy", features.starts)
 
 
 def _save(path: Path, values: np.ndarray) -> None:
@@ -128,41 +90,109 @@ def _save(path: Path, values: np.ndarray) -> None:
         file.write(np.ascontiguousarray(values).data)
 
 
-def load_features(folder: Path, kind: str) -> Features:
-    """The features in a folder of `save_features`. Raises VocapError for another folder."""
-
-    def load(name: str) -> np.ndarray:
-        try:
-            return np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise VocapError(
-                f"{folder / name}.npy: cannot be read ({error}); delete {folder.parent} and run: vocap encode"
-            ) from None
-
-    values = {}
-    for field in fields(KINDS[kind]):
-        if field.name == COUNT:
-            values[field.name] = int(load(COUNT))
-        elif field.type in (Ragged, "Ragged"):
-            values[field.name] = Ragged(load(field.name), load(f"{field.name}{STARTS}"))
-        else:
-            values[field.name] = load(field.name)
-    return KINDS[kind](**values)
+def load_features(folder: Path) -> Features:
+    """The features in a folder of `save_features`, memory-mapped. Raises VocapError for another folder."""
+    try:
+        starts, parts = np.load(folder / "starts.npy"), {}
+        for part in ("inputs", "tokens"):
+            files = sorted((folder / part).iterdir())
+            parts[part] = {path.stem: np.load(path, mmap_mode="r") for path in files}
+    except (OSError, ValueError, EOFError) as error:
+        raise VocapError(
+            f"{folder}: cannot be read ({error}); delete {folder.parents[1]} and run: vocap encode"
+        ) from None
+    return Features(starts, **parts)
 
 
-def first_examples(features: Features, count: int | None) -> Features:
-    """Those of the first `count` examples; all where it is None. A view of the same arrays."""
-    if count is None or count >= features.examples:
-        return features
-    rows = int(np.searchsorted(features.example, count))
-    values = {}
-    for field in fields(features):
-        value = getattr(features, field.name)
-        if field.name == COUNT:
-            values[field.name] = count
-        elif isinstance(value, Ragged):
-            starts = value.starts[: rows + 1]
-            values[field.name] = Ragged(value.values[: starts[-1]], starts)
-        else:
-            values[field.name] = value[:rows]
-    return type(features)(**values)
+@dataclass(frozen=True)
+class Batch:
+    """A batch of b inputs of t ids.
+
+    `numbers` int64 [b], which inputs; `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t];
+    `segments` int64 [b, t], 1 in the second text. `targets`, int64: of pairs `label` [b]; of tags `label` [w], and
+    for the p subwords of the w words `place` [p] in the flattened [b * t] and `word` [p]; of spans `start` and
+    `end` [b].
+    """
+
+    numbers: np.ndarray
+    input_ids: np.ndarray
+    attention: np.ndarray
+    segments: np.ndarray
+    targets: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> int:
+        """Ids that are no padding."""
+        return int(self.attention.sum())
+
+
+def assemble(features: Features, numbers: np.ndarray, pad: int, width: int | None = None) -> Batch:
+    """The inputs `numbers`, padded with the id `pad` to the longest of them, or to `width`."""
+    lengths = features.starts[numbers + 1] - features.starts[numbers]
+    attention = np.arange(width or int(lengths.max())) < lengths[:, None]
+
+    def padded(name: str, fill: int) -> np.ndarray:
+        values = np.full(attention.shape, fill, np.int64)
+        values[attention] = np.concatenate([features.row(name, number) for number in numbers])
+        return values
+
+    second = features.inputs["second"][numbers]
+    segments = (np.arange(attention.shape[1]) >= second[:, None]) & attention
+    if "word" in features.tokens:
+        word = padded("word", -1)
+        inside = word >= 0
+        counts = word.max(axis=1) + 1
+        word = (word + (np.cumsum(counts) - counts)[:, None])[inside]
+        label = padded("label", IGNORED)[inside]
+        firsts = np.flatnonzero(np.diff(word, prepend=-1))
+        targets = {"place": np.flatnonzero(inside), "word": word, "label": label[firsts]}
+    else:
+        names = [name for name in ("label", "start", "end") if name in features.inputs]
+        targets = {name: features.inputs[name][numbers].astype(np.int64) for name in names}
+    return Batch(numbers, padded("ids", pad), attention, segments.astype(np.int64), targets)
+
+
+class LengthBatches:
+    """The batches of a training, with each input once in an epoch.
+
+    An epoch is a random order, cut into pools of `POOL` batches; a pool is sorted by length and cut into batches,
+    and all batches of the epoch come in a random order. The last batch of the last pool may be smaller.
+    """
+
+    def __init__(self, features: Features, batch: int, seed: int, pad: int) -> None:
+        self.features, self.batch, self.seed, self.pad = features, batch, seed, pad
+        self.lengths = features.lengths
+        self.steps_per_epoch = -(-len(features) // batch)
+        self._epoch = lru_cache(2)(self._shuffled)
+
+    def _shuffled(self, epoch: int) -> list[np.ndarray]:
+        """The numbers of each batch of one epoch."""
+        random = generator(self.seed, ORDER, epoch)
+        order = random.permutation(len(self.features))
+        batches = []
+        for start in range(0, len(order), POOL * self.batch):
+            pool = order[start : start + POOL * self.batch]
+            pool = pool[np.argsort(self.lengths[pool], kind="stable")]
+            batches += [pool[place : place + self.batch] for place in range(0, len(pool), self.batch)]
+        return [batches[place] for place in random.permutation(len(batches))]
+
+    def members(self, step: int) -> np.ndarray:
+        """The numbers of the inputs of a step, int64 [b]."""
+        epoch, place = divmod(step, self.steps_per_epoch)
+        return self._epoch(epoch)[place]
+
+    def step(self, step: int) -> Batch:
+        return assemble(self.features, self.members(step), self.pad)
+
+
+def evaluation_batches(lengths: np.ndarray, most: int) -> Iterator[np.ndarray]:
+    """Every input once, by length, longest first, in batches of at most `most` ids with their padding.
+
+    `lengths` int64 [inputs]; an input of more than `most` ids has a batch of its own.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        count = max(1, most // max(1, int(lengths[order[start]])))
+        yield order[start : start + count]
+        start += count

@@ -2,18 +2,16 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import NamedTuple
 
 from vocap.errors import VocapError
-from vocap.finetuning.formats import is_labelled
 from vocap.finetuning.published import collection_of, place
-from vocap.finetuning.reading import NONE, StandIn, StandIns, key_of, locate, parse
-from vocap.finetuning.selection import DataSet, choosing_sets, predicted_sets, training_set
+from vocap.finetuning.reading import NONE, StandIn, StandIns, is_labelled, key_of, locate, parse
+from vocap.finetuning.selection import HELD_OUT, DataSet, choosing_sets, predicted_sets
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned
-from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Split, Task
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Split, Task, first_task
 from vocap.model_folder import CONFIG
-
-RUNS = "runs"
 
 
 @dataclass
@@ -60,8 +58,7 @@ class Supply:
         return path.exists() or str(path.relative_to(self.xtreme)) in self.fetched
 
 
-@dataclass(frozen=True, order=True)
-class Setting:
+class Setting(NamedTuple):
     """The hyper-parameters that distinguish the runs of one model and training."""
 
     learning_rate: float
@@ -81,18 +78,13 @@ class Setting:
 def settings_of(recipe: Recipe, seeds: Collection[int]) -> list[Setting]:
     """Every run of one model on one training.
 
-    >>> from vocap.finetuning.settings import Recipes
-    >>> len(settings_of(Recipes().tydiqa, range(5)))  # 2 rates, 6 or 8 epochs
+    >>> from vocap.finetuning.settings import make_recipes
+    >>> len(settings_of(make_recipes({})["tydiqa"], range(5)))  # 2 rates, 6 or 8 epochs
     20
     """
     return [
         Setting(rate, epochs, seed) for rate in recipe.learning_rates for epochs in recipe.epochs for seed in seeds
     ]
-
-
-def run_folder(model: str, training: str, setting: Setting) -> str:
-    """The folder of a run under `results/finetuning`."""
-    return str(PurePosixPath(model, training, RUNS, setting.name))
 
 
 @dataclass(frozen=True)
@@ -127,66 +119,64 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
     wanted = settings.tuned(own)
     if not wanted:
         return Grid(None)
-    there = settings.xtreme is not None and (settings.download or assume or Path(settings.xtreme).is_dir())
-    if not there:
+    if settings.xtreme is None or not (settings.download or assume or Path(settings.xtreme).is_dir()):
         why = "finetuning.xtreme names none" if settings.xtreme is None else f"no folder {settings.xtreme}"
         return Grid(None, left_out=[("fine-tuning", f"{why}; bring XTREME's download/ folder")])
-    xtreme, left_out = Path(settings.xtreme), []
-    supply = Supply(xtreme, stand_ins, settings.download)
-    models = {}
+    xtreme = Path(settings.xtreme)
+    grid = Grid(xtreme, supply=Supply(xtreme, stand_ins, settings.download))
+
+    # models that are there, or made by this run
     for name, entry in wanted.items():
-        if why := _absent(name, entry, own):
-            left_out.append((f"fine-tuning of {name}", why))
+        if entry.path is not None and not Path(entry.path, CONFIG).is_file():
+            why = f"no {CONFIG} in {entry.path}; bring the model, or change its path"
+        elif entry.path is None and (entry.model or name) not in own:
+            why = f"model {entry.model or name} of pretraining is left out"
         else:
-            models[name] = entry
-    files, tasks, planned = {}, [], set()
-    for training in settings.trainings():
-        found = _files(supply, training, assume)
-        if why := _untrainable(supply, training, settings, found):
-            left_out.append((f"fine-tuning on {training}", why))
+            grid.models[name] = entry
             continue
-        planned |= {each for each, path in found.items() if not path.exists()}
-        files[training] = sorted({path for path in found.values() if supply.is_made(path)})
-        for task in TRAININGS[training]:
-            tested = [each for each in found if each.split == "test" and each.task.name == task]
-            if task in settings.chosen() and tested:
-                tasks.append(task)
-            elif task in settings.chosen():
-                left_out.append((f"task {task}", f"no test file in {xtreme}"))
-    files = {training: paths for training, paths in files.items() if set(TRAININGS[training]) & set(tasks)}
-    tasks = [task for task in TASKS if task in tasks]
-    for name, entry in list(models.items()):
-        if entry.tasks is not None and not set(entry.tasks) & set(tasks):
-            left_out.append((f"fine-tuning of {name}", f"none of its tasks, {', '.join(entry.tasks)}, can run"))
-            del models[name]
-    return Grid(xtreme, models, files, tasks, left_out, planned, supply)
+        grid.left_out.append((f"fine-tuning of {name}", why))
+
+    # trainings with their files, and their tasks that can be tested
+    for training in settings.trainings():
+        found = _files(grid.supply, training, assume)
+        if why := _untrainable(grid.supply, training, settings, found):
+            grid.left_out.append((f"fine-tuning on {training}", why))
+            continue
+        tested = {each.task.name for each in found if each.split == "test"}
+        for task in [task for task in TRAININGS[training] if task in settings.chosen()]:
+            if task in tested:
+                grid.tasks.append(task)
+                grid.files[training] = sorted({path for path in found.values() if grid.supply.is_made(path)})
+            else:
+                grid.left_out.append((f"task {task}", f"no test file in {xtreme}"))
+        grid.planned.update(each for each, path in found.items() if not path.exists())
+    grid.tasks.sort(key=list(TASKS).index)
+
+    # models without any of their tasks
+    for name, entry in list(grid.models.items()):
+        if entry.tasks is not None and not grid.tasks_for(name):
+            grid.left_out.append(
+                (f"fine-tuning of {name}", f"none of its tasks, {', '.join(entry.tasks)}, can run")
+            )
+            del grid.models[name]
+    return grid
 
 
 def _files(supply: Supply, training: str, assume: bool) -> dict[DataSet, Path]:
     """The present and future files of a training, the training file first."""
-    learnt = DataSet(training_set(training).task, "train", ENGLISH)
+    learnt = DataSet(first_task(training), "train", ENGLISH)
     absent = supply.find(learnt.task, "train", ENGLISH) is None
     sets = [learnt, *predicted_sets(training)]
     paths = {each: supply.find(each.task, each.split, each.language, assume and absent) for each in sets}
     return {each: path for each, path in paths.items() if path is not None}
 
 
-def _absent(name: str, entry: Tuned, own: Collection[str]) -> str | None:
-    """Why a model cannot be fine-tuned, if it cannot."""
-    if entry.path is not None:
-        there = Path(entry.path, CONFIG).is_file()
-        return None if there else f"no {CONFIG} in {entry.path}; bring the model, or change its path"
-    origin = entry.model or name
-    return None if origin in own else f"model {origin} of pretraining is left out"
-
-
 def _untrainable(supply: Supply, training: str, settings: Finetuning, found: Mapping[DataSet, Path]) -> str | None:
     """Why a training cannot run, if it cannot: no file to learn from, or none that can choose."""
-    learnt = DataSet(training_set(training).task, "train", ENGLISH)
+    learnt = DataSet(first_task(training), "train", ENGLISH)
     if learnt not in found:
         return f"no file {learnt.name} in {supply.xtreme}; bring it, or name another under finetuning.stand_ins"
-    names = {each.name for each in found if each != learnt}
-    names.add(DataSet(training_set(training).task, "heldout", ENGLISH).name)
+    names = {each.name for each in [*found, DataSet(learnt.task, HELD_OUT, ENGLISH)]}
     choosing = choosing_sets(training, settings.selection, names)
     if not choosing:
         return f"no development file to choose by in {supply.xtreme}; bring one, or change finetuning.selection"
@@ -203,10 +193,9 @@ def _is_blank(supply: Supply, found: DataSet) -> bool:
     if found.split != "test":
         return False
     try:
-        examples = found.read(supply.xtreme, supply.stand_ins)
+        return not all(map(is_labelled, found.read(supply.xtreme, supply.stand_ins)))
     except VocapError:
         return False
-    return not all(map(is_labelled, examples))
 
 
 def input_length(recipe: Recipe, longest: int | None) -> int:

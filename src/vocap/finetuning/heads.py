@@ -18,11 +18,10 @@ from transformers import (
 from transformers.utils import logging as library_logging
 
 from vocap.errors import VocapError
-from vocap.finetuning.batches import IGNORED, Batch, assemble, evaluation_batches
 from vocap.finetuning.encoding import best_answers, join_tags
-from vocap.finetuning.features import Features, TagFeatures
-from vocap.finetuning.formats import Example
-from vocap.finetuning.predictions import Predictions
+from vocap.finetuning.features import IGNORED, Batch, Features, assemble, evaluation_batches
+from vocap.finetuning.reading import Example
+from vocap.finetuning.scoring import Predictions
 from vocap.finetuning.tasks import Task
 from vocap.model_folder import WEIGHTS, read_config
 
@@ -159,9 +158,9 @@ def predict(
             answers = best_answers(features, examples, starts, ends)
             return {example.id: answer for example, answer in zip(examples, answers, strict=True)}
         numbers = _highest(tuner, features, dtype)
-        if isinstance(features, TagFeatures):
+        if task.kind == "tags":
             return join_tags(features, numbers, task.labels)
-        return [task.labels[number] for number in np.concatenate(numbers or [np.zeros(0, np.int64)])]
+        return [task.labels[number] for number in np.concatenate(numbers)]
     finally:
         tuner.train(training)
 
@@ -172,8 +171,8 @@ def _highest(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[np.nd
     for batch, (logits,) in _outputs(tuner, features, dtype):
         best = logits.argmax(1).cpu().numpy()
         counts = [1] * len(batch.numbers)
-        if isinstance(features, TagFeatures):
-            counts = [len(features.first[number]) for number in batch.numbers]
+        if tuner.kind == "tags":
+            counts = [features.row("word", number).max() + 1 for number in batch.numbers]
         for number, part in zip(batch.numbers, np.split(best, np.cumsum(counts)[:-1]), strict=True):
             found[number] = part
     return found
@@ -195,7 +194,7 @@ def _window_scores(
 @torch.inference_mode()
 def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> Iterator[tuple[Batch, tuple[Tensor, ...]]]:
     device = tuner.model.device
-    for numbers in evaluation_batches(features.ids.lengths, TOKENS[device.type]):
+    for numbers in evaluation_batches(features.lengths, TOKENS[device.type]):
         batch = assemble(features, numbers, tuner.pad)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             logits = tuner(batch)

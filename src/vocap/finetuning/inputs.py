@@ -11,11 +11,16 @@ from vocap.errors import VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.files.json_object import read_object
-from vocap.finetuning.encoding import encode_pairs, encode_questions, encode_sentences
+from vocap.finetuning.encoding import (
+    DEFINITION,
+    InputEncoder,
+    encode_pairs,
+    encode_questions,
+    encode_sentences,
+    load_tokenizer,
+)
 from vocap.finetuning.features import Features, load_features, save_features
-from vocap.finetuning.formats import Example, is_labelled
-from vocap.finetuning.input_encoder import DEFINITION, InputEncoder, load_tokenizer
-from vocap.finetuning.reading import StandIns
+from vocap.finetuning.reading import Example, StandIns, is_labelled, parse
 from vocap.finetuning.selection import (
     HELD_OUT,
     KEPT,
@@ -32,7 +37,7 @@ from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
 log = logging.getLogger(__name__)
 
 DESCRIPTION = "description.json"
-_KINDS = {"tokenizer": str, "max_length": int, "stand_ins": dict, "absent": list, "sets": dict}
+KEYS = {"tokenizer", "max_length", "stand_ins", "absent", "sets"}  # of a description that are read
 
 
 def encode_training(
@@ -45,44 +50,43 @@ def encode_training(
     UsageError for an `output` that holds anything else.
     """
     encoder = InputEncoder(load_tokenizer(tokenizer))
-    learnt = training_set(training)
-    absent = []
-    with replacing_directory(
-        output, owned=[DESCRIPTION, *(f"{name}/" for name in (*TASKS, *TRAININGS))]
-    ) as folder:
-        counts = {}
+    absent, counts = [], {}
 
-        def keep(found: DataSet, examples: Sequence[Example]) -> None:
-            features = encode(found, examples, encoder, recipe)
-            save_features(folder / found.name, features)
-            labelled = all(is_labelled(example) for example in examples)
-            counts[found.name] = {
-                "examples": len(examples),
-                "inputs": len(features),
-                "labelled": labelled,
-                "sha256": file_sha256(found.file(xtreme, stand_ins)),
-            }
-            log.info("%s: %s examples, %s inputs", found.name, f"{len(examples):,}", f"{len(features):,}")
+    def keep(found: DataSet, examples: Sequence[Example]) -> None:
+        features = encode(found, examples, encoder, recipe)
+        save_features(folder / found.name, features)
+        counts[found.name] = {
+            "examples": len(examples),
+            "inputs": len(features),
+            "labelled": all(map(is_labelled, examples)),
+            "sha256": file_sha256(found.file(xtreme, stand_ins)),
+        }
+        log.info("%s: %s examples, %s inputs", found.name, f"{len(examples):,}", f"{len(features):,}")
 
+    owned = [DESCRIPTION, *(f"{name}/" for name in (*TASKS, *TRAININGS))]
+    with replacing_directory(output, owned=owned) as folder:
+        # the training file, and its parts where a rule holds one out
+        learnt = training_set(training)
         examples = learnt.read(xtreme, stand_ins)
         keep(learnt, examples)
-        chosen = development(training, "english-dev")
-        if chosen.split == HELD_OUT:
-            kept, held = held_out(examples)
-            keep(DataSet(learnt.task, KEPT, ENGLISH), kept)
-            keep(DataSet(learnt.task, HELD_OUT, ENGLISH), held)
+        if development(training, "english-dev").split == HELD_OUT:
+            for split, part in zip((KEPT, HELD_OUT), held_out(examples), strict=True):
+                keep(DataSet(learnt.task, split, ENGLISH), part)
+
+        # every development and test file
         for found in predicted_sets(training):
             if found.file(xtreme, stand_ins) is None:
                 log.warning("%s: no file in %s; left out", found.name, xtreme)
                 absent.append(found.name)
             else:
                 keep(found, found.read(xtreme, stand_ins))
+
         description = {
             "training": training,
             "tokenizer": file_sha256(tokenizer / DEFINITION),
             "max_length": recipe.max_length,
             "window": recipe.window,
-            "stand_ins": named_stand_ins(training, stand_ins),
+            "stand_ins": {key: str(one) for key, one in stand_ins.items() if key in keys_of(training)},
             "absent": absent,
             "sets": counts,
         }
@@ -90,20 +94,14 @@ def encode_training(
     return description
 
 
-def named_stand_ins(training: str, stand_ins: StandIns) -> dict[str, str]:
-    """Those that a training reads, as text."""
-    return {key: str(stand_in) for key, stand_in in stand_ins.items() if key in keys_of(training)}
-
-
 def encode(found: DataSet, examples: Sequence[Example], encoder: InputEncoder, recipe: Recipe) -> Features:
     """The inputs of a set's examples, by the kind of its task."""
     task = found.task
-    if task.kind == "pairs":
-        return encode_pairs(examples, encoder, task.labels, recipe.max_length)
-    if task.kind == "tags":
-        return encode_sentences(examples, encoder, task.labels, recipe.max_length)
-    question_length, stride = recipe.window
-    return encode_questions(examples, encoder, recipe.max_length, stride, question_length)
+    if task.kind == "spans":
+        question_length, stride = recipe.window
+        return encode_questions(examples, encoder, recipe.max_length, stride, question_length)
+    encode_examples = encode_pairs if task.kind == "pairs" else encode_sentences
+    return encode_examples(examples, encoder, task.labels, recipe.max_length)
 
 
 @dataclass(frozen=True)
@@ -115,44 +113,37 @@ class Inputs:
 
     @property
     def sets(self) -> Mapping[str, Mapping[str, Any]]:
-        """Of every present set, by name: examples, inputs, labelled."""
+        """Of every present set, by name: examples, inputs, labelled, sha256 of its file."""
         return self.description["sets"]
 
     def load(self, found: DataSet) -> Features:
-        return load_features(self.folder / found.name, found.task.kind)
+        return load_features(self.folder / found.name)
+
+    @property
+    def stand_ins(self) -> StandIns:
+        """The files that stood in for others."""
+        return parse(self.description["stand_ins"])
+
+    def check_source(self, xtreme: Path, found: DataSet) -> None:
+        """Raise VocapError where a set's file has changed since its inputs were made."""
+        path = found.file(xtreme, self.stand_ins)
+        if path is None or file_sha256(path) != self.sets[found.name]["sha256"]:
+            raise VocapError(
+                f"{path or found.name}: changed since {self.folder} was made of it; run vocap encode again"
+            )
+
+    def read_examples(self, xtreme: Path, found: DataSet) -> list[Example]:
+        """The examples that a set's inputs were made of. Raises VocapError where the file has changed since."""
+        self.check_source(xtreme, found)
+        return found.read(xtreme, self.stand_ins)
 
 
 def open_inputs(folder: Path, training: str) -> Inputs:
-    """Raises VocapError for a folder that holds no inputs of this training, or a damaged description of them."""
+    """Raises VocapError for a folder that holds no inputs of this training."""
     path = folder / DESCRIPTION
     description = read_object(path, "make it with: vocap encode")
     if description.get("training") != training:
         raise VocapError(f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs")
-    wrong = next((name for name, kind in _KINDS.items() if not isinstance(description.get(name), kind)), None)
-    wrong = wrong or next((name for name, one in description["sets"].items() if not _is_set(one)), None)
-    if wrong:
-        raise VocapError(f"{path}: {wrong!r} is not as vocap encode writes it; run vocap encode again")
+    if lacking := KEYS - description.keys():
+        raise VocapError(f"{path}: no {min(lacking)!r}, which vocap encode writes; run it again")
     return Inputs(folder, description)
-
-
-def _is_set(entry: Any) -> bool:
-    return isinstance(entry, dict) and {"examples", "labelled"} <= entry.keys()
-
-
-def check_source(xtreme: Path, found: DataSet, inputs: Inputs, stand_ins: StandIns) -> None:
-    """Raise VocapError where a set's file has changed since its inputs were made."""
-    path, made = found.file(xtreme, stand_ins), inputs.sets[found.name].get("sha256")  # older inputs have none
-    if path is not None and made is not None and file_sha256(path) != made:
-        raise VocapError(f"{path}: changed since {inputs.folder} was made of it; run vocap encode again")
-
-
-def read_examples(xtreme: Path, found: DataSet, inputs: Inputs, stand_ins: StandIns) -> list[Example]:
-    """The examples that a set's inputs were made of. Raises VocapError where the file has changed since."""
-    check_source(xtreme, found, inputs, stand_ins)
-    examples = found.read(xtreme, stand_ins)
-    if len(examples) != inputs.sets[found.name]["examples"]:
-        raise VocapError(
-            f"{found.name}: {len(examples)} examples in {xtreme}, {inputs.sets[found.name]['examples']} in "
-            f"{inputs.folder}; run vocap encode again"
-        )
-    return examples

@@ -10,14 +10,14 @@ import json
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.atomic import replacing
-from vocap.finetuning.formats import ALIASES
-from vocap.finetuning.reading import candidates
+from vocap.files.atomic import replacing, scratch_directory
+from vocap.finetuning.reading import ALIASES, candidates
 from vocap.finetuning.tasks import SPLITS, TASKS, Split, Task
 
 COLUMNS = 10  # of CoNLL-U
@@ -26,16 +26,12 @@ NO_FORM = "_"  # of treebanks without the text, which is sold separately
 ZERO_WIDTH_NON_JOINER = "\u200c"
 
 # Of the words of a span that are equally near to the root, the tag that comes first here (conllu_to_conll.py).
-_ORDER = (
-    *("VERB", "NOUN", "PROPN", "PRON", "ADJ", "NUM", "ADV", "INTJ"),
-    *("AUX", "ADP", "DET", "PART", "CCONJ", "SCONJ", "X", "PUNCT"),
-)
+_ORDER = "VERB NOUN PROPN PRON ADJ NUM ADV INTJ AUX ADP DET PART CCONJ SCONJ X PUNCT"
 _ORDERS = {
-    "es": ("VERB", "AUX", "PRON", "ADP", "DET"),
-    "fr": ("VERB", "AUX", "PRON", "NOUN", "ADJ", "ADV", "ADP", "DET", "PART", "SCONJ", "CONJ"),
-    "it": ("VERB", "AUX", "ADV", "PRON", "ADP", "DET", "INTJ"),
+    "es": "VERB AUX PRON ADP DET",
+    "fr": "VERB AUX PRON NOUN ADJ ADV ADP DET PART SCONJ CONJ",
+    "it": "VERB AUX ADV PRON ADP DET INTJ",
 }
-_PAWSX_FILES = {"train": "train", "dev_2k": "dev", "test_2k": "test"}
 _TYDIQA_LANGUAGES = {
     "arabic": "ar",
     "bengali": "bn",
@@ -47,49 +43,52 @@ _TYDIQA_LANGUAGES = {
     "swahili": "sw",
     "telugu": "te",
 }
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError)
-Files = Iterator[tuple[str, bytes]]  # path under the folder, content
-Wanted = Callable[[str], bool]  # of a path under the folder
+_TYDIQA = "tydiqa/tydiqa-goldp-v1.1-{part}/tydiqa.goldp.{code}.{part}.json"
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, ValueError, LookupError, TypeError)
+
+Files = dict[str, Callable[[], bytes]]  # path under the folder: its content, made when it is called
 
 
-def tagged_sentences(lines: Iterator[str], language: str, name: str) -> Iterator[list[tuple[str, str]]]:
+def tagged_sentences(lines: Iterable[str], language: str) -> Iterator[list[tuple[str, str]]]:
     """The sentences of a CoNLL-U file as (word, UPOS tag), without those whose words are not distributed.
 
     Multiword tokens replace their syntactic words, with the tag of the word nearest to the root; spaces
-    and zero-width non-joiners within a word are removed. `name`: of the file, for messages. Raises VocapError,
-    naming the line, for anything else than CoNLL-U.
+    and zero-width non-joiners within a word are removed. Raises ValueError or KeyError for anything else than
+    CoNLL-U.
     """
-    rows: list[list[str]] = []
-    for number, line in enumerate(chain(lines, [""]), 1):
-        line = line.rstrip("\r\n")
-        if line.startswith("#"):
+    stripped = (line.rstrip("\r\n") for line in lines)
+    texts = (line for line in stripped if not line.startswith("#"))
+    for is_sentence, group in groupby(texts, bool):
+        if not is_sentence:
             continue
-        if line:
-            rows.append(line.split("\t"))
-            if len(rows[-1]) != COLUMNS:
-                raise VocapError(f"{name}, line {number}: {len(rows[-1])} columns, not {COLUMNS}; not CoNLL-U")
-            continue
-        if rows:
-            try:
-                words = _fused(rows, _ORDERS.get(language, _ORDER))
-            except (ValueError, KeyError) as error:
-                raise VocapError(f"{name}: the sentence before line {number}: {error}; not CoNLL-U") from None
-            absent = sum(form == NO_FORM for form, _ in words)
-            if not absent or absent < len(words) - 1:
-                yield [(form.replace(ZERO_WIDTH_NON_JOINER, "").replace(" ", ""), tag) for form, tag in words]
-        rows = []
+        rows = [line.split("\t") for line in group]
+        if any(len(row) != COLUMNS for row in rows):
+            raise ValueError(f"not {COLUMNS} columns in the sentence of {rows[0]}, as CoNLL-U has")
+        words = _fused(rows, _ORDERS.get(language, _ORDER).split())
+        absent = sum(form == NO_FORM for form, _ in words)
+        if not absent or absent < len(words) - 1:
+            yield [(form.replace(ZERO_WIDTH_NON_JOINER, "").replace(" ", ""), tag) for form, tag in words]
 
 
-def _fused(rows: list[list[str]], order: tuple[str, ...]) -> list[tuple[str, str]]:
+def _fused(rows: list[list[str]], order: Sequence[str]) -> list[tuple[str, str]]:
     """Form and tag of each written word of one sentence."""
     words = {int(row[0]): row for row in rows if row[0].isdecimal()}
-    parents = {number: _parents(row) for number, row in words.items()}
+    # heads of a word: of the basic tree, and of the enhanced graph but for its empty nodes
+    heads = {}
+    for number, row in words.items():
+        enhanced = [pair.split(":")[0] for pair in row[DEPS].split("|")]
+        heads[number] = {int(row[HEAD]), *(int(head) for head in enhanced if head.isdecimal())}
+
+    def rank(number: int) -> tuple[int, int]:
+        """Of a multiword token the word with the fewest ancestors counts; among several, the first by its tag."""
+        tag = words[number][UPOS]
+        return len(_ancestors(number, heads)), order.index(tag) if tag in order else len(order)
+
     fused = {}
     for row in rows:
         if "-" in row[0]:
             first, last = map(int, row[0].split("-"))
-            span = range(first, last + 1)
-            head = _head(span, words, parents, order)
+            head = min(range(first, last + 1), key=rank)
             fused[first] = (last, row[FORM].strip(), words[head][UPOS].strip())
     result = []
     number, end = min(words), max(words)
@@ -100,30 +99,15 @@ def _fused(rows: list[list[str]], order: tuple[str, ...]) -> list[tuple[str, str
     return result
 
 
-def _parents(row: list[str]) -> set[int]:
-    """Heads of a word: of the basic tree, and of the enhanced graph but for its empty nodes."""
-    enhanced = [] if row[DEPS] == NO_FORM else [pair.split(":")[0] for pair in row[DEPS].split("|")]
-    return {int(row[HEAD]), *(int(head) for head in enhanced if head.isdecimal())}
-
-
-def _head(span: range, words: dict[int, list[str]], parents: dict[int, set[int]], order: tuple[str, ...]) -> int:
-    """The word with the fewest ancestors; among several, the first by the order of tags, then of words."""
-    depths = {number: _ancestors(number, parents) for number in span}
-    nearest = [number for number in span if depths[number] == min(depths.values())]
-    ranks = {tag: rank for rank, tag in enumerate(order)}
-    return min(nearest, key=lambda number: ranks.get(words[number][UPOS], len(order)))
-
-
-def _ancestors(number: int, parents: dict[int, set[int]]) -> int:
-    """The number of ancestors of a word, the root included."""
+def _ancestors(number: int, heads: dict[int, set[int]]) -> set[int]:
+    """The ancestors of a word, the root included."""
     found: set[int] = set()
     waiting = [number]
     while waiting:
-        for parent in parents.get(waiting.pop(), ()):
-            if parent not in found:
-                found.add(parent)
-                waiting.append(parent)
-    return len(found - {number})
+        new = heads.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return found - {number}
 
 
 def place(task: Task, split: Split, language: str) -> str | None:
@@ -150,155 +134,146 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     """
     if collection not in ARCHIVES:
         raise UsageError(f"no collection {collection!r}; there are {', '.join(ARCHIVES)}")
-    if len(archives) != len(ARCHIVES[collection]):
-        raise UsageError(f"{collection}: {len(archives)} archives, not {', '.join(ARCHIVES[collection])}")
-    _, read = _COLLECTIONS[collection]
-    missing = set(paths)
-    try:
-        for path, content in read(archives, missing.__contains__):
-            with replacing(folder / path, "wb") as file:
-                file.write(content)
-            missing.remove(path)
-    except (*_DAMAGED, UnicodeDecodeError) as error:
-        where = ", ".join(map(str, archives))
-        raise VocapError(f"{where}: damaged ({error}); delete it and run again, to fetch it anew") from None
-    if missing:
-        names = ", ".join(sorted(missing)[:3])
-        where = ", ".join(map(str, archives[:3]))
-        raise VocapError(
-            f"{where}: no {names} in it ({len(missing)} files missing); bring them to {folder} by hand"
-        )
+    names, read = _COLLECTIONS[collection]
+    if len(archives) != len(names):
+        raise UsageError(f"{collection}: {len(archives)} archives, not {', '.join(names)}")
+    where = ", ".join(map(str, archives))
+    with scratch_directory(folder / collection) as scratch:
+        try:
+            found = read(*(_files(archive, scratch / str(number)) for number, archive in enumerate(archives)))
+            if missing := sorted(set(paths) - found.keys()):
+                raise VocapError(f"{where}: no {missing[0]} in it; bring it to {folder} by hand")
+            for path in paths:
+                with replacing(folder / path, "wb") as file:
+                    file.write(found[path]())
+        except _DAMAGED as error:
+            reason = " ".join(str(error).split())
+            raise VocapError(f"{where}: damaged ({reason}); delete it and run again, to fetch it anew") from None
 
 
-def _members(archive: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Names and readers of the files in a zip or tar archive; nothing is extracted to the disk."""
+def _files(archive: Path, scratch: Path) -> list[Path]:
+    """The tables and JSON files of an archive, extracted to `scratch`; a JSON file itself."""
+    if archive.suffix == ".json":
+        return [archive]
+
+    def wanted(name: str) -> bool:
+        return name.endswith((".tsv", ".json", ".conllu")) and "__MACOSX" not in name
+
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
-            for name in opened.namelist():
-                yield name, lambda name=name: opened.read(name)
+            opened.extractall(scratch, filter(wanted, opened.namelist()))
     else:
-        with tarfile.open(archive, "r|*") as opened:
-            for member in opened:
-                if member.isfile():
-                    yield member.name, lambda member=member: opened.extractfile(member).read()
+        with tarfile.open(archive) as opened:
+            opened.extractall(scratch, (member for member in opened if wanted(member.name)), filter="data")
+    return sorted(filter(Path.is_file, scratch.rglob("*")), key=lambda path: path.name)
 
 
-def _rows(content: bytes) -> list[list[str]]:
-    """The cells of a table with a header, without white space around them."""
-    lines = content.decode("utf-8").split("\n")[1:]
-    return [[cell.strip() for cell in line.strip().split("\t")] for line in lines if line.strip()]
+def _rows(files: Collection[Path], name: str, columns: Sequence[int]) -> list[list[str]]:
+    """These columns of a table with a header, without white space around their cells."""
+    (path,) = (path for path in files if path.name == name)
+    lines = path.read_text("utf-8").split("\n")[1:]
+    rows = [[cell.strip() for cell in line.strip().split("\t")] for line in lines if line.strip()]
+    return [[row[column] for column in columns] for row in rows]
 
 
-def _table(rows: Sequence[Sequence[str]]) -> bytes:
-    """As Python's csv writes it: the form of XTREME's files, which reading takes back to the text."""
+def _table(rows: Iterable[Sequence[str]]) -> bytes:
+    """The bytes that Python's csv writes: the form of XTREME's files, which reading takes back to the text."""
     text = io.StringIO(newline="")
     csv.writer(text, delimiter="\t").writerows(rows)
     return text.getvalue().encode("utf-8")
 
 
-def _cells(rows: Sequence[Sequence[str]], columns: Sequence[int], archive: Path, name: str) -> list[list[str]]:
-    if short := next((number for number, row in enumerate(rows, 2) if len(row) <= max(columns)), None):
-        raise VocapError(f"{archive}: {name}, line {short}: too few columns; delete it, to fetch it anew")
-    return [[row[column] for column in columns] for row in rows]
-
-
-def _xnli(archives: Sequence[Path], wanted: Wanted) -> Files:
-    tables, training = archives
-    for name, read in _members(tables):
-        split = {"xnli.dev.tsv": "dev", "xnli.test.tsv": "test"}.get(PurePosixPath(name).name)
-        if split is None or "__MACOSX" in name:
-            continue
+def _xnli(tables: Collection[Path], training: Collection[Path]) -> Files:
+    found = {}
+    for split in ("dev", "test"):
         by_language: dict[str, list[list[str]]] = {}
-        for language, label, *sentences in _cells(_rows(read()), (0, 1, 6, 7), tables, name):
-            by_language.setdefault(language, []).append([*sentences, label])
-        for language, rows in by_language.items():
-            if wanted(path := f"xnli/{split}-{language}.tsv"):
-                yield path, _table(rows)
-    if wanted(path := "xnli/train-en.tsv"):
-        for name, read in _members(training):
-            if PurePosixPath(name).name == "multinli.train.en.tsv" and "__MACOSX" not in name:
-                rows = _cells(_rows(read()), (0, 1, 2), training, name)
-                yield path, _table([[*pair, ALIASES.get(label, label)] for *pair, label in rows])
+        for language, *row in _rows(tables, f"xnli.{split}.tsv", (0, 6, 7, 1)):
+            by_language.setdefault(language, []).append(row)
+        found |= {f"xnli/{split}-{code}.tsv": partial(_table, rows) for code, rows in by_language.items()}
+
+    def learnt() -> bytes:
+        rows = _rows(training, "multinli.train.en.tsv", (0, 1, 2))
+        return _table([*pair, ALIASES.get(label, label)] for *pair, label in rows)
+
+    return {**found, "xnli/train-en.tsv": learnt}
 
 
-def _pawsx(archives: Sequence[Path], wanted: Wanted) -> Files:
-    (archive,) = archives
-    for name, read in _members(archive):
-        parts = PurePosixPath(name)
-        split = _PAWSX_FILES.get(parts.stem)
-        if split and parts.suffix == ".tsv" and wanted(path := f"pawsx/{split}-{parts.parent.name}.tsv"):
-            yield path, _table(_cells(_rows(read()), (1, 2, 3), archive, name))
+def _pawsx(files: Collection[Path]) -> Files:
+    names = {"train": "train", "dev_2k": "dev", "test_2k": "test"}
+    return {
+        f"pawsx/{names[path.stem]}-{path.parent.name}.tsv": lambda path=path: _table(
+            _rows([path], path.name, (1, 2, 3))
+        )
+        for path in files
+        if path.stem in names
+    }
 
 
-def _udpos(archives: Sequence[Path], wanted: Wanted) -> Files:
+def _udpos(files: Collection[Path]) -> Files:
     """All treebanks of a language, in the order of their names."""
-    (archive,) = archives
-    parts: dict[str, dict[str, str]] = {}
-    for name, read in _members(archive):
-        file = PurePosixPath(name)
-        language = file.stem.split("_")[0]
-        part = file.stem.partition("-ud-")[2]  # train, dev, test; of a large treebank train-a-1 and more
-        split = next((split for split in SPLITS if part.startswith(split)), None)
-        path = f"udpos/{split}-{language}.tsv"
-        if split and file.suffix == ".conllu" and wanted(path):
-            sentences = tagged_sentences(iter(read().decode("utf-8").split("\n")), language, f"{archive}: {name}")
-            text = "\n".join("".join(f"{word}\t{tag}\n" for word, tag in sentence) for sentence in sentences)
-            parts.setdefault(path, {})[file.name] = text
-    for path, texts in parts.items():
-        yield path, "\n".join(texts[name] for name in sorted(texts) if texts[name]).encode("utf-8")
+    treebanks: dict[tuple[str, str], list[Path]] = {}
+    for path in files:
+        language = path.name.split("_")[0]
+        part = path.stem.partition("-ud-")[2]  # train, dev, test; of a large treebank train-a-1 and more
+        if split := next((split for split in SPLITS if part.startswith(split)), None):
+            treebanks.setdefault((split, language), []).append(path)
+
+    def converted(paths: Collection[Path], language: str) -> bytes:
+        texts = []
+        for path in paths:
+            with open(path, encoding="utf-8", newline="\n") as file:
+                sentences = tagged_sentences(file, language)
+                texts.append("\n".join("".join(f"{word}\t{tag}\n" for word, tag in one) for one in sentences))
+        return "\n".join(filter(None, texts)).encode("utf-8")
+
+    return {
+        f"udpos/{split}-{language}.tsv": partial(converted, paths, language)
+        for (split, language), paths in treebanks.items()
+    }
 
 
-def _copies(folder: str) -> Callable[[Sequence[Path], Wanted], Files]:
-    """Files that are published one by one, as they are, under their own names."""
-
-    def read(archives: Sequence[Path], wanted: Wanted) -> Files:
-        for archive in archives:
-            if wanted(path := f"{folder}/{archive.name}"):
-                yield path, archive.read_bytes()
-
-    return read
+def _copies(folder: str, *archives: Collection[Path]) -> Files:
+    """Files that are published as they are, under their own names."""
+    return {f"{folder}/{path.name}": path.read_bytes for files in archives for path in files}
 
 
-def _mlqa(archives: Sequence[Path], wanted: Wanted) -> Files:
-    (archive,) = archives
-    for name, read in _members(archive):
-        if wanted(path := f"mlqa/{name}"):
-            yield path, read()
+def _mlqa(files: Collection[Path]) -> Files:
+    """Its files stand under MLQA_V1/dev and MLQA_V1/test."""
+    return {
+        str(PurePosixPath("mlqa", *path.parts[path.parts.index("MLQA_V1") :])): path.read_bytes for path in files
+    }
 
 
-def _tydiqa(archives: Sequence[Path], wanted: Wanted) -> Files:
-    training, development = archives
-    try:
-        content = json.loads(training.read_bytes())
-        by_language: dict[str, list[dict]] = {}
-        for document in content["data"]:
-            for paragraph in document["paragraphs"]:
-                for question in paragraph["qas"]:
-                    language, *_, number = question["id"].split("-")
-                    kept = {"answers": question["answers"], "question": question["question"], "id": number}
-                    entry = {"paragraphs": [{"context": paragraph["context"], "qas": [kept]}]}
-                    by_language.setdefault(language, []).append(entry)
-        version = content["version"]
-    except (ValueError, KeyError, TypeError):
-        raise VocapError(f"{training}: not TyDiQA's JSON; delete it and run again, to fetch it anew") from None
-    for language, code in _TYDIQA_LANGUAGES.items():
-        path = f"tydiqa/tydiqa-goldp-v1.1-train/tydiqa.goldp.{code}.train.json"
-        if language in by_language and wanted(path):
-            yield path, json.dumps({"data": by_language[language], "version": version}).encode("utf-8")
-    for name, read in _members(development):
-        file = PurePosixPath(name)
-        code = _TYDIQA_LANGUAGES.get(file.stem.removeprefix("tydiqa-goldp-dev-"))
-        if file.suffix == ".json" and wanted(path := f"tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.{code}.dev.json"):
-            yield path, read()
+def _tydiqa(training: Collection[Path], development: Collection[Path]) -> Files:
+    """The training file has all languages, and ids that begin with theirs."""
+    (path,) = training
+    content = json.loads(path.read_bytes())
+    by_language: dict[str, list[dict]] = {}
+    for document in content["data"]:
+        for paragraph in document["paragraphs"]:
+            for question in paragraph["qas"]:
+                language, *_, number = question["id"].split("-")
+                kept = {"answers": question["answers"], "question": question["question"], "id": number}
+                entry = {"paragraphs": [{"context": paragraph["context"], "qas": [kept]}]}
+                by_language.setdefault(language, []).append(entry)
+    found = {}
+    for language, entries in by_language.items():
+        if code := _TYDIQA_LANGUAGES.get(language):
+            data = {"data": entries, "version": content["version"]}
+            found[_TYDIQA.format(code=code, part="train")] = lambda data=data: json.dumps(data).encode("utf-8")
+    for path in development:
+        if code := _TYDIQA_LANGUAGES.get(path.stem.removeprefix("tydiqa-goldp-dev-")):
+            found[_TYDIQA.format(code=code, part="dev")] = path.read_bytes
+    return found
 
 
-# folder of XTREME's: names of its archives in `downloads`, in the order in which they are read, and their reader
-_COLLECTIONS: dict[str, tuple[tuple[str, ...], Callable[[Sequence[Path], Wanted], Files]]] = {
+# folder of XTREME's: names of its archives in `downloads`, and the reader that is given the files of each
+_COLLECTIONS: dict[str, tuple[tuple[str, ...], Callable[..., Files]]] = {
     "xnli": (("xnli", "xnli-train"), _xnli),
     "pawsx": (("pawsx",), _pawsx),
     "udpos": (("udpos",), _udpos),
-    "squad": (("squad-train", "squad-dev"), _copies("squad")),
-    "xquad": (tuple(f"xquad-{language}" for language in TASKS["xquad"].languages), _copies("xquad")),
+    "squad": (("squad-train", "squad-dev"), partial(_copies, "squad")),
+    "xquad": (tuple(f"xquad-{language}" for language in TASKS["xquad"].languages), partial(_copies, "xquad")),
     "mlqa": (("mlqa",), _mlqa),
     "tydiqa": (("tydiqa-train", "tydiqa-dev"), _tydiqa),
 }

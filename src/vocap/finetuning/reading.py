@@ -1,29 +1,64 @@
-"""Files of an XTREME folder as examples: their paths, stand-ins for them, their content."""
+"""XTREME's files as examples: their places, stand-ins for them, pairs and tagged words as tables, SQuAD's JSON."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import lzma
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.formats import Example, read_pairs, read_questions, read_sentences
-from vocap.finetuning.tasks import SPLITS, TASKS, TRAININGS, Split, Task
+from vocap.finetuning.tasks import TASKS, TRAININGS, Split, Task, first_task
+
+AGAIN = "download the file again"
+ALIASES = {"contradictory": "contradiction"}  # MultiNLI's training file of XNLI
+RAW = re.compile(r"[a-z-]{2,12}:.")  # before each word of PAN-X, until XTREME's script takes it away
 
 
-def candidates(task: Task, split: Split, language: str) -> list[str]:
-    """The possible paths of a file under the folder; none where the task has no such file."""
-    if language not in task.languages_of(split):
-        return []
-    paths = [pattern.format(task=task.name, split=split, language=language) for pattern in task.files[split]]
-    return [path + packed for path in paths for packed in ("", ".xz")]
+class Pair(NamedTuple):
+    """Two sentences; `label` is None where the file withholds it."""
+
+    first: str
+    second: str
+    label: str | None
 
 
-def find(folder: Path, task: Task, split: Split, language: str) -> Path | None:
-    """The file, plain or with `.xz`, or None."""
-    return next((folder / path for path in candidates(task, split, language) if (folder / path).is_file()), None)
+class Sentence(NamedTuple):
+    """Words and their tags, one for each; `tags` is None where the file withholds them."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] | None
 
 
-@dataclass(frozen=True)
-class StandIn:
+class Answer(NamedTuple):
+    """A part of a context; `start` counts code points."""
+
+    text: str
+    start: int
+
+
+class Question(NamedTuple):
+    """A question on a context; no `answers` where the file withholds them.
+
+    Questions of one paragraph share the `context` object. Ids are unique in a dev or test file, not in train.
+    """
+
+    id: str
+    question: str
+    context: str
+    answers: tuple[Answer, ...]
+
+
+Example = Pair | Sentence | Question
+
+
+def is_labelled(example: Example) -> bool:
+    """Whether the example has its labels; only such examples may be scored or trained on."""
+    return bool(example.answers) if isinstance(example, Question) else example[-1] is not None
+
+
+class StandIn(NamedTuple):
     """Another file's rows, or the `part`th of `parts` equal parts of them (from 1)."""
 
     task: Task
@@ -41,8 +76,7 @@ class StandIn:
         return examples[count * (self.part - 1) // self.parts : count * self.part // self.parts]
 
     def __str__(self) -> str:
-        name = self.task.training if self.split == "train" else self.task.name
-        return f"{name}/{self.split}" + (f":{self.part}/{self.parts}" if self.parts > 1 else "")
+        return key_of(self.task, self.split) + (f":{self.part}/{self.parts}" if self.parts > 1 else "")
 
 
 StandIns = Mapping[str, StandIn]  # by key_of
@@ -61,38 +95,42 @@ def parse(entries: Mapping[str, str]) -> dict[str, StandIn]:
     """
     found = {}
     for key, value in entries.items():
-        replaced, _, _ = _parts(key, key)
-        task, split, slices = _parts(value, key)
+        replaced, other = _stand_in(key, key), _stand_in(value, key)
         if ":" in key:
             raise UsageError(f"stand_ins: {key}: name a whole split, such as xnli/train")
-        if (task.kind, task.labels) != (replaced.kind, replaced.labels):
+        if (other.task.kind, other.task.labels) != (replaced.task.kind, replaced.task.labels):
             raise UsageError(f"stand_ins: {key}: {value} is a file of another task; take one with the same labels")
-        found[key] = StandIn(task, split, *slices)
+        found[key] = other
     return found
 
 
-def _parts(text: str, key: str) -> tuple[Task, Split, tuple[int, int]]:
-    name, _, slices = text.partition(":")
-    owner, _, split = name.partition("/")
-    part, _, parts = slices.partition("/") if slices else ("1", "", "1")
-    named = TASKS.get(owner) or TASKS.get(TRAININGS.get(owner, ("",))[0])
-    right = named is not None and split in SPLITS and (owner in TRAININGS if split == "train" else owner in TASKS)
-    if not right or not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+def _stand_in(text: str, key: str) -> StandIn:
+    match = re.fullmatch(r"(\w+)/(train|dev|test)(?::(\d+)/(\d+))?", text, re.ASCII)
+    owner, split, part, parts = match.groups(default="1") if match else ("", "", "1", "1")
+    if owner not in (TRAININGS if split == "train" else TASKS) or not 1 <= int(part) <= int(parts):
         raise UsageError(
             f"stand_ins: {key}: {text!r} is no file; write TASK/dev, TASK/test or TRAINING/train "
             f"({', '.join(TRAININGS)}), and :1/2 for the first half of one"
         )
-    if not named.languages_of(split):
-        raise UsageError(f"stand_ins: {key}: {named.name} has no {split} file; take another")
-    return named, split, (int(part), int(parts))
+    task = first_task(owner) if split == "train" else TASKS[owner]
+    if not task.languages_of(split):
+        raise UsageError(f"stand_ins: {key}: {task.name} has no {split} file; take another")
+    return StandIn(task, split, int(part), int(parts))
+
+
+def candidates(task: Task, split: Split, language: str) -> list[str]:
+    """The possible paths of a file under the folder; none where the task has no such file."""
+    if language not in task.languages_of(split):
+        return []
+    paths = [pattern.format(task=task.name, split=split, language=language) for pattern in task.files[split]]
+    return [path + packed for path in paths for packed in ("", ".xz")]
 
 
 def locate(folder: Path, task: Task, split: Split, language: str, stand_ins: StandIns = NONE) -> Path | None:
-    """The file that `read` would read, or None if missing."""
-    stand_in = stand_ins.get(key_of(task, split))
-    if stand_in is None:
-        return find(folder, task, split, language)
-    return find(folder, stand_in.task, stand_in.split, language)
+    """The file that `read` would read, plain or with `.xz`; None if missing."""
+    stand_in = stand_ins.get(key_of(task, split), StandIn(task, split))
+    paths = (folder / path for path in candidates(stand_in.task, stand_in.split, language))
+    return next(filter(Path.is_file, paths), None)
 
 
 def read(folder: Path, task: Task, split: Split, language: str, stand_ins: StandIns = NONE) -> list[Example]:
@@ -102,9 +140,9 @@ def read(folder: Path, task: Task, split: Split, language: str, stand_ins: Stand
     line and the remedy, for a file that is missing or not as it should be.
     """
     stand_in = stand_ins.get(key_of(task, split), StandIn(task, split))
-    path = find(folder, stand_in.task, stand_in.split, language)
+    path = locate(folder, task, split, language, stand_ins)
     if path is None:
-        names = [name for name in candidates(stand_in.task, stand_in.split, language) if not name.endswith(".xz")]
+        names = candidates(stand_in.task, stand_in.split, language)
         if not names:
             raise VocapError(f"{stand_in.task.name} has no {stand_in.split} file of language {language!r}")
         raise VocapError(f"{folder / names[0]}: no such file, nor one with .xz; download it into this folder")
@@ -119,3 +157,192 @@ def read(folder: Path, task: Task, split: Split, language: str, stand_ins: Stand
     if not part:
         raise VocapError(f"{path}: {stand_in} of {len(examples)} rows is none of them; correct the stand-in")
     return part
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, plain or packed by xz, without a byte order mark.
+
+    Raises VocapError for a file that is empty, damaged or not UTF-8.
+    """
+    content = b""
+    try:
+        content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+        text = content.decode("utf-8-sig")
+    except lzma.LZMAError as error:
+        raise VocapError(f"{path}: damaged ({error}); {AGAIN}") from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise VocapError(f"{path}, line {line}: not UTF-8 ({error.reason}); {AGAIN}") from None
+    if not text.strip():
+        raise VocapError(f"{path}: the file is empty; {AGAIN}")
+    return text
+
+
+def read_lines(path: Path) -> list[str]:
+    r"""The lines of a file, without their `\n` or `\r\n`; U+2028 and the like are text."""
+    return [line.removesuffix("\r") for line in read_text(path).removesuffix("\n").split("\n")]
+
+
+def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[Pair]:
+    """The rows `first, second, label` of a file, or `first, second` where labels are withheld.
+
+    `labels`: those that may occur; `blank`: whether the whole file may lack them. Quoted fields (XTREME writes
+    them) give the same text as raw ones (xTune). Raises VocapError, naming the line, for another number of
+    columns, an unknown label, or labels of some rows only.
+    """
+    rows = [line.split("\t") for line in read_lines(path)]
+    columns = 2 if blank and len(rows[0]) == 2 else 3
+    for number, row in enumerate(rows, 1):
+        if len(row) != columns:
+            wanted = "sentence, sentence, label" if columns == 3 else "two sentences, as in line 1"
+            raise VocapError(
+                f"{path}, line {number}: {len(row)} columns, not {wanted}, parted by tabs, no header; {AGAIN}"
+            )
+    if is_quoted(rows):
+        rows = [[unquoted(field) for field in row] for row in rows]
+    pairs = [
+        Pair(row[0], row[1], _label(path, number, row[2], labels) if columns == 3 else None)
+        for number, row in enumerate(rows, 1)
+    ]
+    _check_blanks([pair.label is None for pair in pairs], blank, lambda row: f"{path}, line {row + 1}")
+    return pairs
+
+
+def _label(path: Path, number: int, text: str, labels: Sequence[str]) -> str | None:
+    text = ALIASES.get(text, text)
+    if text and text not in labels:
+        known = ", ".join(labels)
+        raise VocapError(f"{path}, line {number}: {text!r} is none of {known}; correct it, or {AGAIN}")
+    return text or None
+
+
+def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
+    r"""Whether the fields of a file were written by Python's csv module with its default quoting.
+
+    That is so if every field with a `"` begins and ends with one, those inside come in pairs, and there is such a
+    pair at least: no file of raw text happened to look like this.
+
+    >>> is_quoted([['"He said ""no""."', "b"]]), is_quoted([['"No."', "b"]])
+    (True, False)
+    """
+    fields = [field for row in rows for field in row if '"' in field]
+    whole = all(re.fullmatch(r'"(?:[^"]|"")*"', field) for field in fields)
+    return whole and any('""' in field[1:-1] for field in fields)
+
+
+def unquoted(field: str) -> str:
+    """The text of a field that csv's default quoting wrote."""
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field
+
+
+def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> list[Sentence]:
+    """The lines `word, tag` of a file, or `word` where tags are withheld; blank lines separate the sentences.
+
+    `labels`: the tags that may occur; `blank`: whether the whole file may lack them. Raises VocapError, naming
+    the line, as `read_pairs` does, and for a file as PAN-X has it, where each word has its language before it.
+    """
+    sentences: list[Sentence] = []
+    words: list[str] = []
+    tags: list[str | None] = []
+    blanks, numbers = [], []
+    for number, line in enumerate([*read_lines(path), ""], 1):
+        if line:
+            word, *rest = line.split("\t")
+            if len(rest) > 1 or not (rest or blank):
+                raise VocapError(
+                    f"{path}, line {number}: {1 + len(rest)} columns, not word and tag with a tab between; {AGAIN}"
+                )
+            words.append(word)
+            tags.append(_label(path, number, rest[0], labels) if rest else None)
+            blanks.append(tags[-1] is None)
+            numbers.append(number)
+        elif words:
+            sentences.append(Sentence(tuple(words), None if tags[0] is None else tuple(map(str, tags))))
+            words, tags = [], []
+    _check_blanks(blanks, blank, lambda row: f"{path}, line {numbers[row]}")
+    if all(RAW.match(word) for sentence in sentences for word in sentence.words):
+        raise VocapError(
+            f"{path}, line {numbers[0]}: {sentences[0].words[0]!r} has its language before it, as all words here; "
+            "run XTREME's script on this raw file"
+        )
+    return sentences
+
+
+def _check_blanks(blanks: Sequence[bool], allowed: bool, place: Callable[[int], str], noun: str = "label") -> None:
+    """Raise VocapError unless none of the labels is missing, or all are and that is `allowed`."""
+    if any(blanks) and not (allowed and all(blanks)):
+        why = "others have one" if not all(blanks) else f"only test files may withhold their {noun}s"
+        raise VocapError(f"{place(blanks.index(True))}: no {noun}, but {why}; {AGAIN}")
+
+
+class _Part(BaseModel):
+    """An object of SQuAD's JSON; keys that are not read are ignored."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Answer(_Part):
+    text: str
+    answer_start: int
+
+
+class _Question(_Part):
+    id: str
+    question: str
+    answers: list[_Answer]
+
+
+class _Paragraph(_Part):
+    context: str
+    qas: list[_Question]
+
+
+class _Article(_Part):
+    paragraphs: list[_Paragraph]
+
+
+class _Squad(_Part):
+    data: list[_Article]
+
+
+def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list[Question]:
+    """The questions of a file in its order.
+
+    `blank`: whether the whole file may lack answers (none, or an empty text); `unique`: whether ids must be.
+    Raises VocapError, naming the place in the file, for anything else than such JSON, for an answer that does not
+    stand where the file says, and for answers of some questions only.
+    """
+    try:
+        content = _Squad.model_validate_json(read_text(path))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise VocapError(f"{path}: {place}: {first['msg']}, not as in SQuAD 1.1; {AGAIN}") from None
+    questions: list[Question] = []
+    places: dict[str, str] = {}
+    for number, article in enumerate(content.data):
+        for index, paragraph in enumerate(article.paragraphs):
+            for item, entry in enumerate(paragraph.qas):
+                place = f"{path}: data.{number}.paragraphs.{index}.qas.{item} (id {entry.id})"
+                answers = tuple(Answer(one.text, one.answer_start) for one in entry.answers if one.text)
+                for answer in answers:
+                    _check_place(answer, paragraph.context, place)
+                if unique and entry.id in places:
+                    raise VocapError(f"{place}: the id is that of {places[entry.id]} too; {AGAIN}")
+                places[entry.id] = place
+                questions.append(Question(entry.id, entry.question, paragraph.context, answers))
+    if not questions:
+        raise VocapError(f"{path}: holds no question; {AGAIN}")
+    blanks = [not question.answers for question in questions]
+    _check_blanks(blanks, blank, lambda row: places[questions[row].id], "answer")
+    return questions
+
+
+def _check_place(answer: Answer, context: str, place: str) -> None:
+    text, start = answer
+    there = context[start : start + len(text)] if start >= 0 else ""
+    if there != text:
+        raise VocapError(
+            f"{place}: the answer {text[:40]!r} is not at answer_start {start} of the context, which has "
+            f"{there[:40]!r} there; offsets count Unicode code points: correct them, or {AGAIN}"
+        )

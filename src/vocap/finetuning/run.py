@@ -1,106 +1,224 @@
-"""One fine-tuning run: lock, training, predictions of every file, description."""
+"""One fine-tuning run: lock, steps and the selected state, predictions of every file, description."""
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 from transformers.utils.logging import disable_progress_bar
 
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import locked, replacing_directory, write_text
-from vocap.finetuning.features import first_examples
+from vocap.finetuning.encoding import DEFINITION
+from vocap.finetuning.features import Batch, Features, LengthBatches
 from vocap.finetuning.grid import Setting
 from vocap.finetuning.heads import Tuner, build_model, predict
-from vocap.finetuning.input_encoder import DEFINITION
-from vocap.finetuning.inputs import Inputs, check_source, named_stand_ins, open_inputs, read_examples
-from vocap.finetuning.predictions import write_predictions
-from vocap.finetuning.reading import StandIns
-from vocap.finetuning.scoring import DESCRIPTION, PREDICTIONS
-from vocap.finetuning.selection import Rule, choosing_sets, development, predicted_sets, training_set
+from vocap.finetuning.inputs import Inputs, open_inputs
+from vocap.finetuning.reading import Example
+from vocap.finetuning.scoring import DESCRIPTION, PREDICTIONS, score, write_predictions
+from vocap.finetuning.selection import (
+    DataSet,
+    Selection,
+    choosing_sets,
+    development,
+    predicted_sets,
+    training_set,
+)
 from vocap.finetuning.settings import Recipe
-from vocap.finetuning.training import DevelopmentSet, FineTuning
 from vocap.model_folder import CONFIG, longest_input, read_config
 from vocap.training import checkpoints
 from vocap.training.devices import own_device
 from vocap.training.distributed import world_size
-from vocap.training.loop import FILE
-from vocap.training.stopping import stop_requests
+from vocap.training.loop import (
+    FILE,
+    Loop,
+    Metrics,
+    Progress,
+    build_optimizer,
+    learning_rate,
+    peak_memory_mb,
+)
+from vocap.training.randomness import DROPOUT, generator
+from vocap.training.stopping import StopRequest, stop_requests
 
 log = logging.getLogger(__name__)
+
+BEST = "best"
 
 
 @dataclass(frozen=True)
 class Job:
-    """Model, training and hyper-parameters of a run."""
+    """Model, training, hyper-parameters and folders of a run; `pretrained`: False for random weights."""
 
     model: Path
     training: str
     setting: Setting
     recipe: Recipe
-    rule: Rule = "paper"
-    pretrained: bool = True
-
-
-@dataclass(frozen=True)
-class Folders:
-    """Input and output folders of a run."""
-
     xtreme: Path
     inputs: Path
     output: Path
+    rule: Selection = "paper"
+    pretrained: bool = True
 
     @property
     def checkpoints(self) -> Path:
         return self.output / "checkpoints"
 
 
-def finetune(
-    job: Job, folders: Folders, stand_ins: StandIns, threads: int, checkpoint_every: int, keep: bool = False
-) -> None:
+@dataclass
+class TuningProgress(Progress):
+    """`best_score` is in percent; `nats`, `recent_steps` and `recent_tokens` since the last line of metrics."""
+
+    best_score: float = 0.0
+    best_step: int = 0
+    nats: float = 0.0
+    recent_steps: int = 0
+    recent_tokens: int = 0
+
+
+class FineTuning(Loop):
+    """One run, from a checkpoint of `folder` or from the start; keeps the state with the best mean score."""
+
+    progress: TuningProgress
+    batches: LengthBatches
+
+    def __init__(
+        self,
+        job: Job,
+        tuner: Tuner,
+        train: Features,
+        choosing: Sequence[tuple[DataSet, Features, Sequence[Example]]],
+        made_of: dict[str, Any],
+        checkpoint_every: int,
+    ) -> None:
+        """`choosing`: at least one development file, encoded and read; `made_of` identifies model and data."""
+        self.recipe, self.setting = recipe, setting = job.recipe, job.setting
+        self.batches = LengthBatches(train, recipe.batch, setting.seed, tuner.pad)
+        super().__init__(job.checkpoints, setting.epochs * self.batches.steps_per_epoch, checkpoint_every)
+        self.model, self.choosing, self.made_of = tuner, choosing, made_of
+        self.set_precision(recipe.precision, tuner.model.device)
+        adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
+        self.optimizer = build_optimizer(tuner, setting.learning_rate, **adam)
+        self.warmup = int(recipe.warmup * self.steps)
+        self.progress = TuningProgress()
+        self.best: dict[str, Tensor] = {}
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {**self.recipe.of_a_run(), "run": self.setting.name, "precision": str(self.dtype), **self.made_of}
+
+    def further_tensors(self) -> dict[str, dict[str, Tensor]]:
+        return {BEST: self.best}
+
+    def load_further(self, load: Callable[[str], dict[str, Tensor]]) -> None:
+        self.best = load(BEST)
+
+    def run(self, stop: StopRequest) -> Metrics:
+        """Train to the end and leave the best state in the model; the lines of metrics. Raises as `Loop.train`."""
+        metrics = Metrics(self.folder, self.progress.step)
+
+        def after_step(last: bool) -> None:
+            step, every = self.progress.step, self.recipe.evaluate_every
+            if last or step % self.batches.steps_per_epoch == 0 or (every is not None and step % every == 0):
+                metrics.add(self._evaluate())
+
+        self.train(stop, after_step)
+        checkpoints.restore_module(self.model, self.best)
+        return metrics
+
+    def take_step(self, batch: Batch, stop: bool) -> tuple[float, bool]:
+        progress = self.progress
+        rate = learning_rate(progress.step, self.setting.learning_rate, self.warmup, self.steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        torch.manual_seed(int(generator(self.setting.seed, DROPOUT, progress.step).integers(1 << 63)))
+        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            loss = self.model.loss(batch)
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimizer)
+        nats = loss.item()
+        if self.update(nats, clip_grad_norm_(self.model.parameters(), self.recipe.clip)):
+            progress.nats += nats
+            progress.recent_steps += 1
+        progress.recent_tokens += batch.tokens
+        return nats, stop
+
+    def batch_named(self, step: int) -> str:
+        numbers = self.batches.features.inputs["example"][self.batches.members(step)]
+        return f"training examples {', '.join(map(str, sorted(set(numbers.tolist()))))}, counted from 0"
+
+    def _evaluate(self) -> dict[str, Any]:
+        """Evaluate, keep the state if it is the best so far, and return the next line of metrics."""
+        progress = self.progress
+        scores = {}
+        for found, features, examples in self.choosing:
+            task = found.task
+            predictions = predict(self.model, features, examples, task, self.dtype)
+            scores[found.name] = score(task, found.language, examples, predictions)[task.metrics[0]]
+        mean = sum(scores.values()) / len(scores)
+        if not progress.best_step or mean > progress.best_score:
+            progress.best_step, progress.best_score = progress.step, mean
+            self.best = {
+                name: value.cpu().clone() for name, value in checkpoints.module_tensors(self.model).items()
+            }
+        row = {
+            "step": progress.step,
+            "epoch": progress.step / self.batches.steps_per_epoch,
+            "loss": progress.nats / progress.recent_steps if progress.recent_steps else None,
+            "score": mean,
+            "best_step": progress.best_step,
+            "scores": scores,
+            "learning_rate": self.optimizer.param_groups[0]["lr"],
+            "tokens_per_s": progress.recent_tokens / max(progress.recent_seconds, 1e-9),
+            "seconds": progress.seconds,
+            "memory_mb": peak_memory_mb(self.device),
+            "skipped": progress.skipped,
+        }
+        progress.nats = progress.recent_seconds = 0.0
+        progress.recent_steps = progress.recent_tokens = 0
+        return row
+
+
+def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) -> None:
     """Fine-tune one model and write `predictions/`, `metrics.jsonl` and `run.json`.
 
-    Raises UsageError and VocapError, before anything is trained where that can be known, and Stopped.
+    `keep`: checkpoints too. Raises UsageError and VocapError, before anything is trained where that can be known,
+    and Stopped.
     """
     torch.set_num_threads(threads)
     disable_progress_bar()  # of transformers, inside our own
     if world_size() > 1:
         raise UsageError("fine-tuning works in one process, on one GPU; start one, and give each run its own")
-    inputs = open_inputs(folders.inputs, job.training)
-    check_inputs(job, inputs, stand_ins)
-    with own_device() as device, stop_requests() as stop, locked(folders.checkpoints / "lock"):
-        checkpoints.clean(folders.checkpoints)
-        tuner = build_tuner(job, device)
+    inputs = open_inputs(job.inputs, job.training)
+    check_inputs(job, inputs)
+    with own_device() as device, stop_requests() as stop, locked(job.checkpoints / "lock"):
+        checkpoints.clean(job.checkpoints)
+        task = training_set(job.training).task
+        model = build_model(job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained)
+        tuner = Tuner(model.to(device), task.kind, job.recipe.pooling)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
-        training = start(job, folders, inputs, stand_ins, tuner, checkpoint_every)
+        training = start(job, inputs, tuner, checkpoint_every)
         training.restore()
         metrics = training.run(stop)
-        write_all_predictions(training, job, folders, inputs, stand_ins)
-        metrics.publish(folders.output / FILE)
+        write_all_predictions(training, job, inputs)
+        metrics.publish(job.output / FILE)
         facts = json.dumps(description(training, job, inputs), indent=2, ensure_ascii=False)
-        write_text(folders.output / DESCRIPTION, facts + "\n")
+        write_text(job.output / DESCRIPTION, facts + "\n")
         if not keep:
-            checkpoints.remove_all(folders.checkpoints)
+            checkpoints.remove_all(job.checkpoints)
             metrics.path.unlink()
 
 
-def check_inputs(job: Job, inputs: Inputs, stand_ins: StandIns) -> None:
-    """Raise UsageError for inputs of other stand-ins, and for inputs that the model cannot read.
-
-    The model cannot read longer inputs, those of another tokenizer, and ids without an embedding.
-    """
-    made, wanted = inputs.description["stand_ins"], named_stand_ins(job.training, stand_ins)
-    if made != wanted:
-        raise UsageError(
-            f"{inputs.folder}: made with the stand-ins {_listed(made)}, not {_listed(wanted)}; "
-            "give vocap finetune the --stand-in options of vocap encode, or run vocap encode again"
-        )
+def check_inputs(job: Job, inputs: Inputs) -> None:
+    """Raise UsageError for inputs of another tokenizer, and for those that the model cannot read."""
+    again = f"run vocap encode again with --tokenizer {job.model}"
     config = read_config(job.model)
     longest, length = longest_input(config), inputs.description["max_length"]
     if longest is not None and length > longest:
@@ -110,35 +228,17 @@ def check_inputs(job: Job, inputs: Inputs, stand_ins: StandIns) -> None:
         )
     tokenizer = job.model / DEFINITION
     if tokenizer.exists() and file_sha256(tokenizer) != inputs.description["tokenizer"]:
-        raise UsageError(
-            f"{inputs.folder}: made with another tokenizer than {tokenizer}; "
-            f"run vocap encode with --tokenizer {job.model}"
-        )
+        raise UsageError(f"{inputs.folder}: made with another tokenizer than {tokenizer}; {again}")
     rows = config.get("vocab_size")
-    for found in [training_set(job.training, job.rule), *predicted_sets(job.training)]:
-        if found.name not in inputs.sets or not isinstance(rows, int):
-            continue
-        if (highest := int(inputs.load(found).ids.values.max(initial=-1))) >= rows:
+    sets = [training_set(job.training, job.rule), *predicted_sets(job.training)]
+    for found in [one for one in sets if one.name in inputs.sets and rows is not None]:
+        if (highest := int(inputs.load(found).tokens["ids"].max())) >= rows:
             raise UsageError(
-                f"{inputs.folder}: {found.name} holds the id {highest}, but {job.model} has {rows} embeddings; "
-                "run vocap encode with --tokenizer of this model"
+                f"{inputs.folder}: {found.name} holds the id {highest}, the model has {rows} embeddings; {again}"
             )
 
 
-def _listed(stand_ins: Mapping[str, str]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in stand_ins.items()) or "(none)"
-
-
-def build_tuner(job: Job, device: torch.device) -> Tuner:
-    """The model of a run, before its first step."""
-    task = training_set(job.training).task
-    model = build_model(job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained)
-    return Tuner(model.to(device), task.kind, job.recipe.pooling)
-
-
-def start(
-    job: Job, folders: Folders, inputs: Inputs, stand_ins: StandIns, tuner: Tuner, checkpoint_every: int
-) -> FineTuning:
+def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> FineTuning:
     """The training of a run, at its beginning."""
     sets = choosing_sets(job.training, job.rule, inputs.sets)
     chosen = development(job.training, job.rule)
@@ -152,41 +252,35 @@ def start(
     limit = job.recipe.dev_examples
     looked_at = []
     for found in sets:
-        features = first_examples(inputs.load(found), limit)
-        examples = read_examples(folders.xtreme, found, inputs, stand_ins)[:limit]
-        looked_at.append(DevelopmentSet(found.name, found.task, found.language, chosen.metric, features, examples))
+        features = inputs.load(found).of_first_examples(limit)
+        examples = inputs.read_examples(job.xtreme, found)[:limit]
+        looked_at.append((found, features, examples))
     learnt = training_set(job.training, job.rule)
-    train = first_examples(inputs.load(learnt), job.recipe.train_examples)
-    check_source(folders.xtreme, learnt, inputs, stand_ins)
+    inputs.check_source(job.xtreme, learnt)
+    train = inputs.load(learnt).of_first_examples(job.recipe.train_examples)
+
+    # the digest of the model's weights, or of its configuration where they are random
+    model = "random " + file_sha256(job.model / CONFIG)
+    if job.pretrained:
+        model = " ".join(file_sha256(path) for path in sorted(job.model.glob("*.safetensors")))
     made_of = {
-        "model": _model_fingerprint(job),
+        "model": model,
         "inputs": dict(inputs.description),
         "rule": job.rule,
         "training": job.training,
     }
-    return FineTuning(
-        tuner, train, looked_at, job.recipe, job.setting, folders.checkpoints, made_of, checkpoint_every
-    )
+    return FineTuning(job, tuner, train, looked_at, made_of, checkpoint_every)
 
 
-def _model_fingerprint(job: Job) -> str:
-    """The digest of a model's weights, or of its configuration where they are random."""
-    if not job.pretrained:
-        return "random " + file_sha256(job.model / CONFIG)
-    return " ".join(file_sha256(path) for path in sorted(job.model.glob("*.safetensors")))
-
-
-def write_all_predictions(
-    training: FineTuning, job: Job, folders: Folders, inputs: Inputs, stand_ins: StandIns
-) -> None:
+def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> None:
     """Predict every file of the training's tasks, and the held-out part of the training file."""
     sets = [found for found in predicted_sets(job.training) if found.name in inputs.sets]
     held = [found for found in choosing_sets(job.training, job.rule, inputs.sets) if found not in sets]
-    with replacing_directory(folders.output / PREDICTIONS) as folder:
+    with replacing_directory(job.output / PREDICTIONS) as folder:
         for found in [*sets, *held]:
-            examples = read_examples(folders.xtreme, found, inputs, stand_ins)
+            examples = inputs.read_examples(job.xtreme, found)
             predictions = predict(training.model, inputs.load(found), examples, found.task, training.dtype)
-            write_predictions(folder / found.task.name, found.task, found.split, found.language, predictions)
+            write_predictions(folder / found.task.name, found, predictions)
             log.info("%s: %s predicted", found.name, f"{len(examples):,}")
 
 
@@ -206,7 +300,7 @@ def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any
         "steps": training.steps,
         "selection": job.rule,
         "selected": development(job.training, job.rule).label,
-        "selected_on": [found.name for found in training.development],
+        "selected_on": [found.name for found, *_ in training.choosing],
         "selected_step": progress.best_step,
         "selected_score": progress.best_score,
         "skipped": progress.skipped,

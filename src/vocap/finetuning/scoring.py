@@ -1,25 +1,106 @@
-"""Scores of predictions, and of all finished runs of one model on one training."""
+"""Predictions as files, in the form of an XTREME submission; their scores, and those of a model's finished runs.
 
-from collections.abc import Sequence
+`{split}-{language}.tsv` holds a label a line for pairs, for sentences a tag a line and a blank line after each
+sentence; `{split}-{language}.json` an object of question id to answer.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from vocap.errors import VocapError
+from vocap.files.atomic import replacing
+from vocap.files.json_object import read_object
 from vocap.finetuning import metrics
-from vocap.finetuning.formats import Example, is_labelled
-from vocap.finetuning.predictions import Predictions, prediction_path, read_predictions
-from vocap.finetuning.reading import StandIns
-from vocap.finetuning.selection import HELD_OUT, DataSet, Rule
+from vocap.finetuning.reading import Example, Question, Sentence, StandIns, is_labelled
+from vocap.finetuning.selection import HELD_OUT, DataSet
 from vocap.finetuning.tasks import ENGLISH, Task
+
+Labels = list[str]  # of pairs, one an example
+Tags = list[list[str]]  # of sentences, one a word
+Answers = dict[str, str]  # question id to text
+Predictions = Labels | Tags | Answers
 
 DESCRIPTION = "run.json"
 PREDICTIONS = "predictions"
+SETTING = ("learning_rate", "epochs", "seed")  # identify a run of one model and training
 ALIKE = ("training", "model", "weights", "tokenizer_sha256", "max_length", "settings", "selection", "stand_ins")
+AGAIN = "delete the file and run its command again"
+
+
+def prediction_path(folder: Path, found: DataSet) -> Path:
+    """The path of a set's predictions in the folder of its task."""
+    return folder / f"{found.split}-{found.language}.{'json' if found.task.kind == 'spans' else 'tsv'}"
+
+
+def write_predictions(folder: Path, found: DataSet, predictions: Predictions) -> Path:
+    """Write one file, whole or not at all: labels, tags of each sentence, or id to answer by the task's kind."""
+    path = prediction_path(folder, found)
+    with replacing(path) as file:
+        if found.task.kind == "spans":
+            json.dump(predictions, file, indent=1)  # in ASCII: an answer may hold half a surrogate pair
+            file.write("\n")
+        elif found.task.kind == "tags":
+            file.writelines("".join(f"{tag}\n" for tag in sentence) + "\n" for sentence in predictions)
+        else:
+            file.writelines(f"{label}\n" for label in predictions)
+    return path
+
+
+def read_predictions(folder: Path, found: DataSet, examples: Sequence[Example]) -> Predictions:
+    """Read a file of `write_predictions`, or a foreign submission, for exactly these examples.
+
+    Raises VocapError naming file, line and remedy for a file that is missing or malformed, a label that
+    the task does not have, and for examples left out, or predictions of others.
+    """
+    path = prediction_path(folder, found)
+    if found.task.kind == "spans":
+        return _answers(path, examples)
+    try:
+        labels = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such file; predict {found.split} of {found.language} first") from None
+    except UnicodeDecodeError as error:
+        raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {AGAIN}") from None
+    tagging = found.task.kind == "tags"
+    known = {*found.task.labels, *(("", "O") if tagging else ())}  # O is one of every tagging task, as of xTune's
+    for number, label in enumerate(labels, 1):
+        if label not in known:
+            expected = ", ".join(found.task.labels)
+            raise VocapError(f"{path}, line {number}: {label!r} is no label of {found.task.name}: {expected}")
+    if tagging:
+        return _tags(path, labels, examples)
+    if len(labels) != len(examples):
+        raise VocapError(f"{path}: {len(labels)} labels for {len(examples)} pairs; {AGAIN}")
+    return labels
+
+
+def _tags(path: Path, lines: Sequence[str], examples: Sequence[Sentence]) -> Tags:
+    ends = [number for number, line in enumerate(lines) if not line]
+    if lines and lines[-1]:
+        ends.append(len(lines))  # without a blank line at the end
+    sentences = [list(lines[start + 1 : end]) for start, end in pairwise([-1, *ends])]
+    if len(sentences) != len(examples):
+        raise VocapError(f"{path}: tags of {len(sentences)} sentences for {len(examples)}; {AGAIN}")
+    for end, tags, example in zip(ends, sentences, examples, strict=True):
+        if len(tags) != len(example.words):
+            raise VocapError(f"{path}, line {end}: {len(tags)} tags for {len(example.words)} words; {AGAIN}")
+    return sentences
+
+
+def _answers(path: Path, examples: Sequence[Question]) -> Answers:
+    answers = read_object(path, AGAIN)
+    if not all(isinstance(answer, str) for answer in answers.values()):
+        raise VocapError(f"{path}: not an object of question id to text; {AGAIN}")
+    asked = {example.id for example in examples}
+    if wrong := asked ^ answers.keys():
+        raise VocapError(f"{path}: {len(wrong)} questions without an answer or not asked: {min(wrong)}; {AGAIN}")
+    return answers
 
 
 def score(task: Task, language: str, examples: Sequence[Example], predictions: Predictions) -> dict[str, float]:
@@ -81,36 +162,17 @@ def _references(examples: Sequence[Example]) -> dict[str, list[str]]:
     return references
 
 
-class Described(BaseModel):
-    """The entries of run.json that scoring needs; others are ignored."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    learning_rate: float
-    epochs: int
-    seed: int
-    selection: Rule
-    stand_ins: dict[str, str]  # as the configuration writes them, see vocap.finetuning.reading
-    # None in runs of older versions
-    training: str | None = None
-    model: str | None = None  # digest of its weights
-    weights: str | None = None
-    tokenizer_sha256: str | None = None
-    max_length: int | None = None
-    settings: dict[str, Any] | None = None
-
-
 @dataclass(frozen=True)
 class Run:
-    """One finished run."""
+    """One finished run: its folder, and run.json as written."""
 
     folder: Path
-    described: Described
+    described: Mapping[str, Any]
 
     @property
     def setting(self) -> tuple[float, int, int]:
-        """Learning rate, epochs and seed, which identify a run of one model and training."""
-        return self.described.learning_rate, self.described.epochs, self.described.seed
+        """Learning rate, epochs and seed."""
+        return tuple(self.described[key] for key in SETTING)
 
     def predictions_of(self, task: Task) -> Path:
         """The folder with the predictions of one of the tasks that the run serves."""
@@ -143,29 +205,23 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     Raises VocapError for a run without its description, two of one setting, and runs that differ in
     model, inputs, recipe, rule, stand-ins.
     """
-    runs = sorted((_run(folder) for folder in folders), key=lambda run: run.setting)
-    for key in ALIKE:
-        for before, run in pairwise(run for run in runs if getattr(run.described, key) is not None):
-            if getattr(before.described, key) != getattr(run.described, key):
-                raise VocapError(
-                    f"{before.folder}, {run.folder}: {key} differ; name runs of one model and one recipe"
-                )
+    runs = []
+    for folder in folders:
+        path = folder / DESCRIPTION
+        described = read_object(path, "fine-tune again", "the run is not finished, or the folder is no run's")
+        if lacking := {*SETTING, *ALIKE} - described.keys():
+            raise VocapError(f"{path}: no {min(lacking)}; delete it and fine-tune again")
+        runs.append(Run(folder, described))
+    runs.sort(key=lambda run: run.setting)
     for before, run in pairwise(runs):
+        differing = [key for key in ALIKE if before.described[key] != run.described[key]]
+        if differing:
+            raise VocapError(
+                f"{before.folder}, {run.folder}: {differing[0]} differ; name runs of one model and one recipe"
+            )
         if before.setting == run.setting:
             raise VocapError(f"{before.folder}, {run.folder}: runs of one setting; name each once")
     return runs
-
-
-def _run(folder: Path) -> Run:
-    path = folder / DESCRIPTION
-    try:
-        return Run(folder, Described.model_validate_json(path.read_bytes()))
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; the run is not finished, or the folder is no run's") from None
-    except ValidationError as error:
-        detail = error.errors()[0]
-        where = ".".join(map(str, detail["loc"])) or "the file"
-        raise VocapError(f"{path}: {where}: {detail['msg']}; delete it and fine-tune again") from None
 
 
 def score_runs(
@@ -175,30 +231,22 @@ def score_runs(
 
     Raises VocapError for files that cannot be read, and predictions that do not fit or only some runs have.
     """
+    codes = {"dev": task.dev_languages, HELD_OUT: (ENGLISH,), "test": task.languages}
+    sets = [DataSet(task, split, code) for split in splits or codes for code in codes[split]]
     scores, absent, blank = [], [], []
-    for split, language in _files(task):
-        if splits is not None and split not in splits:
-            continue
-        having = [run for run in runs if prediction_path(run.predictions_of(task), task, split, language).exists()]
-        found = DataSet(task, split, language)
-        if not having or found.file(folder, stand_ins) is None:
-            absent += [language] * (split == "test")
+    for found in sets:
+        paths = [prediction_path(run.predictions_of(task), found) for run in runs]
+        if not any(map(Path.exists, paths)) or found.file(folder, stand_ins) is None:
+            absent += [found.language] * (found.split == "test")
             continue
         examples = found.read(folder, stand_ins)
         if not all(map(is_labelled, examples)):
-            blank += [language] * (split == "test")
+            blank += [found.language] * (found.split == "test")
             continue
-        for run in runs:
-            if run not in having:
-                path = prediction_path(run.predictions_of(task), task, split, language)
+        for run, path in zip(runs, paths, strict=True):
+            if not path.exists():
                 raise VocapError(f"{path}: no such file, though other runs have it; fine-tune this run again")
-            predictions = read_predictions(run.predictions_of(task), task, split, language, examples)
-            values = score(task, language, examples, predictions)
-            scores += [Score(*run.setting, split, language, name, value) for name, value in values.items()]
-    scores.sort()
-    return Scored(scores, absent, blank)
-
-
-def _files(task: Task) -> list[tuple[str, str]]:
-    codes = {"dev": task.dev_languages, HELD_OUT: (ENGLISH,), "test": task.languages}
-    return [(split, language) for split, languages in codes.items() for language in languages]
+            predictions = read_predictions(path.parent, found, examples)
+            for name, value in score(task, found.language, examples, predictions).items():
+                scores.append(Score(*run.setting, found.split, found.language, name, value))
+    return Scored(sorted(scores), absent, blank)

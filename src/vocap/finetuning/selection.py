@@ -1,131 +1,20 @@
-"""Data sets of a training: training, predicted and selecting ones; and the choice among settings."""
+"""Data sets of a training: training, predicted and selecting ones."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.formats import Example, Question
-from vocap.finetuning.reading import StandIns, key_of, locate, read
+from vocap.finetuning.reading import Example, Question, StandIns, key_of, locate, read
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Task, first_task
 
-Rule = Literal["paper", "english-dev"]
-RULES: tuple[Rule, ...] = ("paper", "english-dev")
+Selection = Literal["paper", "english-dev"]
+SELECTIONS: tuple[Selection, ...] = ("paper", "english-dev")
 HELD_OUT = "heldout"  # split of the questions that `held_out` keeps from training
 HELD_OUT_SHARE = 0.1  # of the contexts
 KEPT = "kept"  # split: a training file without its held-out part
-
-
-@dataclass(frozen=True)
-class Development:
-    """The selecting files: one split of one task in some languages, and the measure whose mean over them counts.
-
-    `label`: the name of the choice in outputs.
-    """
-
-    task: str
-    split: str
-    languages: tuple[str, ...]
-    metric: str
-    label: str
-
-
-def development(training: str, rule: Rule) -> Development:
-    """The development files of a training under a selection rule.
-
-    `paper` (appendix C): the mean over all languages' development files; XQuAD by MLQA's; TyDiQA, which has none,
-    by its English test file. `english-dev`, XTREME's own rule: the English development file, and never a test
-    file: for SQuAD that of MLQA, as SQuAD's own holds the paragraphs that XQuAD tests on; for TyDiQA questions
-    held out of its English training file. Raises UsageError for other names.
-    """
-    if training not in TRAININGS or rule not in RULES:
-        raise UsageError(
-            f"{training}, {rule}: the trainings are {', '.join(TRAININGS)}, the rules {', '.join(RULES)}"
-        )
-    task = next(TASKS[name] for name in TRAININGS[training] if TASKS[name].chooses)
-    metric = task.metrics[0]
-    if task.dev_languages:
-        if rule == "paper":
-            label = f"chosen on the development files of all languages of {task.name}"
-            return Development(task.name, "dev", task.dev_languages, metric, label)
-        label = f"chosen on the English development file of {task.name}"
-        return Development(task.name, "dev", (ENGLISH,), metric, label)
-    if rule == "paper":
-        return Development(task.name, "test", (ENGLISH,), metric, "chosen on the English test file")
-    label = "chosen on questions held out of the English training file"
-    return Development(task.name, HELD_OUT, (ENGLISH,), metric, label)
-
-
-def held_out(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
-    """Split questions into training and held-out ones (a tenth of the contexts), both in their order.
-
-    A context's questions stay together; the contexts with the lowest hashes are held out, independent of order.
-    Held-out questions get new ids, as those of XTREME's training files repeat. Raises VocapError for fewer than
-    two contexts.
-    """
-    contexts = sorted({question.context for question in questions}, key=_hash)
-    if len(contexts) < 2:
-        raise VocapError(
-            f"{len(contexts)} contexts are too few to hold one out of training; give more, or choose by the "
-            "paper's rule (finetuning: selection: paper)"
-        )
-    chosen = set(contexts[: max(1, round(HELD_OUT_SHARE * len(contexts)))])
-    kept = [question for question in questions if question.context not in chosen]
-    held = [
-        replace(question, id=f"{HELD_OUT}-{number}")
-        for number, question in enumerate(questions)
-        if question.context in chosen
-    ]
-    return kept, held
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The setting with the highest mean over seeds and languages, and the mean of each setting."""
-
-    learning_rate: float
-    epochs: int
-    seeds: tuple[int, ...]
-    values: Mapping[tuple[float, int], float]  # percent, by learning rate and epochs
-
-
-def choose(values: Mapping[tuple[float, int, int], Mapping[str, float]]) -> Choice:
-    """Choose learning rate and epochs from each run's value of every language that `development` names.
-
-    `values`: (learning rate, epochs, seed) to language to percent. Of equals the first in order of learning rate
-    and epochs. Raises VocapError where settings differ in seeds, or runs in languages.
-    """
-    if not values:
-        raise VocapError("no run to choose from; fine-tune first")
-    languages = {tuple(sorted(one)) for one in values.values()}
-    if len(languages) > 1 or not min(languages):
-        raise VocapError(
-            "the runs differ in the languages of their development files, or have none: "
-            + "; ".join(", ".join(codes) or "none" for codes in sorted(languages))
-            + "; run the incomplete ones again"
-        )
-    settings = sorted({(rate, epochs) for rate, epochs, _ in values})
-    seeds = sorted({seed for _, _, seed in values})
-    absent = [(*setting, seed) for setting in settings for seed in seeds if (*setting, seed) not in values]
-    if absent:
-        rate, epochs, seed = absent[0]
-        raise VocapError(
-            f"no run of learning rate {rate!r}, {epochs} epochs and seed {seed}, which others of that seed have; "
-            "run it too: settings are compared over the same seeds"
-        )
-    means = {
-        setting: float(np.mean([[*values[*setting, seed].values()] for seed in seeds])) for setting in settings
-    }
-    best = max(settings, key=means.__getitem__)
-    return Choice(*best, tuple(seeds), means)
 
 
 @dataclass(frozen=True)
@@ -159,10 +48,75 @@ class DataSet:
         return examples if self.split == self.source else held_out(examples)[self.split == HELD_OUT]
 
 
-def training_set(training: str, rule: Rule = "paper") -> DataSet:
+@dataclass(frozen=True)
+class Development:
+    """The selecting files: one split of one task in some languages, and the measure whose mean over them counts.
+
+    `label`: the name of the choice in outputs.
+    """
+
+    task: str
+    split: str
+    languages: tuple[str, ...]
+    metric: str
+    label: str
+
+
+def development(training: str, rule: Selection) -> Development:
+    """The development files of a training under a selection rule.
+
+    `paper` (appendix C): the mean over all languages' development files; XQuAD by MLQA's; TyDiQA, which has none,
+    by its English test file. `english-dev`, XTREME's own rule: the English development file, and never a test
+    file: for SQuAD that of MLQA, as SQuAD's own holds the paragraphs that XQuAD tests on; for TyDiQA questions
+    held out of its English training file. Raises UsageError for other names.
+    """
+    if training not in TRAININGS or rule not in SELECTIONS:
+        raise UsageError(
+            f"{training}, {rule}: the trainings are {', '.join(TRAININGS)}, the rules {', '.join(SELECTIONS)}"
+        )
+    task = next(TASKS[name] for name in TRAININGS[training] if TASKS[name].chooses)
+    split, languages = "dev", (ENGLISH,)
+    if task.dev_languages and rule == "paper":
+        languages, files = task.dev_languages, f"the development files of all languages of {task.name}"
+    elif task.dev_languages:
+        files = f"the English development file of {task.name}"
+    elif rule == "paper":
+        split, files = "test", "the English test file"
+    else:
+        split, files = HELD_OUT, "questions held out of the English training file"
+    return Development(task.name, split, languages, task.metrics[0], f"chosen on {files}")
+
+
+def held_out(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+    """Split questions into training and held-out ones (a tenth of the contexts), both in their order.
+
+    A context's questions stay together; the contexts with the lowest hashes are held out, independent of order.
+    Held-out questions get new ids, as those of XTREME's training files repeat. Raises VocapError for fewer than
+    two contexts.
+    """
+    contexts = sorted(
+        {question.context for question in questions},
+        key=lambda text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
+    )
+    if len(contexts) < 2:
+        raise VocapError(
+            f"{len(contexts)} contexts are too few to hold one out of training; give more, or choose by the "
+            "paper's rule (finetuning: selection: paper)"
+        )
+    chosen = set(contexts[: max(1, round(HELD_OUT_SHARE * len(contexts)))])
+    kept = [question for question in questions if question.context not in chosen]
+    held = [
+        question._replace(id=f"{HELD_OUT}-{number}")
+        for number, question in enumerate(questions)
+        if question.context in chosen
+    ]
+    return kept, held
+
+
+def training_set(training: str, rule: Selection = "paper") -> DataSet:
     """The training set: the English file, without the part that the rule holds out."""
-    held_out = development(training, rule).split == HELD_OUT
-    return DataSet(first_task(training), KEPT if held_out else "train", ENGLISH)
+    kept = development(training, rule).split == HELD_OUT
+    return DataSet(first_task(training), KEPT if kept else "train", ENGLISH)
 
 
 def predicted_sets(training: str) -> list[DataSet]:
@@ -180,7 +134,7 @@ def keys_of(training: str) -> set[str]:
     return {key_of(found.task, found.split) for found in [training_set(training), *predicted_sets(training)]}
 
 
-def choosing_sets(training: str, rule: Rule, present: Collection[str]) -> list[DataSet]:
+def choosing_sets(training: str, rule: Selection, present: Collection[str]) -> list[DataSet]:
     """The sets whose mean score chooses a run's state, of those that are `present` (by name)."""
     chosen = development(training, rule)
     sets = [DataSet(TASKS[chosen.task], chosen.split, language) for language in chosen.languages]

@@ -9,16 +9,15 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    GetJsonSchemaHandler,
+    TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
 )
-from pydantic_core import CoreSchema, InitErrorDetails
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
-from vocap.finetuning.selection import Rule
+from vocap.finetuning.selection import Selection
 from vocap.finetuning.tasks import TASKS, TRAININGS, first_task
 from vocap.training.settings import Betas, Precision, Seed
 
@@ -86,36 +85,25 @@ class Recipe(BaseModel):
         return min(self.question_length, third), min(self.stride, third)
 
 
-class Recipes(BaseModel):
+def _over_the_paper(values: Any) -> Any:
     """The recipe of each training; keys that a configuration gives replace the paper's."""
+    if not isinstance(values, dict):
+        return values
+    if unknown := [name for name in values if name not in TRAININGS]:
+        raise ValueError(f"no training {unknown[0]!r}; there are {', '.join(TRAININGS)}")
+    given = {training: values.get(training, {}) for training in TRAININGS}  # those that are registered by now
+    return {
+        training: {**first_task(training).recipe, **keys} if isinstance(keys, dict) else keys
+        for training, keys in given.items()
+    }
 
-    model_config = ConfigDict(extra="allow", strict=True)  # the trainings that are registered when it is made
-    __pydantic_extra__: dict[str, Recipe]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _over_the_paper(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        unknown = [
-            InitErrorDetails(type="extra_forbidden", loc=(name,), input=value)
-            for name, value in values.items()
-            if name not in TRAININGS
-        ]
-        if unknown:
-            raise ValidationError.from_exception_data("Recipes", unknown)
-        merged = {}
-        for training in TRAININGS:
-            given = values.get(training, {})
-            merged[training] = {**first_task(training).recipe, **given} if isinstance(given, dict) else given
-        return merged
+Recipes = Annotated[dict[str, Recipe], BeforeValidator(_over_the_paper)]
 
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        described = handler.resolve_ref_schema(handler(schema))
-        described["properties"] = dict.fromkeys(TRAININGS, described["additionalProperties"])
-        described["additionalProperties"] = False
-        return described
+
+def make_recipes(values: dict[str, Any]) -> dict[str, Recipe]:
+    """The recipe of each training: the paper's, with the keys of `values` over it."""
+    return TypeAdapter(Recipes).validate_python(values)
 
 
 class Tuned(BaseModel):
@@ -166,7 +154,7 @@ class Finetuning(BaseModel):
         None, description=f"of {', '.join(TASKS)}; null or all: all of them"
     )
     seeds: list[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean")
-    selection: Rule = Field(
+    selection: Selection = Field(
         "paper",
         description="selects checkpoint, rate and epochs: paper, the mean over all languages' development "
         "sets (of tydiqa, the English test file); english-dev, English alone, and never a test file",
@@ -178,7 +166,7 @@ class Finetuning(BaseModel):
         description="replacements of missing files, in trials: xnli/train: xnli/dev:1/2 (its first "
         "half), squad/train: tydiqa/train; named in every output",
     )
-    recipes: Recipes = Field(default_factory=Recipes)
+    recipes: Recipes = Field({}, validate_default=True)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Finetuning":
@@ -213,8 +201,7 @@ def read_recipe(training: str, text: str) -> Recipe:
     if training not in TRAININGS:
         raise UsageError(f"--training: no training {training!r}; there are {', '.join(TRAININGS)}")
     try:
-        values = json.loads(text)
-        return getattr(Recipes.model_validate({training: values}), training)
+        return make_recipes({training: json.loads(text)})[training]
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"][1:])) or "settings"

@@ -22,7 +22,7 @@ SEEN_S = 1.0  # a shorter job ends before its memory has been seen
 UNDECLARED = {
     "ladder": "../models",
     "train": "../models/{size}.model",
-    **dict.fromkeys(("tokenize", "studied_text", "pretrain", "studied_model", "finetune", "studied_run"), "."),
+    **dict.fromkeys(("tokenize", "studied_text", "pretrain", "studied_model", "finetune"), "."),
 }
 MISSING = ("NA", "-", "")
 

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from vocap.correlation.planning import own_files
-from vocap.finetuning import settings as finetuning_settings
-from vocap.finetuning.grid import input_length, settings_of
+from vocap.finetuning.grid import Supply, input_length, settings_of
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.reading import locate, parse
 from vocap.finetuning.selection import DataSet, choosing_sets, predicted_sets
@@ -15,7 +13,7 @@ from vocap.plan.texts import MB
 from vocap.pretraining.batches import SHARE
 from vocap.pretraining.memory import count_parameters, estimate_memory
 from vocap.pretraining.settings import Recipe, Shape
-from vocap.tuned_models import tuned_model
+from vocap.tuned_models import studied_model, tuned_model
 
 PFLOP = 1e15
 UNPACKED = 4.0  # bytes of a file whose name ends in .xz, for each byte stored (measured on XTREME's files)
@@ -136,46 +134,41 @@ def _check(job: Job, inputs: Inputs) -> dict[str, float]:
     return {"checked_mb": sum(sizes_of(inputs, job.wildcards["training"]).values()) / MB}
 
 
-@features("ceiling")
-def _ceiling(job: Job, inputs: Inputs) -> dict[str, float]:
-    trainings = [training for training in inputs.grid.files if _windows(training) > 1]
-    return {"encoded_mb": WINDOWED * sum(sum(sizes_of(inputs, training).values()) for training in trainings) / MB}
+def _studied(job: Job) -> str | None:
+    """The language of a model, or of inputs, of the correlation study; None for others."""
+    stage, language, *_ = job.wildcards.get("tuned", job.wildcards.get("inputs", "")).split("/")
+    return language if stage == "correlation" else None
 
 
-@features("encode", "studied_inputs", like="encode")
+@features("encode")
 def _encode(job: Job, inputs: Inputs) -> dict[str, float]:
     training = job.wildcards["training"]
-    sizes = sizes_of(inputs, training, job.wildcards.get("lang"))
+    sizes = sizes_of(inputs, training, _studied(job))
     return {"encoded_mb": _windows(training) * sum(sizes.values()) / MB}
 
 
-@features("score", "studied_score", like="score")
+@features("score")
 def _score(job: Job, inputs: Inputs) -> dict[str, float]:
     settings, task = inputs.settings, TASKS[job.wildcards["task"]]
-    seeds = settings.correlation.seeds if "lang" in job.wildcards else settings.finetuning.seeds
-    runs = settings_of(getattr(settings.finetuning.recipes, task.training), seeds)
-    sizes = sizes_of(inputs, task.training, job.wildcards.get("lang"))
+    seeds = settings.correlation.seeds if _studied(job) else settings.finetuning.seeds
+    runs = settings_of(settings.finetuning.recipes[task.training], seeds)
+    sizes = sizes_of(inputs, task.training, _studied(job))
     predicted = [size for found, size in sizes.items() if found.task.name == task.name and found.split != "train"]
     return {"scored_mb": sum(predicted) * len(runs) / MB}
 
 
-@features("finetune", "studied_run", like="finetune")
+@features("finetune")
 def _finetune(job: Job, inputs: Inputs) -> dict[str, float]:
     own, training, epochs = inputs.settings.finetuning, job.wildcards["training"], int(job.wildcards["epochs"])
-    recipe: finetuning_settings.Recipe = getattr(own.recipes, training)
-    # the model
-    if "model" in job.wildcards:
-        model = tuned_model(inputs.settings, job.wildcards["model"])
-        shape, parameters, longest = model.shape, model.parameters, model.longest
-    else:
-        shape = inputs.settings.correlation.model.shape
-        parameters, longest = count_parameters(shape, _rows(job, inputs)), shape.positions
+    recipe = own.recipes[training]
+    _, name, *size = job.wildcards["tuned"].split("/")
+    model = studied_model(inputs.settings, name, int(*size)) if size else tuned_model(inputs.settings, name)
     # tokens of its training file, of each evaluation, and of the predictions at its end
-    sizes = sizes_of(inputs, training, job.wildcards.get("lang"))
+    sizes = sizes_of(inputs, training, _studied(job))
     learnt = sum(size for found, size in sizes.items() if found.split == "train")
     names = [found.name for found, size in sizes.items() if found.split != "train" and size]
     choosing = {found.name for found in choosing_sets(training, own.selection, names)}
-    if "lang" in job.wildcards:
+    if _studied(job):
         choosing = {found.name for found in sizes if found.split == "dev"}
     looked = sum(size for found, size in sizes.items() if found.name in choosing)
     tokens = _windows(training) / BYTES_PER_TOKEN
@@ -184,15 +177,15 @@ def _finetune(job: Job, inputs: Inputs) -> dict[str, float]:
     share = min(1.0, (recipe.train_examples or examples) / max(examples, 1.0))
     steps = max(1.0, epochs * share * examples / recipe.batch)
     looks = epochs + (steps // recipe.evaluate_every if recipe.evaluate_every else 0)
-    operation = tokens * encoder_operations(shape, input_length(recipe, longest)) / PFLOP
+    operation = tokens * encoder_operations(model.shape, input_length(recipe, model.longest)) / PFLOP
     prefix = "gpu_" if inputs.gpu else ""
     return {
         f"{prefix}tuned_pflop": epochs * share * learnt * operation,
         f"{prefix}predicted_pflop": (looks * looked + sum(sizes.values()) - learnt) * operation / 3,
-        f"{prefix}updated_gparameters": steps * parameters / 1e9,
+        f"{prefix}updated_gparameters": steps * model.parameters / 1e9,
         f"{prefix}kpasses": steps / 1000,
         "gpu": float(inputs.gpu),
-        "mparameters": parameters / 1e6,
+        "mparameters": model.parameters / 1e6,
     }
 
 
@@ -210,8 +203,8 @@ def sizes_of(inputs: Inputs, training: str, language: str | None = None) -> dict
     # the files that are there
     task = first_task(training)
     if language:
-        paths = own_files(Path(inputs.settings.finetuning.xtreme), task.name, language)
-        sets = {DataSet(task, split, language): paths.get(split) for split in SPLITS}
+        supply = Supply(Path(inputs.settings.finetuning.xtreme))
+        sets = {DataSet(task, split, language): supply.find(task, split, language) for split in SPLITS}
     else:
         stand_ins = parse(inputs.settings.finetuning.stand_ins)
         sets = {

@@ -15,8 +15,8 @@ import numpy as np
 
 from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
-from vocap.correlation.points import holes, read_sizes
-from vocap.correlation.points import read_points as read_measured
+from vocap.correlation.planning import Size, holes, read_records
+from vocap.correlation.points import Measured
 from vocap.errors import UsageError, VocapError
 from vocap.files.json_object import read_object
 from vocap.files.tsv import read_tsv
@@ -133,7 +133,7 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
     # models, and comparisons of tokenizers
     inputs, no_inputs = load_inputs(folder, curves, weights)
     correlation, sizes = (folder / "correlation" / name for name in ("points.tsv", "sizes.tsv"))
-    points = read_measured(correlation) if correlation.exists() else []
+    points = read_records(correlation, Measured) if correlation.exists() else []
     models = selection.folders("models", folder.glob("pretraining/*/metrics.jsonl"))
     tasks = (path.parent for path in folder.glob(f"finetuning/*/*/{SELECTION}"))
     results = Results(
@@ -149,7 +149,7 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         training_bytes=_training_bytes(folder, languages),
         finetuned={n: read_finetuned(path) for n, path in selection.folders("fine-tuned models", tasks).items()},
         correlation=[point for point in points if point.language in languages],
-        unreached=holes(read_sizes(sizes)) if sizes.exists() else {},
+        unreached=holes(read_records(sizes, Size)) if sizes.exists() else {},
         diffs=load_diffs(folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages),
         settings=settings,
         versions=_versions(),
