@@ -14,19 +14,16 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from tests.pretraining.factories import (
-    LENGTH,
     RECIPE,
     arguments,
     make_blocks,
-    make_lines,
     make_tokenizer,
     pretrain_arguments,
 )
 from tests.pretraining.processes import newest, pretrain, results
 from vocap.errors import VocapError
-from vocap.files import file_sha256
 from vocap.pretraining.batches import Vocabulary, heldout_batch, heldout_blocks
-from vocap.pretraining.data import load_data, open_language, unigram_counts
+from vocap.pretraining.data import load_data, unigram_counts
 from vocap.pretraining.losses import Uniform, build_loss
 from vocap.pretraining.run import Folders, train
 from vocap.pretraining.settings import Recipe
@@ -197,20 +194,21 @@ def test_blocks_of_another_tokenizer(made, tmp_path):
     assert "de/description.json" in said and "another tokenizer" in said and "vocap tokenize" in said
 
 
-def test_a_k_above_the_vocabulary(made, tmp_path):
-    said = refused(own(made, loss={"kind": "knn", "k": 396}), tmp_path / "run", 2)
-    assert "loss.k is 396, the vocabulary has 395 words" in said
-
-
-def test_memory_that_is_not_there(made, tmp_path):
-    shape = {"layers": 60, "hidden": 65536, "heads": 2, "intermediate": 4 * 65536, "positions": LENGTH}
-    said = refused(own(made, shape=shape), tmp_path / "run", 2)
-    assert "this run needs about" in said and "GB free" in said and "moments" in said
-
-
-def test_blocks_longer_than_the_model_reads(made, tmp_path):
-    said = refused(own(made, shape=RECIPE["shape"] | {"positions": 32}), tmp_path / "run", 2)
-    assert "shape.positions is 32" in said and "64 tokens" in said
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"loss": {"kind": "knn", "k": 396}}, ["loss.k is 396, the vocabulary has 395 words"]),
+        (
+            {"shape": RECIPE["shape"] | {"layers": 60, "hidden": 65536, "intermediate": 4 * 65536}},
+            ["this run needs about", "GB free", "moments"],
+        ),
+        ({"shape": RECIPE["shape"] | {"positions": 32}}, ["shape.positions is 32", "64 tokens"]),
+    ],
+    ids=["k", "memory", "positions"],
+)
+def test_settings_that_do_not_fit_are_refused(made, tmp_path, changes, says):
+    said = refused(own(made, **changes), tmp_path / "run", 2)
+    assert all(part in said for part in says), said
 
 
 def test_a_rate_that_ends_in_no_number_stops_with_step_and_batch(made, tmp_path):
@@ -301,10 +299,3 @@ def test_tensorboard_gets_the_same_numbers(made, tmp_path):
     losses = [event.value for event in events.Scalars("exact_loss/ja")]
     rows = results(tmp_path / "run")[1]
     assert losses == pytest.approx([row["languages"]["ja"]["exact_loss"] for row in rows])
-
-
-def test_heldout_lines_are_in_no_training_block(made):
-    held = set(make_lines("de", 320, seed=1)[300:])
-    opened = open_language(made / "tokens" / "de", file_sha256(made / "tokenizer" / "sentencepiece.model"))
-    assert opened.description["heldout"]["lines"] == len(held) == 20
-    assert opened.description["train"]["lines"] == 300

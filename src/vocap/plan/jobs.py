@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,20 +62,10 @@ def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
         if run.returncode or not path.exists():
             shown = "\n".join(run.stdout.strip().splitlines()[-SHOWN_LINES:])
             raise VocapError(f"Snakemake's dry run failed; correct its cause:\n{shown}")
-        return sort_jobs([Job(**json.loads(line)) for line in path.read_text("utf-8").splitlines()])
-
-
-def sort_jobs(jobs: Sequence[Job]) -> list[Job]:
-    """Jobs by the length of the longest chain of jobs before them, then by name."""
-    known = {job.name: job for job in jobs}
-    levels: dict[str, int] = {}
-
-    def level(name: str) -> int:
-        if name not in levels:
-            levels[name] = 1 + max(map(level, known[name].after), default=-1)
-        return levels[name]
-
-    return sorted(jobs, key=lambda job: (level(job.name), job.name))
+        records = map(json.loads, path.read_text("utf-8").splitlines())
+        jobs = {record["name"]: Job(**record) for record in records}
+    order = TopologicalSorter({name: jobs[name].after for name in sorted(jobs)})
+    return [jobs[name] for name in order.static_order()]
 
 
 def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:
