@@ -5,7 +5,6 @@ files take the light values. Charts that become files use no opacity and one fon
 PDF bytes differ between runs (its resource dictionaries come out in any order).
 """
 
-import copy
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from importlib import resources
 from typing import Any
 
 import altair as alt
+import vl_convert
 
 from vocap.languages import RESOURCES
 
@@ -201,31 +201,16 @@ def json_for_page(value: Any) -> str:
 
 def page_svg(spec: dict[str, Any], name: str) -> str:
     """Inline SVG that scales with the page, takes its colours from it, and shares no id with another figure."""
-    import vl_convert
-
     svg = _stable_ids(vl_convert.vegalite_to_svg(json.dumps(spec)), name)
     return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r'<svg \1aria-hidden="true"', svg, count=1)
 
 
 def files(spec: dict[str, Any], name: str) -> dict[str, bytes]:
     """The figure as `{name}.svg` and `{name}.pdf`, in the light colours on white."""
-    import vl_convert
-
-    printed = _resolve(copy.deepcopy(spec))
-    printed["background"] = LIGHT["surface"]
-    svg = _stable_ids(vl_convert.vegalite_to_svg(json.dumps(printed)), name)
+    text = json.dumps({**spec, "background": LIGHT["surface"]})
+    printed = re.sub(r"var\(--([a-z-]+)\)", lambda match: LIGHT[match[1]], text)
+    svg = _stable_ids(vl_convert.vegalite_to_svg(printed), name)
     return {f"{name}.svg": svg.encode() + b"\n", f"{name}.pdf": vl_convert.svg_to_pdf(svg)}
-
-
-def _resolve(value: Any) -> Any:
-    """Replace the colour tokens anywhere in a specification by the light palette's values."""
-    if isinstance(value, dict):
-        return {key: _resolve(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_resolve(entry) for entry in value]
-    if isinstance(value, str):
-        return re.sub(r"var\(--([a-z-]+)\)", lambda match: LIGHT.get(match[1], match[0]), value)
-    return value
 
 
 def _stable_ids(svg: str, name: str) -> str:

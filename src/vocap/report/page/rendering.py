@@ -1,12 +1,16 @@
 """One self-contained HTML page from sections, and the files of the report."""
 
-import base64
-import hashlib
 import os
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory, write_text
@@ -34,9 +38,6 @@ def render(title: str, sections: Sequence[Section]) -> str:
     Vega, Vega-Lite and vega-embed are included once. The content security policy allows these scripts by their
     hash and nothing from outside; Vega's expressions are interpreted, so not even they need `eval`.
     """
-    import jinja2
-    from markupsafe import Markup
-
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(template),
         autoescape=True,
@@ -46,55 +47,27 @@ def render(title: str, sections: Sequence[Section]) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["json_for_page"] = lambda value: Markup(json_for_page(value))
+    environment.filters["svg"] = lambda figure: Markup(page_svg(figure.drawn, figure.name))
+    environment.filters["specification"] = page_specification
     blocks = [block for section in sections for block in leaves(section.blocks)]
-    figures = [block for block in blocks if isinstance(block, Figure)]
-    drawn = {figure.name: _draw(figure) for figure in figures}
     used = {block.program for block in blocks if isinstance(block, Widget)}
     programs = [part for name, parts in PROGRAMS.items() if name in used for part in parts]
-    scripts = [_vega()] if figures else []
+    scripts = [_vega()] if any(isinstance(block, Figure) for block in blocks) else []
     scripts += [template(name) for name in ("widgets.js", *programs, "page.js")]
     return environment.get_template("page.html").render(
         title=title,
         sections=sections,
-        drawn=drawn,
-        style=Markup(_palette() + template("page.css")),
+        style=Markup(template("page.css")),
         scripts=[Markup(script) for script in scripts],
-        hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
-        light=LIGHT["surface"],
-        dark=DARK["surface"],
+        hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],
+        light=LIGHT,
+        dark=DARK,
     )
-
-
-def _draw(figure: Figure) -> dict:
-    """A figure's inline SVG, its live specification and its controls, ready for the template."""
-    from markupsafe import Markup
-
-    return {
-        "svg": Markup(page_svg(figure.drawn, figure.name)),
-        "spec": Markup(json_for_page(page_specification(figure))),
-        "controls": Markup(json_for_page(figure.controls)) if figure.controls else None,
-    }
-
-
-def _palette() -> str:
-    """Both palettes as custom properties; print is always light."""
-
-    def properties(colours: dict[str, str]) -> str:
-        return "".join(f"--{name}:{value};" for name, value in colours.items())
-
-    light = f":root{{color-scheme:light dark;{properties(LIGHT)}}}\n"
-    return light + f"@media screen and (prefers-color-scheme:dark){{:root{{{properties(DARK)}}}}}\n"
-
-
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 @cache
 def _vega() -> str:
     """Vega, Vega-Lite and vega-embed as vl-convert carries them; about 0.9 MB."""
-    import vl_convert
-
     bundle = vl_convert.javascript_bundle()
     # inside a script element these would end it, or open a comment; in JavaScript strings the escapes are equal
     return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--").replace("\r\n", "\n")
