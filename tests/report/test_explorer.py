@@ -1,9 +1,9 @@
 """The explorer in Chromium: the sizes of `vocap allocate`, and a configuration that asks for them."""
 
-import html
 import json
 import random
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +12,23 @@ import pytest
 import yaml
 
 from tests.report.chromium import BROWSER, Chromium
-from tests.report.factories import CODES, COVERAGE, OPENED, PRESENT, allocate, by_code, make_page
-from tests.report.test_browser import browse, drive
+from tests.report.factories import (
+    CODES,
+    COVERAGE,
+    OPENED,
+    PRESENT,
+    allocate,
+    by_code,
+    make_page,
+    make_run,
+    write_choice,
+)
+from tests.report.pages import write
 from vocap.allocation.settings import Allocation
 from vocap.config import load
 from vocap.errors import UsageError
+from vocap.files.tsv import read_tsv, write_tsv
+from vocap.tables.curve import COLUMNS
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to run the explorer"),
@@ -26,9 +38,12 @@ PRESENT_SETTINGS = Allocation(**PRESENT).model_dump()
 ROOT = Path(__file__).parents[2]
 TRIALS = 60
 
+SOLVED = "document.querySelector('.explorer').dataset.solved"
+ROWS = (
+    "[...document.querySelectorAll('.explorer tbody tr')].map((row) => [...row.cells].map((c) => c.textContent))"
+)
 # the page's own functions on settings that the library gets too
-SOLVED = """
-const solved = async (vectors) => {
+SOLVE = """(async (vectors) => {
   const read = await overlap.read(JSON.parse(document.querySelector('.explorer script.data').textContent));
   return vectors.map((settings) => {
     const solution = allocation.solve(read, settings);
@@ -40,55 +55,22 @@ const solved = async (vectors) => {
       refused: solution.refused,
     };
   });
-};
-"""
-# then the controls as a reader moves them
-DRIVER = """
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-const place = document.querySelector('.explorer');
-const said = { touched: [] };
-const solution = async () => {
-  while (!place.dataset.solved) await wait(100);
-  return JSON.parse(place.dataset.solved);
-};
-const set = (key, value) => {
-  const field = document.querySelector('#explore-' + key + ' ~ input[type=number]');
+})"""
+# the controls as a reader moves them
+CONTROLS = """
+const button = (text) =>
+  [...document.querySelectorAll('.explorer button')].find((one) => one.textContent === text);
+const put = (selector, value) => {
+  const field = document.querySelector(selector);
   field.value = value;
   field.dispatchEvent(new Event('input'));
 };
-const slide = (key, value) => {
-  const slider = document.querySelector('#explore-' + key);
-  slider.value = value;
-  slider.dispatchEvent(new Event('input'));
-};
-const settled = async (change) => {
-  change();
-  await wait(20000);
-  said.touched.push({
-    ...(await solution()),
-    lines: place.querySelector('pre').textContent,
-    text: place.querySelector('.said').textContent,
-    rows: [...place.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)),
-  });
-};
-addEventListener('load', async () => {
-  place.scrollIntoView();
-  said.opened = { ...(await solution()), text: place.querySelector('.said').textContent };
-  said.vectors = await solved(VECTORS);
-  const button = (text) => [...place.querySelectorAll('button')].find((one) => one.textContent === text);
-  await settled(() => button('Reset').click());
-  await settled(() => { set('total', 1203); set('beta', 0.1); });
-  await settled(() => { slide('fairness', 6); [...place.querySelectorAll('.chips button')][1].click(); });
-  await settled(() => button('Reset').click());
-  button('All off').click();
-  await wait(100);
-  said.none = place.querySelector('.said').textContent;
-  said.unnamed = [...place.querySelectorAll('input, select, button')]
-    .filter((one) => !one.labels?.length && !one.getAttribute('aria-label') && !one.textContent).length;
-  const left = Object.assign(document.createElement('pre'), { id: 'said', textContent: JSON.stringify(said) });
-  document.body.append(left);
-});
+const set = (key, value) => put('#explore-' + key + ' ~ input[type=number]', value);
+const slide = (key, value) => put('#explore-' + key, value);
+const chips = document.querySelectorAll('.explorer .chips button');
 """
+UNNAMED = """[...document.querySelectorAll('.explorer input, .explorer select, .explorer button')]
+  .filter((one) => !one.labels?.length && !one.getAttribute('aria-label') && !one.textContent).length"""
 
 
 def vectors(codes=CODES):
@@ -112,15 +94,42 @@ def given(codes):
     return json.dumps([{**settings, "coverage": COVERAGE} for settings in vectors(codes)])
 
 
+def touch(tab, actions, number=1):
+    """Do the actions, which change `number` settings; what the page shows when the last one is computed."""
+    before = json.loads(tab.until(SOLVED))["number"]
+    tab.evaluate(f"(() => {{ {CONTROLS} {actions} }})()")
+    tab.until(f"JSON.parse({SOLVED}).number >= {before + number}")
+    return {
+        **json.loads(tab.evaluate(SOLVED)),
+        "lines": tab.evaluate("document.querySelector('.explorer pre').textContent"),
+        "text": tab.evaluate("document.querySelector('.explorer .said').textContent"),
+        "rows": tab.evaluate(ROWS),
+    }
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The run, and the values that the browser recorded."""
+    """The run, and what the page answered."""
     folder = tmp_path_factory.mktemp("explorer")
     inputs = make_page(folder)
-    page = drive(folder / "out", folder, f"const VECTORS = {given(CODES)};{SOLVED}{DRIVER}")
-    document, console = browse(page, folder / "profile", budget=10_000_000)
-    assert console == []
-    return inputs, json.loads(html.unescape(re.search(r'<pre id="said">(.*?)</pre>', document, re.S)[1]))
+    with Chromium(folder / "profile") as browser:
+        tab = browser.open((folder / "out/index.html").as_uri())
+        tab.evaluate("document.querySelector('.explorer').scrollIntoView()")
+        opened = json.loads(tab.until(SOLVED))
+        said = {"opened": opened | {"text": tab.evaluate("document.querySelector('.explorer .said').textContent")}}
+        said["vectors"] = tab.evaluate(f"{SOLVE}({given(CODES)})")
+        said["touched"] = [
+            touch(tab, "button('Reset').click();"),
+            touch(tab, "set('total', 1203); set('beta', 0.1);", 2),
+            touch(
+                tab, "slide('fairness', 6); document.querySelectorAll('.explorer .chips button')[1].click();", 2
+            ),
+            touch(tab, "button('Reset').click();"),
+        ]
+        said["none"] = touch(tab, "button('All off').click();")["text"]
+        said["unnamed"] = tab.evaluate(UNNAMED)
+        assert tab.console == []
+    return inputs, said
 
 
 def test_the_browser_allocates_as_the_library(run):
@@ -134,7 +143,7 @@ def test_few_languages_are_allocated_alike(tmp_path, codes, seed):
     inputs = make_page(tmp_path, seed, codes)
     with Chromium(tmp_path / "profile") as browser:
         tab = browser.open((tmp_path / "out/index.html").as_uri())
-        found = tab.evaluate(f"(async () => {{ {SOLVED} return solved({given(codes)}); }})()")
+        found = tab.evaluate(f"{SOLVE}({given(codes)})")
         assert tab.console == []
     refused, below = compare(inputs, codes, found)
     assert refused + below < TRIALS
@@ -217,3 +226,109 @@ def test_the_table_shows_gains_and_losses(run):
     assert gain and f"Against present, {gain} gain and {lose} lose." in moved["text"]
     assert [row[1] for row in fewer["rows"]].count("off") == 1
     assert said["none"].startswith("No allocation: no language is left") and said["unnamed"] == 0
+
+
+def make_by_text(folder, template, name, **settings):
+    """An allocation by pieces as its files say it: sizes of no curve, a model of each language."""
+    shutil.copytree(folder / template, folder / name)
+    summary = json.loads((folder / name / "summary.json").read_text())
+    summary["settings"] |= {"rule": "pieces", **settings}
+    (folder / name / "summary.json").write_text(json.dumps(summary))
+    rows = [dict(row) for row in read_tsv(folder / name / "allocation.tsv")]
+    models = {}
+    for place, row in enumerate(rows):
+        row["size"] = str(333 + place)
+        models[row["language"]] = (333 + place, 333 + place, -60.25 - place, -61.5 - place, 7.5 + place, "ok")
+        write_tsv(
+            folder / name / "vocabularies" / row["language"] / "curve.tsv", COLUMNS, [models[row["language"]]]
+        )
+    write_tsv(folder / name / "allocation.tsv", list(rows[0]), [tuple(row.values()) for row in rows])
+    return models
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("computed")
+    inputs = make_run(folder / "results")
+    write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
+    write_choice(folder / "results", "bisect", inputs, COVERAGE, **PRESENT, search="bisect")
+    write_choice(folder / "results", "characters", inputs, COVERAGE, **PRESENT, per="character")
+    models = make_by_text(folder / "results/allocation", "present", "pieces", total=850)
+    write(folder / "results", folder / "out")
+    with Chromium(folder / "profile") as browser:
+        tab = browser.open((folder / "out/index.html").as_uri())
+        tab.evaluate("document.querySelector('.explorer').scrollIntoView()")
+        yield inputs, models, tab
+        assert tab.console == []
+
+
+def start_from(tab, name):
+    choose = "const from = document.querySelector('.explorer select'); "
+    shown = touch(tab, f"{choose} from.value = '{name}'; from.dispatchEvent(new Event('change'));")
+    return shown, by_code(shown["rows"]), shown["text"]
+
+
+def test_the_page_starts_from_an_allocation_that_it_computes(computed):
+    inputs, _, tab = computed
+    found = json.loads(tab.until(SOLVED))
+    assert tab.evaluate("document.querySelector('.explorer select').value") == "present"
+    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **OPENED).rows]
+
+
+def test_pieces_are_compared_with_the_live_rule_of_the_same_total(computed):
+    inputs, models, tab = computed
+    found, rows, said = start_from(tab, "pieces")
+    live = allocate(inputs, COVERAGE, **PRESENT | {"total": 850})
+    assert found["sizes"] == [row.size for row in live.rows]
+    alp = {
+        entry.language: dict(zip(entry.index.sizes.tolist(), entry.alp, strict=True)) for entry in inputs.languages
+    }
+    for cells, chosen in zip(rows, live.rows, strict=True):
+        size, _, was, heldout, tokens, _ = models[chosen.language]
+        assert cells[1:3] == [f"{chosen.size:,}", f"{size:,}"]
+        now = alp[chosen.language][chosen.size]
+        assert float(cells[4].replace("−", "-")) == pytest.approx(now - was, abs=0.006)
+        assert "–" not in cells and float(cells[8].replace("−", "-")) == pytest.approx(
+            float(cells[7]) - tokens, abs=0.011
+        )
+        assert float(cells[6].replace("−", "-")) == pytest.approx(
+            float(cells[5].replace("−", "-")) - heldout, abs=0.011
+        )
+    assert "That one is shown as computed (rule pieces, nats per line); the page computes rule paper." in said
+
+
+def test_nats_per_character_are_shown_as_computed(computed):
+    inputs, _, tab = computed
+    found, rows, said = start_from(tab, "characters")
+    expected = allocate(inputs, COVERAGE, **PRESENT, per="character")
+    assert [cells[2] for cells in rows] == [f"{row.size:,}" for row in expected.rows]
+    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+    assert found["sizes"] != [row.size for row in expected.rows]
+    assert "shown as computed (rule paper, search greedy, nats per character)" in said
+    assert (
+        "per"
+        not in tab.evaluate("document.querySelector('.explorer pre').textContent").split("allocation:")[1][:90]
+    )
+
+
+def test_another_search_is_shown_as_computed(computed):
+    inputs, _, tab = computed
+    found, rows, said = start_from(tab, "bisect")
+    expected = allocate(inputs, COVERAGE, **PRESENT, search="bisect")
+    assert [cells[2] for cells in rows] == [f"{row.size:,}" for row in expected.rows]
+    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+    assert "shown as computed (rule paper, search bisect, nats per line); the page computes rule paper." in said
+
+
+def test_only_computed_allocations_leave_the_live_rule(tmp_path):
+    inputs = make_run(tmp_path / "results")
+    write_choice(tmp_path / "results", "other", inputs, COVERAGE, **PRESENT)
+    make_by_text(tmp_path / "results/allocation", "other", "pieces")
+    shutil.rmtree(tmp_path / "results/allocation/other")
+    write(tmp_path / "results", tmp_path / "out")
+    with Chromium(tmp_path / "profile") as browser:
+        tab = browser.open((tmp_path / "out/index.html").as_uri())
+        tab.evaluate("document.querySelector('.explorer').scrollIntoView()")
+        found = json.loads(tab.until(SOLVED))
+        assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **OPENED).rows]
+        assert tab.console == []
