@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import pandas
 import pytest
 
 from tests.report.factories import make_finetuned, make_model, make_other_tokenizers, make_results
@@ -15,7 +16,6 @@ from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
-from vocap.report.data.results import rank_correlation
 from vocap.report.paper.published import paper_languages, paper_size, printed
 from vocap.report.paper.results_tables import results_table, table_rows
 from vocap.report.paper.runs import Run
@@ -191,9 +191,9 @@ def test_sizes_stand_beside_the_papers_in_a_run_on_its_languages(tmp_path):
     assert float(german["paper_thousands"]) == 24
     assert float(german["thousands_v100k"]) * 1000 == float(allocated["size"])
     rows = list(read_tsv(tables / "allocation-v100k.tsv"))
-    ours, theirs = ([float(row[column]) for row in rows] for column in ("size", "paper_thousands"))
+    sizes = pandas.DataFrame(rows)[["size", "paper_thousands"]].astype(float)
     overview = one_row(tables / "allocations.tsv", allocation="v100k")
-    assert float(overview["rank_correlation"]) == pytest.approx(rank_correlation(ours, theirs))
+    assert float(overview["rank_correlation"]) == pytest.approx(sizes.corr("spearman").iloc[0, 1])
     assert (tmp_path / "out/figures/allocation-v100k.svg").exists()
 
 

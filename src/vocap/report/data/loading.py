@@ -22,14 +22,13 @@ from vocap.files.json_object import read_object
 from vocap.files.tsv import read_tsv
 from vocap.finetuning.outcome import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
-from vocap.languages import natural, read_languages
+from vocap.languages import Language, natural, read_languages
 from vocap.report.data import find
 from vocap.report.data.comparison import NOT_MERGED, in_thousands
 from vocap.report.data.results import (
     Allocation,
     Diff,
     Finetuned,
-    Language,
     Model,
     Pieces,
     Results,
@@ -127,7 +126,8 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
     codes = selection.named["languages"]
     if codes is None:
         codes = {*corpora, *curves, *(share.language for entry in allocations for share in entry.shares)}
-    languages = {one.code: one for one in sorted((_language(code, known) for code in codes), key=_by_name)}
+    found = [known.get(code) or Language(code, code, "", "unknown", {}) for code in codes]
+    languages = {one.code: one for one in sorted(found, key=_by_name)}
     order = partial(_order, codes=list(languages), selection=selection)
 
     # models, and comparisons of tokenizers
@@ -180,13 +180,6 @@ def _order(entry: Any, tables: Iterable[str], codes: Sequence[str], selection: S
 
 def _by_name(language: Language) -> tuple[str, str]:
     return language.name.casefold(), language.code
-
-
-def _language(code: str, known: dict) -> Language:
-    if (entry := known.get(code)) is None:
-        return Language(code, code, "", "unknown", None)
-    thousands = entry.facts.get("paper_allocated_thousands")
-    return Language(code, entry.name, entry.script, entry.resource, float(thousands) if thousands else None)
 
 
 def _title(languages: int, tokenizers: list[Tokenizer]) -> str:

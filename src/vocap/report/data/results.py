@@ -1,7 +1,6 @@
 """The results of the stages as plain data, without paths."""
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +8,7 @@ from vocap.allocation.inputs import Inputs
 from vocap.allocation.rules import RULES, Rule
 from vocap.correlation.points import Measured
 from vocap.finetuning.outcome import ALL as MEAN
-from vocap.languages import RESOURCES
+from vocap.languages import RESOURCES, Language
 from vocap.report.data import find
 from vocap.report.paper.published import paper_languages
 from vocap.tables.curve import Point
@@ -188,17 +187,6 @@ class Finetuned:
 
 
 @dataclass(frozen=True)
-class Language:
-    """A language of the run, with the paper's facts where the table has them."""
-
-    code: str
-    name: str
-    script: str
-    resource: str
-    paper_thousands: float | None
-
-
-@dataclass(frozen=True)
 class Results:
     """All data of the page."""
 
@@ -301,47 +289,3 @@ class Results:
 def order_groups(names: Collection[str]) -> list[str]:
     """Resource groups in the page's order: low, mid, high, then any others by name."""
     return [name for name in RESOURCES if name in set(names)] + sorted(set(names) - set(RESOURCES))
-
-
-def by_resource(
-    rows: Iterable[dict], measures: Sequence[str], weights: Mapping[str, float] | None = None
-) -> list[dict]:
-    """The mean of every measure over the languages of each resource group, and over all of them.
-
-    `rows` have the keys `language`, `resource` and `measures`. Each language counts once, or, with `weights` by
-    language, by its weight (none: 0); a None is left out of its mean, which is None where nothing is left. Gives
-    `resource`, `languages` (their number) and the measures, in the order low, mid, high, then any others by name,
-    and last `all`.
-    """
-    groups: dict[str, list[dict]] = {}
-    for row in rows:
-        groups.setdefault(row["resource"], []).append(row)
-    ordered = {name: groups[name] for name in order_groups(groups)}
-    if groups:
-        ordered[ALL] = [row for members in ordered.values() for row in members]
-    means = []
-    for name, members in ordered.items():
-        share = [1.0 if weights is None else weights.get(row["language"], 0.0) for row in members]
-        averages = {measure: _mean([row[measure] for row in members], share) for measure in measures}
-        means.append({"resource": name, "languages": len(members), **averages})
-    return means
-
-
-def _mean(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
-    total = math.fsum(weight for _, weight in known)
-    return math.fsum(value * weight for value, weight in known) / total if total > 0 else None
-
-
-def rank_correlation(first: list[float], second: list[float]) -> float | None:
-    """Spearman's rank correlation, ties at their mean rank; None for fewer than five pairs or a constant list.
-
-    >>> round(rank_correlation([1, 2, 3, 4, 5], [10, 20, 30, 40, 50]), 9)
-    1.0
-    """
-    import pandas
-
-    if len(first) < 5:
-        return None
-    correlation = pandas.DataFrame({"first": first, "second": second}).corr("spearman").iloc[0, 1]
-    return None if pandas.isna(correlation) else float(correlation)

@@ -38,6 +38,8 @@ PALETTE = {  # light, dark
 LIGHT, DARK = ({name: pair[theme] for name, pair in PALETTE.items()} for theme in (0, 1))
 PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 SHAPES = {"low": "circle", "mid": "square", "high": "triangle-up"}  # groups differ without colour too
+COLOURS = ["accent", "low", "mid", "unknown"]  # of lines and marks that are no groups
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4]]
 PAIR = ("JOINT", "VOCAP")
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
 
@@ -72,14 +74,6 @@ def group_shape(groups: Sequence[str], legend: bool = True) -> alt.Shape:
     return alt.Shape("group:N", scale=scale, legend=shown)
 
 
-def line_scales(names: Sequence[str]) -> tuple[alt.Scale, alt.Scale]:
-    """Colours and dashes of lines by their names; up to 24 lines look different."""
-    colours = [token(name) for name in ("accent", "low", "mid", "unknown")]
-    dashes = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4]]
-    pairs = [(colours[k % 4], dashes[k // 4 % 6]) for k in range(len(names))]
-    return tuple(alt.Scale(domain=list(names), range=[pair[part] for pair in pairs]) for part in (0, 1))
-
-
 def chart(rows: Sequence[dict[str, Any]]) -> alt.Chart:
     """A chart of these rows."""
     return alt.Chart(alt.Data(values=list(rows)))
@@ -108,7 +102,9 @@ def line_chart(
 ) -> alt.LayerChart:
     """A line for each `model` of the rows, named at its end where there are few; x and y: field and title."""
     names = list(dict.fromkeys(row["model"] for row in rows))
-    colours, dashes = line_scales(names)
+    # up to 24 lines look different
+    colours = alt.Scale(domain=names, range=[token(COLOURS[k % 4]) for k in range(len(names))])
+    dashes = alt.Scale(domain=names, range=[DASHES[k // 4 % 6] for k in range(len(names))])
     legend = alt.Legend(title=None, columns=4, symbolType="stroke")
     places = {
         "x": alt.X(f"{x[0]}:Q", title=x[1], axis=alt.Axis(grid=True, tickCount=8, format=",~r")),

@@ -8,7 +8,8 @@ import altair as alt
 from vocap.correlation.points import Correlation, Measured, correlations
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Text, counted, text_of
-from vocap.report.page.figures import WIDTH, Figure, chart, token, tooltips
+from vocap.report.page.figures import COLOURS, Figure, tooltips
+from vocap.report.page.scatter import scatter
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper.published import TASK_NAMES, on_paper_languages, paper_languages, paper_size, printed
 from vocap.report.paper.runs import Run
@@ -16,7 +17,7 @@ from vocap.wording import listed
 
 GB = 1e9
 FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
-COLOURS = [token(name) for name in ("accent", "low", "mid", "unknown")]
+AXIS = "ALP (nats per line)"
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
 
 
@@ -62,7 +63,7 @@ def _figures(results: Results, task: str, points: list[Measured], found: list[Co
             f"Figure {number}: {name} F1 against ALP",
             caption("paper-figure-2-and-3", task=name, said=said, holes=holes),
             alternative,
-            lambda: scatter(results, points, "alp", "ALP (nats per line)"),
+            lambda: _points(results, points),
             table="paper-correlation",
         ),
         Figure(
@@ -70,39 +71,30 @@ def _figures(results: Results, task: str, points: list[Measured], found: list[Co
             f"Figure {number}, over the gain in ALP",
             caption("paper-figure-2-and-3-gain"),
             alternative,
-            lambda: scatter(results, points, "gain", "ALP above the smallest vocabulary’s (nats per line)"),
+            lambda: _points(results, points, True, "ALP above the smallest vocabulary’s (nats per line)"),
             table="paper-correlation",
         ),
     ]
 
 
-def scatter(results: Results, points: Sequence[Measured], against: str, title: str) -> alt.Chart:
-    """F1 against ALP ("alp") or its gain over the smallest size ("gain"), a colour and a shape a language."""
+def _points(results: Results, points: Sequence[Measured], gain: bool = False, title: str = AXIS) -> alt.LayerChart:
+    """F1 against ALP, or its gain over the smallest size, a colour and a shape a language."""
     codes = list(dict.fromkeys(point.language for point in points))
     smallest = {code: min(point.alp for point in points if point.language == code) for code in codes}
     rows = [
         {
-            "language": results.name(point.language),
+            "name": "",
+            "kind": results.name(point.language),
             "size": point.size,
-            "gain": round(point.alp - smallest[point.language], 4),
             "alp": round(point.alp, 3),
-            "f1": round(point.f1, 3),
+            "x": round(point.alp - smallest[point.language] if gain else point.alp, 4),
+            "y": round(point.f1, 3),
         }
         for point in points
     ]
-    names, legend = [results.name(code) for code in codes], alt.Legend(title=None)
-    colours, shapes = (
-        alt.Scale(domain=names, range=[marks[place % len(marks)] for place in range(len(names))])
-        for marks in (COLOURS, SHAPES)
-    )
-    marks = chart(rows).mark_point(filled=True, size=60, opacity=1)
-    return marks.encode(
-        x=alt.X(f"{against}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=8)),
-        y=alt.Y("f1:Q", title="F1 (percent)", scale=alt.Scale(zero=False)),
-        color=alt.Color("language:N", scale=colours, legend=legend),
-        shape=alt.Shape("language:N", scale=shapes, legend=legend),
-        tooltip=tooltips(language="", size=",d|vocabulary", alp=",.2f|ALP", f1=".2f|F1"),
-    ).properties(width=WIDTH, height=320)
+    looks = {results.name(code): (COLOURS[k % 4], SHAPES[k % 5]) for k, code in enumerate(codes)}
+    shown = tooltips(kind="|language", size=",d|vocabulary", alp=",.2f|ALP", y=".2f|F1")
+    return scatter(rows, (title, "F1 (percent)"), looks, shown, height=320)
 
 
 def _correlations(results: Results, found: list[Correlation]) -> Table:

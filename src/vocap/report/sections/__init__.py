@@ -1,4 +1,4 @@
-"""The parts of the page, in their order: each module gives one `section(results)`."""
+"""The parts of the page, in their order: functions that make a section of the results."""
 
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Section
@@ -8,33 +8,31 @@ from vocap.report.sections import (
     corpora,
     curves,
     explorer,
-    finetuning,
+    models,
     overview,
     paper,
-    pretraining,
-    provenance,
     segmentation,
     size,
     tokenizers,
 )
 
 ORDER = (
-    overview,
-    comparison,
-    curves,
-    allocation,
-    explorer,
-    size,
-    tokenizers,
-    segmentation,
-    corpora,
-    pretraining,
-    finetuning,
-    paper,
-    provenance,
+    overview.section,
+    comparison.section,
+    curves.section,
+    allocation.section,
+    explorer.section,
+    size.section,
+    tokenizers.section,
+    segmentation.section,
+    corpora.section,
+    models.pretraining,
+    models.finetuning,
+    paper.section,
+    overview.settings,
 )
 
 
 def build(results: Results) -> list[Section]:
     """Every section of the page."""
-    return [part.section(results) for part in ORDER]
+    return [section(results) for section in ORDER]

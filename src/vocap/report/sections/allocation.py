@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 
 from vocap.report.data.comparison import records
-from vocap.report.data.results import Allocation, Results, Share, rank_correlation
+from vocap.report.data.results import Allocation, Results, Share
 from vocap.report.page.blocks import (
     Block,
     Code,
@@ -23,8 +23,9 @@ from vocap.report.page.blocks import (
 from vocap.report.page.figures import SHAPES, Figure, tooltips
 from vocap.report.page.scatter import scatter
 from vocap.report.page.tables import LONG, Column, Table, language_columns
-from vocap.report.paper.published import on_paper_languages
+from vocap.report.paper.published import on_paper_languages, paper_size
 
+PAPER_SIZES = "paper_allocated_thousands"
 WHY_SCALES_DIFFER = (
     "The paper’s sizes come from CommonCrawl, a million lines of each language by its authors’ scripts, for a "
     "union of 500,000 pieces. With less text, another T or other weights every size moves; the order of the "
@@ -83,7 +84,7 @@ def _overview(results: Results) -> Table:
         gaps = {one.get("rule"): 1 - one["way_percent"] / 100 for one in assessed if one.get("way_percent")}
         row |= {"optimality_gap": gaps.get(row["rule"]), "optimality_gap_paper": gaps.get("paper")}
         row["sum_of_sizes"] = sum(share.size or 0 for share in entry.shares)
-        rows.append(row | {"rank_correlation": _correlation(results, entry)})
+        rows.append(row | {"rank_correlation": _correlation(entry)})
     caption = (
         "One row for each allocation of the configuration. Sum of sizes counts a piece once for each language "
         "that has it, merged pieces once; the gap is measured at the last union that fits T, before clipping, and "
@@ -127,34 +128,27 @@ def _comparable(entry: Allocation) -> bool:
     return on_paper_languages(share.language for share in entry.shares if share.size is not None)
 
 
-def _paper(results: Results, share: Share) -> float | None:
-    """The paper's size of a language, in thousands."""
-    language = results.languages.get(share.language)
-    return language.paper_thousands if language else None
-
-
-def _paired(results: Results, entry: Allocation) -> pandas.DataFrame:
+def _paired(entry: Allocation) -> pandas.DataFrame:
     """The languages that the paper has: their size here, and the paper's in thousands."""
-    shares = [share for share in entry.shares if share.size and _paper(results, share)]
-    rows = [(share.language, share.size, _paper(results, share)) for share in shares]
-    return pandas.DataFrame(rows, columns=["code", "size", "paper"])
+    rows = [(share.language, share.size, paper_size(share.language, PAPER_SIZES)) for share in entry.shares]
+    return pandas.DataFrame(rows, columns=["code", "size", "paper"]).dropna()
 
 
-def _correlation(results: Results, entry: Allocation) -> float | None:
+def _correlation(entry: Allocation) -> float | None:
     """Spearman's, of its sizes and the paper's; None for an allocation on other languages."""
     if not _comparable(entry):
         return None
-    pairs = _paired(results, entry)
-    return rank_correlation(list(pairs["size"]), list(pairs.paper))
+    found = _paired(entry)[["size", "paper"]].corr("spearman").iloc[0, 1]
+    return None if pandas.isna(found) else float(found)
 
 
 def _beside_the_paper(results: Results) -> list[Block]:
     """The sizes of the first allocation on the paper's languages against the paper's; nothing where none is."""
     for entry in results.allocations.values():
-        correlation = _correlation(results, entry)
+        correlation = _correlation(entry)
         if correlation is None:
             continue
-        count = counted(len(_paired(results, entry)), "language")
+        count = counted(len(_paired(entry)), "language")
         said = f"Spearman’s rank correlation with the paper’s sizes over {count}: {correlation:.3f}.".replace(
             "-", "−"
         )
@@ -176,7 +170,7 @@ def against_paper(results: Results, entry: Allocation) -> alt.LayerChart:
 
     Both tables hold whole thousands: languages at the same point are spread over a small square around it.
     """
-    rows = _paired(results, entry).assign(size=lambda rows: rows["size"] / 1000)
+    rows = _paired(entry).assign(size=lambda rows: rows["size"] / 1000)
     alike = rows.groupby(["paper", "size"]).code
     place, side = alike.cumcount(), np.ceil(np.sqrt(alike.transform("size")))
     rows["x"] = (rows.paper * 1.055 ** (place % side - (side - 1) / 2)).round(4)
@@ -202,9 +196,10 @@ def _table(results: Results, entry: Allocation) -> Table:
     def own(share: Share) -> float | None:
         return share.own_pieces / share.size if share.size and share.own_pieces is not None else None
 
-    paper = Column(
-        "paper_thousands", "Paper’s size (thousands)", "number", value=lambda share: _paper(results, share)
-    )
+    def thousands(share: Share) -> float | None:
+        return paper_size(share.language, PAPER_SIZES)
+
+    paper = Column("paper_thousands", "Paper’s size (thousands)", "number", value=thousands)
     columns = [
         *language_columns(results),
         Column("n", "n", "number"),

@@ -1,4 +1,4 @@
-"""The front page: the tokenizers and how to load them, segmented sentences, largest gains and losses."""
+"""The front page: the tokenizers and how to load them, sentences, gains and losses; and the run's settings."""
 
 from itertools import accumulate
 
@@ -168,3 +168,17 @@ def _warnings(results: Results) -> list[Note]:
 def _warning(title: str, text: str, section: str) -> Note:
     link = Markup('<strong>{}</strong> {} <a href="#{}">More</a>').format(title, text, section)
     return Note(link, "warning")
+
+
+def settings(results: Results) -> Section:
+    """The merged configuration, the versions, and the time of each stage where it is known."""
+    blocks: list[Block] = [Facts(list(results.versions.items()))]
+    if results.folder != "results" and not results.folder.startswith("/"):
+        blocks.append(Text(f"On this page results/ stands for {results.folder}/, the folder of this run."))
+    if results.seconds:
+        blocks.append(Facts([(f"Time of {stage}", f"{spent:,.0f} s") for stage, spent in results.seconds.items()]))
+    if results.settings:
+        blocks.append(Code.of_file(results.settings, "the configuration of this run"))
+    else:
+        blocks.append(Note("The configuration was not given: --settings FILE shows it here."))
+    return Section("settings", "Settings and versions", "Settings", blocks)
