@@ -1,4 +1,4 @@
-"""A finished tokenizer made smaller (`trimming`) or given a language more (`extending`), with its model.
+"""A finished tokenizer made smaller or given a language more, with its model (`adapting`).
 
 `adaptable` is what both kinds of tokenizer do for that: unigram models in `pieces`, byte-pair encoding in `pairs`.
 `sweep` measures numbers of new pieces, `model_rows` rebuilds the embedding table of a Hugging Face model, and

@@ -31,7 +31,7 @@ INITS = ("mean", "omp")
 @click.option("--all-characters", is_flag=True, help="Keep every single character, of any language.")
 @click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be reduced too.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
-def trim(tokenizer, vocabulary, only_used, model_folder, out, **settings) -> None:
+def trim(tokenizer, languages, texts, heldouts, corpora, vocabulary, model_folder, out, **settings) -> None:
     """Reduce a tokenizer to the pieces that some languages need.
 
     TOKENIZER is results/tokenizers/NAME, a SentencePiece unigram .model, or a tokenizer.json of byte-pair
@@ -39,14 +39,33 @@ def trim(tokenizer, vocabulary, only_used, model_folder, out, **settings) -> Non
     those applied in the text, and their parts. Then every line is segmented again and compared.
     Writes a tokenizer's folder, ids.tsv (old and new ids), comparison.tsv and, with --model, model/.
     """
-    if vocabulary is not None and only_used:
+    if vocabulary is not None and settings["only_used"]:
         raise UsageError("--vocabulary keeps the languages' own pieces, --only-used drops them; give one of them")
-    from vocap.adapt import trimming  # numpy, SentencePiece, tokenizers: not for --help
+    from vocap.adapt import adapting  # numpy, SentencePiece, tokenizers: not for --help
+    from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
 
     source, model = _load(tokenizer, model_folder)
-    lines, total = trimming.trim(source, model, vocabulary=vocabulary, only_used=only_used, out=out, **settings)
+    if corpora is None and not texts:
+        corpora = _corpora_of(source.path)
+    files = find_texts(texts, corpora, parse_languages(languages), ["train", "heldout"])
+    for code, path in parse_files(heldouts, "--heldout").items():
+        if code not in files:
+            raise UsageError(f"--heldout {code}={path}: {code} is not among the languages; give it text too")
+        files[code]["heldout"] = path
+    owners = {} if settings["only_used"] else source.owners(vocabulary)
+    if vocabulary is not None and all(files.keys().isdisjoint(codes) for codes in owners.values()):
+        raise VocapError(f"{vocabulary}: no piece of {', '.join(files)} there; name another table")
+    order = ("min_count", "only_used", "all_characters")
+    settings = {"languages": list(files), **{key: settings[key] for key in order}}
+    lines, total = adapting.trim(source, files, owners, settings, model, out)
     click.echo("\n".join(lines))
     click.echo(f"{out}: {total} of {source.total} ids", err=True)
+
+
+def _corpora_of(tokenizer: Path) -> Path | None:
+    """The corpora of the run in whose folder a tokenizer's file lies, if it lies in one."""
+    beside = tokenizer.parent.parent.parent / "corpora"
+    return beside if beside.is_dir() else None
 
 
 def _load(path: Path, model_folder: Path | None):
@@ -110,7 +129,7 @@ def _load(path: Path, model_folder: Path | None):
     f"neighbours in the text.  [default: {INITS[0]}]",
 )
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
-def extend(tokenizer, pieces, total, share, model_folder, init, **settings) -> None:
+def extend(tokenizer, pieces, total, multiple, share, coverage, model_folder, init, out, **texts) -> None:
     """Add a language to a finished tokenizer; all old ids stay.
 
     TOKENIZER is results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of byte-pair encoding, whose merges
@@ -121,7 +140,8 @@ def extend(tokenizer, pieces, total, share, model_folder, init, **settings) -> N
     """
     if (pieces is None) == (total is None):
         raise UsageError("give --pieces or --total, exactly one of them")
-    from vocap.adapt import extending  # numpy, SentencePiece, tokenizers: not for --help
+    from vocap.adapt import adapting  # numpy, SentencePiece, tokenizers: not for --help
+    from vocap.adapt.sweep import round_up, sweep
     from vocap.tables.curve import parse_option
 
     counts = [] if pieces is None else parse_option("--pieces", pieces, "1500, 500:20000:500 or 500,1000", least=1)
@@ -130,5 +150,39 @@ def extend(tokenizer, pieces, total, share, model_folder, init, **settings) -> N
     if not 0 < share <= 1:
         raise UsageError(f"--share {share}: give a share above 0, and at most 1")
     source, model = _load(tokenizer, model_folder)
-    settings |= {"counts": counts, "total": total, "share": share, "init": init or INITS[0]}
-    click.echo("\n".join(extending.extend(source.in_order(), model, **settings)))
+    source = source.in_order()
+    if share != SHARE and "share" in source.unused:
+        raise UsageError(f"--share {share}: byte-pair encoding has no scores; leave it out")
+    if total is not None:
+        counts = [total - source.total]
+        if counts[0] < 1:
+            raise UsageError(f"--total {total}: {tokenizer} has {source.total} ids already; give a larger total")
+    counts = sorted({round_up(source.total, count, multiple) for count in counts})
+    own, others = _find_texts(texts.pop("corpora") or _corpora_of(source.path), **texts)
+    settings = {"language": texts["language"], "pieces": counts[-1], "share": share, "coverage": coverage}
+    if multiple > 1:
+        settings["multiple_of"] = multiple
+    if len(counts) > 1:
+        lines = sweep(source, own, others, settings, counts, model, out)
+    else:
+        lines = adapting.extend(source, own, others, settings, model, init or INITS[0], out)
+    click.echo("\n".join(lines))
+
+
+def _find_texts(corpora: Path | None, language: str, text, heldout, languages, checks):
+    """The texts of the new language by part (None: no held-out text), and those of the others."""
+    from vocap.text_files.named_texts import check_file, find_texts, parse_languages  # as above
+
+    own = {"train": text, "heldout": heldout}
+    for part, path in own.items():
+        named = corpora / language / f"{part}.txt" if corpora is not None else None
+        own[part] = path or (named if named is not None and named.is_file() else None)
+        if own[part] is not None:
+            check_file(own[part])
+    if own["train"] is None:
+        raise UsageError(f"no text of {language}: give --text FILE, or --corpora with {language}/train.txt")
+    if corpora is None and not checks:
+        return own, {}
+    others = find_texts(checks, corpora, parse_languages(languages), ["heldout"])
+    others.pop(language, None)
+    return own, others

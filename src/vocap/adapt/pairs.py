@@ -201,16 +201,14 @@ class PairAdditions:
         read, (tokens, merges) = self.source.read, self.added.first(count)
         return BpeTokenizer(read, append_tokens(read, tokens, merges), [*read.tokens, *tokens])
 
-    def origins(self, after: BpeTokenizer) -> list[list[int]]:
-        """The old ids of each new token's characters; the unknown token's, or the first, for one that has none."""
-        known, unknown = self.source.derivations, self.source.encoder.unk_id or 0
-        return [
-            known.encode(token)[0] if all(character in known.single for character in token) else [unknown]
-            for token in list(after.ids)[self.source.total :]
-        ]
-
-    def account(self, after: BpeTokenizer, origins) -> tuple[list[tuple], dict[str, Any]]:
+    def account(self, after: BpeTokenizer) -> tuple[list[list[int]], list[tuple], dict[str, Any]]:
+        """A token comes from its characters; from the unknown token, or the first, where one of them has none."""
         total, names = self.source.total, after.names
+        known, unknown = self.source.derivations, self.source.encoder.unk_id or 0
+        origins = [
+            known.encode(token)[0] if all(character in known.single for character in token) else [unknown]
+            for token in list(after.ids)[total:]
+        ]
         tokens, pairs = self.added.first(after.total - total)
         uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(self.text))[0]
         if unused := [names[number] for number in range(total, after.total) if not uses[number]]:
@@ -227,9 +225,13 @@ class PairAdditions:
             merge = " ".join(names[after.ids[part]] for part in made.get(token, ()))
             old = " ".join(names[one] for one in origin)
             rows.append((names[number], number, merge, int(uses[number]), old))
-        return rows, {
-            "merges_before": len(self.source.read.merges),
-            "added": len(tokens),
-            "new_characters": len(self.added.characters[: len(tokens)]),
-            "never_used": len(unused),
-        }
+        return (
+            origins,
+            rows,
+            {
+                "merges_before": len(self.source.read.merges),
+                "added": len(tokens),
+                "new_characters": len(self.added.characters[: len(tokens)]),
+                "never_used": len(unused),
+            },
+        )

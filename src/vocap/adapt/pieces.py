@@ -267,23 +267,19 @@ class PieceAdditions:
             rounding="old scores as they were, new ones to multiples of 2^-10",
         )
 
-    def origins(self, after: UnigramTokenizer) -> list[list[int]]:
-        """The ids of each piece's string under the old model, as it is: no normalising, no space before it."""
-        processor = bare_processor(self.source.proto)
-        pieces = after.names[self.source.total :]
-        found: list[list[int]] = []
-        for begin in range(0, len(pieces), BATCH):
-            found += processor.encode(pieces[begin : begin + BATCH], out_type=int, num_threads=1)
-        return found
-
-    def account(self, after: UnigramTokenizer, origins) -> tuple[list[tuple], dict[str, Any]]:
+    def account(self, after: UnigramTokenizer) -> tuple[list[list[int]], list[tuple], dict[str, Any]]:
+        """A piece comes from those of its string under the old model: not normalised, no space before it."""
         names, total = self.source.names, self.source.total
+        processor, pieces = bare_processor(self.source.proto), after.names[total:]
+        origins: list[list[int]] = []
+        for begin in range(0, len(pieces), BATCH):
+            origins += processor.encode(pieces[begin : begin + BATCH], out_type=int, num_threads=1)
         size, own_scores = self.models[max(self.models)]
         rows = [
             (entry.piece, number, entry.score, own_scores[entry.piece], " ".join(names[old] for old in origin))
             for number, (entry, origin) in enumerate(zip(after.proto.pieces[total:], origins, strict=True), total)
         ]
-        return rows, {"added": len(rows), "size": size}
+        return origins, rows, {"added": len(rows), "size": size}
 
 
 def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
@@ -368,12 +364,14 @@ def choose_models(
         enough = list(takewhile(lambda size: sizes[size] >= count, sizes))
         return sizes, enough[-1] if enough else None
 
+    # powers of two
     least = len(words.required) + len(META_PIECES)
     most = descend({max(least, 2**exponent) for count in wanted for exponent in _exponents(count)})
     if most is not None and any(within(count)[1] is None for count in wanted):
         descend({most})
     if not found:
         raise VocapError("the text gives no vocabulary: it holds no word")
+    # sizes between the largest with too few and the smallest with enough
     between: set[int] = set()
     for count in wanted:
         sizes, upper = within(count)
@@ -384,6 +382,7 @@ def choose_models(
             between.update(size for size in fine if lower < size < upper)
     if between:
         descend(between)
+    # the smallest with enough
     chosen = {}
     for count in wanted:
         sizes, smallest = within(count)
