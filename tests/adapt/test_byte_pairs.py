@@ -18,6 +18,7 @@ from vocap.diff.commands import diff
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.tokenizers.bpe_commands import bpe
+from vocap.tokenizers.output_commands import export
 
 LANGUAGES = ("en", "ka", "zh")
 NEW = "fr"  # words of `en` turned around, and two letters of its own
@@ -300,8 +301,10 @@ def test_both_outputs_are_tokenizers_of_transformers(root, tmp_path):
 
     corpora = ("--corpora", root / "corpora")
     run(trim, root / "tokenizers/bytes", *corpora, "--languages=en,zh", "-o", tmp_path / "less")
+    (tmp_path / "less/chat_template.jinja").write_text("{{ messages[0].content }}", "utf-8")
     run(extend, tmp_path / "less", *corpora, "--language=ka", "--pieces=50", "-o", tmp_path / "more")
     loaded, own = AutoTokenizer.from_pretrained(tmp_path / "more/huggingface"), load(tmp_path / "more")
+    assert loaded.apply_chat_template([{"role": "user", "content": "abc"}], tokenize=False) == "abc"
     for line in lines_of(root, "ka")[:50]:
         assert loaded(line).input_ids == own.encode(line).ids
         assert loaded.decode(own.encode(line).ids, skip_special_tokens=True) == line
@@ -421,3 +424,28 @@ def test_bad_input_is_one_message(root, tmp_path):
         with pytest.raises(kind, match=says):
             run(command, folder, *corpora, *arguments, "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content["added_tokens"][0].pop("content"),
+        lambda content: content["added_tokens"].append(5),
+        lambda content: content["model"]["merges"].append(7),
+        lambda content: content["model"]["merges"].append([["a"], "b"]),
+        lambda content: content["model"]["vocab"].update(zzz="5"),
+        lambda content: content.update(normalizer={"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+    ],
+)
+def test_a_malformed_tokenizer_is_one_message(root, tmp_path, change):
+    path = changed(root, tmp_path / "tokenizer.json", change)
+    corpora = ["--corpora", root / "corpora"]
+    for command, arguments in (
+        (trim, [*corpora, "--languages=en"]),
+        (extend, [*corpora, f"--language={NEW}", "--pieces=5"]),
+        (export, []),
+    ):
+        with pytest.raises(VocapError, match=r"tokenizer\.json: ") as error:
+            run(command, path, *arguments, "-o", tmp_path / "out")
+        assert error.value.exit_code == 1 and "\n" not in str(error.value)
+        assert not (tmp_path / "out").exists()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.commands import run
 from tests.made_text import write_lines
 from vocap.adapt.commands import extend
-from vocap.adapt.sweep import Point, mark_knee, round_down, round_up
+from vocap.adapt.sweep import round_down, round_up
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv
 
@@ -159,8 +159,3 @@ def test_rounding(before, pieces, multiple):
     more, fewer = round_up(before, pieces, multiple), round_down(before, pieces, multiple)
     assert (before + more) % multiple == 0 and pieces <= more < pieces + multiple
     assert fewer == 0 or ((before + fewer) % multiple == 0 and pieces - multiple < fewer <= pieces)
-
-
-def test_no_knee_of_two_points():
-    points = [Point(0, 10, saved_share=0.0), Point(5, 15, saved_share=0.2), Point(9, 19, status="too little text")]
-    assert mark_knee(points) == points

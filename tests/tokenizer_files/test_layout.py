@@ -64,18 +64,16 @@ def test_equal_contents_in_another_order_are_equal_bytes():
 
 
 @pytest.mark.parametrize(
-    ("contents", "words"),
+    "contents",
     [
-        (Contents(["a", "a"], np.zeros(2)), "duplicate piece 'a'"),
-        (Contents(["a", "<mask>"], np.zeros(2)), "duplicate piece '<mask>'"),
-        (Contents(["a", "<0x41>"], np.zeros(2), [], True), "duplicate piece '<0x41>'"),
-        (Contents(["a", "b"], np.zeros(2), ["b"]), "duplicate piece 'b'"),
-        (Contents(["a", ""], np.zeros(2)), "empty piece"),
-        (Contents(["a", "b"], np.array([0.0, -np.inf])), "score of piece 'b'"),
+        Contents(["a", "a"], np.zeros(2)),
+        Contents(["b", "<mask>"], np.zeros(2)),
+        Contents(["b", "<0x41>"], np.zeros(2), [], True),
+        Contents(["a", "b"], np.zeros(2), ["b"]),
     ],
 )
-def test_rows_that_no_model_could_hold_are_named(contents, words):
-    with pytest.raises(VocapError, match=words):
+def test_duplicate_rows_are_named(contents):
+    with pytest.raises(VocapError, match=f"duplicate piece '{contents.pieces[1]}' among the ids"):
         build_model(contents, trained_normalizer())
 
 
@@ -98,7 +96,6 @@ def test_a_model_of_another_type_is_refused():
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["x y"]}, "holds a space"),
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["x", "x"]}, "is given 2 times"),
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["<s>"]}, "special token"),
-        ({"kind": "joint", "total": 100, "user_defined_symbols": ["x" * n for n in range(1, 66)]}, "begin each"),
         ({"kind": "joint", "total": 100, "byte_fallback": "yes"}, "byte_fallback"),
         ({"kind": "mono", "language": "ka"}, "size"),
         ({"kind": "file"}, "path"),

@@ -15,7 +15,7 @@ from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory
 from vocap.files.tsv import write_tsv
 from vocap.text_files.named_texts import Texts, read_sentences
-from vocap.tokenizer_files import CARD, EXPORTED
+from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.unigram.alp import corpus_alp, count_tokens
 from vocap.wording import listed
 
@@ -24,7 +24,7 @@ EXAMPLES = 3
 _LINE = 80  # characters of an example
 ID_COLUMNS = ("old", "new", "piece", "reason")
 OWNED = (
-    *("sentencepiece.model", *EXPORTED[:2], "pieces.tsv", "description.json"),
+    *("sentencepiece.model", *EXPORTED[:2], CHAT_TEMPLATE, "pieces.tsv", "description.json"),
     *("ids.tsv", "comparison.tsv", "additions.tsv", "huggingface/", "model/"),
 )
 

@@ -18,7 +18,6 @@ from vocap.bpe.model_file import (
     Derivations,
     about,
     append_tokens,
-    byte_characters,
     keep_tokens,
     longest_input,
     read_bpe,
@@ -27,13 +26,15 @@ from vocap.bpe.model_file import (
 )
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import write_text
+from vocap.files.json_object import read_object
 from vocap.files.tsv import write_tsv
 from vocap.text_files.named_texts import read_sentences
+from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.card import write_card
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, parse_encoder
 from vocap.tokenizer_files.folder import COLUMNS
 from vocap.tokenizer_files.model_file import BYTES
-from vocap.tokenizer_files.splitter import Splitter, step_types
+from vocap.tokenizer_files.splitter import Splitter, byte_characters, step_types
 from vocap.unigram.alp import count_tokens
 from vocap.wording import listed
 
@@ -161,6 +162,11 @@ class BpeTokenizer:
         write_tsv(folder / "pieces.tsv", COLUMNS, rows)
         write_text(folder / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
         write_export(read, folder / "huggingface")
+        config, template = self.path.with_name(EXPORTED[1]), self.path.with_name(CHAT_TEMPLATE)
+        chat = read_object(config).get("chat_template") if config.is_file() else None
+        chat = template.read_text("utf-8") if template.is_file() else chat
+        for place in (folder, folder / "huggingface") if isinstance(chat, str) else ():
+            write_text(place / CHAT_TEMPLATE, chat)
         return write_card(out.resolve().name, about(read), description)
 
 

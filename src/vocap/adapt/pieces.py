@@ -26,7 +26,6 @@ from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layou
 from vocap.tokenizer_files.layout import STEP, Contents, lay_out, read_contents, round_scores
 from vocap.tokenizer_files.model_file import NORMAL, build_processor, find_model, read_model
 from vocap.tokenizer_files.shadowing import (
-    BATCH,
     UNKNOWN_PENALTY,
     bare_processor,
     best_split,
@@ -270,10 +269,7 @@ class PieceAdditions:
     def account(self, after: UnigramTokenizer) -> tuple[list[list[int]], list[tuple], dict[str, Any]]:
         """A piece comes from those of its string under the old model: not normalised, no space before it."""
         names, total = self.source.names, self.source.total
-        processor, pieces = bare_processor(self.source.proto), after.names[total:]
-        origins: list[list[int]] = []
-        for begin in range(0, len(pieces), BATCH):
-            origins += processor.encode(pieces[begin : begin + BATCH], out_type=int, num_threads=1)
+        origins = bare_processor(self.source.proto).encode(after.names[total:], out_type=int, num_threads=1)
         size, own_scores = self.models[max(self.models)]
         rows = [
             (entry.piece, number, entry.score, own_scores[entry.piece], " ".join(names[old] for old in origin))

@@ -143,21 +143,9 @@ def orthogonal_matching_pursuit(
 
     Step by step the atom with the largest absolute cosine with the residual joins, of equals the first, and the
     coefficients of all that have joined are solved anew by least squares (Pati, Rezaiifar, Krishnaprasad 1993).
-
-    Parameters
-    ----------
-    targets : float array [n, d]
-    atoms : float array [m, d]
-    count : int
-        At most m are taken.
-    ridge : float
-        Times the squared length of each atom, added to the diagonal of the normal equations.
-
-    Returns
-    -------
-    chosen : int array [n, min(count, m)]
-        In the order in which they join.
-    coefficients : float64 array of the same shape
+    `targets` float [n, d], `atoms` float [m, d]; `ridge`, times the squared length of each atom, is added to the
+    diagonal of the normal equations. Returns int [n, min(count, m)], in the order in which the atoms join, and
+    float64 of that shape.
     """
     targets, atoms = np.asarray(targets, np.float64), np.asarray(atoms, np.float64)
     count = min(count, len(atoms))

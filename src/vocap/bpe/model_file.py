@@ -10,13 +10,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer, pre_tokenizers
+from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
 from vocap.files.atomic import write_text
@@ -104,15 +103,6 @@ def is_bpe(path: Path) -> bool:
         return False
     model = read_object(file).get("model")
     return isinstance(model, dict) and model.get("type", "BPE") == "BPE" and "merges" in model
-
-
-@cache
-def byte_characters() -> Mapping[str, int]:
-    """The byte of each character of the byte-level alphabet: printable ones their own, the others from 256 on."""
-    characters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    own = [ord(character) for character in characters if ord(character) < 256]
-    others = [byte for byte in range(256) if byte not in own]
-    return dict(zip(characters, own + others, strict=True))
 
 
 def write_definition(folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], length: int) -> None:

@@ -19,8 +19,8 @@ from itertools import pairwise
 import numpy as np
 from tokenizers import Regex, pre_tokenizers
 
-from vocap.bpe.model_file import byte_characters
 from vocap.errors import UsageError, VocapError
+from vocap.tokenizer_files.splitter import byte_characters
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import LINE_END, Borders, code_points, required_characters, trainer_normalizer
 from vocap.unigram.word_table import RUNS, TEXTS, WordTable

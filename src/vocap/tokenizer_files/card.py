@@ -13,6 +13,45 @@ METHODS = {  # besides those of the kinds in `vocap.tokenizers.settings`
     "extended": "another tokenizer with the pieces of one language more",
 }
 COLUMNS = ("language", "alp", "tokens_per_sentence", "unk_rate")
+CARD = """\
+---
+library_name: transformers
+tags: [tokenizer, {tags}]
+{languages}---
+
+# {name}
+
+A multilingual {kind} tokenizer of T = {total:,} ids, made with VoCap: {special}{others}.
+
+```python
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("FOLDER")  # of this file
+```
+
+## Method
+
+{method}.{settings}
+
+## Text and its licences
+
+{text}
+
+## Languages
+
+{table}
+
+## Limits
+
+{losses}
+- A language whose text was not used is cut into short pieces.
+"""
+TABLE = """\
+On held-out lines: average log probability (ALP, nats a line, nearer to 0 is better) and tokens a line.
+
+| language | ALP | tokens a line | unknown |
+|---|---|---|---|
+"""
 
 
 @dataclass(frozen=True)
@@ -31,21 +70,26 @@ class About:
 
     @classmethod
     def of(cls, proto) -> "About":
-        """Those of a checked `ModelProto`."""
+        """The facts of a checked `ModelProto`."""
         layout = layout_of(proto)
-        own = set(layout.names)
+        own, spec, bytes_known = set(layout.names), proto.normalizer_spec, proto.trainer_spec.byte_fallback
         controls = [entry.piece for entry in proto.pieces if entry.type == CONTROL and entry.piece not in own]
-        others = (
-            f", {len(controls)} control symbols ({', '.join(f'`{piece}`' for piece in controls)})"
-            if controls
-            else ""
-        )
-        others += (
-            f", {layout.reserved} reserved ids (`{layout.reserved_names[0]}`, ...)" if layout.reserved else ""
-        )
+        names = ", ".join(f"`{piece}`" for piece in controls)
+        others = f", {len(controls)} control symbols ({names})" if controls else ""
+        if layout.reserved:
+            others += f", {layout.reserved} reserved ids (`{layout.reserved_names[0]}`, ...)"
         others += f", pieces{', `<mask>`' if layout.mask else ''}"
+        if not spec.precompiled_charsmap and not spec.remove_extra_whitespaces and bytes_known:
+            losses = ["- Every text comes back from its ids, but U+2581 as a space."]
+        else:
+            spaces = " Runs of spaces become one." if spec.remove_extra_whitespaces else ""
+            rule, unknown = spec.name or "no rule", "byte pieces" if bytes_known else "`<unk>`"
+            losses = [
+                f"- Text is normalised ({rule}): decoded text can differ from the encoded.{spaces}",
+                f"- Characters that are no pieces become {unknown}.",
+            ]
         special = [(entry.token, number) for number, entry in enumerate(layout.special)]
-        return cls("SentencePiece unigram", len(proto.pieces), special, others, _losses(proto))
+        return cls("SentencePiece unigram", len(proto.pieces), special, others, losses)
 
 
 def write_card(
@@ -54,81 +98,32 @@ def write_card(
     description: Mapping,
     evaluation: Sequence[Mapping[str, str]] | None = None,
     text: str | None = None,
-    method: str = "",
 ) -> str:
     """The card of the tokenizer `name`.
 
     `description`: of description.json, may be empty; `evaluation`: the rows of evaluation.tsv; `text`: where the
     text comes from and its licences, in Markdown; `method`: of its kind. Parts that are unknown are said to be.
     """
-    languages = [row["language"] for row in evaluation or ()]
-    kind = description.get("kind", "")
-    settings = ", ".join(f"{key} {value}" for key, value in description.get("settings", {}).items() if value != [])
-    method = METHODS.get(description.get("settings", {}).get("rule") or kind, method)
-    special = ", ".join(f"`{token}` {number}" for token, number in about.special)
-    lines = [
-        "---",
-        "library_name: transformers",
-        f"tags: [tokenizer, {about.tags}]",
-        *(["language:", *(f'- "{language}"' for language in languages)] if languages else []),
-        "---",
-        "",
-        f"# {name}",
-        "",
-        f"A multilingual {about.method} tokenizer of T = {about.total:,} ids, made with VoCap: "
-        f"{special}{about.others}.",
-        "",
-        "```python",
-        "from transformers import AutoTokenizer",
-        "",
-        'tokenizer = AutoTokenizer.from_pretrained("FOLDER")  # of this file',
-        "```",
-        "",
-        "## Method",
-        "",
-        f"{method or 'Not recorded'}.{f' Settings: {settings}.' if settings else ''}",
-        "",
-        "## Text and its licences",
-        "",
-        text or "Not recorded. Say here where the text comes from, and under which licences.",
-        "",
-        "## Languages",
-        "",
-        *_table(evaluation),
-        "",
-        "## Limits",
-        "",
-        *about.losses,
-        "- A language whose text was not used is cut into short pieces.",
+    given = description.get("settings", {})
+    settings = ", ".join(f"{key} {value}" for key, value in given.items() if value != [])
+    method = METHODS.get(given.get("rule") or description.get("kind", ""), method)
+    table = [
+        " | ".join([row["language"], *(f"{float(row[key]):.4g}" if row[key] else "" for key in COLUMNS[1:])])
+        for row in evaluation or ()
     ]
-    return "\n".join(lines) + "\n"
-
-
-def _losses(proto) -> list[str]:
-    """The differences between a text and the text that comes back, an item of a list each."""
-    spec, bytes_known = proto.normalizer_spec, proto.trainer_spec.byte_fallback
-    if not spec.precompiled_charsmap and not spec.remove_extra_whitespaces and bytes_known:
-        return ["- Every text comes back from its ids, but U+2581 as a space."]
-    unknown = "byte pieces" if bytes_known else "`<unk>`"
-    return [
-        f"- Text is normalised ({spec.name or 'no rule'}): decoded text can differ from the encoded."
-        + (" Runs of spaces become one." if spec.remove_extra_whitespaces else ""),
-        f"- Characters that are no pieces become {unknown}.",
-    ]
-
-
-def _table(evaluation: Sequence[Mapping[str, str]] | None) -> list[str]:
-    if not evaluation:
-        return ["Not measured."]
-    cells = [[row["language"], *(_number(row[name]) for name in COLUMNS[1:])] for row in evaluation]
-    return [
-        "On held-out lines: average log probability (ALP, nats a line, nearer to 0 is better) and tokens a line.",
-        "",
-        "| language | ALP | tokens a line | unknown |",
-        "|---|---|---|---|",
-        *(f"| {' | '.join(row)} |" for row in cells),
-    ]
-
-
-def _number(cell: str) -> str:
-    return f"{float(cell):.4g}" if cell else ""
+    return CARD.format(
+        tags=about.tags,
+        languages="".join(["language:\n", *(f'- "{row["language"]}"\n' for row in evaluation)])
+        if evaluation
+        else "",
+        name=name,
+        kind=about.method,
+        total=about.total,
+        special=", ".join(f"`{token}` {number}" for token, number in about.special),
+        others=about.others,
+        method=method or "Not recorded",
+        settings=f" Settings: {settings}." if settings else "",
+        text=text or "Not recorded. Say here where the text comes from, and under which licences.",
+        table=TABLE + "\n".join(f"| {row} |" for row in table) if table else "Not measured.",
+        losses="\n".join(about.losses),
+    )

@@ -19,7 +19,7 @@ from tokenizers import (
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory
-from vocap.tokenizer_files import CARD, EXPORTED
+from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_spaces
 from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, read_model
@@ -202,7 +202,8 @@ def write_folder(output: str | Path, tokenizer: Tokenizer, tokens: Mapping[str, 
         config: configuration(tokenizer, tokens, max_length),
         special_tokens: {name: mask if token == MASK else token for name, token in named.items()},
     }
-    with replacing_directory(output, owned=(*EXPORTED, CARD)) as folder:
+    earlier = "golden.json"  # of earlier versions
+    with replacing_directory(output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, earlier)) as folder:
         tokenizer.save(str(folder / definition), pretty=False)
         for name, content in contents.items():
             text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"

@@ -129,7 +129,7 @@ class IdLayout(BaseModel):
             )
 
     def ids(self) -> "IdLayout":
-        """The same ids, with the default settings of the export and of T."""
+        """The layout with the default settings of the export and of T."""
         return IdLayout.model_construct(special=self.special, mask=self.mask, reserved=self.reserved)
 
     def text(self) -> str | None:

@@ -4,14 +4,24 @@ Special tokens (XLM-R's: `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3), then control 
 pieces if asked for, user-defined symbols, the pieces by (score descending, string ascending), and `<mask>` T - 1.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
+from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import VocapError
-from vocap.tokenizer_files.id_layout import MASK, ROLES, XLM_R_LAYOUT, IdLayout, layout_of, role_ids, set_roles
-from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, NORMAL, SHAPE, UNKNOWN, USER_DEFINED
+from vocap.tokenizer_files.id_layout import MASK, XLM_R_LAYOUT, IdLayout, layout_of, set_roles
+from vocap.tokenizer_files.model_file import (
+    BYTE,
+    BYTES,
+    CONTROL,
+    NORMAL,
+    SHAPE,
+    UNKNOWN,
+    USER_DEFINED,
+    build_processor,
+)
 
 STEP = 2.0**-10  # sums of its multiples are exact in float32 (SentencePiece) and float64 (tokenizers) below 2^14
 ROUNDING = "every piece score is rounded to the nearest multiple of 2^-10, so that float32 and float64 sums agree"
@@ -39,7 +49,7 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def build_model(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT, trained=None):
-    """The `ModelProto` of `contents` in the layout; scores are rounded here. As `lay_out`."""
+    """The `ModelProto` of `lay_out`, with the scores rounded."""
     return lay_out(replace(contents, scores=round_scores(contents.scores)), normalizer_spec, layout, trained)
 
 
@@ -48,24 +58,18 @@ def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT
 
     `normalizer_spec` is that of a trained model, so that text is normalised as in its training; `trained`: its
     `TrainerSpec`, of which the keys of `SHAPE` are kept, for trainings that are to agree with it.
-    Raises VocapError for a piece that is a duplicate, is empty, or has the name of another row.
+    Raises VocapError for two rows of one name.
     """
-    scores = np.asarray(contents.scores, np.float64)
-    if not np.isfinite(scores).all():
-        worst = contents.pieces[int(np.flatnonzero(~np.isfinite(scores))[0])]
-        raise VocapError(f"the score of piece {worst!r} is not a finite number; every piece needs one")
-    taken = {*layout.names, *contents.controls, *contents.symbols, *(BYTES if contents.byte_fallback else ())}
-    for piece in contents.pieces:
-        if not piece or "\0" in piece:
-            raise VocapError(f"a piece is {piece!r}; SentencePiece takes neither an empty piece nor a NUL")
-        if piece in taken:
-            raise VocapError(f"duplicate piece {piece!r} among the ids; remove one of the two")
-        taken.add(piece)
+    names = [*layout.names, *contents.controls, *contents.symbols, *contents.pieces]
+    names += BYTES if contents.byte_fallback else ()
+    if repeated := [name for name, times in Counter(names).items() if times > 1]:
+        raise VocapError(f"duplicate piece {repeated[0]!r} among the ids; remove one of the two")
     proto = sentencepiece_model_pb2.ModelProto()
 
     def add(piece: str, score: float, kind: int) -> None:
         proto.pieces.add(piece=piece, score=score, type=kind)
 
+    # rows by id
     for special in layout.special:
         add(special.token, 0.0, UNKNOWN if special.role == "unk" else CONTROL)
     for control in (*contents.controls, *layout.reserved_names):
@@ -74,12 +78,14 @@ def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT
         add(name, 0.0, BYTE)
     for symbol in contents.symbols:
         add(symbol, 0.0, USER_DEFINED)
+    scores = np.asarray(contents.scores, np.float64)
     for score, piece in sorted(zip((-scores).tolist(), contents.pieces, strict=True)):
         add(piece, -score, NORMAL)
     if layout.mask:
         add(MASK, 0.0, CONTROL)
+    # settings; nothing of where and when it was trained: equal contents, equal bytes
     proto.normalizer_spec.CopyFrom(normalizer_spec)
-    spec = proto.trainer_spec  # nothing of where and when it was trained: equal contents, equal bytes
+    spec = proto.trainer_spec
     spec.model_type = sentencepiece_model_pb2.TrainerSpec.UNIGRAM
     spec.vocab_size = len(proto.pieces)
     set_roles(proto, layout)
@@ -102,7 +108,7 @@ def read_contents(proto, name: str) -> Contents:
     if proto.trainer_spec.model_type != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
         kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(proto.trainer_spec.model_type)
         raise VocapError(f"{name}: a model of type {kind}; train it with --model_type=unigram")
-    pieces, scores, symbols, controls, byte_rows = [], [], [], [], 0
+    pieces, scores, symbols, controls = [], [], [], []
     own = set(layout_of(proto).names)
     for entry in proto.pieces:
         if entry.type == NORMAL:
@@ -112,13 +118,10 @@ def read_contents(proto, name: str) -> Contents:
             symbols.append(entry.piece)
         elif entry.type == CONTROL and entry.piece not in own:
             controls.append(entry.piece)
-        elif entry.type == BYTE:
-            byte_rows += 1
-    if byte_rows not in (0, 256):
-        raise VocapError(f"{name}: {byte_rows} byte pieces; a model has none or 256: train it again")
+    has_bytes = any(entry.type == BYTE for entry in proto.pieces)
     if not pieces:
         raise VocapError(f"{name}: no pieces besides the special tokens; train it again")
-    return Contents(pieces, np.array(scores, np.float64), symbols, byte_rows == 256, controls)
+    return Contents(pieces, np.array(scores, np.float64), symbols, has_bytes, controls)
 
 
 def check_spaces(proto, name: str) -> None:
@@ -131,24 +134,9 @@ def check_spaces(proto, name: str) -> None:
 
 
 def serialize(proto) -> bytes:
-    """The bytes of the model file; raises VocapError unless SentencePiece loads them with the ids as laid out.
-
-    `<mask>` may stand anywhere: behind it are the pieces of a language that was added later.
-    """
-    data = proto.SerializeToString(deterministic=True)
-    total = len(proto.pieces)
-    try:
-        processor = SentencePieceProcessor(model_proto=data)
-    except RuntimeError as error:
-        raise VocapError(f"SentencePiece does not load the model that was built: {error}") from None
-    wanted = role_ids(proto)
-    given = {role: getattr(processor, f"{role}_id")() for role in ROLES}
-    given["mask"] = processor.piece_to_id(MASK) if "mask" in wanted else -1
-    if any(given[role] != wanted.get(role, -1) for role in given) or processor.get_piece_size() != total:
-        raise VocapError(
-            f"SentencePiece reads other ids than were laid out: {given}, {processor.get_piece_size()} rows"
-        )
-    return data
+    """The bytes of the model file. Raises VocapError where SentencePiece does not load it."""
+    build_processor(proto, "the model that was built")
+    return proto.SerializeToString(deterministic=True)
 
 
 def relayout(proto, name: str, layout: IdLayout = XLM_R_LAYOUT):

@@ -14,7 +14,6 @@ from vocap.tokenizer_files.model_file import NORMAL
 
 UNKNOWN_PENALTY = 10.0  # kUnkPenalty of unigram_model.cc: an unknown character costs the lowest score less 10
 SYMBOL_SCORE = -0.1  # a user-defined symbol of n characters: n * max(0, highest score) - 0.1
-BATCH = 20_000  # pieces encoded at once: bounds the memory of the answers
 
 
 def best_split(piece: str, scores: Mapping[str, float], unknown: float) -> tuple[float, list[str]]:
@@ -83,14 +82,12 @@ def dead_pieces(proto) -> dict[str, list[str]]:
     """
     processor = bare_processor(proto)
     pieces = [(index, entry.piece) for index, entry in enumerate(proto.pieces) if entry.type == NORMAL]
-    dead = {}
-    for begin in range(0, len(pieces), BATCH):
-        batch = pieces[begin : begin + BATCH]
-        answers = processor.encode([piece for _, piece in batch], out_type=int, num_threads=1)
-        for (index, piece), ids in zip(batch, answers, strict=True):
-            if ids != [index]:
-                dead[piece] = processor.id_to_piece(ids)
-    return dead
+    answers = processor.encode([piece for _, piece in pieces], out_type=int, num_threads=1)
+    return {
+        piece: processor.id_to_piece(ids)
+        for (index, piece), ids in zip(pieces, answers, strict=True)
+        if ids != [index]
+    }
 
 
 def bare_processor(proto) -> SentencePieceProcessor:
@@ -102,5 +99,4 @@ def bare_processor(proto) -> SentencePieceProcessor:
     bare.normalizer_spec.add_dummy_prefix = False
     bare.normalizer_spec.remove_extra_whitespaces = False
     bare.normalizer_spec.escape_whitespaces = False
-    bare.trainer_spec.treat_whitespace_as_suffix = False
     return SentencePieceProcessor(model_proto=bare.SerializeToString(deterministic=True))

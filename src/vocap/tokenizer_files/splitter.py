@@ -6,10 +6,11 @@ Text without a piece is in brackets, `⟨text⟩`: a piece and <unk> for the sam
 import json
 import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 
 import numpy as np
+from tokenizers.pre_tokenizers import ByteLevel
 
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder
 
@@ -28,7 +29,7 @@ class Splitter:
             definition = json.loads(encoder.tokenizer.to_str())
             model = definition.get("model") or {}
             if "ByteLevel" in step_types(definition.get("decoder"), definition.get("pre_tokenizer")):
-                self._bytes = _byte_characters()
+                self._bytes = byte_characters()
             if model.get("type") == "WordPiece":
                 self._continued = model.get("continuing_subword_prefix") or ""
         self.prefix = self._find_prefix()
@@ -42,10 +43,7 @@ class Splitter:
         """The pieces of each word (no spaces inside) after a space; unknown text in brackets."""
         unknown = self.encoder.unk_id
         texts = [self.prefix + word for word in words]
-        if isinstance(self.encoder, SentencePieceEncoder):
-            rows = self.encoder.processor.encode(texts, out_type=int, num_threads=1)
-        else:  # ids alone: tokens and places of every word would be several times as much to pass on
-            rows = [each.ids for each in self.encoder.tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        rows = self.encoder.encode_batch(texts)
         return [
             self._with_unknown(text, row) if unknown in row else tuple(map(self.pieces.__getitem__, row))
             for text, row in zip(texts, rows, strict=True)
@@ -77,14 +75,13 @@ class Splitter:
             numbered = zip(pieces, ids, strict=True)
             return tuple(bracketed(piece) if number == unknown else piece for piece, number in numbered)
         encoding = self.encoder.tokenizer.encode(text, add_special_tokens=False)
+        named = self.encoder.pieces[unknown]  # of unigram models, the token is the unknown text itself
         return tuple(
-            self._unknown(text[slice(*place)], token) if number == unknown else self._write(token)
+            self._write(token)
+            if number != unknown
+            else bracketed(text[slice(*place)] if token == named else token)
             for token, number, place in zip(encoding.tokens, encoding.ids, encoding.offsets, strict=True)
         )
-
-    def _unknown(self, text: str, token: str) -> str:
-        """Text without a piece: the token itself (unigram models), or the text at its offsets."""
-        return bracketed(text if token == self.encoder.pieces[self.encoder.unk_id] else token)
 
     def _write(self, piece: str) -> str:
         if self._bytes is not None:
@@ -100,13 +97,9 @@ class Splitter:
 
     def _find_prefix(self) -> str:
         """The prefix that gives a word its segmentation inside a line: nothing, or a space."""
-        tokens = self._tokens("a b")[len(self._tokens("a")) :]
-        return " " if tokens != self._tokens("b") and tokens == self._tokens(" b") else ""
-
-    def _tokens(self, text: str) -> list[str]:
-        if isinstance(self.encoder, SentencePieceEncoder):
-            return self.encoder.processor.encode(text, out_type=str)
-        return self.encoder.tokenizer.encode(text, add_special_tokens=False).tokens
+        one, other, both, after = self.encoder.split_batch(["a", "b", "a b", " b"])
+        tokens = both[len(one) :]
+        return " " if tokens != other and tokens == after else ""
 
 
 def bracketed(text: str) -> str:
@@ -129,10 +122,9 @@ def step_types(*steps) -> set[str]:
     return found
 
 
-def _byte_characters() -> dict[str, int]:
+@cache
+def byte_characters() -> dict[str, int]:
     """The byte of each character in a byte-level vocabulary: printable ones their own, the others from 256 on."""
-    from tokenizers.pre_tokenizers import ByteLevel
-
     characters = sorted(ByteLevel.alphabet())
     own = [ord(character) for character in characters if ord(character) < 256]
     others = (byte for byte in range(256) if byte not in own)
