@@ -36,18 +36,6 @@ def test_pursuit_is_that_of_the_definition(atoms, count):
         np.testing.assert_allclose(factors[place], weights, rtol=1e-5, atol=1e-7)
 
 
-def test_pursuit_is_that_of_scikit_learn():
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    draw = np.random.default_rng(4)
-    targets, table = draw.normal(size=(40, 25)), draw.normal(size=(60, 25))
-    table /= np.linalg.norm(table, axis=1, keepdims=True)
-    chosen, factors = orthogonal_matching_pursuit(targets, table, 8)
-    wanted = linear_model.orthogonal_mp(table.T, targets.T, n_nonzero_coefs=8).T
-    found = np.zeros_like(wanted)
-    np.put_along_axis(found, chosen, factors, 1)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-7)
-
-
 def test_a_sparse_combination_is_found_again():
     draw = np.random.default_rng(5)
     table = draw.normal(size=(40, 200))

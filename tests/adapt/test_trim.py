@@ -357,47 +357,18 @@ def damaged_models(folder):
     """Each change of a model's folder, and the words of its refusal."""
     weights, config = folder / "model.safetensors", folder / "config.json"
     data, settings = weights.read_bytes(), json.loads(config.read_text("utf-8"))
-    size = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:size])
-    name = next(name for name in header if name.endswith("word_embeddings.weight"))
-    moved = {**header, name: {**header[name], "shape": header[name]["shape"][::-1]}}
-
-    def with_header(entries):
-        text = json.dumps(entries).encode()
-        return len(text).to_bytes(8, "little") + text + data[size:]
-
-    for broken in (
-        data[: len(data) // 2],
-        data[:7],
-        b"",
-        (1 << 62).to_bytes(8, "little") + data[8:],
-        data[:8] + b"[" * (size - 8) + data[size:],
-        with_header({name: 5}),
-        with_header({**header, name: {**header[name], "dtype": "PICKLE"}}),
-        with_header(moved),
-        with_header({**header, "x": moved[name]}),
-    ):
+    for broken in (data[: len(data) // 2], b"", data[:8] + b"[" * 100 + data[108:]):
         yield weights, broken, "transformers cannot load it"
     for values, says in (
         ({"architectures": [5]}, "architectures is .5., not a list of names"),
         ({"architectures": ["PreTrainedModel"]}, "none of transformers"),
-        ({"architectures": ["os"]}, "none of transformers"),
-        ({"hidden_size": "x"}, "cannot load it"),
         ({"hidden_size": 1 << 40}, "hidden_size is .*, beyond"),
         ({"hidden_size": 8}, "the shapes of its weights are not those"),
-        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000, beyond 10000"),
-        ({"num_hidden_layers": "x"}, "cannot load it"),
         ({"num_hidden_layers": 3}, "it lacks weights"),
-        ({"num_attention_heads": 0}, "cannot load it"),
-        ({"hidden_act": ["x"]}, "cannot load it"),
-        ({"layer_norm_eps": {}}, "cannot load it"),
-        ({"dtype": "x"}, "cannot load it"),
-        ({"model_type": 7}, "model_type is 7, not of type str"),
         ({"model_type": "none"}, "cannot load it"),
     ):
         yield config, json.dumps(settings | values).encode(), says
-    for broken in (b"[]", b"{", b"[" * 100_000, b"\xff", b'{"a": 1, "a": 2}'):
-        yield config, broken, "config.json.*name the folder of a Hugging Face model"
+    yield config, b"{", "config.json.*name the folder of a Hugging Face model"
 
 
 def test_a_damaged_model_is_one_message(root, tmp_path):

@@ -312,7 +312,7 @@ def changed(**fields):
 @pytest.mark.parametrize(
     ("proto", "message"),
     [
-        (changed(model_type=2), "a model of type BPE; only unigram models are exported"),
+        (changed(model_type=2), "a model of type BPE; train it with"),
         (changed(treat_whitespace_as_suffix=True), "its spaces are not the beginnings of words"),
         (changed(escape_whitespaces=False), "its spaces are not the beginnings of words"),
     ],

@@ -5,7 +5,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,8 @@ from vocap.unigram.text_settings import META_PIECES, NFC, TextSettings, settings
 
 logger = logging.getLogger(__name__)
 LANGUAGE, EXTREME = "language", "extreme"  # reasons to keep a piece, besides those of any kind of tokenizer
-WIDEST = 16  # the first descent: sizes from the number of new pieces up to so many times as many, by powers of two
-FINE = 12  # then so many sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
+WIDEST = 16  # sizes from the number of new pieces up to so many times as many
+FINE = 12  # sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
 
 
 @dataclass(frozen=True)
@@ -328,68 +327,41 @@ def choose_models(
 ) -> dict[int, tuple[int, dict[str, float]]]:
     """For each number of new pieces in `wanted`, the smallest model of a language with as many: size and scores.
 
-    Sizes are powers of two and, between, 2^(n/12) rounded up, or the smallest or largest that the text gives; two
-    descents train those that all of `wanted` need. A number's model does not depend on the others. Where the text
-    cannot give as many pieces, the largest model that it gives. `words` as `load_word_types` gives them. Raises
-    VocapError where the text gives none.
+    Sizes are 2^(n/12) rounded up, or the smallest or largest that the text gives; one descent trains all of them.
+    A number's model does not depend on the others. Where the text cannot give as many pieces, the largest model
+    that it gives. `words` as `load_word_types` gives them. Raises VocapError where the text gives none.
     """
     from vocap.unigram.kernels import one_compiler  # numba, as above
 
     with one_compiler():
         from vocap.unigram.ladder import train_sizes
-    found: dict[int, tuple[int, dict[str, float]]] = {}  # size to the number of new pieces and all scores
-
-    def descend(sizes: Collection[int]) -> int | None:
-        """Train these sizes, down to the first with too few pieces; the largest size possible, if known."""
-        most = None
+    least = len(words.required) + len(META_PIECES)
+    exponents = {count: (count * WIDEST - 1).bit_length() for count in wanted}
+    steps = range(FINE * (min(wanted).bit_length() - 1), FINE * max(exponents.values()) + 1)
+    sizes = {least, *(max(least, math.ceil(2 ** (step / FINE))) for step in steps)}
+    chosen: dict[int, tuple[int, dict[str, float]]] = {}
+    short, most = set(wanted), None  # numbers that no model has reached; the largest size possible, if known
+    while sizes:
         for rung in train_sizes(words, sorted(sizes), coverage):
             most = rung.most or most
-            if rung.model is not None:
-                proto = sentencepiece_model_pb2.ModelProto.FromString(rung.model)
-                contents = read_contents(proto, "the language's model")
-                scores = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
-                found[rung.point.size] = len(additions(scores, taken, symbols)), scores
-                if found[rung.point.size][0] < min(wanted):
-                    break
-        return most
-
-    def within(count: int) -> tuple[dict[int, int], int | None]:
-        """New pieces by size up to the largest tried for `count`, and the smallest size with `count`, if any."""
-        limit = max(least, 2 ** _exponents(count)[-1])
-        sizes = {size: found[size][0] for size in sorted(found, reverse=True) if size <= limit}
-        enough = list(takewhile(lambda size: sizes[size] >= count, sizes))
-        return sizes, enough[-1] if enough else None
-
-    # powers of two
-    least = len(words.required) + len(META_PIECES)
-    most = descend({max(least, 2**exponent) for count in wanted for exponent in _exponents(count)})
-    if most is not None and any(within(count)[1] is None for count in wanted):
-        descend({most})
-    if not found:
+            if rung.model is None:
+                continue
+            proto = sentencepiece_model_pb2.ModelProto.FromString(rung.model)
+            contents = read_contents(proto, "the language's model")
+            scores = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
+            size, new = rung.point.size, len(additions(scores, taken, symbols))
+            for count in wanted:
+                enough = new >= count
+                largest = count in short and size > chosen.get(count, (0, {}))[0]
+                if size <= max(least, 2 ** exponents[count]) and (enough or largest):
+                    chosen[count] = size, scores
+                    short -= {count} if enough else set()
+            if new < min(wanted):
+                break
+        sizes = {most} - sizes if short and most is not None else set()
+    if not chosen:
         raise VocapError("the text gives no vocabulary: it holds no word")
-    # sizes between the largest with too few and the smallest with enough
-    between: set[int] = set()
-    for count in wanted:
-        sizes, upper = within(count)
-        if upper is not None:
-            lower = max([least, *(size for size in sizes if size < upper)])
-            steps = range(math.floor(FINE * math.log2(lower)), math.ceil(FINE * math.log2(upper)) + 1)
-            fine = (math.ceil(2 ** (step / FINE)) for step in steps)
-            between.update(size for size in fine if lower < size < upper)
-    if between:
-        descend(between)
-    # the smallest with enough
-    chosen = {}
-    for count in wanted:
-        sizes, smallest = within(count)
-        size = max(sizes) if smallest is None else smallest
-        chosen[count] = size, found[size][1]
     return chosen
-
-
-def _exponents(count: int) -> range:
-    """Powers of two that are tried for `count` new pieces: from below it to `WIDEST` times as many."""
-    return range(count.bit_length() - 1, (count * WIDEST - 1).bit_length() + 1)
 
 
 def score_additions(contents: Contents, new: Mapping[str, float], share: float) -> dict[str, float]:

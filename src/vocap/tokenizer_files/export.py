@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from sentencepiece import sentencepiece_model_pb2
 from tokenizers import (
     AddedToken,
     Regex,
@@ -21,7 +20,7 @@ from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
-from vocap.tokenizer_files.layout import STEP, check_spaces
+from vocap.tokenizer_files.layout import STEP, check_unigram
 from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, read_model
 from vocap.tokenizer_files.normalizer import SPACE, build_normalizer, inert_characters, read_charsmap
 from vocap.tokenizer_files.normalizer import literal as literal_expression
@@ -101,18 +100,14 @@ def scores_of(proto) -> list[tuple[str, float]]:
     A user-defined symbol scores 0.1 below the highest piece score for each of its bytes (which is 0 where all
     scores are negative). Control, unknown and byte pieces are `NEVER`.
     """
-    highest = max((entry.score for entry in proto.pieces if entry.type == NORMAL), default=0.0)
-    bonus = max(highest, FLT_MIN)
-    scores = []
-    for entry in proto.pieces:
-        if entry.type == NORMAL:
-            score = entry.score
-        elif entry.type == USER_DEFINED:
-            score = len(entry.piece.encode("utf-8")) * bonus - 0.1
-        else:
-            score = NEVER
-        scores.append((entry.piece, score))
-    return scores
+    bonus = max((entry.score for entry in proto.pieces if entry.type == NORMAL), default=0.0)
+    bonus = max(bonus, FLT_MIN)
+    return [
+        (entry.piece, entry.score)
+        if entry.type == NORMAL
+        else (entry.piece, len(entry.piece.encode()) * bonus - 0.1 if entry.type == USER_DEFINED else NEVER)
+        for entry in proto.pieces
+    ]
 
 
 def unknown_in_literals(proto) -> str:
@@ -235,12 +230,8 @@ def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: i
 
 def _check(proto, name: str) -> None:
     """Raise VocapError for a model that tokenizer.json cannot hold; warn of what may give other ids in it."""
-    # type, spaces, types of pieces
-    kind = proto.trainer_spec.model_type
-    if kind != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
-        kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(kind)
-        raise VocapError(f"{name}: a model of type {kind}; only unigram models are exported")
-    check_spaces(proto, name)
+    # types of model and pieces
+    check_unigram(proto, name)
     if unused := [entry.piece for entry in proto.pieces if entry.type == UNUSED]:
         raise VocapError(
             f"{name}: the piece {unused[0]!r} is of type UNUSED, which tokenizer.json cannot hold; take it out"

@@ -102,12 +102,9 @@ def read_contents(proto, name: str) -> Contents:
     """The pieces, symbols and byte fallback of any unigram `ModelProto`; `name` is said in errors.
 
     Its special tokens, reserved ids and mask (`layout_of`) are left out: a layout brings its own. Raises
-    VocapError for a model of another type, and as `check_spaces`.
+    VocapError as `check_unigram`.
     """
-    check_spaces(proto, name)
-    if proto.trainer_spec.model_type != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
-        kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(proto.trainer_spec.model_type)
-        raise VocapError(f"{name}: a model of type {kind}; train it with --model_type=unigram")
+    check_unigram(proto, name)
     pieces, scores, symbols, controls = [], [], [], []
     own = set(layout_of(proto).names)
     for entry in proto.pieces:
@@ -124,8 +121,11 @@ def read_contents(proto, name: str) -> Contents:
     return Contents(pieces, np.array(scores, np.float64), symbols, has_bytes, controls)
 
 
-def check_spaces(proto, name: str) -> None:
-    """Raise VocapError where spaces are not the beginnings of words, which no tokenizer here can hold."""
+def check_unigram(proto, name: str) -> None:
+    """Raise VocapError for a model of another type, or whose spaces are not the beginnings of words."""
+    if proto.trainer_spec.model_type != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
+        kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(proto.trainer_spec.model_type)
+        raise VocapError(f"{name}: a model of type {kind}; train it with --model_type=unigram")
     if not proto.normalizer_spec.escape_whitespaces or proto.trainer_spec.treat_whitespace_as_suffix:
         raise VocapError(
             f"{name}: its spaces are not the beginnings of words (escape_whitespaces, "
