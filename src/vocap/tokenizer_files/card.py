@@ -98,6 +98,7 @@ def write_card(
     description: Mapping,
     evaluation: Sequence[Mapping[str, str]] | None = None,
     text: str | None = None,
+    method: str = "",
 ) -> str:
     """The card of the tokenizer `name`.
 
