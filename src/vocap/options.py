@@ -2,9 +2,12 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 import click
+
+from vocap.errors import UsageError
 
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # a folder's name, and a part of a comma-separated list
 
@@ -51,6 +54,13 @@ def totals(command: Callable) -> Callable:
         type=click.IntRange(2),
         help="T: every id counted; may be repeated, then -o must hold {total}.",
     )(command)
+
+
+def folders(output: Path, totals: Collection[int]) -> dict[int, Path]:
+    """The folder of each total, in rising order: the path with {total} replaced. UsageError where it has none."""
+    if len(set(totals)) > 1 and "{total}" not in str(output):
+        raise UsageError(f"-o {output}: put {{total}} for T into the path: it is the folder of several totals")
+    return {total: Path(str(output).replace("{total}", str(total))) for total in sorted(set(totals))}
 
 
 def id_layout(command: Callable) -> Callable:

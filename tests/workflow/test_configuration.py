@@ -125,7 +125,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("tokenizers/new", {"kind": "joint", "total": 260, "byte_fallback": True}, ["tokenizers.new", "261 ids"]),
         ("tokenizers/diff", {"kind": "joint", "total": 2000}, ["tokenizers.diff", "another name"]),
         ("tokenizers/joint-100k/totl", 9, ["joint-100k.totl", "did you mean total"]),
-        ("tokenizers/vocap-100k/total", 9, ["vocap-100k.total", "no such key", "known are kind, allocation"]),
+        ("tokenizers/vocap-100k/total", 9, ["vocap-100k.total", "no such key", "known are kind, byte_fallback"]),
         ("tokenizers/new", {"kind": "mono", "language": "xx", "size": 999}, ["'xx'", "999", "vocabularies.sizes"]),
         (
             "tokenizers/new",

@@ -42,11 +42,13 @@ class _PriceShares:
         self.values = np.full((len(curves), width), -np.inf)
         for which, own in enumerate(curves):
             self.values[which, : len(own.sizes)] = own.weight * own.value
+        # pieces that every choice holds
         always = np.zeros(problem.number, bool)
         always[problem.required] = True
         for own in curves:
             always[own.piece[(own.start == 0) & (own.stop == len(own.sizes))]] = True
         self.available = problem.capacity - int(np.count_nonzero(always))
+        # pieces of a single language, and the intervals of shared ones
         owners = np.zeros(problem.number, np.int32)
         for own in curves:
             owners[own.ids] += 1

@@ -123,8 +123,7 @@ def allocate(
         fields["other_rows"] = rows_beside_pieces(settings, fields["rule"])
     development = fields.pop("development")
     entries = [_entry(total=total, without=without, **fields) for total in dict.fromkeys(totals)]
-    if len(entries) > 1 and "{total}" not in str(output):
-        raise UsageError(f"-o {output}: put {{total}} for T into the path: it is the folder of several totals")
+    folders = options.folders(output, totals)
     rule = RULES[fields["rule"]]
     if rule.needs_text and corpora is None:
         raise UsageError(f"--rule {rule.name} reads the languages' text; add --corpora DIR")
@@ -132,6 +131,7 @@ def allocate(
         raise UsageError(f"--rule {rule.name} reads no text; leave out --corpora and --trunk")
     if bool(fields["token_fairness"]) != bool(development):
         raise UsageError("--token-fairness follows the parallel text of --development PATTERN; give both, or none")
+    # the solver of the rule, for all totals
     inputs = gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
         from vocap.allocation.branch import Source
@@ -144,11 +144,10 @@ def allocate(
     else:
         solve = _by_curves(inputs, vocabularies, coverage)
     for entry in entries:
-        folder = Path(str(output).replace("{total}", str(entry.total)))
         solution, models = solve(entry)
         for warning in solution.warnings:
             log.warning("warning: %s", warning)
-        write_allocation(folder, inputs, entry, coverage, solution, models)
+        write_allocation(folders[entry.total], inputs, entry, coverage, solution, models)
         for line in describe(entry, solution):
             click.echo(line)
 

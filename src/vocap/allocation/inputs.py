@@ -53,6 +53,7 @@ def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: 
             f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
             f"they have: {', '.join(sorted(weights))}"
         )
+    # every language with text and sizes
     left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
     warnings: list[str] = []
     languages = []
@@ -79,6 +80,7 @@ def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: 
         table = folder / "characters.tsv"
         characters = read_characters(table) or None if table.exists() else None
         languages.append(LanguageInput(language, n, index, alp, characters))
+    # what is missing
     if not languages:
         if without:
             raise UsageError(f"--without {','.join(without)}: no language is left to allocate to; name fewer")

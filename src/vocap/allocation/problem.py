@@ -51,7 +51,7 @@ class Problem:
         return float(sum(own.weight * own.value[rank] for own, rank in zip(self.curves, ranks, strict=True)))
 
     def weighed(self, weights: Sequence[float], values: Sequence[np.ndarray], curve: str = "hull") -> "Problem":
-        """The same vocabularies with other weights and values; arguments as those of `merge`."""
+        """This problem with other weights and values; arguments as those of `merge`."""
         curves = [
             replace(own, weight=weight, value=value, gains=weight * step_gains(own.sizes, value, curve))
             for own, weight, value in zip(self.curves, weights, values, strict=True)

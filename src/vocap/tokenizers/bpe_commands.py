@@ -77,8 +77,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     does not hold T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
     """
     fairness = settings["fairness"]
-    if len(set(totals)) > 1 and "{total}" not in str(out):
-        raise UsageError(f"-o {out}: put {{total}} for T into the path: it is the folder of several totals")
+    folders = options.folders(out, totals)
     if first and not parity:
         raise UsageError("--from counts the merges before those of --parity; give both, or leave it out")
     if first > min(totals):
@@ -99,6 +98,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     from vocap.bpe.words import Pretokenization
     from vocap.tokenizers.multilingual_text import whole_text
 
+    # the words of all languages
     how = Pretokenization(settings["unit"], settings["split"], settings["settings"])
     rows = Rows(how, settings["layout"])
     n = {code: count for code, count in read_weights(weights).items() if count}
@@ -106,6 +106,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     parallel = read_aligned(development, list(n)) if parity or fairness else {}
     paths = {part.path.parent.name: part.path for part in text.parts}
     languages = read_languages(paths, [part.weight for part in text.parts], how, parallel)
+    # one training, and a folder for each T
     facts = {
         "alpha": alpha,
         "unit": how.unit,
@@ -119,8 +120,8 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     if curve:
         _write_curve(curve, corpora, languages, alphabet, merges, rows, max(totals))
     description = {"kind": "parity-bpe" if parity else "bpe", "settings": facts, "text": text.facts, **weighed}
-    for total in sorted(set(totals)):
-        _write(Path(str(out).replace("{total}", str(total))), alphabet, merges, rows, total, description)
+    for total, folder in folders.items():
+        _write(folder, alphabet, merges, rows, total, description)
 
 
 def _train(languages, rows, totals, coverage: float, parity: bool, first: int, settings) -> tuple:

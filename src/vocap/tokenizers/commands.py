@@ -124,8 +124,7 @@ def joint(mix, corpora, weights, alpha, characters, totals, curve, heldout, out,
     """
     settings, coverage = training["settings"], training["coverage"]
     _check_symbols(settings, training["layout"])
-    if len(set(totals)) > 1 and "{total}" not in str(out):
-        raise UsageError(f"-o {out}: put {{total}} for T into the path: it is the folder of several totals")
+    folders = options.folders(out, totals)
     if weights is None and (corpora or characters):
         option = "--corpora" if corpora else "--characters"
         raise UsageError(f"--weights is missing: {option} needs n of each language")
@@ -162,13 +161,11 @@ def joint(mix, corpora, weights, alpha, characters, totals, curve, heldout, out,
         if curve and reached not in measured:
             encoder = SentencePieceEncoder(build_processor(proto, out))
             measured[reached] = measure_size(encoder, reached, texts)
-        if total in totals:
-            folder = Path(str(out).replace("{total}", str(total)))
-            seen = {**text.facts, "word_types": types}
-            written = write_as_trained(
-                folder, "joint", proto, {"total": total, **facts}, short=total - reached, text=seen
-            )
-            _report(folder, written)
+        if total in folders:
+            short, seen = total - reached, {**text.facts, "word_types": types}
+            own = {"total": total, **facts}
+            written = write_as_trained(folders[total], "joint", proto, own, short=short, text=seen)
+            _report(folders[total], written)
     if curve:
         write_sizes(curve, chain.from_iterable(measured.values()))
 

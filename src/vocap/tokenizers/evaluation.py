@@ -192,6 +192,7 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     row["vocabulary_used"] = np.count_nonzero(counts) / len(counts)
     if not total:
         return row
+    # by word and by character
     if spaces and tally.words:
         row["tokens_per_word"] = total / tally.words
         row["whole_words"] = tally.whole / tally.words
@@ -200,6 +201,7 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     unk_id = splitter.encoder.unk_id
     row["unk_rate"] = int(counts[unk_id]) / total if unk_id is not None else 0.0
     row["renyi"] = renyi_efficiency(counts)
+    # by the text of pieces, and by numbers
     used = np.flatnonzero(counts)
     pieces = splitter.encoder.pieces
     single = (number for number in used if len((pieces[number] or "").replace("\u2581", "")) == 1)

@@ -1,6 +1,5 @@
 """VOCAP: a unigram model over exactly the allocated pieces, every piece reachable and listed."""
 
-import logging
 import math
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +30,6 @@ HOW = {
     "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
 }
 REMEDY = "run vocap allocate again"
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,7 @@ def read_allocation(folder: str | os.PathLike, layout: IdLayout = XLM_R_LAYOUT) 
     """
     folder, sizes, owners = Path(folder), {}, {}
     table = folder / "allocation.tsv"
+    # the size of each language
     for line, row in enumerate(read_tsv(table, ("language", "size")), start=2):
         language, size = row["language"], row["size"]
         if not (size.isascii() and size.isdigit()) or not language or language in sizes:
@@ -69,6 +68,7 @@ def read_allocation(folder: str | os.PathLike, layout: IdLayout = XLM_R_LAYOUT) 
                 f"a whole number; {REMEDY}"
             )
         sizes[language] = int(size)
+    # the languages of each piece
     table = folder / "vocabulary.tsv"
     for line, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
         piece, holders = row["piece"], row["languages"].split(",") if row["languages"] else []
@@ -83,6 +83,7 @@ def read_allocation(folder: str | os.PathLike, layout: IdLayout = XLM_R_LAYOUT) 
         owners[piece] = holders
     if not owners:
         raise VocapError(f"{table}: no piece; {REMEDY} with a larger total")
+    # the settings
     summary = folder / "summary.json"
     content = read_object(summary, REMEDY) if summary.exists() else {}
     found = Allocated(sizes, owners, content.get("settings", {}), content.get("lines"))
@@ -187,16 +188,13 @@ def fit(
     layout: IdLayout = XLM_R_LAYOUT,
     trained=None,
 ) -> tuple[object, list[tuple], dict]:
-    """Score the allocated pieces and lay them out as a model of T = pieces + the layout's rows + `free` ids.
-
-    Returns the model, the rows of `pieces.tsv`, and the content of `description.json`.
+    """A model of T = pieces + the layout's rows + `free` ids, the rows of `pieces.tsv`, and `description.json`.
 
     `owners`: the allocated pieces, each with its languages; the model has exactly these, but for rows that byte
-    fallback, user-defined and control symbols of the `settings` take. `models`: piece to log probability in each
-    language's chosen model; `weights`: w_l of each language, with sum 1, for the mixture; `normalizer`: the
-    `NormalizerSpec` of the models; `scores`: a key of `HOW`; `free`: rows that the allocation has left to those of
-    the `settings`; `trained`: the `TrainerSpec` of the models. Raises UsageError where T is too small for them, or
-    `free` too large.
+    fallback, user-defined and control symbols of the `settings` take. `models`, `normalizer`, `trained`: those of
+    `read_models`; `weights`: w_l of each language, with sum 1, for the mixture; `scores`: a key of `HOW`; `free`:
+    rows that the allocation has left to those of the `settings`. Raises UsageError where T is too small for them,
+    or `free` too large.
     """
     layout.check_total(len(owners) + layout.rows + free)
     if clash := [name for name in layout.names if name in owners]:
@@ -208,8 +206,7 @@ def fit(
     # scores of all pieces, and the rows that bytes and symbols take
     pieces, symbols = list(owners), list(settings.user_defined_symbols)
     fitted = mixture(pieces, models, weights) if scores == "mixture" else maximum(pieces, models)
-    lowest = np.nanmin(fitted) if not np.isnan(fitted).all() else 0.0
-    fitted = np.where(np.isnan(fitted), lowest - UNLISTED, fitted)
+    fitted = np.where(np.isnan(fitted), np.nanmin(fitted, initial=0.0) - UNLISTED, fitted)
     needed = 256 * settings.byte_fallback + len(settings.control_symbols) + len(set(symbols) - set(pieces))
     if needed < free:
         raise UsageError(
@@ -219,14 +216,8 @@ def fit(
     kept, dropped = drop_excess(pieces, fitted, symbols, needed - free, layout.rows + free)
 
     # the model, with shadowed pieces raised
-    contents = Contents(
-        [pieces[index] for index in kept],
-        round_scores(fitted[kept]),
-        symbols,
-        settings.byte_fallback,
-        list(settings.control_symbols),
-    )
-    log.info("raising shadowed pieces among %d", len(kept))
+    own = (symbols, settings.byte_fallback, list(settings.control_symbols))
+    contents = Contents([pieces[index] for index in kept], round_scores(fitted[kept]), *own)
     raised_scores, raised = raise_shadowed(contents)
     before = build_model(contents, normalizer, layout, trained)
     proto = build_model(replace(contents, scores=raised_scores), normalizer, layout, trained)

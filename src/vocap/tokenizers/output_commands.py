@@ -116,6 +116,7 @@ def evaluate(
     from vocap.tokenizer_files.splitter import Splitter
     from vocap.tokenizers import evaluation
 
+    # one language after another
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     texts = find_texts((), corpora, parse_languages(languages), ["heldout"])
     splitter = Splitter(load_encoder(tokenizer))
@@ -131,6 +132,7 @@ def evaluate(
         if trips is not None:
             domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
             trip_rows.append((code, domain, *trips.cells(evaluation.LOSSES)))
+    # the tables
     if parallel:
         _write_parallel(splitter.encoder, parallel, list(texts), parallel_output)
     if unknown:
