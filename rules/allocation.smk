@@ -145,11 +145,7 @@ use rule allocate as allocate_pieces with:
         mem_mb=memory(2500),
         runtime=minutes(60, 0.5),
     params:
-        results=verbatim(RESULTS),
-        coverage=SETTINGS.vocabularies.coverage,
-        own=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         text=verbatim(TEXT_OPTIONS),
-        folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["pieces"],
     message:
         "Allocating {wildcards.name} by pieces"

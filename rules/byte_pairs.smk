@@ -104,8 +104,6 @@ use rule pick_joint as pick_bpe with:
         name=one_of(BYTE_PAIR),
     params:
         total=lambda wildcards: BYTE_PAIR[wildcards.name].total,
-        folder=lambda wildcards, output: Path(output[0]).parent,
-        revision=REVISION["tokenizers"],
     message:
         "Taking {wildcards.name} from its training"
 
