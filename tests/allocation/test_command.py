@@ -13,8 +13,10 @@ import sentencepiece
 
 from tests.commands import vocap
 from tests.vocabularies.factories import make_text
+from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.tables.curve import COLUMNS
+from vocap.tables.sampling_probabilities import read_weights
 from vocap.unigram.training_text import character_counts
 
 pytestmark = pytest.mark.xdist_group("allocate")  # one worker trains the models, once
@@ -209,78 +211,61 @@ def weights(folder, text):
     (folder / "w.tsv").write_text(text)
 
 
+def model(folder):
+    return folder / "v" / "bb" / "models" / "200.model"
+
+
 BAD = {
-    "characters": (None, 20, [], 2, r"total of 20 .* \d+ single characters \(\d+ of them req.*at least \d+"),
-    "coverage": (None, 420, ["--coverage", "0.5"], 2, r"--coverage.*0\.98<=x<=1"),
-    "tiny": (None, 3, [], 2, r"total 3 has no row for pieces: special tokens take 5.*raise total"),
-    "beta": (None, 420, ["--beta", "nan"], 2, r"--beta nan: "),
-    "rule": (None, 420, ["--rule", "cost-aware"], 2, r"paper.*pieces"),
-    "without": (None, 420, ["--without", "xx"], 2, r"--without names 'xx'.*they have: aa, bb, cc"),
-    "nobody": (None, 420, ["--without", "aa,bb,cc"], 2, r"no language is left"),
-    "folder": (lambda f: shutil.rmtree(f / "v" / "bb"), 420, [], 1, r"v/bb/curve\.tsv: .*'bb'.*--without bb"),
-    "all folders": (lambda f: shutil.rmtree(f / "v"), 420, [], 1, r"/v: no such folder"),
-    "model": (
-        lambda f: (f / "v" / "bb" / "models" / "200.model").unlink(),
-        420,
-        [],
-        1,
-        r"200\.model: no such model.*the curve calls size 200 ok; delete points/200",
+    "characters": (
+        None,
+        ["--total", 20],
+        2,
+        r"total of 20 .* \d+ single characters \(\d+ of them req.*at least \d+",
     ),
-    "corrupt model": (
-        lambda f: (f / "v" / "bb" / "models" / "200.model").write_bytes(b"\xff" * 999),
-        420,
-        [],
-        1,
-        r"200\.model: .*again",
-    ),
-    "curve": (spoil_curve, 420, [], 1, r"bb/curve\.tsv, line 4: alp 'x-"),
-    "negative": (
-        lambda f: weights(f, "language\tn\naa\t5\nbb\t-1\n"),
-        420,
-        [],
-        1,
-        r"w\.tsv, line 3: n of 'bb' is '-1'",
-    ),
-    "nan": (lambda f: weights(f, "language\tn\naa\tnan\n"), 420, [], 1, r"w\.tsv, line 2: n of 'aa' is 'nan'"),
-    "word": (lambda f: weights(f, "language\tn\naa\tmany\n"), 420, [], 1, r"w\.tsv, line 2: n of 'aa' is 'many'"),
-    "twice": (
-        lambda f: weights(f, "language\tn\naa\t1\naa\t2\n"),
-        420,
-        [],
-        1,
-        r"line 3: duplicate language 'aa'",
-    ),
-    "path": (
-        lambda f: weights(f, "language\tn\n../v/aa\t1\n"),
-        420,
-        [],
-        1,
-        r"line 2: '\.\./v/aa' is not a language",
-    ),
-    "column": (lambda f: weights(f, "language\tlines\naa\t1\n"), 420, [], 1, r"w\.tsv, line 1: no column n"),
-    "no weights": (lambda f: (f / "w.tsv").unlink(), 420, [], 1, r"w\.tsv: no such file"),
-    "all zero": (lambda f: weights(f, "language\tn\naa\t0\n"), 420, [], 1, r"no language to allocate"),
-    "character counts": (
-        lambda f: (f / "v" / "cc" / "characters.tsv").write_text("character\tcount\tper_line\na\tb\t1\n"),
-        420,
-        [],
-        1,
-        r"characters\.tsv, line 2: 'a' 'b'",
-    ),
+    "coverage": (None, ["--coverage", "0.5"], 2, r"--coverage.*0\.98<=x<=1"),
+    "tiny": (None, [3], 2, r"total 3 has no row for pieces: special tokens take 5.*raise total"),
+    "beta": (None, ["--beta", "nan"], 2, r"--beta nan: "),
+    "rule": (None, ["--rule", "cost-aware"], 2, r"paper.*pieces"),
+    "without": (None, ["--without", "xx"], 2, r"--without names 'xx'.*they have: aa, bb, cc"),
+    "nobody": (None, ["--without", "aa,bb,cc"], 2, r"no language is left"),
+    "folder": (lambda f: shutil.rmtree(f / "v" / "bb"), [], 1, r"v/bb/curve\.tsv: .*'bb'.*--without bb"),
+    "all folders": (lambda f: shutil.rmtree(f / "v"), [], 1, r"/v: no such folder"),
+    "model": (lambda f: model(f).unlink(), [], 1, r"200\.model: no such.* size 200 ok; delete points/200"),
+    "corrupt model": (lambda f: model(f).write_bytes(b"\xff" * 999), [], 1, r"200\.model: .*again"),
+    "curve": (spoil_curve, [], 1, r"bb/curve\.tsv, line 4: alp 'x-"),
+    "no weights": (lambda f: (f / "w.tsv").unlink(), [], 1, r"w\.tsv: no such file"),
+    "all zero": (lambda f: weights(f, "language\tn\naa\t0\n"), [], 1, r"no language to allocate"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_named_and_nothing_is_written(folder, case):
-    change, total, options, status, message = BAD[case]
+    change, options, status, message = BAD[case]
     if change:
         change(folder)
+    total, *options = options if options[:1] in ([3], [20]) else [420, *options]
     run = allocate(folder, total, *options)
     assert run.returncode == status, run.stderr
     assert "Traceback" not in run.stderr
-    last = " ".join(run.stderr.split())
-    assert re.search(message, last), last
+    assert re.search(message, " ".join(run.stderr.split())), run.stderr
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("n\naa\t5\nbb\t-1\n", "w.tsv, line 3: n of 'bb' is '-1'"),
+        ("n\naa\tnan\n", "w.tsv, line 2: n of 'aa' is 'nan'"),
+        ("n\naa\tmany\n", "w.tsv, line 2: n of 'aa' is 'many'"),
+        ("n\naa\t1\naa\t2\n", "line 3: duplicate language 'aa'"),
+        ("n\n../v/aa\t1\n", r"line 2: '\.\./v/aa' is not a language"),
+        ("lines\naa\t1\n", "w.tsv, line 1: no column n"),
+    ],
+)
+def test_bad_weights_are_named(tmp_path, rows, message):
+    weights(tmp_path, f"language\t{rows}")
+    with pytest.raises(VocapError, match=message):
+        read_weights(tmp_path / "w.tsv")
 
 
 def test_a_file_in_the_place_of_the_folder_is_left_alone(trained, tmp_path):
