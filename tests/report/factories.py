@@ -10,9 +10,8 @@ import numpy as np
 
 from tests.report.pages import write
 from vocap.allocation.inputs import Inputs, LanguageInput
-from vocap.allocation.results import write_allocation
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Solution, solve
+from vocap.allocation.solution import Solution, solve, write_allocation
 from vocap.files.tsv import write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages

@@ -116,7 +116,7 @@ def allocate(
     pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
     """
     from vocap.allocation.inputs import gather
-    from vocap.allocation.results import describe, write_allocation
+    from vocap.allocation.solution import describe, write_allocation
     from vocap.tables.sampling_probabilities import read_weights
 
     if fields["other_rows"] is None:
