@@ -48,7 +48,7 @@ rule bpe_training:
         ),
         rules=TEXT_RULES,
     output:
-        temp(directory("<results>/tokenizers/.bpe/{training}")),
+        directory("<results>/tokenizers/.bpe/{training}"),
     log:
         "<logs>/tokenizers/.bpe/{training}.log",
     benchmark:
@@ -65,12 +65,7 @@ rule bpe_training:
         results=verbatim(RESULTS),
         own=lambda wildcards: TRAINING_OPTIONS[of_training(wildcards)],
         text=verbatim(shlex.join([*text_words(TEXT), *LAYOUT])),
-        # Depends on the output, so is not watched: a T that is removed makes nothing again.
-        totals=lambda wildcards, output: options(
-            total=sorted(
-                {BYTE_PAIR[name].total for name in BYTE_PAIR if PAIR_TRAININGS[name] == Path(output[0]).name}
-            )
-        ),
+        totals=lambda wildcards: totals_of(f".bpe/{wildcards.training}", BYTE_PAIR, PAIR_TRAININGS),
         revision=REVISION["tokenizers"],
     message:
         "Training byte-pair encoding on the text of all languages: {wildcards.training}"

@@ -124,6 +124,14 @@ def of_descent(wildcards):
     return next(name for name, descent in DESCENTS.items() if descent == wildcards.descent)
 
 
+def totals_of(folder, entries, trainings):
+    """T of the tokenizers of one training, as options, and those in its folder: one that is removed from the
+    configuration makes nothing again."""
+    made = {int(path.name) for path in Path(RESULTS, "tokenizers", folder).glob("[0-9]*")}
+    asked = {entries[name].total for name, training in trainings.items() if training == Path(folder).name}
+    return options(total=sorted(made | asked))
+
+
 rule joint_descent:
     input:
         text=lambda wildcards: text_files(JOINT[of_descent(wildcards)].alpha),
@@ -131,7 +139,7 @@ rule joint_descent:
         weights="<results>/corpora/weights.tsv",
         rules=TEXT_RULES,
     output:
-        temp(directory("<results>/tokenizers/.joint/{descent}")),
+        directory("<results>/tokenizers/.joint/{descent}"),
     log:
         "<logs>/tokenizers/.joint/{descent}.log",
     benchmark:
@@ -150,10 +158,7 @@ rule joint_descent:
         alpha=lambda wildcards: JOINT[of_descent(wildcards)].alpha,
         text=lambda wildcards: text_option(JOINT[of_descent(wildcards)].alpha),
         own=lambda wildcards: OWN_OPTIONS[of_descent(wildcards)],
-        # Depends on the output, so is not watched: a T that is removed makes nothing again.
-        totals=lambda wildcards, output: options(
-            total=sorted({JOINT[name].total for name in JOINT if DESCENTS[name] == Path(output[0]).name})
-        ),
+        totals=lambda wildcards: totals_of(f".joint/{wildcards.descent}", JOINT, DESCENTS),
         revision=REVISION["tokenizers"],
     message:
         "Training the joint tokenizers: one descent over the text of all languages"
