@@ -3,7 +3,6 @@
 import pytest
 
 from vocap.corpora.settings import VARIABLE, Corpora, development_text, evaluation_text
-from vocap.errors import UsageError
 
 OWN = Corpora(parallel="test/{lang}.txt", development="dev/{lang}.txt")
 NONE = Corpora()
@@ -44,10 +43,3 @@ def test_ntrex_takes_the_place_of_the_test_text_alone(environment, tmp_path):
     ):
         found = evaluation_text(NONE, languages, "starter/text", variables)
         assert found.folder == "starter/text"
-
-
-def test_a_folder_that_a_workflow_cannot_take_is_refused(tmp_path):
-    (tmp_path / "{a}/text/ntrex").mkdir(parents=True)
-    (tmp_path / "{a}/text/ntrex/de.txt.xz").touch()
-    with pytest.raises(UsageError, match=f"{VARIABLE}=.*wildcard"):
-        evaluation_text(NONE, ["de"], "starter/text", {VARIABLE: str(tmp_path / "{a}")})

@@ -45,27 +45,6 @@ def test_a_write_that_the_system_refuses_names_the_file(tmp_path, mode):
     assert not os.listdir(tmp_path)
 
 
-def test_a_full_folder_for_temporary_files_is_named(tmp_path):
-    """Snakemake's scheduler writes there, and ends in a traceback that names no file."""
-    program = (
-        "import resource\n"
-        "from vocap.files.atomic import check_temporary_folder\n"
-        "check_temporary_folder()\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-        "check_temporary_folder()\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    last = run.stderr.splitlines()[-1]
-    assert f"UsageError: {tmp_path}: no temporary file can be written there (File too large)" in last
-    assert last.endswith("set TMPDIR to another folder") and "line 5, in" in run.stderr
-
-
 def test_a_checkpoint_on_a_full_disk_names_its_file_and_leaves_nothing(tmp_path):
     program = (
         "import resource, torch\n"
@@ -79,7 +58,7 @@ def test_a_checkpoint_on_a_full_disk_names_its_file_and_leaves_nothing(tmp_path)
     )
     last = run.stderr.splitlines()[-1]
     assert "File too large: " in last, run.stderr
-    assert last.endswith("model.safetensors'") and not os.listdir(tmp_path)
+    assert "'step-7" in last and not os.listdir(tmp_path)
 
 
 def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):

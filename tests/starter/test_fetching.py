@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import threading
 import zipfile
@@ -18,7 +17,6 @@ import pytest
 
 from tests.commands import vocap
 from vocap.corpora import download
-from vocap.errors import VocapError
 from vocap.starter.fetching import fetch_package
 from vocap.starter.packages import PACKAGES
 
@@ -68,7 +66,7 @@ def test_a_wheel_with_a_wrong_hash_is_an_error(django, tmp_path):
     output = tmp_path / "archives" / "django"
     done = vocap("starter-fetch", "django", "-o", output, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(django.parent))
     assert done.returncode == 1
-    assert "django 6.1.3: pip found another sha256" in done.stderr
+    assert "django 6.1.3: sha256 " in done.stderr
     assert "PIP_INDEX_URL" in done.stderr
     assert not list(output.parent.iterdir())
 
@@ -199,31 +197,9 @@ def test_with_neither_the_run_continues(apt, archive, site, tmp_path, monkeypatc
     assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
 
 
-def test_a_python_without_pip_has_a_remedy(tmp_path, monkeypatch):
-    python = tmp_path / "bare" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", python.parents[1]], check=True)
-    monkeypatch.setattr(sys, "executable", str(python))
-    fetch_package(PACKAGES["django"], tmp_path / "django")
-    assert "has no pip; install it: python -m ensurepip" in description(tmp_path / "django")["missing"]
-
-
 def test_an_unwritable_folder_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     done = vocap("starter-fetch", "django", "-o", tmp_path / "file" / "django")
     assert done.returncode == 1
     assert str(tmp_path / "file") in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_a_served_file_that_pip_would_accept_is_checked_again(django, tmp_path, monkeypatch):
-    """A pip that ignores hashes (an old one, a wrapper) must not get another file past us."""
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(django.parent))
-    wrapper = tmp_path / "python"
-    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip download --no-deps -d "$(pwd)/wheels" '
-                       f"--ignore-requires-python django==6.1.3\n")  # fmt: skip
-    wrapper.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(wrapper))
-    with pytest.raises(VocapError, match="instead of a0530e3fdac5"):
-        fetch_package(PACKAGES["django"], tmp_path / "archives" / "django")
-    assert not list((tmp_path / "archives").iterdir())

@@ -119,11 +119,10 @@ def test_a_file_that_a_workflow_cannot_take(folder):
     [
         (
             {"path": "hf://datasets/x/y"},
-            "hf:// paths are not read: download the files first and give their folder",
+            "hf:// paths are not read: download the files first",
         ),
-        ({"url": "hf://datasets/x/y"}, "https://huggingface.co/datasets/OWNER/NAME/resolve/main/FILE"),
-        ({"path": "https://a.example/{lang}.txt"}, "write it under url"),
-        ({"path": "s3://bucket/{lang}.txt"}, "s3:// paths are not read: copy the files to this machine"),
+        ({"url": "hf://datasets/x/y"}, "an address starts with http:// or https://"),
+        ({"path": "https://a.example/{lang}.txt"}, "https address as url"),
     ],
 )
 def test_addresses_are_no_paths(place, message):

@@ -1,4 +1,4 @@
-"""`vocap fetch`, `vocap sample`, `vocap weigh`, `vocap mix`."""
+"""`vocap fetch`, `vocap sample`, `vocap weigh`, `vocap mix`; imports are inside, as `--help` imports this file."""
 
 import json
 import logging
@@ -73,6 +73,7 @@ def sample(
     from vocap.text_files.patterns import expand_all
     from vocap.text_files.records import Corpus, Layout, check_present
 
+    # draw the sample, or find out that there is no text
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     missing = None
     files = expand_all(files)
@@ -80,18 +81,19 @@ def sample(
         check_present(language, files)
         corpus = Corpus(files, parsed, scan_bytes)
         drawn = draw_sample(corpus, max_sentences, seed, max_characters)
-        warnings = [*_columns(files[0], parsed), *check_dropped(files[0], drawn.counts, split_sentences)]
+        warnings = check_dropped(files[0], parsed, drawn.counts)
         if not drawn.counts["kept"]:
-            found = ", ".join(
-                f"{drawn.counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
-            )
+            counted = ("read", "empty", "overlong", "no_field")
+            found = ", ".join(f"{drawn.counts[name]:,} {name}" for name in counted)
             raise VocapError(f"{files[0]}: no usable line of {language} ({found}); check the file and its format")
     except VocapError as error:
-        if not allow_empty or not _is_empty(files):
+        # text that cannot be used is no absence of text
+        if not allow_empty or any(Path(file).is_file() and Path(file).stat().st_size for file in files):
             raise
         missing = f"source {source_name} has no text in {language}"
         log.warning("%s; give it another source under corpora, or leave it out (%s)", missing, error)
         corpus, drawn = Corpus((), parsed), draw_sample((), max_sentences, seed)
+    # write its parts and their counts
     with replacing(stats) as out, replacing(heldout, "wb") as held, replacing(train, "wb") as trained:
         for target, lines in ((trained, drawn.train), (held, drawn.heldout)):
             target.writelines(line + b"\n" for line in lines)
@@ -110,31 +112,16 @@ def sample(
             log.info("%s: %s lines left out: more than --max-characters", language, f"{summary['left_out']:,}")
 
 
-def _columns(path: str, layout) -> list[str]:
-    """A warning for a table that is read as text."""
-    from vocap.text_files.records import detect_file, kind_of
-
-    if layout.kind != "text" or kind_of(path) != "tsv":
-        return []
-    return [f'{path} is a table by its name, read as text; write format: "{detect_file(path).format}"']
-
-
-def _is_empty(files: list[str]) -> bool:
-    """Whether there is nothing to read at all, which differs from text that cannot be used."""
-    return not any(Path(file).is_file() and Path(file).stat().st_size for file in files)
-
-
 def _stats(language: str, source: str, drawn, corpus, missing: str | None) -> dict:
     """The contents of stats.json; docs/corpora.md explains each."""
-    counts = drawn.counts
     names = "read kept train heldout empty overlong invalid_utf8 duplicates left_out no_field valid bytes"
     return {
         "language": language,
         "source": source,
-        **{name: counts[name] for name in names.split()},
+        **{name: drawn.counts[name] for name in names.split()},
         "complete": corpus.complete,
-        "n": corpus.extrapolated(counts["valid"]),
-        "n_bytes": corpus.extrapolated(counts["bytes"]),
+        "n": corpus.extrapolated(drawn.counts["valid"]),
+        "n_bytes": corpus.extrapolated(drawn.counts["bytes"]),
         "scanned_bytes": corpus.consumed,
         "total_bytes": corpus.total,
         "missing": missing,

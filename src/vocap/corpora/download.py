@@ -41,31 +41,14 @@ def download(
     """Fetch `url` to `output`, all of it or its first `limit_bytes`; returns the content of `{output}.json`.
 
     The bytes received are kept in `{output}.part` and resumed with If-Range, so that two versions of a file never
-    mix. Proxies are those of the environment.
-
-    Parameters
-    ----------
-    url : http(s) address.
-    output : file to write, with `{output}.json` beside it.
-    sha256 : expected SHA-256 of the file, in hexadecimal.
-    limit_bytes : number of bytes to fetch from the start; None for the whole file.
-    timeout_s : seconds without an answer or a byte after which an attempt has failed.
-
-    Returns
-    -------
-    dict with `url`, `etag`, `total_bytes` (None where the server does not name it), `fetched_bytes` and
-    `complete` (whether the file was fetched to its end).
-
-    Raises
-    ------
-    UsageError : the address is not http(s), or `sha256` is not 64 hexadecimal digits.
-    VocapError : the server refuses (404), redirects to another scheme or stays unreachable, or the SHA-256
-        differs. The message names the address.
+    mix. `sha256`: expected, in hexadecimal; `timeout_s`: without an answer or a byte, after which an attempt has
+    failed. The returned dict has `url`, `etag`, `total_bytes` (None where the server does not name it),
+    `fetched_bytes` and `complete` (whether the file was fetched to its end). Raises UsageError for an address or
+    a hash that is none, VocapError, naming the address, where the server refuses (404) or stays unreachable, or
+    the SHA-256 differs.
     """
     if not re.match(r"https?://[^/]", url, re.IGNORECASE):
-        raise UsageError(
-            f"{url}: only http:// and https:// addresses are fetched; give a file of this machine as path"
-        )
+        raise UsageError(f"{url}: only http:// and https:// addresses are fetched; give a file here as path")
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
         raise UsageError(f"--sha256 {sha256}: not 64 hexadecimal digits")
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -129,12 +112,8 @@ class _Part:
 
     def fetch(self, limit_bytes: int | None, timeout_s: float) -> None:
         """Fetch what is not there yet; raises errors of requests and urllib3 once attempts bring nothing more."""
-        retry = Retry(
-            RETRIES,
-            status_forcelist=(408, 429, 500, 502, 503, 504),
-            backoff_factor=BACKOFF_S,
-            retry_after_max=LONGEST_WAIT_S,
-        )
+        passing = (408, 429, 500, 502, 503, 504)  # states that may pass
+        retry = Retry(RETRIES, status_forcelist=passing, backoff_factor=BACKOFF_S, retry_after_max=LONGEST_WAIT_S)
         failures, best = 0, self.size
         with (
             requests.Session() as session,

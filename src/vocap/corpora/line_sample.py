@@ -11,7 +11,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import survey
-from vocap.text_files.records import TextFile
+from vocap.text_files.records import Layout, TextFile, detect_file, kind_of
 
 WARNED = 0.01  # of a text's lines dropped as overlong
 REFUSED = 0.5
@@ -37,7 +37,7 @@ class Reservoir:
         self._next += int(min(gap, 2.0**62)) + 1
 
     def offer(self, count: int) -> tuple[list[int], list[int]]:
-        """Of the next `count` items: the indices of those kept, rising, and the slot that each is put into."""
+        """Take `count` items; gives the indices of those kept, rising, and the slot that each is put into."""
         end = self.seen + count
         filled = min(end, self.size)
         indices = list(range(filled - self.seen))
@@ -56,7 +56,7 @@ def heldout_count(kept: int) -> int:
 
 
 def limit_characters(lines: list[bytes], limit: int | None, seed: int) -> list[bytes]:
-    """As many lines, drawn at random, as hold no more than `limit` characters, in their order; None: all."""
+    """Draw as many lines at random as hold no more than `limit` characters, in their order; None: all."""
     if limit is None or sum(map(len, lines)) <= limit:  # a character has a byte at least
         return lines
     characters = np.fromiter((len(line.decode()) for line in lines), np.int64, len(lines))
@@ -107,6 +107,7 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
     order: list[int] = []
     counts: Counter[str] = Counter()
     for file in files:
+        # sample the file's lines
         own: Counter[str] = Counter()  # of this file
         for block in file:
             found = survey(block)
@@ -128,6 +129,7 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
             ):
                 lines[slot] = block[start:end]
                 order[slot] = seen + index
+        # count what the file holds besides
         own["read"] += file.passed_over + file.undecodable
         own["overlong"] += file.passed_over
         own["bytes"] += file.passed_bytes
@@ -135,7 +137,7 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
         own["no_field"] += file.no_field
         _check_encoding(file.path, own)
         counts += own  # those above 0
-    if reservoir.seen > reservoir.size:
+    if reservoir.seen > reservoir.size:  # bring them into the order of the text
         lines = [lines[slot] for slot in np.argsort(np.array(order, np.int64)).tolist()]
     counts["valid"] = reservoir.seen
     return lines, counts
@@ -153,26 +155,28 @@ def _check_encoding(path: str, counts: Mapping[str, int]) -> None:
     raise VocapError(f"{path}: {said}; convert the file (iconv -f ENCODING -t UTF-8): {why}")
 
 
-def check_dropped(path: str, counts: Mapping[str, int], split_sentences: bool) -> list[str]:
+def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[str]:
     """Warnings on the counts of a sample, for a text whose first file is `path`.
 
     Raises VocapError where most lines are too long to be learnt from and nothing cut them into sentences yet.
     """
     overlong, lines = counts["overlong"], counts["read"] - counts["empty"]
-    remedy = (
-        "cut them at shorter distances: they have little punctuation"
-        if split_sentences
-        else "if they are whole documents, cut them into sentences: split_sentences: true (vocap sample "
-        "--split-sentences)"
-    )
     said = f"{overlong:,} of {lines:,} lines are {_LIMIT}"
-    if overlong > REFUSED * lines and not split_sentences:
-        raise VocapError(f"{path}: {said}, and would be dropped; {remedy}")
+    if layout.split_sentences:
+        remedy = "cut them at shorter distances: they have little punctuation"
+    else:
+        remedy = (
+            "if they are whole documents, cut them into sentences: split_sentences: true (vocap sample "
+            "--split-sentences)"
+        )
+        if overlong > REFUSED * lines:
+            raise VocapError(f"{path}: {said}, and would be dropped; {remedy}")
     warnings = []
+    if layout.kind == "text" and kind_of(path) == "tsv":
+        warnings.append(f'{path} is a table by its name, read as text; write format: "{detect_file(path).format}"')
     if overlong > WARNED * lines:
         warnings.append(f"{said}, and were dropped; {remedy}")
-    if counts["no_field"] > counts["valid"]:
-        lacking, valid = counts["no_field"], counts["valid"]
+    if (lacking := counts["no_field"]) > (valid := counts["valid"]):
         warnings.append(f"{lacking:,} records do not have the field; the others gave {valid:,} lines")
     return warnings
 

@@ -13,7 +13,7 @@ from vocap.corpora import MIN_CHARACTERS
 from vocap.corpora.source_kinds import AnySource, PathPattern, Resolved, check_url, resolve
 from vocap.errors import UsageError
 from vocap.files import file_sha256
-from vocap.files.paths import PlainPath, check_path
+from vocap.files.paths import PlainPath
 from vocap.languages import Language, default_table
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
@@ -47,7 +47,7 @@ class Download(BaseModel):
 
     @property
     def name(self) -> str:
-        """Of the file."""
+        """The file's name."""
         return self.url.rpartition("/")[2]
 
 
@@ -181,17 +181,12 @@ def evaluation_text(
 
     Without `corpora.parallel` NTREX-128 in the folder of `VARIABLE`, if that has any of the languages, else the
     starter corpus's test text; both only where `starter` names its folder, as all text of the run comes from it.
-    Raises UsageError for a folder whose name a workflow cannot take.
     """
     if corpora.parallel or not starter:
         return ParallelText(corpora.parallel, corpora.parallel) if corpora.parallel else None
     if folder := environment.get(VARIABLE):
         pattern = f"{folder}/{NTREX}"
         if any(Path(pattern.replace("{lang}", language)).exists() for language in languages):
-            try:
-                check_path(folder)
-            except ValueError as error:
-                raise UsageError(f"{VARIABLE}={folder}: {error}") from None
             return ParallelText(pattern, f"${VARIABLE}/{NTREX}")
     return _held_out(starter, "test")
 

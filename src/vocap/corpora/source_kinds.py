@@ -37,7 +37,7 @@ from vocap.errors import UsageError
 from vocap.files.paths import check_path
 from vocap.files.tsv import number, read_tsv
 from vocap.languages import Language
-from vocap.text_files.patterns import COMPRESSED, HUB_REMEDY, check_format, check_local, expand
+from vocap.text_files.patterns import COMPRESSED, check_format, check_local, expand
 
 MB = 1_000_000
 PROBE_BYTES = 1 << 20  # of a language's first file as stored: enough lines for a mean length, in milliseconds
@@ -80,8 +80,6 @@ def check_pattern(value: str) -> str:
 
 def check_url(value: str) -> str:
     """Raises ValueError for anything but http and https."""
-    if value.startswith("hf://"):
-        raise ValueError(HUB_REMEDY)
     if not re.match(r"https?://[^/]", value):
         raise ValueError("an address starts with http:// or https://; for a file on this machine use path")
     return value

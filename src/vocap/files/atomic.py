@@ -5,7 +5,6 @@ import glob
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -133,31 +132,6 @@ def _remove(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink()
-
-
-def check_output_folder(path: str | os.PathLike) -> None:
-    """Raise UsageError unless files can be made in the folder `path`, which need not be there yet."""
-    if os.path.isdir(path):
-        if not os.access(path, os.W_OK | os.X_OK):
-            raise UsageError(f"{path}: no file can be written there; make it writable, or take a folder that is")
-    elif os.path.islink(path):
-        target = os.path.realpath(path)
-        raise UsageError(f"{path}: a link to {target}, which is no folder; make that folder, or remove the link")
-    elif os.path.exists(path):
-        raise UsageError(f"{path}: a file, where a folder is to be made; move it away")
-
-
-def check_temporary_folder() -> None:
-    """Raise UsageError unless the folder for temporary files takes a megabyte; Snakemake's scheduler needs it."""
-    folder = os.environ.get("TMPDIR", "")
-    try:
-        with tempfile.TemporaryFile(dir=folder if os.path.isdir(folder) else None) as file:
-            file.write(bytes(1 << 20))
-    except OSError as error:
-        raise UsageError(
-            f"{folder or '/tmp'}: no temporary file can be written there ({error.strerror}); free some space, "
-            "or set TMPDIR to another folder"
-        ) from None
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

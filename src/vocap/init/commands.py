@@ -37,6 +37,7 @@ def init(folder, languages_table):
     path = folder / "config.yaml"
     if path.exists():
         raise UsageError(f"{path}: there is a configuration already; edit it, or move it away")
+    # find the texts
     table = read_languages(languages_table)
     files, left_out = configuration.find_files(folder, table)
     sources, more = configuration.group(files)
@@ -50,6 +51,7 @@ def init(folder, languages_table):
         raise VocapError(f"{folder}: no text of a known language; name files by language, as de.txt or german.txt")
     names = {code: language.name for code, language in table.items() if code in codes}
     table_path = str(languages_table.resolve() if languages_table else default_table())
+    # measure them, and write a configuration that can be used
     reaches, characters, megabytes = _measure(sources, list(names), table_path)
     sizes = configuration.choose_sizes(max(reaches.values()))
     total = configuration.choose_total(list(reaches.values()), characters)

@@ -175,7 +175,7 @@ def duplicate_key(sentence: str) -> str:
 
 
 def line_key(line: str) -> str:
-    """As `duplicate_key`, of a line as it is."""
+    """The key of a line as it is, of the same form."""
     return blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

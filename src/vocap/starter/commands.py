@@ -1,7 +1,8 @@
-"""`vocap starter-fetch`, `starter-extract`, `starter-merge`: the starter corpus, step by step."""
+"""`vocap starter-fetch`, `starter-extract`, `starter-merge`; imports are inside, as `--help` imports this file."""
 
 import json
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -89,40 +90,37 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
     have one of them a line, empty where the language lacks it.
     """
     from vocap.errors import UsageError
-    from vocap.files.atomic import replacing_directory
+    from vocap.files.atomic import replacing_directory, write_text
     from vocap.languages import natural, read_languages
     from vocap.starter.merging import SETS, choose_messages, merge, open_messages
 
     opened = [open_messages(file) for file in files]
     names = [file.package for file in opened]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"the package {name} is given {names.count(name)} times; give it once")
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"the package {repeated[0]} is given {len(repeated)} times; give it once")
     missing = {file.package: file.missing for file in opened if file.missing}
-    few, languages, known = [], {}, read_languages(table)
+    known = read_languages(table)
     spoken = natural(known)
     chosen = choose_messages(opened, spoken)
     owned = [REPORT, f"{PARALLEL}/", *(f"{code}.txt" for code in known)]
+    # write the texts of all languages, and their counts
+    languages = {}
     with replacing_directory(output, owned if (Path(output) / REPORT).exists() else []) as folder:
         for name in SETS:
             (folder / PARALLEL / name).mkdir(parents=True)
         for text in merge([open_messages(file) for file in files], known, chosen):
-            size = _write_lines(folder / f"{text.language}.txt", text.sentences)
-            languages[text.language] = {
-                "lines": len(text.sentences),
-                "bytes": size,
+            lines = len(text.sentences)
+            entry = {
+                "lines": lines,
+                "bytes": _write_lines(folder / f"{text.language}.txt", text.sentences),
                 "by_package": text.by_package,
-                "missing": _shortage(len(text.sentences), names, missing),
+                "missing": _shortage(lines, names, missing) if lines < FEW_LINES else None,
             }
-            if text.language not in spoken:
-                continue
-            for name, lines in text.parallel.items():
-                _write_lines(folder / PARALLEL / name / f"{text.language}.txt", lines)
-            languages[text.language][PARALLEL] = {
-                name: sum(map(bool, lines)) for name, lines in text.parallel.items()
-            }
-            if len(text.sentences) < FEW_LINES:
-                few.append(text.language)
+            if text.language in spoken:
+                for name, translations in text.parallel.items():
+                    _write_lines(folder / PARALLEL / name / f"{text.language}.txt", translations)
+                entry[PARALLEL] = {name: sum(map(bool, found)) for name, found in text.parallel.items()}
+            languages[text.language] = entry
         report = {
             "packages": names,
             "missing_packages": missing,
@@ -130,20 +128,24 @@ def starter_merge(files: tuple[str, ...], output: str, table: str | None) -> Non
             "parallel_messages": {name: len(messages) for name, messages in chosen.items()},
             "languages": languages,
         }
-        (folder / REPORT).write_text(
-            json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
-        )
+        write_text(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    _tell(report, spoken)
+
+
+def _tell(report: dict, spoken: Iterable[str]) -> None:
+    """Log what the corpus holds, and what it lacks."""
+    languages, missing = report["languages"], report["missing_packages"]
     lines = sum(entry["lines"] for entry in languages.values())
-    logger.info("%d lines in %d languages from %s", lines, len(languages), ", ".join(names))
-    for name, messages in chosen.items():
-        shared = sorted(languages[code][PARALLEL][name] for code in spoken)
+    logger.info("%d lines in %d languages from %s", lines, len(languages), ", ".join(report["packages"]))
+    for name, messages in report["parallel_messages"].items():
+        shared = [languages[code][PARALLEL][name] for code in spoken]
         logger.info(
             "parallel text, %s: %d messages; a language has %d to %d of them",
-            name, len(messages), shared[0], shared[-1],
+            name, messages, min(shared), max(shared),
         )  # fmt: skip
     for name, reason in missing.items():
         logger.warning("without %s: %s", name, reason)
-    if few:
+    if few := [code for code in spoken if languages[code]["lines"] < FEW_LINES]:
         logger.warning(
             "too little starter text (under %d lines) for %s: bring your own text for them%s",
             FEW_LINES, " ".join(few), ", or fetch the missing packages again" if missing else "",
@@ -155,10 +157,8 @@ def _write_lines(path: Path, lines: list[str]) -> int:
     return path.write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
-def _shortage(lines: int, packages: list[str], missing: dict[str, str]) -> str | None:
-    """The reason that a language has little or no text; None where it has enough."""
-    if lines >= FEW_LINES:
-        return None
+def _shortage(lines: int, packages: list[str], missing: dict[str, str]) -> str:
+    """The reason that a language has little or no text."""
     amount = f"only {lines} lines" if lines else "no text"
     absent = "".join(f"; {name} could not be had: {reason}" for name, reason in missing.items())
     return f"{amount} in {', '.join(packages)}{absent}; bring your own text"

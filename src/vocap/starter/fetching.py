@@ -1,7 +1,7 @@
 """Fetching the packages of the starter corpus with the ordinary clients, installing nothing.
 
-Wheels come by `pip download`, pinned by sha256. MediaWiki comes by `apt-get download`, whose signature apt checks;
-a Debian mirror keeps the newest version only, so version and sha256 are recorded instead of pinned.
+Wheels come by `pip download`, of a known sha256; MediaWiki by `apt-get download`, which checks its signature. A
+Debian mirror keeps the newest version only, so version and sha256 are recorded instead of checked.
 """
 
 import errno
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -28,11 +29,7 @@ TIMEOUT_S = 1200
 
 
 class Unavailable(Exception):
-    """A package that is not available now, with the reason; `output`: the text that the client printed."""
-
-    def __init__(self, reason: str, output: str = "") -> None:
-        super().__init__(reason)
-        self.output = output
+    """A package that is not available now, with the reason."""
 
 
 def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_ARCHIVE) -> None:
@@ -50,18 +47,30 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
     facts = {"package": package.name, "licence": package.licence, "missing": None}
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as name:
         folder = Path(name).resolve()  # the clients run in folders of their own
+        # fetch, or leave an empty file
         try:
             if package.kind == "wheel":
-                archive, origin = _wheel(package, folder), "pip"
-                version = package.version
+                archive, version, origin = _wheel(package, folder), package.version, "pip"
             else:
                 archive, version, origin = _mediawiki(package, folder, output, archive_url)
         except Unavailable as reason:
-            _leave_empty(output, description, facts, str(reason))
+            facts["missing"] = str(reason)
+            write_text(output, "")
+            write_text(description, json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+            logger.warning(
+                "%s is not available: %s\n"
+                "The run continues without its text. Once it is available: snakemake --cores all --forcerun %s",
+                package.name, reason, output,
+            )  # fmt: skip
             return
+        # check and describe it
         sha256 = file_sha256(archive)
         if package.kind == "wheel" and sha256 != package.sha256:
-            raise VocapError(_wrong_hash(package, f"sha256 {sha256} instead of {package.sha256}"))
+            raise VocapError(
+                f"{package.name} {version}: sha256 {sha256} instead of {package.sha256}. The package index served "
+                "another file than the one pinned in src/vocap/starter/packages.py: check the index "
+                "(PIP_INDEX_URL, pip.conf) before trusting it"
+            )
         if origin == "apt" and sha256 != package.sha256:
             logger.warning(
                 "%s %s (sha256 %s) is not the version known here, %s: the corpus will differ a little",
@@ -82,27 +91,8 @@ def _already_there(package: Package, output: Path, description: Path) -> bool:
         return False
 
 
-def _leave_empty(output: Path, description: Path, facts: dict, reason: str) -> None:
-    write_text(output, "")
-    facts["missing"] = reason
-    write_text(description, json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-    logger.warning(
-        "%s is not available: %s\n"
-        "The run continues without its text. Once it is available: snakemake --cores all --forcerun %s",
-        facts["package"], reason, output,
-    )  # fmt: skip
-
-
-def _wrong_hash(package: Package, found: str) -> str:
-    return (
-        f"{package.name} {package.version}: {found}. The package index served another file than the one pinned "
-        "in src/vocap/starter/packages.py: check the index (PIP_INDEX_URL, pip.conf) before trusting it"
-    )
-
-
-def _call(command: list[str], folder: Path) -> str:
-    """Run a client; returns its messages. Raises Unavailable with their end where it fails."""
-    client = "pip" if "pip" in command else "apt-get"
+def _call(client: str, command: list[str], folder: Path) -> None:
+    """Run a client. Raises Unavailable with the end of its messages where it fails."""
     try:
         done = subprocess.run(
             command,
@@ -117,42 +107,29 @@ def _call(command: list[str], folder: Path) -> str:
         )
     except subprocess.TimeoutExpired:
         raise Unavailable(f"{client} did not end within {TIMEOUT_S} s") from None
-    if done.returncode == 0:
-        return done.stdout
     if "No space left on device" in done.stdout:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent))
-    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    silent = " (is this machine online?)" if "Retrying" in done.stdout or "Failed to fetch" in done.stdout else ""
-    errors = [line for line in lines if line.startswith(("ERROR:", "E:"))] or lines
-    raise Unavailable(
-        f"{client} failed{silent}: " + (" ".join(errors[-3:])[:600] or f"exit status {done.returncode}"),
-        done.stdout,
-    )
+    if done.returncode:
+        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        errors = " ".join([line for line in lines if line.startswith(("ERROR:", "E:"))][-3:] or lines[-3:])[:600]
+        raise Unavailable(f"{client} failed (is this machine online?): {errors or f'status {done.returncode}'}")
+
+
+def _only(found: Iterable[Path], client: str) -> Path:
+    files = list(found)
+    if len(files) != 1:
+        raise Unavailable(f"{client} left {len(files)} files instead of one")
+    return files[0]
 
 
 def _wheel(package: Package, folder: Path) -> Path:
-    requirements, wheels = folder / "requirements.txt", folder / "wheels"
-    requirements.write_text(
-        f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8"
-    )
     logger.info("fetching %s %s with pip", package.name, package.version)
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     # A wheel that is only read may ask for another Python than this one.
-    command += ["--ignore-requires-python", "--require-hashes", "--no-input", "--disable-pip-version-check"]
+    command += ["--ignore-requires-python", "--no-input", "--disable-pip-version-check"]
     command += ["--progress-bar", "off", "--retries", "3", "--timeout", "30"]
-    command += ["-d", str(wheels), "-r", str(requirements)]
-    try:
-        _call(command, folder)
-    except Unavailable as failure:
-        if "DO NOT MATCH THE HASHES" in failure.output:
-            raise VocapError(_wrong_hash(package, "pip found another sha256")) from None
-        if "No module named pip" in failure.output:
-            raise Unavailable(f"{sys.executable} has no pip; install it: python -m ensurepip") from None
-        raise
-    found = list(wheels.glob("*.whl"))
-    if len(found) != 1:
-        raise Unavailable(f"pip left {len(found)} wheels of {package.name} instead of one")
-    return found[0]
+    _call("pip", [*command, "-d", str(folder / "wheels"), f"{package.name}=={package.version}"], folder)
+    return _only((folder / "wheels").glob("*.whl"), "pip")
 
 
 def _mediawiki(package: Package, folder: Path, output: Path, archive_url: str) -> tuple[Path, str, str]:
@@ -194,9 +171,6 @@ def _debian_package(package: Package, folder: Path) -> Path:
     }
     settings = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
     logger.info("fetching %s with apt-get", package.name)
-    _call([apt, *settings, "-q", "update"], work)
-    _call([apt, *settings, "-q", "download", package.name], work)
-    found = list(work.glob(f"{package.name}_*.deb"))
-    if len(found) != 1:
-        raise Unavailable(f"apt-get left {len(found)} packages instead of one")
-    return found[0]
+    _call("apt-get", [apt, *settings, "-q", "update"], work)
+    _call("apt-get", [apt, *settings, "-q", "download", package.name], work)
+    return _only(work.glob(f"{package.name}_*.deb"), "apt-get")

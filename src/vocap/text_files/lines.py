@@ -306,6 +306,7 @@ def survey(block: bytes) -> Survey:
     A line of several kinds counts once, as the first of: overlong, invalid, empty (white space only). A line
     with a NUL counts as invalid: SentencePiece refuses it, and text in UTF-16 looks like that.
     """
+    # find the lines
     data = np.frombuffer(block, np.uint8)
     stops = np.flatnonzero(data == 10)
     starts = np.empty_like(stops)
@@ -319,6 +320,7 @@ def survey(block: bytes) -> Survey:
     overlong = lengths > MAX_LINE_BYTES
     valid = ~overlong
 
+    # take out those that are not valid
     invalid = with_nul = 0
     try:
         block.decode()
@@ -332,6 +334,7 @@ def survey(block: bytes) -> Survey:
                 invalid += 1
                 with_nul += b"\0" in line
 
+    # take out those that are empty
     empty = (lengths == 0) & valid
     second = data[np.minimum(starts + 1, len(data) - 1)]
     suspects = _WHITE_PAIRS[data[starts].astype(np.intp) << 8 | second] & valid & (lengths > 0)

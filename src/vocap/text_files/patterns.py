@@ -7,21 +7,16 @@ from collections.abc import Iterable
 
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")  # endings of names
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-HUB_REMEDY = (
-    "hf:// paths are not read: download the files first and give their folder as path, or give one file's own "
-    "address as url: https://huggingface.co/datasets/OWNER/NAME/resolve/main/FILE"
-)
 
 
 def check_local(path: str) -> str:
     """The path itself; raises ValueError for an address of another machine, with the remedy."""
-    if not (scheme := REMOTE.match(path)):
-        return path
-    if path.startswith("hf://"):
-        raise ValueError(HUB_REMEDY)
-    if path.startswith(("http://", "https://")):
-        raise ValueError("an address is no path: write it under url, or download the file first (vocap fetch)")
-    raise ValueError(f"{scheme[0]} paths are not read: copy the files to this machine first")
+    if scheme := REMOTE.match(path):
+        raise ValueError(
+            f"{scheme[0]} paths are not read: download the files first and give their folder as path, or give one "
+            "file's http or https address as url"
+        )
+    return path
 
 
 def expand(path: str) -> list[str]:

@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def format(self) -> str:
-        """As the key `format` takes it: `text`, `jsonl:text`."""
+        """The value of the key `format`: `text`, `jsonl:text`."""
         return f"{self.kind}:{self.field}" if self.field else self.kind
 
 
