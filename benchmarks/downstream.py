@@ -27,7 +27,7 @@ from vocap.pretraining.tokenizing import tokenize_language
 from vocap.pretraining.training import Training
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files.records import Layout
-from vocap.training.stopping import StopRequest
+from vocap.training.distributed import StopRequest
 
 LENGTH, BATCH, ALPHA = 128, 32, 0.7
 SHAPE = {"layers": 2, "hidden": 128, "heads": 2, "intermediate": 512, "positions": LENGTH}

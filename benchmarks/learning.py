@@ -34,7 +34,7 @@ from vocap.pretraining.settings import Recipe
 from vocap.pretraining.training import Training
 from vocap.tokenizers.commands import joint
 from vocap.tokenizers.output_commands import export
-from vocap.training.stopping import StopRequest
+from vocap.training.distributed import StopRequest
 
 CHARACTERS = 8_000_000  # of a language, to train on
 MIXED = 1_500_000  # of them for the tokenizer, unless said

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from vocap.pretraining.losses.kernels import fastest_softmax_loss, softmax_loss
+from vocap.pretraining.losses.interface import fastest_softmax_loss, softmax_loss
 
 from .heads import Head, heads, special_ids, zipf
 from .sizes import Sizes

@@ -13,8 +13,7 @@ from torch.nn.functional import embedding
 from vocap.pretraining.loss_kinds import Full, Knn, LossSettings, Nce, Neg, Sampled, Target, Uniform
 from vocap.pretraining.losses import build_loss
 from vocap.pretraining.losses.full import torch_cross_entropy
-from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.kernels import block_loss, chunks, softmax_loss
+from vocap.pretraining.losses.interface import Loss, LossOutput, block_loss, chunks, softmax_loss
 
 from .sizes import Sizes
 

@@ -16,7 +16,7 @@ import torch
 from vocap.pretraining.data import Data, load_data
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.training import Training
-from vocap.training.stopping import StopRequest
+from vocap.training.distributed import StopRequest
 
 from .sizes import Sizes
 from .table import Table

@@ -25,7 +25,7 @@ from vocap import cli
 from vocap.errors import UsageError
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.losses import build_loss, exact_loss
-from vocap.pretraining.losses.kernels import fastest_softmax_loss, softmax_loss
+from vocap.pretraining.losses.interface import fastest_softmax_loss, softmax_loss
 from vocap.pretraining.losses.knn import NeighbourIndex
 from vocap.pretraining.memory import check_memory, estimate_memory
 from vocap.pretraining.settings import Recipe, Shape

@@ -16,8 +16,8 @@ from vocap.pretraining.settings import Recipe
 from vocap.pretraining.training import Training
 from vocap.training import loop
 from vocap.training.checkpoints import STATE
+from vocap.training.distributed import Stopped
 from vocap.training.loop import working_precision
-from vocap.training.stopping import Stopped
 
 GPU = torch.device("cuda")
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from tests.pretraining.factories import RECIPE, pretrain_arguments
 from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
 from vocap.training import distributed
-from vocap.training.stopping import Stopped
+from vocap.training.distributed import Stopped
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ from vocap.finetuning.settings import Recipe
 from vocap.model_folder import CONFIG, longest_input, read_config
 from vocap.training import checkpoints
 from vocap.training.devices import own_device
-from vocap.training.distributed import world_size
+from vocap.training.distributed import StopRequest, stop_requests, world_size
 from vocap.training.loop import (
     FILE,
     Loop,
@@ -47,7 +47,6 @@ from vocap.training.loop import (
     peak_memory_mb,
 )
 from vocap.training.randomness import DROPOUT, generator
-from vocap.training.stopping import StopRequest, stop_requests
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""`vocap plan`."""
+"""`vocap plan`. Imports in functions keep `vocap --help` fast."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
 
     Call it in the project's root. Numbers come from the cost model of docs/cluster.md.
     """
-    from vocap.config import load, read_files  # they keep `vocap --help` fast
+    from vocap.config import load, read_files
     from vocap.plan import forecast, measured
     from vocap.plan.jobs import read_jobs
 

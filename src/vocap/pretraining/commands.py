@@ -1,4 +1,7 @@
-"""`vocap tokenize` and `vocap pretrain`: the blocks of a language, and one model from them."""
+"""`vocap tokenize` and `vocap pretrain`: the blocks of a language, and one model from them.
+
+Imports in functions keep `vocap --help` fast, and torch away until its environment is set.
+"""
 
 import logging
 import os
@@ -35,7 +38,7 @@ def tokenize(
     a line, read once, in bounded memory, without a limit. A block is whole sentences, each ended by the
     tokenizer's end token (</s>), behind its start token (<s>).
     """
-    from vocap.pretraining.tokenizing import tokenize_language  # they keep `vocap --help` fast
+    from vocap.pretraining.tokenizing import tokenize_language
     from vocap.text_files.patterns import expand_all
     from vocap.text_files.records import Layout, check_present
 

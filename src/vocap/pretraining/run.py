@@ -24,9 +24,8 @@ from vocap.pretraining.settings import Recipe
 from vocap.pretraining.training import Training
 from vocap.training import checkpoints
 from vocap.training.devices import own_device
-from vocap.training.distributed import joined, rank, world_size
+from vocap.training.distributed import joined, rank, stop_requests, world_size
 from vocap.training.loop import FILE, Events, working_precision
-from vocap.training.stopping import stop_requests
 
 log = logging.getLogger(__name__)
 

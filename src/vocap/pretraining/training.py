@@ -15,10 +15,9 @@ from vocap.pretraining.data import Data, unigram_counts
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import MaskedLanguageModel, build_model
 from vocap.pretraining.settings import Recipe
-from vocap.training.distributed import agree, rank, sum_gradients, summed, world_size
+from vocap.training.distributed import StopRequest, agree, rank, sum_gradients, summed, world_size
 from vocap.training.loop import Events, Loop, Metrics, Progress, build_optimizer, learning_rate, peak_memory_mb
 from vocap.training.randomness import DROPOUT, generator
-from vocap.training.stopping import StopRequest
 from vocap.wording import listed
 
 

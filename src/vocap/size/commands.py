@@ -1,4 +1,4 @@
-"""`vocap size`: ALP, tokens and the cost of a model by T."""
+"""`vocap size`: ALP, tokens and the cost of a model by T. Imports in functions keep `vocap --help` fast."""
 
 from pathlib import Path
 

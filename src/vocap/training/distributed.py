@@ -1,7 +1,9 @@
-"""The process group of a training (torchrun, or srun with its variables) and its collective operations."""
+"""The processes of a training (torchrun, or srun with its variables): their group, collective operations, and stop
+requests: a signal before the time limit, a checkpoint, a distinct exit status."""
 
 import datetime
 import os
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -9,11 +11,44 @@ import torch
 from torch import Tensor, distributed, nn
 
 from vocap.errors import UsageError, VocapError
-from vocap.training.stopping import Stopped
 
 TIMEOUT = datetime.timedelta(minutes=30)  # longer than the longest work of one rank alone: exporting a model
 LARGE = 1 << 25  # elements of a gradient that is reduced by itself
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+# SIGURG: SLURM's `--signal=URG@300`, ignored by other processes; SIGTERM: the end of its time; SIGINT: Ctrl-C
+SIGNALS = (signal.SIGURG, signal.SIGTERM, signal.SIGINT)
+
+
+class Stopped(VocapError):
+    """The run stopped on request after a checkpoint; call it again. Exit status: EX_TEMPFAIL."""
+
+    exit_code = 75
+
+
+class StopRequest:
+    """The stop request of this process; `name` of the signal, if any."""
+
+    name = ""
+
+    def __init__(self) -> None:
+        self.before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def __call__(self, number: int, frame: object) -> None:
+        self.name = signal.Signals(number).name
+        signal.signal(signal.SIGINT, self.before[signal.SIGINT])  # a second Ctrl-C ends it at once
+
+
+@contextmanager
+def stop_requests() -> Iterator[StopRequest]:
+    """Record the signals in a `StopRequest` instead of ending on them."""
+    request = StopRequest()
+    try:
+        for number in SIGNALS:
+            signal.signal(number, request)
+        yield request
+    finally:
+        for number, handler in request.before.items():
+            signal.signal(number, handler)
 
 
 def rank() -> int:

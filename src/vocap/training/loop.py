@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,8 +28,7 @@ from vocap.errors import VocapError
 from vocap.files.atomic import write_text
 from vocap.training import checkpoints
 from vocap.training.devices import working_precision
-from vocap.training.distributed import rank, world_size
-from vocap.training.stopping import Stopped, StopRequest
+from vocap.training.distributed import Stopped, StopRequest, rank, world_size
 
 log = logging.getLogger(__name__)
 
@@ -73,14 +72,8 @@ def build_optimizer(
     return torch.optim.AdamW(model.parameters(), fused=True, **options)
 
 
-class Steps(Protocol):
-    """Training data: the batch of a step as a function of its number."""
-
-    def step(self, step: int) -> Any: ...
-
-
-def prefetch(batches: Steps, first: int, last: int) -> Iterator[Any]:
-    """Batches of the steps from `first` to `last`, the next two made in a thread."""
+def prefetch(batches: Any, first: int, last: int) -> Iterator[Any]:
+    """What `batches.step` gives for the steps from `first` to `last`, the next two made in a thread."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
     try:
         made = (pool.submit(batches.step, step) for step in range(first, last))
@@ -102,7 +95,7 @@ class Loop(ABC):
 
     model: nn.Module
     optimizer: Optimizer
-    batches: Steps
+    batches: Any  # its method `step` gives the batch of a step as a function of its number
     progress: Progress
     device: torch.device
 

@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from vocap.pretraining.loss_kinds import LOGITS
-from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.kernels import (
+from vocap.pretraining.losses.interface import (
     Block,
     LogitLoss,
+    Loss,
+    LossOutput,
     block_loss,
     fastest_softmax_loss,
     logistic_loss,

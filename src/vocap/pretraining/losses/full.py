@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vocap.pretraining.losses.interface import Loss, LossOutput
-from vocap.pretraining.losses.kernels import block_loss, chunks, fastest_softmax_loss
+from vocap.pretraining.losses.interface import Loss, LossOutput, block_loss, chunks, fastest_softmax_loss
 
 HELD = 2**28  # bytes of scores that exact_loss holds at once
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.pretraining.test_losses import case
-from vocap.pretraining.losses.kernels import (
+from vocap.pretraining.losses.interface import (
     block_loss,
     chunks,
     compiled_softmax_loss,
