@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from vocap.unigram import lattice as lattices
+from vocap.unigram.given_pieces import build_trie, child
 from vocap.unigram.kernels import ONE_THREAD, Workers
-from vocap.unigram.lattice import FIRST, BufferPool, Lattice, build_trie, child, empty_like, select
+from vocap.unigram.lattice import FIRST, BufferPool, Lattice, empty_like, select
 
 PIECES = 40
 

@@ -157,7 +157,6 @@ def test_options_of_the_multilingual_layout():
         (100, {"user_defined_symbols": [""]}, "'' is empty"),
         (100, {"user_defined_symbols": ["a\0"]}, "holds NUL"),
         (100, {"user_defined_symbols": ["x"], "control_symbols": ["x"]}, "already defined"),
-        (100, {"user_defined_symbols": ["x" * n for n in range(1, 67)]}, "begin each other"),
     ],
 )
 def test_settings_that_cannot_be(size, options, words):

@@ -13,9 +13,10 @@ import numpy as np
 from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import THRESHOLD, expected_counts, maximise
+from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
 from vocap.unigram.kernels import kernel
 from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
-from vocap.unigram.lattice import BORDER, Lattice, Trie, build_trie, fill_lattice
+from vocap.unigram.lattice import Lattice
 from vocap.unigram.pruning import CANDIDATE, DROP, pruned_size
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_table import WordTable, find_word

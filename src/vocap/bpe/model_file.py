@@ -70,6 +70,7 @@ def read_bpe(path: str | Path) -> BpeFile:
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
         raise VocapError(f"{path}: pieces with a prefix or suffix for words are not known here; use another form")
     with refusals(path):
+        # Ids
         ids: dict[str, int] = dict(vocabulary)
         special, added = set(), set()
         for entry in definition.get("added_tokens") or ():
@@ -78,6 +79,7 @@ def read_bpe(path: str | Path) -> BpeFile:
         by_id = {number: token for token, number in ids.items()}
         if sorted(by_id) != list(range(len(ids))):
             raise VocapError(f"{path}: {len(ids)} tokens, whose ids are not 0 to {len(ids) - 1}; save it again")
+        # Merges, as ids
         merges = np.empty((len(model["merges"]), 3), np.int32)
         for rank, pair in enumerate(model["merges"]):
             parts = pair.split(" ") if isinstance(pair, str) else pair

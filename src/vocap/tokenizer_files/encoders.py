@@ -1,4 +1,7 @@
-"""Any tokenizer as an encoder: text in, ids out. Tokenizers from elsewhere are parsed, never executed."""
+"""Any tokenizer as an encoder: text in, ids out. Tokenizers from elsewhere are parsed, never executed.
+
+What tokenizer.json needs is imported in its functions: `vocap train`, a job a size, starts without it.
+"""
 
 import json
 import os
@@ -6,16 +9,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
-
-from tokenizers import Tokenizer
+from typing import TYPE_CHECKING, Protocol
 
 from vocap.errors import VocapError
 from vocap.files.json_object import read_object
 from vocap.tokenizer_files import EXPORTED, MASK
-from vocap.tokenizer_files.id_layout import NAMED, TOKEN_ROLES
 from vocap.tokenizer_files.model_file import find_model, load_processor
 from vocap.wording import one_line
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 REMEDY = "save it again with its own library, or use another tokenizer"
 
@@ -67,7 +70,7 @@ class HuggingFaceEncoder:
     Truncation and padding, which a file may ask for, are switched off.
     """
 
-    def __init__(self, tokenizer: Tokenizer, unk_id: int | None, path: str | os.PathLike = "the tokenizer"):
+    def __init__(self, tokenizer: "Tokenizer", unk_id: int | None, path: str | os.PathLike = "the tokenizer"):
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True  # a literal "<s>" in the text is text, as SentencePiece has it
@@ -123,6 +126,8 @@ def load_encoder(path: str | os.PathLike) -> SentencePieceEncoder | HuggingFaceE
 
 def parse_encoder(definition: str, path: str | os.PathLike) -> HuggingFaceEncoder:
     """The encoder of the text of a tokenizer.json. Raises VocapError, naming `path`, for one that is refused."""
+    from tokenizers import Tokenizer
+
     with refusals(path):
         model = json.loads(definition)["model"]
         tokenizer = Tokenizer.from_str(definition)
@@ -145,6 +150,8 @@ def roles_of(definition: Path, ids: Mapping[str, int]) -> dict[str, str]:
     From the tokenizer_config.json beside it; without one, tokens whose names say it. Raises VocapError for a
     configuration that is no JSON object, or names a token that has no id.
     """
+    from vocap.tokenizer_files.id_layout import NAMED, TOKEN_ROLES
+
     beside = definition.with_name(EXPORTED[1])
     if not beside.is_file():
         return {role: token for token, role in {**NAMED, MASK: "mask"}.items() if token in ids}

@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vocap.tokenizer_files.encoders import Encoder
+if TYPE_CHECKING:  # the ladder starts without the library's files of tokenizers
+    from vocap.tokenizer_files.encoders import Encoder
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def count_tokens(
     return counts, sentences
 
 
-def corpus_alp(encoder: Encoder, blocks: Iterable[list[str]]) -> CorpusAlp | None:
+def corpus_alp(encoder: "Encoder", blocks: Iterable[list[str]]) -> CorpusAlp | None:
     """ALP of a text, given in blocks of lines; None where it has no line.
 
     The counts of p_uni come from the same lines, and every line counts in |D|.

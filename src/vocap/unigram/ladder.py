@@ -286,10 +286,16 @@ def model_bytes(
     settings: TextSettings = XLM_R,
 ) -> bytes:
     """The file of a model whose piece i is `text[place[i]:place[i] + length[i]]` with `scores[i]` (float32)."""
-    from sentencepiece import sentencepiece_model_pb2
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
-    model = sentencepiece_model_pb2.ModelProto()
-    for begin, size, score in zip(place.tolist(), length.tolist(), scores.tolist(), strict=True):
-        model.pieces.add(piece=text[begin : begin + size].tobytes().decode("utf-32-le"), score=score)
+    whole, numbers = text.tobytes().decode("utf-32-le"), scores.astype("<f4").tobytes()
+    names = [whole[at : at + size].encode() for at, size in zip(place.tolist(), length.tolist(), strict=True)]
+    # `pieces {piece: name score: number}`, sizes of one byte; an object for each takes a fifth of a ladder's time
+    entries = [
+        b"\n%c\n%c%b\x15%b" % (len(name) + 7, len(name), name, numbers[4 * rank : 4 * rank + 4])
+        if len(name) <= 120
+        else ModelProto(pieces=[{"piece": name.decode(), "score": scores[rank]}]).SerializeToString()
+        for rank, name in enumerate(names)
+    ]
     head, size = template(coverage, settings)[0], len(scores) + len(settings.metas)
-    return head + model.SerializeToString() + specifications(coverage, size, settings)
+    return b"".join([head, *entries, specifications(coverage, size, settings)])

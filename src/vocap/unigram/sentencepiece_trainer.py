@@ -72,17 +72,15 @@ def train(
 ) -> bytes:
     """Train a unigram model of exactly `size` ids and return its file's bytes.
 
-    `source` is a text file (UTF-8, a sentence a line) or lines. Of more than `input_sentences` lines SentencePiece
-    samples that many, always the same ones; 0 takes all. `threads` is written into the model and, as it changes
-    the order of sums, can change pieces: keep it fixed. An id of -1 leaves that meta piece out. `keys` change
-    single ones of the `settings`. The model holds the rules of a file, not its path.
-
-    Raises Unreachable where the text has too little variety, too many characters or none at all for the size;
-    UsageError for settings that SentencePiece would refuse; VocapError for text that is not UTF-8.
+    `source`: a text file (UTF-8, a sentence a line) or lines; of more than `input_sentences` SentencePiece samples
+    that many, always the same ones (0: all). `threads` stands in the model and can change pieces: keep it fixed.
+    An id of -1 leaves that meta piece out; `keys` change single ones of the `settings`. Raises Unreachable where
+    the text has too little variety, too many characters or none at all for the size; UsageError for settings
+    that SentencePiece would refuse; VocapError for text that is not UTF-8.
     """
     import sentencepiece
 
-    # Settings and lines that SentencePiece takes
+    # Settings and lines that it takes
     settings = replace(settings, **{key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()})
     ids = {"unk_id": unk_id, "bos_id": bos_id, "eos_id": eos_id, "pad_id": pad_id}
     _check(size, coverage, threads, list(ids.values()))

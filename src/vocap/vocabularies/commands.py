@@ -1,15 +1,29 @@
-"""`vocap train`, `vocap curve`, `vocap alp` and `vocap ladder`."""
+"""`vocap train`, `vocap curve`, `vocap alp` and `vocap ladder`.
 
+The engine's kernels, SentencePiece and the files of tokenizers are imported in the verbs, so that help is quick.
+"""
+
+import json
 import logging
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from vocap import options
 from vocap.errors import UsageError, VocapError
+from vocap.files.atomic import replacing
+from vocap.tables.character_table import write_characters
+from vocap.tables.curve import Point, parse_option, read_points, write_points
+from vocap.text_files.lines import read_blocks
 from vocap.text_options import text_options
+from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import COVERAGE, SEEDS
 from vocap.unigram.text_settings import XLM_R, TextSettings
+from vocap.vocabularies.printed_curve import print_curve
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +47,6 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
 
     A size that the text cannot reach is no error: the table says why.
     """
-    from vocap.tables.curve import Point, write_points
     from vocap.unigram import sentencepiece_trainer
 
     sentencepiece_trainer.require_reference()
@@ -50,7 +63,6 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
 
     import sentencepiece
 
-    from vocap.text_files.lines import read_blocks
     from vocap.tokenizer_files.encoders import SentencePieceEncoder
     from vocap.unigram.alp import corpus_alp
 
@@ -74,8 +86,6 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
 @text_options
 def curve(train_path, models, output, characters, index, points, settings):
     """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
-    from vocap.tables.character_table import write_characters
-    from vocap.tables.curve import read_points, write_points
     from vocap.tables.piece_index import build, fingerprint, save_index, text_pieces
     from vocap.unigram.training_text import count_characters
 
@@ -101,7 +111,6 @@ def curve(train_path, models, output, characters, index, points, settings):
 
 
 def _checked_model(path, row, origin):
-    from vocap.tokenizer_files.model_file import read_pieces
 
     remedy = f"delete {origin} and run again, and it is trained anew"
     try:
@@ -122,9 +131,7 @@ def alp(model, text, as_json):
 
     MODEL is a .model, a tokenizer.json or a folder that holds one. Every line of TEXT counts; natural logarithm.
     """
-    import json
 
-    from vocap.text_files.lines import read_blocks
     from vocap.tokenizer_files.encoders import load_encoder
     from vocap.unigram.alp import corpus_alp
 
@@ -186,13 +193,6 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     scores are those of 0.2.2. A size that the text cannot reach has no model, and the reason stands in the curve.
     Prints the curve, with its knee.
     """
-    from contextlib import closing
-
-    from vocap.tables.character_table import write_characters
-    from vocap.tables.curve import parse_option, write_points
-    from vocap.text_files.lines import read_blocks
-    from vocap.vocabularies.printed_curve import print_curve
-
     # Check the call
     if model == "bpe":
         raise UsageError("--model bpe is gone: vocap bpe trains byte-pair encoding, of one language too")
@@ -232,7 +232,6 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
 
 def _count_words(files: dict[str, Path], coverage: float, threads: int, settings: TextSettings):
     """The word types of texts, and the function that trains on them, imported by a further thread if allowed."""
-    from concurrent.futures import ThreadPoolExecutor
 
     from vocap.unigram.training_text import texts_of
 
@@ -245,7 +244,6 @@ def _count_words(files: dict[str, Path], coverage: float, threads: int, settings
 
 def _import(name: str):
     """A module of the engine, with its kernels."""
-    from importlib import import_module
 
     from vocap.unigram.kernels import one_compiler
 
@@ -255,8 +253,6 @@ def _import(name: str):
 
 def _write_models(rungs, models: Path) -> list:
     """Write each model as it comes; returns the points. A full disk ends it at once, not after the last size."""
-    from collections import deque
-    from concurrent.futures import ThreadPoolExecutor
 
     points, writes = [], deque()
     with ThreadPoolExecutor(WRITERS) as writers:
@@ -272,7 +268,6 @@ def _write_models(rungs, models: Path) -> list:
 
 def _write_model(path: Path, model: bytes | None) -> None:
     """Write a model, or remove an older one of a size that is out of reach now."""
-    from vocap.files.atomic import replacing
 
     if model is None:
         path.unlink(missing_ok=True)
