@@ -17,12 +17,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from vocap.finetuning.encoding import InputEncoder, load_tokenizer
+from vocap.finetuning.encoding import InputEncoder, encode, load_tokenizer
 from vocap.finetuning.features import Batch, Features, LengthBatches, assemble, evaluation_batches
 from vocap.finetuning.heads import HEADS, TOKENS, Tuner
-from vocap.finetuning.inputs import encode
-from vocap.finetuning.reading import read
-from vocap.finetuning.selection import DataSet
+from vocap.finetuning.reading import DataSet, read
 from vocap.finetuning.settings import make_recipes
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.model import build_model

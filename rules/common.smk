@@ -22,7 +22,7 @@ from vocap.corpora.settings import development_text, evaluation_text, resolve_al
 from vocap.starter.packages import PACKAGES
 from vocap.correlation.planning import plan_study, reached_sizes
 from vocap.errors import VocapError
-from vocap.finetuning.selection import keys_of
+from vocap.finetuning.reading import keys_of
 from vocap.finetuning.grid import input_length, make_grid, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.tasks import TASKS, TRAININGS

@@ -118,8 +118,8 @@ def capitals():
 def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     from tests.finetuning.factories import write
     from tests.finetuning.tiny_models import make_model
+    from vocap.finetuning.encoding import encode_training
     from vocap.finetuning.grid import Setting, make_grid
-    from vocap.finetuning.inputs import encode_training
     from vocap.finetuning.outcome import average, conclude, write_outcome
     from vocap.finetuning.run import Job, finetune
 

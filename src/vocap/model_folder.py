@@ -1,6 +1,5 @@
 """config.json of a Hugging Face model, checked without loading the model."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,39 +11,25 @@ WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 FROM_PAD = ("roberta", "camembert", "longformer", "data2vec-text")  # their positions count from pad + 1
 REMEDY = f"name the folder of a Hugging Face model: {CONFIG}, {WEIGHTS[0]} and the tokenizer's files"
 
-_KINDS = {
+KINDS = {  # of the keys that are used here
     "model_type": str,
     "vocab_size": int,
     "max_position_embeddings": int,
     "pad_token_id": int,
+    "architectures": list,
 }
-_COUNT = re.compile(r"(^|_)(num|n)_.*(layer|head|label|expert|group|block)s?$")
-MAX_BYTES = 1 << 24
-MAX_COUNT = 10_000  # each is a module or more, built before the weights are read
-MAX_NUMBER = 1 << 31
 
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The config.json of a Hugging Face model's folder.
 
-    Raises VocapError where there is none, where a key that is used here is of another type, and for a number that
-    would cost the library all memory.
+    Raises VocapError where there is none, and where a key that is used here is of another type.
     """
     path = folder / CONFIG
-    if path.is_file() and path.stat().st_size > MAX_BYTES:
-        raise VocapError(f"{path}: {path.stat().st_size} bytes, more than {MAX_BYTES}; {REMEDY}")
     config = read_object(path, REMEDY)
-    for key, kind in _KINDS.items():
-        value = config.get(key)
-        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise VocapError(f"{path}: {key} is {value!r:.100}, not of type {kind.__name__}; {REMEDY}")
-    names = config.get("architectures")
-    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise VocapError(f"{path}: architectures is {names!r:.100}, not a list of names; {REMEDY}")
-    for key, value in config.items():
-        most = MAX_COUNT if _COUNT.search(key) else MAX_NUMBER
-        if isinstance(value, int) and abs(value) > most:
-            raise VocapError(f"{path}: {key} is {value!r:.100}, beyond {most}; {REMEDY}")
+    for key, kind in KINDS.items():
+        if not isinstance(config.get(key), kind | None):
+            raise VocapError(f"{path}: {key} is {config[key]!r:.100}, not of type {kind.__name__}; {REMEDY}")
     return config
 
 

@@ -360,9 +360,8 @@ def damaged_models(folder):
     for broken in (data[: len(data) // 2], b"", data[:8] + b"[" * 100 + data[108:]):
         yield weights, broken, "transformers cannot load it"
     for values, says in (
-        ({"architectures": [5]}, "architectures is .5., not a list of names"),
+        ({"architectures": 5}, "architectures is 5, not of type list"),
         ({"architectures": ["PreTrainedModel"]}, "none of transformers"),
-        ({"hidden_size": 1 << 40}, "hidden_size is .*, beyond"),
         ({"hidden_size": 8}, "the shapes of its weights are not those"),
         ({"num_hidden_layers": 3}, "it lacks weights"),
         ({"model_type": "none"}, "cannot load it"),

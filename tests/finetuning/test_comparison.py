@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vocap.finetuning import metrics
-from vocap.finetuning.comparison import paired_bootstrap
+from vocap.finetuning.outcome import paired_bootstrap
 from vocap.finetuning.reading import Sentence
 from vocap.finetuning.scoring import parts
 from vocap.finetuning.tasks import TASKS

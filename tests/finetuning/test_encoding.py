@@ -168,7 +168,7 @@ def test_tokenizers_that_cannot_be_used(tmp_path):
     with pytest.raises(VocapError, match=r"no tokenizer\.json there; name a folder"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(VocapError, match="no usable Hugging Face tokenizer"):
+    with pytest.raises(VocapError, match="not a usable Hugging Face tokenizer"):
         load_tokenizer(tmp_path)
     backend = Tokenizer.from_str(ours().backend.to_str())
     with pytest.raises(VocapError, match="no unknown token"):

@@ -10,8 +10,7 @@ from tests.commands import vocap
 from tests.finetuning.factories import PAIRS, one_question, squad, write, xtreme_folder
 from vocap.errors import UsageError
 from vocap.files.tsv import read_tsv
-from vocap.finetuning.folder import check, described
-from vocap.finetuning.grid import make_grid
+from vocap.finetuning.grid import check, described, make_grid
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS

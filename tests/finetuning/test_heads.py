@@ -10,10 +10,10 @@ from safetensors.torch import load_file, save_file
 
 from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import VocapError
+from vocap.finetuning.encoding import encode_training, open_inputs
 from vocap.finetuning.features import assemble
 from vocap.finetuning.heads import Tuner, build_model
-from vocap.finetuning.inputs import encode_training, open_inputs
-from vocap.finetuning.selection import DataSet
+from vocap.finetuning.reading import DataSet
 from vocap.finetuning.tasks import TASKS
 from vocap.model_folder import longest_input, read_config
 

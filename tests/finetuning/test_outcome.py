@@ -12,9 +12,8 @@ from tests.finetuning.factories import xtreme_folder
 from vocap.cli import vocap
 from vocap.errors import VocapError
 from vocap.finetuning import metrics
-from vocap.finetuning.reading import locate, read
+from vocap.finetuning.reading import DataSet, held_out, locate, read
 from vocap.finetuning.scoring import prediction_path, write_predictions
-from vocap.finetuning.selection import DataSet, held_out
 from vocap.finetuning.tasks import TASKS
 
 SERVED = {"squad": ("xquad", "mlqa"), "tydiqa": ("tydiqa",), "panx": ("panx",), "pawsx": ("pawsx",)}

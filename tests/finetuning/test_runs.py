@@ -17,11 +17,10 @@ from tests.finetuning.tiny_models import LENGTH, XTREME, make_inputs, make_model
 from tests.pretraining.processes import MEASURED, finish, newest, pretrain, start, wait_for_step
 from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.inputs import encode_training
+from vocap.finetuning.encoding import encode_training
 from vocap.finetuning.outcome import conclude
-from vocap.finetuning.reading import read
+from vocap.finetuning.reading import DataSet, read
 from vocap.finetuning.scoring import read_predictions, score
-from vocap.finetuning.selection import DataSet
 from vocap.finetuning.settings import Finetuning, read_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS
 

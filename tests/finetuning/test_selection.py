@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.outcome import choose
-from vocap.finetuning.reading import Answer, Question
+from vocap.finetuning.reading import SELECTIONS, Answer, Question, development, held_out
 from vocap.finetuning.scoring import Score
-from vocap.finetuning.selection import SELECTIONS, development, held_out
 from vocap.finetuning.tasks import TASKS, TRAININGS
 
 

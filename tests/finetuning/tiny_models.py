@@ -7,7 +7,7 @@ import torch
 from transformers import BertConfig, BertForMaskedLM
 
 from tests.pretraining.factories import TOTAL, make_tokenizer
-from vocap.finetuning.inputs import encode_training
+from vocap.finetuning.encoding import encode_training
 from vocap.finetuning.settings import Recipe, make_recipes
 from vocap.pretraining.model import build_model, export_model
 from vocap.pretraining.settings import Shape

@@ -14,11 +14,9 @@ from vocap import options
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import write_text
 from vocap.files.tsv import write_tsv
-from vocap.finetuning.folder import BROKEN, COLUMNS, check, described
-from vocap.finetuning.grid import Setting
+from vocap.finetuning.grid import BROKEN, COLUMNS, Setting, check, described
 from vocap.finetuning.published import unpack as extract
-from vocap.finetuning.reading import StandIn, parse
-from vocap.finetuning.selection import SELECTIONS
+from vocap.finetuning.reading import SELECTIONS, StandIn, parse
 from vocap.finetuning.settings import read_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS
 
@@ -106,7 +104,7 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, stand_ins, ou
     Long sentences and contexts become several inputs, without loss. A development or test file that is missing
     is reported and left out.
     """
-    from vocap.finetuning.inputs import encode_training
+    from vocap.finetuning.encoding import encode_training
 
     recipe = read_recipe(training, settings_json)
     if max_length:
@@ -223,8 +221,7 @@ def compare(xtreme: Path, samples: int, seed: int, output: Path, first: Path, se
     FIRST and SECOND are folders that vocap score wrote. Writes, for each language and for the mean over them, both
     measures (means over seeds), their difference, the interval that holds 95 % of the samples' differences, and p.
     """
-    from vocap.finetuning.comparison import COLUMNS, compare_models
-    from vocap.finetuning.outcome import ALL
+    from vocap.finetuning.outcome import ALL, COLUMNS, compare_models
 
     rows = compare_models(xtreme, first, second, samples, seed)
     write_tsv(output, COLUMNS, rows)

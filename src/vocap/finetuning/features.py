@@ -63,7 +63,7 @@ class Features:
         return self.tokens[name][self.starts[number] : self.starts[number + 1]]
 
     def of_first_examples(self, count: int | None) -> "Features":
-        """Those of the first `count` examples, views; all where it is None."""
+        """Views of the inputs of the first `count` examples; all where it is None."""
         if count is None:
             return self
         rows = int(np.searchsorted(self.inputs["example"], count))

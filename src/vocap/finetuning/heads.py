@@ -1,8 +1,7 @@
 """Models with a head for each kind of task, on any masked language model's folder, and their predictions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -45,50 +44,36 @@ def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: boo
     library_logging.set_verbosity_error()  # that the head is new, and the language model's own head not used
     read_config(folder)
     no_code = {"trust_remote_code": False}  # without it the library asks in the terminal
+    settings = {"dtype": torch.float32, **no_code}
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, **no_code)
         if kind != "spans":
             config.num_labels = labels
         torch.manual_seed(seed)
         if not pretrained:
-            return HEADS[kind].from_config(config, dtype=torch.float32, **no_code)
+            return HEADS[kind].from_config(config, **settings)
         if not any((folder / name).exists() for name in WEIGHTS):
             raise VocapError(f"{folder}: no {WEIGHTS[0]}; {SAVE}")
-        model, loaded = HEADS[kind].from_pretrained(
-            folder,
-            config=config,
-            dtype=torch.float32,
-            use_safetensors=True,
-            local_files_only=True,
-            ignore_mismatched_sizes=True,  # of heads; `_check_loaded` refuses the others
-            output_loading_info=True,
-            **no_code,
-        )
+        settings |= {"use_safetensors": True, "local_files_only": True, "output_loading_info": True}
+        settings["ignore_mismatched_sizes"] = True  # of heads; the others are refused below
+        model, loaded = HEADS[kind].from_pretrained(folder, config=config, **settings)
     except (VocapError, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # the library raises exceptions of any class for a foreign folder
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise VocapError(f"{folder}: no model for {kind}: {reason}; copy the folder again, or {SAVE}") from None
-    _check_loaded(folder, model, loaded)
-    return model
 
-
-def _check_loaded(folder: Path, model: PreTrainedModel, loaded: dict[str, Any]) -> None:
-    """Raise VocapError where weights below the head are missing in the file: transformers draws them at random.
-
-    A pooler is part of the head: masked language models are saved without it.
-    """
+    # weights that the file lacks are drawn at random: of a head and its pooler, without which models are saved
     made_up = {*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])}
-    own = [
-        name
-        for name, _ in model.named_parameters()
-        if name in made_up and name.startswith(f"{model.base_model_prefix}.") and "pooler" not in name.split(".")
-    ]
+    prefix = f"{model.base_model_prefix}."
+    own = [name for name in made_up if name.startswith(prefix) and "pooler" not in name.split(".")]
+    own = [name for name, _ in model.named_parameters() if name in own]
     if own:
         raise VocapError(
             f"{folder}: the weights lack {own[0]} in the shape that config.json says (one of {len(own)}); "
             f"bring the files of one model, or {SAVE}"
         )
+    return model
 
 
 class Tuner(nn.Module):
@@ -101,7 +86,7 @@ class Tuner(nn.Module):
         self.has_segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
 
     def forward(self, batch: Batch) -> tuple[Tensor, ...]:
-        """Of pairs: logits [b, labels]; of tags [words, labels]; of spans: of starts and of ends, both [b, t].
+        """Logits of pairs [b, labels], of tags [words, labels], of spans two [b, t] (starts, ends).
 
         Logits of padding are -inf.
         """
@@ -153,49 +138,36 @@ def predict(
     training = tuner.training
     tuner.eval()
     try:
-        if task.kind == "spans":
-            starts, ends = _window_scores(tuner, features, dtype)
-            answers = best_answers(features, examples, starts, ends)
-            return {example.id: answer for example, answer in zip(examples, answers, strict=True)}
-        numbers = _highest(tuner, features, dtype)
-        if task.kind == "tags":
-            return join_tags(features, numbers, task.labels)
-        return [task.labels[number] for number in np.concatenate(numbers)]
+        found = _outputs(tuner, features, dtype)
     finally:
         tuner.train(training)
-
-
-def _highest(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[np.ndarray]:
-    """The number of the best label of each unit (the pair, or its words), by input."""
-    found: list[np.ndarray] = [np.zeros(0, np.int64)] * len(features)
-    for batch, (logits,) in _outputs(tuner, features, dtype):
-        best = logits.argmax(1).cpu().numpy()
-        counts = [1] * len(batch.numbers)
-        if tuner.kind == "tags":
-            counts = [features.row("word", number).max() + 1 for number in batch.numbers]
-        for number, part in zip(batch.numbers, np.split(best, np.cumsum(counts)[:-1]), strict=True):
-            found[number] = part
-    return found
-
-
-def _window_scores(
-    tuner: Tuner, features: Features, dtype: torch.dtype
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Scores of each window's positions as start and as end of the answer: float32 [length], both."""
-    found: tuple[list, list] = ([None] * len(features), [None] * len(features))
-    for batch, logits in _outputs(tuner, features, dtype):
-        lengths = batch.attention.sum(1)
-        for scores, kept in zip(logits, found, strict=True):
-            for number, row, length in zip(batch.numbers, scores.cpu().numpy(), lengths, strict=True):
-                kept[number] = row[:length]
-    return found
+    if task.kind == "spans":
+        starts, ends = zip(*found, strict=True)
+        answers = best_answers(features, examples, starts, ends)
+        return {example.id: answer for example, answer in zip(examples, answers, strict=True)}
+    best = [logits.argmax(1) for (logits,) in found]
+    if task.kind == "tags":
+        return join_tags(features, best, task.labels)
+    return [task.labels[number] for number in np.concatenate(best)]
 
 
 @torch.inference_mode()
-def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> Iterator[tuple[Batch, tuple[Tensor, ...]]]:
+def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple[np.ndarray, ...]]:
+    """The logits of each input, without those of padding: [1 or words, labels], or two [length] of spans."""
     device = tuner.model.device
+    found: list[tuple[np.ndarray, ...]] = [()] * len(features)
     for numbers in evaluation_batches(features.lengths, TOKENS[device.type]):
         batch = assemble(features, numbers, tuner.pad)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-            logits = tuner(batch)
-        yield batch, logits
+            outputs = [logits.cpu().numpy() for logits in tuner(batch)]
+        if tuner.kind == "spans":
+            lengths = batch.attention.sum(1)
+            parts = [[row[:length] for row, length in zip(logits, lengths, strict=True)] for logits in outputs]
+        else:
+            counts = [1] * len(numbers)
+            if tuner.kind == "tags":
+                counts = [features.row("word", number).max() + 1 for number in numbers]
+            parts = [np.split(logits, np.cumsum(counts)[:-1]) for logits in outputs]
+        for number, *own in zip(numbers, *parts, strict=True):
+            found[number] = tuple(own)
+    return found

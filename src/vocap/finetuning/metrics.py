@@ -158,7 +158,7 @@ def mlqa_score(
 def span_score(
     predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], words: Words
 ) -> dict[str, float]:
-    """As `squad_score`, for answers whose `words` are compared."""
+    """`squad_score` with another way of cutting answers into the `words` that are compared."""
     scores = answer_scores(predictions, references, words)
     # summed one by one as the scripts do: other orders round differently
     exact_match, f1 = np.cumsum(scores, axis=0)[-1]

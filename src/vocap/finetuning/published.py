@@ -80,7 +80,7 @@ def _fused(rows: list[list[str]], order: Sequence[str]) -> list[tuple[str, str]]
         heads[number] = {int(row[HEAD]), *(int(head) for head in enhanced if head.isdecimal())}
 
     def rank(number: int) -> tuple[int, int]:
-        """Of a multiword token the word with the fewest ancestors counts; among several, the first by its tag."""
+        """The order in which a word stands for its multiword token: fewest ancestors, then the order of tags."""
         tag = words[number][UPOS]
         return len(_ancestors(number, heads)), order.index(tag) if tag in order else len(order)
 

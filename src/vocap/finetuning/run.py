@@ -17,21 +17,20 @@ from vocap import __version__
 from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import locked, replacing_directory, write_text
-from vocap.finetuning.encoding import DEFINITION
+from vocap.finetuning.encoding import DEFINITION, Inputs, open_inputs
 from vocap.finetuning.features import Batch, Features, LengthBatches
 from vocap.finetuning.grid import Setting
 from vocap.finetuning.heads import Tuner, build_model, predict
-from vocap.finetuning.inputs import Inputs, open_inputs
-from vocap.finetuning.reading import Example
-from vocap.finetuning.scoring import DESCRIPTION, PREDICTIONS, score, write_predictions
-from vocap.finetuning.selection import (
+from vocap.finetuning.reading import (
     DataSet,
+    Example,
     Selection,
     choosing_sets,
     development,
     predicted_sets,
     training_set,
 )
+from vocap.finetuning.scoring import DESCRIPTION, PREDICTIONS, score, write_predictions
 from vocap.finetuning.settings import Recipe
 from vocap.model_folder import CONFIG, longest_input, read_config
 from vocap.training import checkpoints

@@ -17,8 +17,7 @@ from vocap.errors import VocapError
 from vocap.files.atomic import replacing
 from vocap.files.json_object import read_object
 from vocap.finetuning import metrics
-from vocap.finetuning.reading import Example, Question, Sentence, StandIns, is_labelled
-from vocap.finetuning.selection import HELD_OUT, DataSet
+from vocap.finetuning.reading import HELD_OUT, DataSet, Example, Question, Sentence, StandIns, is_labelled
 from vocap.finetuning.tasks import ENGLISH, Task
 
 Labels = list[str]  # of pairs, one an example

@@ -17,7 +17,7 @@ from pydantic import (
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
-from vocap.finetuning.selection import Selection
+from vocap.finetuning.reading import Selection
 from vocap.finetuning.tasks import TASKS, TRAININGS, first_task
 from vocap.training.settings import Betas, Precision, Seed
 

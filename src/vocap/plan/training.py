@@ -4,8 +4,7 @@ from pathlib import Path
 
 from vocap.finetuning.grid import Supply, input_length, settings_of
 from vocap.finetuning.published import ARCHIVES
-from vocap.finetuning.reading import locate, parse
-from vocap.finetuning.selection import DataSet, choosing_sets, predicted_sets
+from vocap.finetuning.reading import DataSet, choosing_sets, locate, parse, predicted_sets
 from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, first_task
 from vocap.plan.features import Inputs, features
 from vocap.plan.jobs import Job
