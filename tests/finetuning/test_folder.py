@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from tests.commands import vocap
 from tests.finetuning.factories import PAIRS, one_question, squad, write, xtreme_folder
@@ -12,8 +13,10 @@ from vocap.errors import UsageError
 from vocap.files.tsv import read_tsv
 from vocap.finetuning.grid import check, described, make_grid
 from vocap.finetuning.reading import parse
-from vocap.finetuning.settings import Finetuning
+from vocap.finetuning.settings import Finetuning, Tuned
 from vocap.finetuning.tasks import TASKS
+
+SMOKE = str(Path(__file__).parents[2] / "config" / "smoke-xtreme")
 
 
 def run(folder, tmp_path, *options):
@@ -173,3 +176,19 @@ def test_the_real_folder():
     there = [file for file in files if file.status == "ok"]
     assert len(there) == 128 and not any("known number" in file.note for file in there)
     assert [(file.task.name, file.language) for file in there if not file.labelled] == [("panx", "af")]
+
+
+def test_a_model_has_its_own_tasks_and_what_is_trained_for_them():
+    models = {"a": Tuned(), "b": Tuned(model="a", tasks=["mlqa", "panx"]), "c": Tuned(model="a", tasks=["pawsx"])}
+    grid = make_grid(Finetuning(xtreme=SMOKE, models=models, tasks=["udpos", "panx", "xquad", "mlqa"]), ["a"])
+    assert grid.tasks_for("a") == ["udpos", "panx", "xquad", "mlqa"]
+    assert grid.tasks_for("b") == ["panx", "mlqa"]  # in the paper's order
+    assert {TASKS[task].training for task in grid.tasks_for("a")} == {"udpos", "panx", "squad"}
+    assert {TASKS[task].training for task in grid.tasks_for("b")} == {"panx", "squad"}
+    assert "c" not in grid.models  # pawsx is no task of this configuration
+    assert grid.left_out == [("fine-tuning of c", "none of its tasks, pawsx, can run")]
+
+
+def test_a_task_that_is_none_is_named():
+    with pytest.raises(ValidationError, match="no task 'ner'"):
+        Tuned(tasks=["ner"])

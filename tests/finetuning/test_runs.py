@@ -186,15 +186,6 @@ def test_a_missing_language_is_named_and_the_others_go_on(model, tmp_path, caplo
     assert made == {"dev-de", "dev-en", "dev-ru", "test-de", "test-en", "test-ja"}
 
 
-def test_files_that_changed_after_encoding_are_noticed(model, inputs, tmp_path):
-    folder = tmp_path / "xtreme"
-    shutil.copytree(XTREME / "panx", folder / "panx")
-    path = folder / "panx" / "dev-de.tsv"
-    path.write_text(path.read_text("utf-8") + "Haus\tO\n\n", "utf-8")
-    status, said = finetune(arguments(model, inputs["panx"], "panx", folder), tmp_path / "run")
-    assert status == 1 and "dev-de.tsv: changed since" in said and "vocap encode" in said
-
-
 def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
     def said(status: int, training: str = "panx", made: str = "panx", **options) -> str:
         found, text = finetune(arguments(model, inputs[made], training, **options), tmp_path / "run")

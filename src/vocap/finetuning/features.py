@@ -108,13 +108,12 @@ def load_features(folder: Path) -> Features:
 class Batch:
     """A batch of b inputs of t ids.
 
-    `numbers` int64 [b], which inputs; `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t];
+    `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t];
     `segments` int64 [b, t], 1 in the second text. `targets`, int64: of pairs `label` [b]; of tags `label` [w], and
     for the p subwords of the w words `place` [p] in the flattened [b * t] and `word` [p]; of spans `start` and
     `end` [b].
     """
 
-    numbers: np.ndarray
     input_ids: np.ndarray
     attention: np.ndarray
     segments: np.ndarray
@@ -149,7 +148,7 @@ def assemble(features: Features, numbers: np.ndarray, pad: int, width: int | Non
     else:
         names = [name for name in ("label", "start", "end") if name in features.inputs]
         targets = {name: features.inputs[name][numbers].astype(np.int64) for name in names}
-    return Batch(numbers, padded("ids", pad), attention, segments.astype(np.int64), targets)
+    return Batch(padded("ids", pad), attention, segments.astype(np.int64), targets)
 
 
 class LengthBatches:

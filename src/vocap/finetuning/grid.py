@@ -330,15 +330,14 @@ def described(files: Sequence[File]) -> Iterator[str]:
             left_out = f"; no {key_of(task, split)} file: the task cannot be trained"
         rows = sum(file.rows for file in there)
         yield f"{task.name} {split}: {len(there)} of {len(own)} files ({rows:,} rows){left_out}"
-        for file in there:
-            for note in filter(None, file.note.split("; ")):
-                noted.setdefault(f"{task.name} {split}: {note}", []).append(file.language)
         chosen = development(task.training, "paper")
-        if split == chosen.split == "test" and any(
-            f.labelled is False and f.language in chosen.languages for f in own
-        ):
-            yield (
-                f"{task.name}: cannot be trained by the paper's rule, which selects on the test file of "
-                f"{chosen.languages[0]}: bring xTune's files, or write finetuning: selection: english-dev"
-            )
+        for file in there:
+            notes = file.note.split("; ") if file.note else []
+            if split == chosen.split == "test" and file.language in chosen.languages and not file.labelled:
+                notes.append(
+                    "cannot be trained by the paper's rule, which selects on this file: bring xTune's files, or "
+                    "write finetuning: selection: english-dev"
+                )
+            for note in notes:
+                noted.setdefault(f"{task.name} {split}: {note}", []).append(file.language)
     yield from (f"{note}: {' '.join(languages)}" for note, languages in noted.items())

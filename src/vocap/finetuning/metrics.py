@@ -69,11 +69,6 @@ def chunk_f1(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> di
     (seqeval 1.2.2 does; 0.0.12 would shift all chunks that follow) and for an empty tag.
     """
     correct, predicted, expected = (int(total) for total in chunk_counts(gold, pred).sum(axis=0))
-    return chunk_measures(correct, predicted, expected)
-
-
-def chunk_measures(correct: int, predicted: int, expected: int) -> dict[str, float]:
-    """Precision, recall and F1 in percent from counts of chunks."""
     precision = correct / predicted if predicted else 0.0
     recall = correct / expected if expected else 0.0
     f1 = 2 * precision * recall / (precision + recall) if correct else 0.0
@@ -85,7 +80,8 @@ def chunk_counts(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -
 
     Raises ScoringError as `chunk_f1`.
     """
-    gold, pred = (_sentences(tags) for tags in (gold, pred))
+    # a single sentence's tags are a list of one sentence, as seqeval reads them
+    gold, pred = ([tags] if len(tags) and isinstance(tags[0], str) else tags for tags in (gold, pred))
     if len(gold) != len(pred):
         raise ScoringError(f"{len(gold)} gold sentences, {len(pred)} predicted ones; predict every sentence")
     for number, (one, other) in enumerate(zip(gold, pred, strict=True), start=1):
@@ -101,11 +97,6 @@ def chunk_counts(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -
         places = np.fromiter((end for _, _, end in chunks), np.int64, len(chunks))
         np.add.at(counts[:, column], np.searchsorted(ends, places, side="right"), 1)
     return counts
-
-
-def _sentences(tags: Sequence) -> Sequence[Sequence[str]]:
-    """A single sentence's tags become a list of one sentence, which is how seqeval reads them."""
-    return [tags] if len(tags) and isinstance(tags[0], str) else tags
 
 
 def _chunks(sentences: Iterable[Sequence[str]]) -> set[tuple[str, int, int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError, create_model
 
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Split, Task, first_task
@@ -200,8 +200,10 @@ def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[P
             raise VocapError(
                 f"{path}, line {number}: {len(row)} columns, not {wanted}, parted by tabs, no header; {AGAIN}"
             )
-    if is_quoted(rows):
-        rows = [[unquoted(field) for field in row] for row in rows]
+    if is_quoted(rows):  # fields without a quote stay
+        rows = [
+            [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in row] for row in rows
+        ]
     pairs = [
         Pair(row[0], row[1], _label(path, number, row[2], labels) if columns == 3 else None)
         for number, row in enumerate(rows, 1)
@@ -230,11 +232,6 @@ def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
     fields = [field for row in rows for field in row if '"' in field]
     whole = all(re.fullmatch(r'"(?:[^"]|"")*"', field) for field in fields)
     return whole and any('""' in field[1:-1] for field in fields)
-
-
-def unquoted(field: str) -> str:
-    """The text of a field that csv's default quoting wrote."""
-    return field[1:-1].replace('""', '"') if field.startswith('"') else field
 
 
 def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> list[Sentence]:
@@ -277,34 +274,13 @@ def _check_blanks(blanks: Sequence[bool], allowed: bool, place: Callable[[int], 
         raise VocapError(f"{place(blanks.index(True))}: no {noun}, but {why}; {AGAIN}")
 
 
-class _Part(BaseModel):
-    """An object of SQuAD's JSON; keys that are not read are ignored."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class _Answer(_Part):
-    text: str
-    answer_start: int
-
-
-class _Question(_Part):
-    id: str
-    question: str
-    answers: list[_Answer]
-
-
-class _Paragraph(_Part):
-    context: str
-    qas: list[_Question]
-
-
-class _Article(_Part):
-    paragraphs: list[_Paragraph]
-
-
-class _Squad(_Part):
-    data: list[_Article]
+# the objects of SQuAD's JSON, with the keys that are read
+_STRICT = {"__config__": ConfigDict(strict=True)}
+_Answer = create_model("_Answer", text=(str, ...), answer_start=(int, ...), **_STRICT)
+_Question = create_model("_Question", id=(str, ...), question=(str, ...), answers=(list[_Answer], ...), **_STRICT)
+_Paragraph = create_model("_Paragraph", context=(str, ...), qas=(list[_Question], ...), **_STRICT)
+_Article = create_model("_Article", paragraphs=(list[_Paragraph], ...), **_STRICT)
+_Squad = create_model("_Squad", data=(list[_Article], ...), **_STRICT)
 
 
 def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list[Question]:
