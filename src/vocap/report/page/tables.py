@@ -86,18 +86,30 @@ def caption(name: str, **values: Any) -> str:
     return text.format(**values) if values else text
 
 
-def specified(name: str, rows: Iterable[dict[str, Any]], more: Sequence[Column] = (), **values: Any) -> Table:
-    """The table of this name in the specification: `rows` by its columns, then `more` columns of this run."""
-    spec = specification()[name]
+def columns_of(name: str) -> list[Column]:
+    """The columns of a table of the specification."""
     columns = []
-    for key, form in spec["columns"].items():
+    for key, form in specification()[name]["columns"].items():
         if isinstance(form, str):
             columns.append(Column(key, form))
         else:
             columns.append(Column(key, form[0], "number", *form[1:2], **dict.fromkeys(form[2:], True)))
-    table = Table.of(
-        name, spec["title"], caption(name, **values), [*columns, *more], rows, limit=spec.get("limit")
-    )
+    return columns
+
+
+def specified(
+    name: str, rows: Iterable[dict[str, Any]], more: Sequence[Column] = (), of: str = "", **values: Any
+) -> Table:
+    """A table of the specification: `rows` by its columns, then `more` columns of this run.
+
+    `of`: the subject of a table of which there are several; `values` fill its caption.
+    """
+    spec = specification()[name]
+    if of:
+        values["of"] = of
+    title, said = spec["title"].format(of=of), caption(name, **values)
+    columns = [*columns_of(name), *more]
+    table = Table.of(f"{name}-{of}" if of else name, title, said, columns, rows, limit=spec.get("limit"))
     folded = spec.get("folded", False)
     return replace(table, folded=len(table.rows) > LONG if folded == "long" else folded)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 
 from vocap.report.data.comparison import records
-from vocap.report.data.results import Allocation, Results, Share
+from vocap.report.data.results import Allocation, Results
 from vocap.report.page.blocks import (
     Block,
     Code,
@@ -22,7 +22,7 @@ from vocap.report.page.blocks import (
 )
 from vocap.report.page.figures import SHAPES, Figure, tooltips
 from vocap.report.page.scatter import scatter
-from vocap.report.page.tables import LONG, Column, Table, language_columns
+from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper.published import on_paper_languages, paper_size
 
 PAPER_SIZES = "paper_allocated_thousands"
@@ -62,20 +62,8 @@ def section(results: Results) -> Section:
 
 def _overview(results: Results) -> Table:
     """A row an allocation. A gap is 1 minus the share of the distance to the bound that was gained."""
-    columns = [
-        Column("allocation", "Allocation"),
-        Column("rule", "Rule"),
-        Column("total", "T", "number"),
-        Column("alpha", "α", "number"),
-        Column("beta", "β", "number"),
-        Column("languages", "Languages", "number"),
-        Column("sum_of_sizes", "Sum of sizes", "number"),
-        Column("pieces", "Merged pieces", "number"),
-        Column("optimality_gap", "Optimality gap", "number", 2, share=True),
-        Column("optimality_gap_paper", "by the paper’s rule", "number", 2, share=True),
-    ]
-    if any(_comparable(entry) for entry in results.allocations.values()):
-        columns.append(Column("rank_correlation", "Rank correlation with the paper", "number", 3))
+    correlation = [Column("rank_correlation", "Rank correlation with the paper", "number", 3)]
+    more = correlation if any(_comparable(entry) for entry in results.allocations.values()) else []
     rows = []
     for entry in results.allocations.values():
         row: dict[str, Any] = {key: entry.setting(key) for key in ("rule", "total", "alpha", "beta")}
@@ -85,13 +73,7 @@ def _overview(results: Results) -> Table:
         row |= {"optimality_gap": gaps.get(row["rule"]), "optimality_gap_paper": gaps.get("paper")}
         row["sum_of_sizes"] = sum(share.size or 0 for share in entry.shares)
         rows.append(row | {"rank_correlation": _correlation(entry)})
-    caption = (
-        "One row for each allocation of the configuration. Sum of sizes counts a piece once for each language "
-        "that has it, merged pieces once; the gap is measured at the last union that fits T, before clipping, and "
-        "beside it that of the paper’s rule with the same settings. From results/allocation/{name}/summary.json "
-        "and allocation.tsv."
-    )
-    return Table.of("allocations", "Allocations side by side", caption, columns, rows)
+    return specified("allocations", rows, more)
 
 
 def _warnings(entry: Allocation) -> list[Block]:
@@ -107,20 +89,14 @@ def _warnings(entry: Allocation) -> list[Block]:
 
 def _sizes(results: Results) -> Table:
     """Every language's size in every allocation."""
-    sizes = {
-        entry.name: {share.language: share.size for share in entry.shares}
-        for entry in results.allocations.values()
-        if entry.shares
-    }
-    codes = [code for code in results.languages if any(code in found for found in sizes.values())]
-    columns = language_columns(results) + [
-        Column(f"size_{name}", name, "number", bar=True, value=found.get) for name, found in sizes.items()
-    ]
-    caption = (
-        "Each language’s chosen vocabulary in ids, before all are merged and clipped. From "
-        "results/allocation/{name}/allocation.tsv."
-    )
-    return Table.of("sizes", "Sizes by language", caption, columns, codes, folded=len(codes) > LONG)
+    entries = [entry for entry in results.allocations.values() if entry.shares]
+    sizes: dict[str, dict[str, int | None]] = {}
+    for entry in entries:
+        for share in entry.shares:
+            sizes.setdefault(share.language, {})[f"size_{entry.name}"] = share.size
+    rows = [results.about(code) | sizes[code] for code in results.languages if code in sizes]
+    more = [Column(f"size_{entry.name}", entry.name, "number", bar=True) for entry in entries]
+    return specified("sizes", rows, more)
 
 
 def _comparable(entry: Allocation) -> bool:
@@ -193,31 +169,17 @@ def _one(results: Results, entry: Allocation) -> list[Block]:
 
 
 def _table(results: Results, entry: Allocation) -> Table:
-    def own(share: Share) -> float | None:
-        return share.own_pieces / share.size if share.size and share.own_pieces is not None else None
-
-    def thousands(share: Share) -> float | None:
-        return paper_size(share.language, PAPER_SIZES)
-
-    paper = Column("paper_thousands", "Paper’s size (thousands)", "number", value=thousands)
-    columns = [
-        *language_columns(results),
-        Column("n", "n", "number"),
-        Column("q", "q", "number", 3, share=True),
-        Column("size", "Size", "number", bar=True),
-        *([paper] if _comparable(entry) else []),
-        Column("gain", "Gain of the last step", "number", 5),
-        Column("own_pieces", "Own pieces", "number"),
-        Column("own_share", "Own share", "number", 1, share=True, value=own),
-    ]
+    rows = []
+    for share in entry.shares:
+        known = share.size and share.own_pieces is not None
+        row = {"own_share": share.own_pieces / share.size if known else None}
+        rows.append(vars(share) | row | {"paper_thousands": paper_size(share.language, PAPER_SIZES)})
+        rows[-1] |= results.about(share.language)
     gained = "of the last step taken (nats per line; none for a language at its smallest size)"
     if entry.rule and entry.rule.needs_text:
         gained = "of the last pieces kept (nats per line; one price for all languages)"
-    caption = (
-        "n is the weight of the language, q its sampling probability (Equation 3), size its chosen vocabulary in "
-        f"ids; gain is weight × ALP gain per 1,000 ids {gained}; own pieces are in no other language’s chosen "
-        f"vocabulary. Before clipping. From results/allocation/{entry.name}/allocation.tsv"
-        + (" and Table 9 of the paper (config/languages.tsv)." if _comparable(entry) else ".")
-    )
-    name, title = f"allocation-{entry.name}", f"{entry.name}: sizes by language"
-    return Table.of(name, title, caption, columns, entry.shares, folded=len(entry.shares) > LONG)
+    more, source = [], ""
+    if _comparable(entry):
+        more = [Column("paper_thousands", "Paper’s size (thousands)", "number")]
+        source = " and Table 9 of the paper (config/languages.tsv)"
+    return specified("allocation", rows, more, of=entry.name, gained=gained, beside=source)
