@@ -209,12 +209,14 @@ class PairAdditions:
 
     def account(self, after: BpeTokenizer) -> tuple[list[list[int]], list[tuple], dict[str, Any]]:
         """A token comes from its characters; from the unknown token, or the first, where one of them has none."""
+        # origins
         total, names = self.source.total, after.names
         known, unknown = self.source.derivations, self.source.encoder.unk_id or 0
         origins = [
             known.encode(token)[0] if all(character in known.single for character in token) else [unknown]
             for token in list(after.ids)[total:]
         ]
+        # uses in the text
         tokens, pairs = self.added.first(after.total - total)
         uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(self.text))[0]
         if unused := [names[number] for number in range(total, after.total) if not uses[number]]:
@@ -225,6 +227,7 @@ class PairAdditions:
                 len(tokens),
                 listed(unused, separator=" "),
             )
+        # rows
         made = {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each
         rows = []
         for number, (token, origin) in enumerate(zip(tokens, origins, strict=True), start=total):

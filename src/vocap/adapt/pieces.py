@@ -335,10 +335,12 @@ def choose_models(
 
     with one_compiler():
         from vocap.unigram.ladder import train_sizes
+    # sizes
     least = len(words.required) + len(META_PIECES)
     exponents = {count: (count * WIDEST - 1).bit_length() for count in wanted}
     steps = range(FINE * (min(wanted).bit_length() - 1), FINE * max(exponents.values()) + 1)
     sizes = {least, *(max(least, math.ceil(2 ** (step / FINE))) for step in steps)}
+    # models from the largest down, to the first with too few pieces for all
     chosen: dict[int, tuple[int, dict[str, float]]] = {}
     short, most = set(wanted), None  # numbers that no model has reached; the largest size possible, if known
     while sizes:

@@ -111,6 +111,7 @@ def _measure(
     model,
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows, and the number of lines in `texts`; the new pieces are of `text`, the tokens of `measured`."""
+    # the texts under the tokenizer as it is
     before = corpus_alp(source.encoder, read_sentences(measured))
     if before is None:
         raise VocapError(f"{measured}: no line in it; give text with a sentence a line")
@@ -137,6 +138,7 @@ def _measure(
             "status": "ok",
         }
 
+    # and under each extended one
     learned = source.learn(text, counts, settings)
     rows = [row(source.total, before, 0, 0)]
     with Steps("sweep", len(counts)) as steps:

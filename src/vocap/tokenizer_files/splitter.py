@@ -52,21 +52,14 @@ class Splitter:
     @cached_property
     def broken(self) -> np.ndarray:
         """Whether the bytes of each id are no whole characters of UTF-8, bool [V]."""
-        return np.array([self._is_broken(piece) for piece in self.encoder.pieces], bool)
 
-    def _is_broken(self, piece: str | None) -> bool:
-        if piece is None:
-            return False
-        if byte := BYTE_PIECE.fullmatch(piece):
-            return int(byte[1], 16) >= 0x80
-        values = [self._bytes.get(character) for character in piece] if self._bytes else [None]
-        if None in values:
-            return False
-        try:
-            bytes(values).decode("utf-8")
-        except UnicodeDecodeError:
-            return True
-        return False
+        def is_broken(piece: str) -> bool:
+            if byte := BYTE_PIECE.fullmatch(piece):
+                return int(byte[1], 16) >= 0x80
+            values = [self._bytes.get(character) for character in piece] if self._bytes else [None]
+            return None not in values and bytes(values).decode("utf-8", "ignore").encode() != bytes(values)
+
+        return np.array([piece is not None and is_broken(piece) for piece in self.encoder.pieces], bool)
 
     def _with_unknown(self, text: str, ids: Sequence[int]) -> tuple[str, ...]:
         unknown = self.encoder.unk_id
