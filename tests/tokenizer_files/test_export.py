@@ -345,24 +345,6 @@ def test_a_warning_for_characters_that_are_no_piece(caplog):
     assert "it.model: 2 characters occur in pieces and are none themselves (q u)" in caplog.text
 
 
-def test_a_warning_for_unknown_characters_of_symbols(caplog):
-    """The piece bcd with an unknown a before it may beat the symbol ab, in SentencePiece only."""
-    from vocap.tokenizer_files.layout import Contents, build_model
-
-    pieces = ["▁", "b", "c", "d", "bcd"]
-    scores = [-1.0, -20.0, -20.0, -20.0, -1.0]
-    proto = build_model(Contents(pieces, scores, ["ab", "xb"]), model().normalizer_spec)
-    own, other = processor(proto), build_tokenizer(proto, "it.model")
-    assert own.encode("abcd") != other.encode("abcd", add_special_tokens=False).ids
-    assert (
-        "it.model: the piece 'bcd' begins inside the symbol 'ab', whose character 'a' is no piece" in caplog.text
-    )
-    caplog.clear()
-    build_tokenizer(build_model(Contents([*pieces, "a"], [*scores, -2.0], ["ab", "xe"]), model().normalizer_spec))
-    build_tokenizer(build_model(Contents(pieces, scores, ["ab", "a"]), model().normalizer_spec))
-    assert not caplog.text
-
-
 def test_the_command(tmp_path):
     source = write_model(tmp_path / "sentencepiece.model", model())
     result = CliRunner().invoke(export_command, [str(source), "-o", str(tmp_path / "huggingface")])
