@@ -19,8 +19,8 @@ import torch
 
 from vocap.finetuning.encoding import InputEncoder, encode, load_tokenizer
 from vocap.finetuning.features import Batch, Features, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.heads import HEADS, TOKENS, Tuner
 from vocap.finetuning.reading import DataSet, read
+from vocap.finetuning.run import HEADS, TOKENS, Tuner
 from vocap.finetuning.settings import make_recipes
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.model import build_model

@@ -6,8 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from vocap.correlation.commands import correlate, studied_sizes
-from vocap.correlation.planning import Size, read_records
-from vocap.correlation.points import Measured
+from vocap.correlation.study import Measured, Size, read_records
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 

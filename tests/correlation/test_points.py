@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.correlation.planning import read_records
-from vocap.correlation.points import Measured, correlations
+from vocap.correlation.study import Measured, correlations, read_records
 from vocap.errors import VocapError
 from vocap.files.tsv import write_tsv
 

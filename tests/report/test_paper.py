@@ -10,8 +10,7 @@ import pytest
 
 from tests.report.factories import make_finetuned, make_model, make_other_tokenizers, make_results
 from tests.report.pages import Page, one_row, write
-from vocap.correlation.planning import Size
-from vocap.correlation.points import Measured, correlations
+from vocap.correlation.study import Measured, Size, correlations
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average

@@ -8,8 +8,7 @@ import pytest
 
 from tests.workflow.conftest import BIN, parse_counts
 from vocap.config import load, read_files
-from vocap.correlation.planning import Size, holes, read_records
-from vocap.correlation.points import Measured, correlations
+from vocap.correlation.study import Measured, Size, correlations, holes, read_records
 from vocap.errors import UsageError
 from vocap.files.tsv import read_tsv
 from vocap.tables.curve import read_points as read_curve

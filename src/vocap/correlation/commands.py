@@ -6,7 +6,16 @@ from pathlib import Path
 import click
 
 from vocap import options
-from vocap.correlation.planning import Size, find_sizes, holes, read_records
+from vocap.correlation.study import (
+    Coefficients,
+    Measured,
+    Size,
+    correlations,
+    find_sizes,
+    holes,
+    measure,
+    read_records,
+)
 from vocap.files.tsv import write_tsv
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -38,13 +47,11 @@ def correlate(sizes, out, scored) -> None:
 
     SCORED are folders LANGUAGE/SIZE/TASK that vocap score wrote, with LANGUAGE/SIZE/pretrained beside them.
     """
-    from vocap.correlation.points import Correlation, Measured, correlations, measure  # pandas
-
     asked = read_records(sizes, Size)
     points = measure(asked, scored)
     found = correlations(points, holes(asked))
     write_tsv(out / "points.tsv", Measured._fields, points)
-    write_tsv(out / "correlations.tsv", Correlation._fields, found)
+    write_tsv(out / "correlations.tsv", Coefficients._fields, found)
     for one in found:
         values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
         described = (one.language, one.task, one.sizes, one.holes)

@@ -15,8 +15,7 @@ import numpy as np
 
 from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
-from vocap.correlation.planning import Size, holes, read_records
-from vocap.correlation.points import Measured
+from vocap.correlation.study import Measured, Size, holes, read_records
 from vocap.errors import UsageError, VocapError
 from vocap.files.json_object import read_object
 from vocap.files.tsv import read_tsv

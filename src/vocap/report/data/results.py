@@ -6,7 +6,7 @@ from typing import Any
 
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.rules import RULES, Rule
-from vocap.correlation.points import Measured
+from vocap.correlation.study import Measured
 from vocap.finetuning.outcome import ALL as MEAN
 from vocap.languages import RESOURCES, Language
 from vocap.report.data import find

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from vocap.correlation.points import Correlation, Measured, correlations
+from vocap.correlation.study import Coefficients, Measured, correlations
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Text, counted, text_of
 from vocap.report.page.figures import COLOURS, Figure, tooltips
@@ -43,7 +43,7 @@ def correlation_blocks(results: Results) -> list[Block]:
     return [*blocks, _correlations(results, found)]
 
 
-def _figures(results: Results, task: str, points: list[Measured], found: list[Correlation]) -> list[Figure]:
+def _figures(results: Results, task: str, points: list[Measured], found: list[Coefficients]) -> list[Figure]:
     """Over ALP, as the paper has it, and over its gain, which puts languages with other lines on one axis."""
     name, number = TASK_NAMES[task], FIGURES[task]
     said = "; ".join(
@@ -97,7 +97,7 @@ def _points(results: Results, points: Sequence[Measured], gain: bool = False, ti
     return scatter(rows, (title, "F1 (percent)"), looks, shown, height=320)
 
 
-def _correlations(results: Results, found: list[Correlation]) -> Table:
+def _correlations(results: Results, found: list[Coefficients]) -> Table:
     """Table 5: a row for each language and task of the paper, then of this run."""
     pairs = {
         (row["language"], row["task"]): {"paper_rho_alp": row["rho_alp"], "paper_rho_size": row["rho_size"]}
