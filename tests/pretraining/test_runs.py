@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,7 +22,8 @@ from tests.pretraining.factories import (
     pretrain_arguments,
 )
 from tests.pretraining.processes import newest, pretrain, results
-from vocap.errors import VocapError
+from vocap.config import load
+from vocap.errors import UsageError, VocapError
 from vocap.pretraining.batches import Vocabulary, heldout_batch, heldout_blocks
 from vocap.pretraining.data import load_data, unigram_counts
 from vocap.pretraining.losses import Uniform, build_loss
@@ -287,6 +289,25 @@ def test_settings_that_cannot_be_used(made, tmp_path, text, says):
     )
     assert run.returncode == 2
     assert says in run.stderr and "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"row_gradients": True},
+            "pretraining.models.m.row_gradients: is gone; leave it out: gradients are dense",
+        ),
+        ({"loss": {"kind": "full", "kernel": "cce"}}, "pretraining.models.m.loss.kernel: is gone; leave it out"),
+        (
+            {"loss": {"kind": "knn", "refresh": "burst"}},
+            "pretraining.models.m.loss.refresh: is gone; leave it out",
+        ),
+    ],
+)
+def test_a_removed_key_is_named(changes, says):
+    with pytest.raises(UsageError, match=re.escape(says)):
+        load({"pretraining": {"models": {"m": {"tokenizer": "t", **changes}}}})
 
 
 def test_tensorboard_gets_the_same_numbers(made, tmp_path):
