@@ -1,11 +1,10 @@
 """Text: the starter corpus, downloads and the user's own files, to a bounded sample of every language."""
 
 STARTER = SETTINGS.corpora.starter.packages
-# of the process that reads Parquet
+# of the library that reads Parquet
 PARQUET_MB = 160 * any(source.source.format.startswith("parquet:") for source in SOURCES.values())
-SCANNED = (
-    SETTINGS.corpora.scan_bytes
-)  # of each language's text; Parquet is downloaded whole, as it is read from its end
+# Of each language's text; Parquet is downloaded whole, as it is read from its end.
+SCANNED = SETTINGS.corpora.scan_bytes
 SAMPLE_LIMITS = options(
     max_sentences=SETTINGS.corpora.max_sentences,
     max_characters=SETTINGS.corpora.max_characters,
@@ -93,7 +92,8 @@ rule extract_starter:
     message:
         "Cleaning the messages of {wildcards.package}"
     shell:
-        "vocap starter-extract {wildcards.package} {input.archive:q} --languages-table {params.table:q}"
+        "vocap starter-extract {wildcards.package} {input.archive:q}"
+        " --languages-table {params.table:q}"
         " -o {output:q} 2> {log:q}"
 
 
@@ -165,7 +165,8 @@ rule sample:
         mem_mb=memory(350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000),
         runtime=minutes(30, 0.02),
     params:
-        arguments=lambda wildcards: f"{shlex.join(SOURCES[wildcards.lang].sample_options())} {SAMPLE_LIMITS}",
+        source=lambda wildcards: shlex.join(SOURCES[wildcards.lang].sample_options()),
+        limits=SAMPLE_LIMITS,
         # Depends on the input, so is not watched.
         files=lambda wildcards, input: SOURCES[wildcards.lang].texts(input),
         order=lambda wildcards: SOURCES[wildcards.lang].paths,  # Snakemake watches inputs as a set
@@ -173,8 +174,12 @@ rule sample:
     message:
         "Sampling the text of {wildcards.lang}"
     shell:
-        "vocap sample {params.arguments} {params.files:q}"
-        " --train {output.train:q} --heldout {output.heldout:q} --stats {output.stats:q} 2> {log:q}"
+        "vocap sample {params.files:q}"
+        " {params.source}"
+        " {params.limits}"
+        " --train {output.train:q}"
+        " --heldout {output.heldout:q}"
+        " --stats {output.stats:q} 2> {log:q}"
 
 
 # Languages without text, and those whose lines are mostly too long, are also named on the terminal (tee).
@@ -201,8 +206,10 @@ rule weigh:
     message:
         "Weighing the languages by {params.by}"
     shell:
-        "vocap weigh --by {params.by:q} --languages-table {params.table:q} -o {output:q} {input.stats:q}"
-        " 2>&1 | tee {log:q} >&2"
+        "vocap weigh {input.stats:q}"
+        " --by {params.by:q}"
+        " --languages-table {params.table:q}"
+        " -o {output:q} 2>&1 | tee {log:q} >&2"
 
 
 # Of the languages whose share is larger than their sample, lines come from the text itself.
@@ -237,6 +244,10 @@ rule mix:
     message:
         "Drawing the multilingual sample of alpha {wildcards.alpha}"
     shell:
-        "vocap mix --weights {input.weights:q} --alpha {wildcards.alpha} --sentences {params.sentences}"
-        " --seed {params.seed} --corpora {params.results:q}/corpora --sources-json {params.sources:q}"
+        "vocap mix --weights {input.weights:q}"
+        " --alpha {wildcards.alpha}"
+        " --sentences {params.sentences}"
+        " --seed {params.seed}"
+        " --corpora {params.results:q}/corpora"
+        " --sources-json {params.sources:q}"
         " -o {output:q} 2> {log:q}"

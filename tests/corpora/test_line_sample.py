@@ -205,10 +205,3 @@ def test_scan_limit_over_several_files(tmp_path):
     assert {line[:1] for line in sample.train} == {b"a", b"b"}
     exact, corpus = sample_of([tmp_path / "a"], scan_bytes=100_000)
     assert corpus.complete and exact.counts["read"] == 10_000
-
-
-def test_lines_are_never_cut_at_unicode_line_separators(tmp_path):
-    text = "a\u2028b\u0085c\u2029d\x0be\x0cf"
-    (tmp_path / "a").write_text(f"{text}\nsecond\n", encoding="utf-8")
-    sample, _ = sample_of([tmp_path / "a"])
-    assert sorted(sample.train + sample.heldout) == sorted([text.encode(), b"second"])

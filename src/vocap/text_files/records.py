@@ -212,12 +212,20 @@ class TextFile(LineFile):
             import pyarrow  # of the extra [workflow]
             from pyarrow import compute
 
+            columns, texts = _columns(file)
+            found = columns.get(self.layout.field)
+            if found is None or found.physical_type != "BYTE_ARRAY":
+                said = (
+                    f"no column {self.layout.field!r}"
+                    if found is None
+                    else f"{found.path!r} is {found.physical_type}"
+                )
+                raise VocapError(f"{self.path}: {said}; columns of text: {listed(texts) or 'none'}")
             self.size, rows = os.path.getsize(self.path), 0
-            column, *nested = self._check_column(_columns(file.schema_arrow))
             for batch in file.iter_batches(PARQUET_ROWS, columns=[self.layout.field], use_threads=False):
-                values = batch.column(column)
-                if nested:
-                    values = compute.struct_field(values, nested)
+                values = batch.column(0)
+                while pyarrow.types.is_struct(values.type):  # with the one field that was asked for
+                    values = compute.struct_field(values, 0)
                 self.no_field += values.null_count
                 rows += len(values)
                 self.consumed = self.size * rows // file.metadata.num_rows
@@ -229,19 +237,6 @@ class TextFile(LineFile):
                 if self.limit_bytes is not None and self.limit_bytes <= self.consumed < self.size:
                     return
             self.consumed, self.ended = self.size, True
-
-    def _check_column(self, columns: dict) -> list[str]:
-        """The path of the layout's column in the schema; raises VocapError where it is none of text."""
-        field = self.layout.field
-        texts = listed([name for name, (_, kind) in columns.items() if _is_text(kind)]) or "none"
-        if field not in columns:
-            raise VocapError(f"{self.path}: no column {field!r}; columns of text: {texts}")
-        path, kind = columns[field]
-        if not _is_text(kind, binary=True):
-            raise VocapError(
-                f"{self.path}: column {field!r} holds {str(kind)[:60]}, not text; columns of text: {texts}"
-            )
-        return path
 
     def _texts(self, values: list[bytes]) -> bytes:
         """The values as lines; one line end that a value has itself is not doubled."""
@@ -279,30 +274,11 @@ def _parquet_file(path: str | os.PathLike) -> Iterator:
         ) from None
 
 
-def _columns(fields, path: tuple[str, ...] = ()) -> dict:
-    """The columns of a Parquet schema that are no structs: dotted name to path and type."""
-    from pyarrow import types  # of the extra [workflow]
-
-    found = {}
-    for field in fields:
-        own = (*path, field.name)
-        if types.is_struct(field.type):
-            for name, column in _columns(field.type.fields, own).items():
-                found.setdefault(name, column)
-        else:
-            found[".".join(own)] = own, field.type
-    return found
-
-
-def _is_text(kind, binary: bool = False) -> bool:
-    """Whether values of an Arrow type are strings, or bytes where `binary`."""
-    from pyarrow import types  # of the extra [workflow]
-
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return True
-    return binary and (types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
+def _columns(file) -> tuple[dict, list[str]]:
+    """The columns of a Parquet file that are no lists, by dotted name, and the names of those that hold text."""
+    leaves = (file.schema.column(number) for number in range(len(file.schema)))
+    columns = {leaf.path: leaf for leaf in leaves if not leaf.max_repetition_level}
+    return columns, [name for name, leaf in columns.items() if leaf.logical_type.type == "STRING"]
 
 
 def kind_of(path: str | os.PathLike) -> str:
@@ -318,16 +294,14 @@ def kind_of(path: str | os.PathLike) -> str:
 
 
 def detect_file(path: str | os.PathLike) -> Layout:
-    """The format of a file by the ending of its name; its field of text, and whether lines are whole documents, by
-    its beginning.
+    """The format of a file by the ending of its name; its field of text and length of lines by its beginning.
 
     Raises VocapError for a file without text, and as `TextFile`.
     """
     kind, fields = kind_of(path), [""]
     if kind == "parquet":
         with _parquet_file(path) as file:
-            texts = [name for name, (_, type_) in _columns(file.schema_arrow).items() if _is_text(type_)]
-        fields = _likeliest_first(dict.fromkeys(texts, 0))
+            fields = _likeliest_first(dict.fromkeys(_columns(file)[1], 0))
     elif kind != "text":
         block = next(iter(LineFile(path, _PROBE_BYTES)), b"").removeprefix(_BYTE_ORDER_MARK)
         lines = block[:-1].split(b"\n")[:_HEAD]
