@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.made_text import write_lines
 from tests.vocabularies.factories import ALPHABETS, make_text
+from vocap.text_files import lines as text_lines
 from vocap.text_files.lines import read_blocks, read_lines
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import average_log_probability, corpus_alp, count_tokens
@@ -52,16 +53,17 @@ def test_equals_the_definition(script, tmp_path):
     assert result.tokens_per_sentence == result.tokens / len(others)
 
 
-def test_the_same_bits_for_any_blocks(tmp_path):
+def test_the_same_bits_for_any_blocks(tmp_path, monkeypatch):
     lines = make_text("cyrillic", 300)
     path = write_lines(tmp_path / "text.txt", lines)
     encoder = SentencePieceEncoder(trained(lines))
     whole = corpus_alp(encoder, [lines])
-    for size in (1, 100, 5000, 1 << 20):
-        part = corpus_alp(encoder, read_blocks(path, size))
+    for size in (1, 5000, 1 << 20, 100):
+        monkeypatch.setattr(text_lines, "BLOCK", size)
+        part = corpus_alp(encoder, read_blocks(path))
         assert (part.alp, part.sentences) == (whole.alp, whole.sentences)
         assert np.array_equal(part.counts, whole.counts)
-    assert len(list(read_blocks(path, 100))) > 100
+    assert len(list(read_blocks(path))) > 100
 
 
 def test_by_hand():
@@ -95,11 +97,12 @@ def test_an_empty_text_has_no_alp(tmp_path):
     assert corpus_alp(encoder, read_blocks(tmp_path / "empty.txt")) is None
 
 
-def test_only_newlines_end_lines(tmp_path):
+def test_only_newlines_end_lines(tmp_path, monkeypatch):
     path = tmp_path / "text.txt"
     path.write_bytes("a\r\nb\u2028c\u0085\x0c\x1e\n\n\nd".encode())
     for size in (1, 3, 1000):
-        assert [line for block in read_blocks(path, size) for line in block] == [
+        monkeypatch.setattr(text_lines, "BLOCK", size)
+        assert [line for block in read_blocks(path) for line in block] == [
             "a\r",
             "b\u2028c\u0085\x0c\x1e",
             "",

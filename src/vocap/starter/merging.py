@@ -16,11 +16,10 @@ from itertools import chain, groupby
 from operator import itemgetter
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing
-from vocap.files.tsv import escape, unescape
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.starter.extraction import ENGLISH, Row
 
-HEADER = "language\tkey\tmessage\ttext\n"
+COLUMNS = ("language", "key", "message", "text")
 NOTE = "-"
 Sentence = tuple[str, str, str]  # duplicate key, message key or "", the sentence
 REMEDY = "make it again with: vocap starter-extract"
@@ -33,10 +32,7 @@ LEAST_PART = 15
 def write_messages(path: str | os.PathLike, package: str, rows: Iterable[Row], missing: str | None = None) -> None:
     """Write the (language, key, message key, sentence) rows of one package, whole or not at all."""
     notes = [(NOTE, "package", "", package)] + [(NOTE, "missing", "", missing or "")] * bool(missing)
-    with replacing(path) as file:
-        file.write(HEADER)
-        for language, key, message, sentence in chain(notes, rows):
-            file.write(f"{language}\t{key}\t{message}\t{escape(sentence)}\n")
+    write_tsv(path, COLUMNS, chain(notes, rows))
 
 
 @dataclass
@@ -61,7 +57,7 @@ class MessageFile:
 
 def open_messages(path: str | os.PathLike) -> MessageFile:
     """Open one table; raises VocapError for a file that `vocap starter-extract` did not write."""
-    rows = _rows(path)
+    rows = (tuple(row.values()) for row in read_tsv(path, COLUMNS))
     notes, first = {}, []
     for row in rows:
         if row[0] != NOTE:
@@ -71,22 +67,6 @@ def open_messages(path: str | os.PathLike) -> MessageFile:
     if "package" not in notes:
         raise VocapError(f"{path}: names no package; {REMEDY}")
     return MessageFile(str(path), notes["package"], notes.get("missing"), chain(first, rows))
-
-
-def _rows(path: str | os.PathLike) -> Iterator[Row]:
-    try:
-        with open(path, encoding="utf-8", newline="\n") as file:
-            if file.readline() != HEADER:
-                raise VocapError(f"{path}, line 1: the columns are not {', '.join(HEADER.split())}; {REMEDY}")
-            for number, line in enumerate(file, start=2):
-                cells = tuple(line.rstrip("\n").split("\t"))
-                if len(cells) != 4 or not line.endswith("\n"):
-                    raise VocapError(f"{path}, line {number}: not four cells and a line end; {REMEDY}")
-                yield cells[0], cells[1], cells[2], unescape(cells[3])
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; {REMEDY}") from None
-    except UnicodeDecodeError as error:
-        raise VocapError(f"{path}: not UTF-8 ({error.reason}); {REMEDY}") from None
 
 
 def _place(language: str) -> tuple[bool, str]:
