@@ -13,7 +13,6 @@ from vocap.allocation.branch import branch, settle
 from vocap.allocation.language_state import LanguageStore
 from vocap.allocation.trunk import WholeWords, grow_trunk, read_trunk, write_trunk
 from vocap.errors import VocapError
-from vocap.unigram.descent import seed
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import load_word_types
 
@@ -82,20 +81,6 @@ def test_equal_values_are_ordered_by_text():
     few = WholeWords(1)
     few.add(count(["ca ab bc", "ab ca bc zzz", "zzz de"]), 1.0)
     assert few.best(10)[0] == ["▁zzz"]
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_words_are_seeds_where_two_characters_follow_them(name):
-    """Seeds are those of SentencePiece's trainer, as the tests of the ladder compare them."""
-    settings, _ = SETTINGS[name]
-    whole, lines = WholeWords(10**6), made_lines(7)
-    whole.add(count(lines, **settings), 1.0)
-    words, _ = whole.best(10**6)
-    plain = [word.replace("▁", " ") for word in words if word.strip("▁")]
-    corpus, _ = seed(count([*lines, *plain, *(word + " zz" for word in plain)], **settings))
-    places = zip(corpus.piece_place.tolist(), corpus.piece_length.tolist(), strict=True)
-    text = corpus.text.tobytes().decode("utf-32-le")
-    assert {word for word in words if word.strip("▁")} <= {text[begin : begin + size] for begin, size in places}
 
 
 def test_symbols_and_rare_characters_are_in_no_word():
