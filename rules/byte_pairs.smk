@@ -85,7 +85,7 @@ rule bpe_training:
 # A T that is added runs its training again, for all T, and leaves their tokenizers as they are, as in rule pick_joint.
 use rule pick_joint as pick_bpe with:
     input:
-        made=ancient(lambda wildcards: f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"),
+        made=lambda wildcards: once(wildcards.name, f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
         development=lambda wildcards: DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in FOLLOWERS else [],

@@ -132,6 +132,11 @@ def totals_of(folder, entries, trainings):
     return options(total=sorted(made | asked))
 
 
+def once(name, folder):
+    """The folder of a training as input: of a tokenizer that is there, its age does not count."""
+    return ancient(folder) if Path(RESULTS, "tokenizers", name, "sizes.tsv").exists() else folder
+
+
 rule joint_descent:
     input:
         text=lambda wildcards: text_files(JOINT[of_descent(wildcards)].alpha),
@@ -178,11 +183,11 @@ rule joint_descent:
         """
 
 
-# A T that is added runs its descent again, for all T, and leaves their tokenizers as they are (ancient); these are made
-# again for another text, other weights and other settings.
+# A T that is added runs its descent again, for all T, and leaves their tokenizers as they are; these are made again for
+# another text, other weights and other settings.
 rule pick_joint:
     input:
-        made=ancient(lambda wildcards: f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"),
+        made=lambda wildcards: once(wildcards.name, f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"),
         text=lambda wildcards: text_files(JOINT[wildcards.name].alpha),
         weights="<results>/corpora/weights.tsv",
     output:
