@@ -11,7 +11,7 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 
-FIGURES = 12
+FIGURES = 9
 HEIGHT = 13_500  # px of the page at 1280, of eleven languages and two T
 # clicks the controls, and records the effects
 DRIVER = """

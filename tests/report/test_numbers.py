@@ -71,9 +71,9 @@ def test_group_means_of_all_measures(made):
     folder, _, _ = made
     table = pandas.read_csv(folder / "results/tokenizers/joint200k/evaluation.tsv", sep="\t")
     measures = table.columns[3:]
-    made_groups = folder / "out/tables/tokenizers-by-group.tsv"
+    made_groups = folder / "out/tables/comparison-groups.tsv"
     for group, members in [*table.groupby("resource"), ("all", table)]:
-        row = one_row(made_groups, tokenizer="joint200k", resource=group)
+        row = one_row(made_groups, tokenizer="joint200k", group=group)
         assert int(row["languages"]) == len(members)
         assert [float(row[name]) for name in measures] == pytest.approx(list(members[measures].mean()))
 
@@ -134,7 +134,7 @@ def test_parallel_text_with_gaps_is_compared_by_ratio(tmp_path):
     assert float(row["gini"]) == pytest.approx(gini)
     assert float(row["parallel_tokens"]) == pytest.approx(sum(values) / len(values) * 4000 / 900)
     assert row["worst"] == read_languages()[max(ratios, key=ratios.get)].name
-    row = one_row(out / "tables/tokenizers-by-group.tsv", tokenizer="xlmr", resource="all")
+    row = one_row(out / "tables/comparison-groups.tsv", tokenizer="xlmr", size="100000", group="all")
     assert float(row["ratio_to_english"]) == pytest.approx(sum(values) / len(values))
     shown = {row["language"]: row["tokens"] for row in read_tsv(out / "tables/evaluation-xlmr.tsv")}
     assert shown == {row[0]: str(row[2]) for row in rows[:-1]} | {gone: ""}

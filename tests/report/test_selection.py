@@ -53,7 +53,7 @@ def test_only_results_that_the_settings_name_are_shown(tmp_path):
     tables = tmp_path / "out/tables"
     for table in tables.glob("*.tsv"):
         assert not {row.get("language") for row in read_tsv(table)} & {"fi", "ja", "sa"}, table
-    assert one_row(tables / "tokenizers-by-group.tsv", tokenizer="vocap100k", resource="all")["languages"] == "8"
+    assert one_row(tables / "comparison-groups.tsv", tokenizer="vocap100k", group="all")["languages"] == "8"
 
 
 def test_all_languages_are_those_of_the_table(tmp_path):
@@ -107,17 +107,6 @@ def test_no_comparable_language_is_no_mean(tmp_path):
     settings = {"languages": CODES[:8], "tokenizers": {"joint100k": {"kind": "joint"}}}
     change(results / "tokenizers/joint100k/evaluation.tsv", "unk_rate", **dict.fromkeys(CODES, "0.5"))
     assert "Nothing to compare" in words(results, tmp_path / "out", settings)
-
-
-def test_ids_of_a_tokenizer_from_elsewhere(tmp_path):
-    codes = list(read_languages())[:30]
-    results = make_results(tmp_path / "results", codes)
-    used = {code: str((1000 + 37 * place) / 250_002) for place, code in enumerate(codes)}
-    words(results, tmp_path / "before", None)
-    assert one_row(tmp_path / "before/tables/tokenizers.tsv", tokenizer="xlmr")["total"] == ""
-    change(results / "tokenizers/xlmr/evaluation.tsv", "vocabulary_used", **used)
-    words(results, tmp_path / "after", None)
-    assert one_row(tmp_path / "after/tables/tokenizers.tsv", tokenizer="xlmr")["total"] == "250002"
 
 
 def test_bars_stay_under_the_digits(tmp_path):

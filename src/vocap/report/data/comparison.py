@@ -1,14 +1,21 @@
 """Every tokenizer on every language in one frame, of which the tables and charts of the comparison are groups."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import pandas
 
+from vocap.allocation.algorithm_1 import Choice, allocate_by_shares
+from vocap.allocation.inputs import Inputs
+from vocap.allocation.problem import Problem, fair_values
+from vocap.allocation.rules import RULES
+from vocap.allocation.settings import Allocation as Settings
+from vocap.allocation.solution import pose, weigh
 from vocap.report.data import as_number, find
+from vocap.report.data.explorer import present_choices
 from vocap.report.data.results import ALL, Results, Tokenizer, order_groups
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizers.evaluation import COLUMNS, gini
@@ -20,7 +27,9 @@ UNKNOWN_LIMIT = 0.01  # share of <unk> from which ALP and token counts mislead: 
 ELSEWHERE = "from elsewhere, each on text of its own"  # no regime: they do not compare with each other
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
 PARALLEL_TOKENS = "tokens per sentence of parallel text"
-DIFFERENCES = ["alp", "percent", "nats"]  # columns that have means weighted by q too
+BETAS = tuple(step / 10 for step in range(11))
+FAIRNESSES = (1.0, 2.0, 4.0, 8.0, 16.0)  # of the cost of fairness
+WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q too
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,7 @@ class Size:
         return found.reset_index().sort_values("group", kind="stable").astype({"group": str})
 
 
+@lru_cache(2)
 def frame(results: Results) -> pandas.DataFrame:
     """A row a tokenizer and language, in the order of configuration and page; NaN where a file lacks the language.
 
@@ -163,18 +173,18 @@ def _misleading(name: str, alp: float, unk_rate: float) -> str:
 
 
 def grouped(rows: pandas.DataFrame, keys: list[str]) -> pandas.DataFrame:
-    """Plain means over the languages of each group, `languages` (their number), and, if `rows` have differences,
-    `better` and `best` (numbers of languages) and the means weighted by q (`*_q`)."""
+    """By group the number of `languages`, plain means of the measures, and the `WEIGHED` by q (`*_q`).
+
+    `better`: languages with a higher ALP than under the reference; `best`: with the highest of the regime.
+    """
     groups = rows.groupby(keys, sort=False, observed=True)
-    measured = [*HELD_OUT, "ratio_to_english", *(name for name in DIFFERENCES[1:] if name in rows)]
-    found = groups[measured].mean().assign(languages=groups.size())
-    if "q" in rows:
-        weighed = rows.assign(**rows[DIFFERENCES].mul(rows.q, axis=0)).groupby(keys, sort=False, observed=True)
-        found = found.join(weighed[DIFFERENCES].sum().div(groups.q.sum(), axis=0).add_suffix("_q"))
-        found = found.join(groups[["better", "best"]].sum())
-    return found
+    found = groups[[*HELD_OUT, "ratio_to_english", "percent", "nats"]].mean().assign(languages=groups.size())
+    weighed = rows.assign(**rows[WEIGHED].mul(rows.q, axis=0)).groupby(keys, sort=False, observed=True)
+    weighed = weighed[WEIGHED].sum().div(groups.q.sum(), axis=0).add_suffix("_q")
+    return found.join([weighed, groups[["better", "best"]].sum()])
 
 
+@lru_cache(2)
 def sizes(results: Results) -> list[Size]:
     """One for each T, smallest first; without tokenizers of this run one of those from elsewhere."""
     groups: dict[int, list[Tokenizer]] = {}
@@ -238,9 +248,12 @@ def _size(
 def _summary(
     results: Results, tokenizers: list[Tokenizer], fit: pandas.DataFrame, shared: list[str]
 ) -> pandas.DataFrame:
+    """`Size.summary` of these tokenizers: `fit` are the rows that means count, `shared` has parallel text."""
+
     def inequality(tokens: pandas.Series) -> float:
         return gini(tokens) if tokens.sum() > 0 else math.nan
 
+    # measures on held-out lines, then on parallel text
     summary = grouped(fit, ["tokenizer"])
     trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
     summary["round_trip"] = trips.identical / trips.texts
@@ -250,10 +263,10 @@ def _summary(
     priced = fit.dropna(subset="ratio_to_english").sort_values(["ratio_to_english", "language"], ascending=[0, 1])
     worst = priced.drop_duplicates("tokenizer").set_index("tokenizer")
     summary["worst_ratio"], summary["worst"] = worst.ratio_to_english, worst.language
+    # facts of the tokenizers
     summary["kind"] = [kind_label(results, one) for one in tokenizers]
     summary["own"] = [one.kind != "file" for one in tokenizers]
-    ids = [one.total if one.kind != "file" else ids_of(one) for one in tokenizers]
-    summary["total"] = pandas.array(ids, "Int64")
+    summary["total"] = pandas.array([one.total for one in tokenizers], "Int64")
     summary["regime"] = [regime(one) for one in tokenizers]
     dials = [
         [find(one.description, "settings", name) for name in ("fairness", "token_fairness")] for one in tokenizers
@@ -261,6 +274,7 @@ def _summary(
     summary["follows_text"] = [
         one.kind == "parity-bpe" or any(map(bool, dial)) for one, dial in zip(tokenizers, dials, strict=True)
     ]
+    # on the frontier: nothing of the regime is as good in all three
     goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
     rivals = {name: goods[(summary.regime == summary.regime[name]) & summary.own] for name in goods.index}
     summary["frontier"] = [
@@ -286,6 +300,103 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
         return "", {}
     shares = sampling_probabilities(list(n.values()), alpha).tolist()
     return f"results/corpora/weights.tsv with alpha {alpha:g}", dict(zip(n, shares, strict=True))
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """The cost of fairness: allocations and tokenizers of one T on the same `languages`; `apart` are the others.
+
+    A language is served at x = held-out ALP / the best held-out ALP of its own curve: the nats relative to
+    its best vocabulary. x has no unit, so languages with lines of different length compare.
+
+    `points` have `series` (beta, fairness, uniform, proportional; of a tokenizer its kind), `name`, `beta`,
+    `fairness`, `pieces`, `alp` (mean held-out ALP in nats per line, languages weighted by q), `gini` of x,
+    `worst` (the language of the largest x) and `worst_ratio` (its x).
+    """
+
+    total: int
+    reference: str  # the allocation with these settings, apart from beta and fairness
+    beta: float  # of the reference, where the fairness series starts
+    languages: list[str]
+    apart: dict[str, str]
+    points: list[dict[str, Any]]
+
+
+def measure(alp: pandas.Series, best: pandas.Series, q: pandas.Series) -> dict[str, Any]:
+    """Mean ALP weighted by q, Gini coefficient of x, the worst language and its x, on the languages of `best`.
+
+    >>> alp, best, q = (pandas.Series(found, ["a", "b"]) for found in ([-10, -30], [-10, -20], [0.3, 0.1]))
+    >>> [str(value) for value in measure(alp, best, q).values()]
+    ['-15.0', '0.1', 'b', '1.5']
+    """
+    x, share = alp[best.index] / best, q[best.index]
+    mean = float((share * alp[best.index]).sum() / share.sum())
+    return {"alp": mean, "gini": gini(x.tolist()), "worst": x.idxmax(), "worst_ratio": float(x.max())}
+
+
+def trade_offs(results: Results, sizes: Sequence[Size]) -> list[TradeOff]:
+    """One for each T of allocations by sizes, by the settings of the first that has it; none without inputs."""
+    if not results.inputs.languages:
+        return []
+    first: dict[int, tuple[str, Settings, float]] = {}
+    for entry in present_choices(results):
+        if not entry.settings.needs_text:
+            first.setdefault(entry.settings.total, (entry.name, entry.settings, entry.coverage))
+    compared = {one.total: one for one in sizes}
+    found = (_trade_off(results, compared.get(total), *first[total]) for total in sorted(first))
+    return [one for one in found if one is not None]
+
+
+def _trade_off(
+    results: Results, compared: Size | None, name: str, settings: Settings, coverage: float
+) -> TradeOff | None:
+    # the languages: those of the tokenizers' comparison whose curves have held-out ALP
+    inputs = Inputs([entry for entry in results.inputs.languages if entry.language not in settings.without])
+    problem, q, _ = pose(inputs, settings, coverage)
+    codes = [entry.language for entry in inputs.languages]
+    curves = {code: [point.alp_heldout for point in results.trained(code)] for code in codes}
+    measured = set(compared.counted.language) if compared else set(codes)
+    apart = {code: "not measured with a tokenizer" for code in codes if code not in measured}
+    apart |= {code: reason for code, reason in (compared.apart if compared else {}).items() if code in apart}
+    apart |= {
+        code: "its curve has no held-out ALP" for code, alp in curves.items() if None in alp or max(alp) >= 0
+    }
+    counted = [code for code in codes if code not in apart]
+    if not counted:
+        return None
+    best = pandas.Series({code: max(curves[code]) for code in counted})
+    shares = pandas.Series(q, codes)
+    # each choice is read off the curves, each tokenizer has its own ALP
+    points = []
+    for about, choice in _choices(problem, settings, inputs):
+        if choice.fitting is None:
+            return None
+        ranks = dict(zip(codes, choice.fitting, strict=True))
+        alp = pandas.Series({code: curves[code][ranks[code]] for code in counted})
+        points.append({**about, "pieces": choice.fitting_union, **measure(alp, best, shares)})
+    tokenizers = [results.tokenizers[name] for name in compared.summary.index] if compared else []
+    for tokenizer in tokenizers:
+        if tokenizer.kind in ("vocap", "joint"):
+            rows = compared.rows[compared.rows.tokenizer == tokenizer.name].set_index("language")
+            about = {"series": kind_label(results, tokenizer), "name": tokenizer.name, "pieces": tokenizer.total}
+            points.append({"beta": None, "fairness": None, **about, **measure(rows.alp, best, shares)})
+    return TradeOff(settings.total, name, settings.beta, counted, apart, points)
+
+
+def _choices(problem: Problem, settings: Settings, inputs: Inputs) -> Iterator[tuple[dict[str, Any], Choice]]:
+    """Every allocation that is compared, with its series, name, beta and fairness."""
+    variants = [("beta", beta, settings.fairness) for beta in sorted({*BETAS, settings.beta})]
+    variants += [("fairness", settings.beta, fairness) for fairness in sorted({settings.fairness, *FAIRNESSES})]
+    for series, beta, fairness in variants:
+        values = [fair_values(entry.alp, fairness) for entry in inputs.languages]
+        _, weights = weigh(inputs, settings.model_copy(update={"beta": beta}))
+        weighed = problem.weighed(weights.tolist(), values, settings.curve)
+        name = f"{series} {beta if series == 'beta' else fairness:g}"
+        about = {"series": series, "name": name, "beta": beta, "fairness": fairness}
+        yield about, RULES[settings.rule].choose(weighed, settings)
+    n = [entry.n for entry in inputs.languages]
+    for name, shares in (("uniform", [1.0] * len(n)), ("proportional", n)):
+        yield {"series": name, "name": name, "beta": None, "fairness": None}, allocate_by_shares(problem, shares)
 
 
 def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
@@ -317,19 +428,6 @@ def asked(results: Results, tokenizer: Tokenizer) -> int | None:
         allocation.setting("total") if allocation else find(tokenizer.description, "settings", "total")
     )
     return tokenizer.total if total is None else total
-
-
-def ids_of(tokenizer: Tokenizer) -> int | None:
-    """T from `vocabulary_used`, each a count over T: the least common denominator of them.
-
-    That is T unless all counts share a factor, which is unlikely with 20 languages or more; None with fewer, and
-    where the cells are no such shares.
-    """
-    used = pandas.DataFrame(tokenizer.evaluation, columns=["vocabulary_used"]).vocabulary_used.dropna()
-    shares = {Fraction(value).limit_denominator(5_000_000) for value in used if value}
-    total = math.lcm(*(share.denominator for share in shares))
-    exact = {share.numerator / share.denominator for share in shares} == set(used[used != 0])
-    return total if exact and len(shares) >= 20 and total <= 5_000_000 else None
 
 
 def kind_label(results: Results, tokenizer: Tokenizer) -> str:

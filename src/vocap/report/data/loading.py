@@ -36,12 +36,13 @@ from vocap.report.data.results import (
     Tokenizer,
 )
 from vocap.report.data.sentences import find_sentences
-from vocap.report.data.sizes import load_sizes
 from vocap.report.page.blocks import counted
 from vocap.tables.character_table import read_characters
 from vocap.tables.curve import Point, read_points
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
+from vocap.tables.size_table import Sizes
+from vocap.tables.size_table import read_sizes as read_size_table
 from vocap.text_files.lines import count_lines
 from vocap.tokenizers.evaluation import COLUMNS
 from vocap.tokenizers.settings import KINDS
@@ -156,7 +157,7 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         inputs=inputs,
         no_inputs=no_inputs,
         folder=folder.as_posix(),
-        sizes=load_sizes(folder, [entry.name for entry in tokenizers], languages),
+        sizes=_sizes(folder, [entry.name for entry in tokenizers], languages),
     )
     return replace(results, sentences=find_sentences(folder, results))
 
@@ -201,6 +202,19 @@ def _versions() -> dict[str, str]:
 def _weights(path: Path, selection: Selection) -> dict[str, dict[str, str]]:
     rows = read_tsv(path, ("language", "n")) if path.exists() else ()
     return {row["language"]: row for row in rows if selection.shows("languages", row["language"])}
+
+
+def _sizes(folder: Path, names: Sequence[str], shown: Mapping[str, object]) -> dict[str, Sizes]:
+    """The tables in the folders of these tokenizers, of the languages `shown`."""
+    found = {}
+    for name in names:
+        path = folder / "tokenizers" / name / "sizes.tsv"
+        if path.exists():
+            sizes = read_size_table(path)
+            found[name] = {
+                total: {code: row for code, row in rows.items() if code in shown} for total, rows in sizes.items()
+            }
+    return {name: sizes for name, sizes in found.items() if all(sizes.values())}
 
 
 def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:

@@ -186,9 +186,9 @@ class Finetuned:
         return {key: value for one in self.tasks.values() for key, value in one.selection["stand_ins"].items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results:
-    """All data of the page."""
+    """All data of the page; an object is itself alone, so that what is computed from it can be kept."""
 
     title: str
     languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below

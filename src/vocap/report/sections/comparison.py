@@ -11,12 +11,13 @@ from vocap.report.data.comparison import (
     MEASURES,
     UNKNOWN_LIMIT,
     Size,
+    TradeOff,
     apart_by_text,
     by_sizes,
     records,
     sizes,
+    trade_offs,
 )
-from vocap.report.data.fairness import TradeOff, trade_offs
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
 from vocap.report.page.figures import (
@@ -31,7 +32,7 @@ from vocap.report.page.figures import (
     tooltips,
 )
 from vocap.report.page.scatter import scatter
-from vocap.report.page.tables import Column, Table, language_columns, signed
+from vocap.report.page.tables import Column, Table, columns_of, language_columns, signed, specified
 from vocap.tokenizers.settings import KINDS
 from vocap.wording import listed
 
@@ -155,9 +156,10 @@ def _one(results: Results, one: Size) -> list[Block]:
     for across, up in AXES if both else WITHOUT_PARALLEL:
         if (one.summary[[across, up]].notna().all(axis=1)).sum() > 1:
             blocks.append(_plane(one, across, up))
-    for place, name in enumerate(one.compared):
-        strip = _strip(results, one, name)
-        blocks.append(Fold(against(results, one, name), [strip]) if place else strip)
+    if one.compared:
+        blocks.append(_strip(results, one, one.compared[0]))
+    if others := [Text(against(results, one, name)) for name in one.compared[1:]]:
+        blocks.append(Fold(f"The other tokenizers against {one.reference}", others))
     return [*blocks, _languages(results, one), *_limits(results, one)]
 
 
@@ -216,6 +218,7 @@ def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
     groups = [group for group in results.groups() if group in set(found.resource)]
     low, high = min(0.0, found.percent.min()), max(0.0, found.percent.max())
     extent = high - low or 1.0
+    # a mark of each language, with the code of the first and the last of a group
     rows = []
     for group in groups:
         members = records(found[found.resource == group])
@@ -226,6 +229,7 @@ def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
             edge = {0: "right", len(members) - 1: "left"}.get(place)
             about = {"group": group, "language": results.name(code), "code": code, "lane": lane, "align": edge}
             rows.append(about | {key: round(float(value), 4) for key, value in numbers.items()})
+    # axes, then the layers: zero, means, marks, codes
     scale = alt.Scale(domain=[low - extent / 12, high + extent / 12], nice=False)
     title = [f"{name} − {one.reference}", f"percent of each language’s ALP under {one.reference}"]
     reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
@@ -306,33 +310,11 @@ def _limits(results: Results, one: Size) -> list[Note]:
 def _groups(found: Sequence[Size]) -> Table:
     rows = []
     for one in found:
-        means = one.by_group().assign(size=one.total, reference=one.reference)
+        means = one.by_group().assign(size=one.total, reference=one.reference).astype({"better": object})
         same = means.tokenizer == one.reference
-        means = means.astype({"better": object})
         means.loc[same, ["percent", "nats", "percent_q", "nats_q", "better"]] = None
         rows += records(means)
-    columns = [
-        Column("size", "T", "number"),
-        Column("reference", "Reference"),
-        Column("group", "Group"),
-        Column("tokenizer", "Tokenizer"),
-        Column("languages", "Languages", "number"),
-        Column("alp", "ALP, nats per line", "number", 2),
-        Column("percent", "Difference, % of ALP", "number", 2),
-        Column("nats", "Difference, nats per line", "number", 2),
-        Column("percent_q", "% by q", "number", 2),
-        Column("nats_q", "nats by q", "number", 2),
-        Column("better", "Better in", "number"),
-        Column("best", "Best of its regime in", "number"),
-    ]
-    caption = (
-        "Held-out ALP, means over the languages of each group. A difference is the tokenizer minus the reference "
-        "of its T, the first JOINT tokenizer of the configuration (without one the first tokenizer); above 0 the "
-        "tokenizer is better. In percent: of the reference’s ALP in each language, so that long lines count as "
-        "short ones. By q: weighted by the language’s share of the text, as in Equation 2. Better in: languages "
-        "with a higher ALP than under the reference. From results/tokenizers/{name}/evaluation.tsv."
-    )
-    return Table.of("comparison-groups", "By resource group", caption, columns, rows, folded=True)
+    return specified("comparison-groups", rows, columns_of("measures"))
 
 
 def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
@@ -420,30 +402,12 @@ def _traded(results: Results, found: Sequence[TradeOff]) -> list[Block]:
 
 
 def _trade_off_table(results: Results, one: TradeOff) -> Table:
-    def kind(point: dict[str, Any]) -> str:
-        series = point["series"]
-        return CHOICES[series][0] if series in CHOICES else f"{series} tokenizer"
-
-    columns = [
-        Column("kind", "Kind", value=kind),
-        Column("name", "Name"),
-        Column("beta", "β", "number"),
-        Column("fairness", "Fairness", "number"),
-        Column("pieces", "Pieces", "number"),
-        Column("languages", "Languages", "number", value=lambda point: len(one.languages)),
-        Column("alp", "Mean ALP, held out", "number", 3),
-        Column("gini", "Gini of x", "number", 4),
-        Column("worst_ratio", "Largest x", "number", 3),
-        Column("worst", "Language", value=lambda point: results.name(point["worst"])),
-    ]
-    caption = (
-        "Mean held-out ALP in nats per line, each language weighted by q; x is held-out ALP over the best of the "
-        "language’s own curve. Allocations at the last union that fits, read off the curves; tokenizers as "
-        "measured, their pieces being T. From results/vocabularies/{language}/curve.tsv and pieces.npz, "
-        "results/tokenizers/{name}/evaluation.tsv."
-    )
-    title = f"T = {one.total:,}: the cost of fairness"
-    return Table.of(f"fairness-{one.total}", title, caption, columns, one.points, folded=True)
+    rows = []
+    for point in one.points:
+        kind = CHOICES.get(point["series"], (f"{point['series']} tokenizer",))[0]
+        worst = results.name(point["worst"])
+        rows.append({**point, "kind": kind, "languages": len(one.languages), "worst": worst})
+    return specified("fairness", rows, of=str(one.total))
 
 
 def trade_off(one: TradeOff) -> alt.LayerChart:

@@ -4,7 +4,7 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
-from vocap.report.data.comparison import apart_by_text, method, regime, sizes, text_facts
+from vocap.report.data.comparison import method, sizes, text_facts
 from vocap.report.data.results import Results, Sentence
 from vocap.report.data.sentences import compared
 from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run
@@ -103,8 +103,6 @@ def _movers(results: Results) -> list[Block]:
         "(Equation 1): nats per line, always negative, better nearer to 0. In percent of each language’s own ALP "
         'long and short lines count alike. <a href="#comparison">All languages</a>'
     )
-    pair = [results.tokenizers[one.reference], results.tokenizers[name]]
-    limits = apart_by_text({regime(tokenizer): [tokenizer.name] for tokenizer in pair})
     return [
         Text("Largest gains and losses", "heading"),
         *(Text(headline(results, entry)) for entry in found),
@@ -113,7 +111,6 @@ def _movers(results: Results) -> list[Block]:
         Text("Lose most:" if lose else "No language loses."),
         *([Facts(lose)] if lose else []),
         Text(explained),
-        *([Text(limits)] if limits else []),
     ]
 
 

@@ -64,6 +64,7 @@ def _sentence(diff: Diff) -> Text:
 
 def _tables(results: Results, diff: Diff) -> list[Table]:
     """Words, sentences, languages and pieces."""
+    # rows and columns by the name of the file
     number = partial(Column, kind="number")
     language, splits = (
         language_columns(results, group=False),
@@ -95,6 +96,7 @@ def _tables(results: Results, diff: Diff) -> list[Table]:
     }
     rows = {"words": diff.words, "examples": examples, "languages": diff.languages, "pieces": pieces}
     options = {"languages": {"folded": len(diff.languages) > LONG}, "pieces": {"folded": True, "limit": SHOWN}}
+    # tables, short ones open
     return [
         Table.of(
             f"diff-{name}-{diff.name}",

@@ -1,13 +1,40 @@
 """The size T of the vocabulary: tokens per byte, and the costs of models, by T."""
 
-import altair as alt
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+import altair as alt
+from pydantic import ValidationError
+
+from vocap.pretraining.settings import Shape
+from vocap.report.data import find
 from vocap.report.data.results import Results
-from vocap.report.data.sizes import SizeCurve, size_curves
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, slider
 from vocap.report.page.figures import Figure, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, language_columns
-from vocap.size.forecast import STEP, Forecast, cheapest, limit
+from vocap.size.forecast import STEP, Forecast, ModelCosts, cheapest, forecast, limit
+from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.size_table import Sizes
+
+# of common models, in the forms of ModelCosts; the run's own come before them
+MODELS = {
+    "XLM-R base": ModelCosts(Shape()),
+    "XLM-R large": ModelCosts(Shape(layers=24, hidden=1024, heads=16, intermediate=4096)),
+    "GPT-2 small": ModelCosts(Shape(positions=1024), causal=True),
+    "causal, 32 layers of 4096": ModelCosts(
+        Shape(layers=32, hidden=4096, heads=32, intermediate=16384, positions=4096), causal=True, untied=True
+    ),
+}
+
+
+@dataclass(frozen=True)
+class SizeCurve:
+    """The points of one descent: the tokenizers taken from it, and a forecast by model for each T."""
+
+    tokenizers: list[str]
+    sizes: Sizes
+    weighted: bool  # costs are of the mix that the run trains on; else of the mean of the languages
+    forecasts: dict[str, list[Forecast]]
 
 
 def section(results: Results) -> Section:
@@ -133,3 +160,43 @@ def _chart(curve: SizeCurve) -> alt.LayerChart:
         rows += [{"model": model, "T": total, "ratio": ratio} for total, ratio in ratios.items()]
     axes = (("T", "T"), ("ratio", "operations per byte over the fewest"))
     return line_chart(rows, *axes, tooltips(model="", T=",", ratio=".3f|over the fewest"), height=300)
+
+
+def size_curves(results: Results) -> list[SizeCurve]:
+    """One for each different table, in the order of the configuration."""
+    shared: list[tuple[list[str], Sizes]] = []
+    for name in results.configured("tokenizers", results.sizes):
+        same = [names for names, known in shared if known == results.sizes[name]]
+        if same:
+            same[0].append(name)
+        else:
+            shared.append(([name], results.sizes[name]))
+    models = {**_own_models(results), **MODELS}
+    curves = []
+    for names, sizes in shared:
+        shares = _shares(results, names[0], list(next(iter(sizes.values()))))
+        rows = {model: forecast(sizes, costs, shares) for model, costs in models.items()}
+        curves.append(SizeCurve(names, sizes, shares is not None, rows))
+    return curves
+
+
+def _own_models(results: Results) -> dict[str, ModelCosts]:
+    """The shapes that the configuration trains; positions beyond its blocks are not filled."""
+    own = {}
+    for model in results.section("pretraining", "models").values():
+        try:
+            shape = Shape.model_validate(find(model, "shape"))
+        except (ValidationError, TypeError):
+            continue
+        if shape.width == shape.hidden:
+            own[f"this run’s, {shape.layers} layers of {shape.hidden}"] = ModelCosts(shape)
+    return own
+
+
+def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[str, float] | None:
+    """q of the text that the tokenizer is trained on; None where the weights lack a language."""
+    n = [float(results.weights.get(code, {}).get("n") or 0) for code in languages]
+    alpha = find(results.tokenizers[tokenizer].description, "text", "alpha")
+    if not all(n) or not isinstance(alpha, float | int):
+        return None
+    return dict(zip(languages, sampling_probabilities(n, alpha).tolist(), strict=True))

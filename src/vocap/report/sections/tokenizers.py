@@ -6,8 +6,8 @@ from typing import Any
 import pandas
 
 from vocap.report.data import as_number, find
-from vocap.report.data.comparison import frame, grouped, ids_of, method, records, text_facts, weights
-from vocap.report.data.results import ALL, Results, Tokenizer, order_groups
+from vocap.report.data.comparison import frame, method, records, text_facts, weights
+from vocap.report.data.results import Results, Tokenizer
 from vocap.report.page.blocks import Block, Code, Fold, Note, Section, Text, not_run, without_results
 from vocap.report.page.tables import Table, caption, columns_of, specified
 
@@ -21,14 +21,12 @@ WORST = 5  # languages of a tokenizer whose forms differ most
 
 
 def section(results: Results) -> Section:
-    """All tokenizers by resource group, checks of their files, then one part each."""
+    """All tokenizers, checks of their files, then one part each."""
     if not results.tokenizers:
         absent = not_run("tokenizers", "No tokenizer has been made yet.")
         return Section("tokenizers", "The tokenizers", "Tokenizers", [absent])
     rows = frame(results)
     blocks: list[Block] = [_made(results)]
-    if len(rows):
-        blocks.append(_by_group(results, rows))
     blocks += _checks(results)
     blocks += [
         Note(
@@ -51,24 +49,13 @@ def _made(results: Results) -> Table:
         counts = ("pieces", "dead", "dead_share", "raised", "dropped", "word_types")
         row = {key: as_number(description.get(key)) for key in counts} | text
         row |= {"tokenizer": tokenizer.name, "kind": tokenizer.kind, "method": method(results, tokenizer)}
-        row["total"] = ids_of(tokenizer) if tokenizer.kind == "file" else tokenizer.total
+        row["total"] = tokenizer.total
         row["weights"] = weights(tokenizer)
         row["remark"] = "a sample of the lines" if text.get("sample") else "" if text else "text not stated"
         rule = find(description, "settings", "scores")  # its name; "scores" explains it
         row["scores"] = str(rule or description.get("scores") or "")
         rows.append(row)
     return specified("tokenizers", rows)
-
-
-def _by_group(results: Results, rows: pandas.DataFrame) -> Table:
-    order = [*order_groups(set(rows.resource)), ALL]
-    rows = pandas.concat([rows, rows.assign(resource=ALL)])
-    means = grouped(rows, ["tokenizer", "resource"]).reset_index()
-    place = {name: k for k, name in enumerate([*dict.fromkeys(rows.tokenizer), *order])}
-    means = means.sort_values(["tokenizer", "resource"], key=lambda names: names.map(place))
-    means["kind"] = means.tokenizer.map(lambda name: results.tokenizers[name].kind)
-    measured = caption("measures")
-    return specified("tokenizers-by-group", records(means), columns_of("measures"), measured=measured)
 
 
 def _checks(results: Results) -> list[Block]:
