@@ -104,7 +104,7 @@ def _correlations(results: Results, found: list[Coefficients]) -> Table:
         for row in printed("correlation")
     }
     for one in found:
-        pairs.setdefault((one.language, one.task), {}).update(vars(one))
+        pairs.setdefault((one.language, one.task), {}).update(one._asdict())
     rows = []
     for (language, task), numbers in pairs.items():
         points = [point for point in results.correlation if (point.language, point.task) == (language, task)]
