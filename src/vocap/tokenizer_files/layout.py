@@ -58,8 +58,11 @@ def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT
 
     `normalizer_spec` is that of a trained model, so that text is normalised as in its training; `trained`: its
     `TrainerSpec`, of which the keys of `SHAPE` are kept, for trainings that are to agree with it.
-    Raises VocapError for two rows of one name.
+    Raises VocapError for two rows of one name, and for a score that is no number.
     """
+    scores = np.asarray(contents.scores, np.float64)
+    if infinite := [contents.pieces[place] for place in np.flatnonzero(~np.isfinite(scores))]:
+        raise VocapError(f"the score of piece {infinite[0]!r} is not a finite number; every piece needs one")
     names = [*layout.names, *contents.controls, *contents.symbols, *contents.pieces]
     names += BYTES if contents.byte_fallback else ()
     if repeated := [name for name, times in Counter(names).items() if times > 1]:
@@ -78,7 +81,6 @@ def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT
         add(name, 0.0, BYTE)
     for symbol in contents.symbols:
         add(symbol, 0.0, USER_DEFINED)
-    scores = np.asarray(contents.scores, np.float64)
     for score, piece in sorted(zip((-scores).tolist(), contents.pieces, strict=True)):
         add(piece, -score, NORMAL)
     if layout.mask:
