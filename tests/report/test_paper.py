@@ -16,8 +16,7 @@ from vocap.files.tsv import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
 from vocap.report.paper.published import paper_languages, paper_size, printed
-from vocap.report.paper.results_tables import results_table, table_rows
-from vocap.report.paper.runs import Run
+from vocap.report.paper.results_tables import Run, results_table, table_rows
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
 RUN = Run("", "v", "vocap", 500_000, 0.7, "full", None, False, 500_000, 2**20, 100.0, ("GPU", 1))

@@ -8,11 +8,17 @@ from vocap.report.data.comparison import by_sizes, sizes
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Facts, Fold, Note, Section, Text, code
 from vocap.report.page.tables import Table, specification, specified
-from vocap.report.paper.appendix import FIGURES, correlation_blocks, data_tables
-from vocap.report.paper.model_figures import cost_blocks, cost_points, group_blocks, group_scores
+from vocap.report.paper.figures import (
+    FIGURES,
+    correlation_blocks,
+    cost_blocks,
+    cost_points,
+    data_tables,
+    group_blocks,
+    group_scores,
+)
 from vocap.report.paper.published import SOURCE, TASK_NAMES
-from vocap.report.paper.results_tables import NOT_RUN, TABLES, results_table
-from vocap.report.paper.runs import runs
+from vocap.report.paper.results_tables import NOT_RUN, TABLES, results_table, runs
 
 HERE = "this part"
 

@@ -1,0 +1,332 @@
+"""Figures 2, 3, 5 and 6 with their tables, and Tables 6 to 9: correlations, costs, resource groups, data."""
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from vocap.allocation.rules import RULES
+from vocap.correlation.study import Coefficients, Measured, correlations
+from vocap.finetuning.metrics import task_score
+from vocap.finetuning.tasks import TASKS
+from vocap.languages import RESOURCES
+from vocap.report.data.results import Results
+from vocap.report.page.blocks import Block, Text, counted, text_of
+from vocap.report.page.figures import COLOURS, PAIR, WIDTH, Figure, joined_pairs, line_chart, tooltips
+from vocap.report.page.scatter import scatter
+from vocap.report.page.tables import Column, Table, caption, signed, specified
+from vocap.report.paper.published import (
+    METRIC_NAMES,
+    TASK_NAMES,
+    on_paper_languages,
+    paper_languages,
+    paper_size,
+    printed,
+)
+from vocap.report.paper.results_tables import Run, origins
+from vocap.wording import listed
+
+GB = 1e9
+FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
+AXIS = "ALP (nats per line)"
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
+GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # of Figure 6
+COST_TASKS = ("xnli", "mlqa")  # of Figure 5
+ALLOCATED = ("vocap", *(name for name, rule in RULES.items() if rule.needs_text))  # kinds of an allocation
+
+
+def correlation_blocks(results: Results) -> list[Block]:
+    """The figures and the table, of a study that was run."""
+    if not results.correlation:
+        return []
+    found = correlations(results.correlation, results.unreached)
+    both = [one for one in found if one.rho_alp is not None and one.rho_size is not None]
+    blocks: list[Block] = []
+    if both:
+        higher = sum(one.rho_alp > one.rho_size for one in both)
+        blocks.append(
+            Text(
+                f"In this run ALP correlates with F1 more strongly than the size of the vocabulary does in "
+                f"{higher} of {counted(len(both), 'pair')} of a language and a task; in the paper in 6 of 8."
+            )
+        )
+    for task in FIGURES:
+        points = [point for point in results.correlation if point.task == task]
+        if points:
+            blocks += _figures(results, task, points, [one for one in found if one.task == task])
+    return [*blocks, _correlations(results, found)]
+
+
+def _figures(results: Results, task: str, points: list[Measured], found: list[Coefficients]) -> list[Figure]:
+    """Over ALP, as the paper has it, and over its gain, which puts languages with other lines on one axis."""
+    name, number = TASK_NAMES[task], FIGURES[task]
+    said = "; ".join(
+        f"{results.name(one.language)}: " + (f"ρ = {one.rho_alp:.3f}" if one.rho_alp is not None else "no ρ")
+        for one in found
+    ).replace("-", "−")
+    holes = "; ".join(
+        f"{results.name(code)}: {', '.join(f'{size:,}' for size in results.unreached[code])}"
+        for code in dict.fromkeys(point.language for point in points)
+        if code in results.unreached
+    )
+    holes = f" Sizes that the text does not reach have no point: {holes}." if holes else ""
+    alternative = f"Scatter chart of {counted(len(points), 'vocabulary', 'vocabularies')}; {said}."
+    return [
+        Figure(
+            f"paper-figure-{number}",
+            f"Figure {number}: {name} F1 against ALP",
+            caption("paper-figure-2-and-3", task=name, said=said, holes=holes),
+            alternative,
+            lambda: _points(results, points),
+            table="paper-correlation",
+        ),
+        Figure(
+            f"paper-figure-{number}-gain",
+            f"Figure {number}, over the gain in ALP",
+            caption("paper-figure-2-and-3-gain"),
+            alternative,
+            lambda: _points(results, points, True, "ALP above the smallest vocabulary’s (nats per line)"),
+            table="paper-correlation",
+        ),
+    ]
+
+
+def _points(results: Results, points: Sequence[Measured], gain: bool = False, title: str = AXIS) -> alt.LayerChart:
+    """F1 against ALP, or its gain over the smallest size, a colour and a shape a language."""
+    codes = list(dict.fromkeys(point.language for point in points))
+    smallest = {code: min(point.alp for point in points if point.language == code) for code in codes}
+    rows = [
+        {
+            "name": "",
+            "kind": results.name(point.language),
+            "size": point.size,
+            "alp": round(point.alp, 3),
+            "x": round(point.alp - smallest[point.language] if gain else point.alp, 4),
+            "y": round(point.f1, 3),
+        }
+        for point in points
+    ]
+    looks = {results.name(code): (COLOURS[k % 4], SHAPES[k % 5]) for k, code in enumerate(codes)}
+    shown = tooltips(kind="|language", size=",d|vocabulary", alp=",.2f|ALP", y=".2f|F1")
+    return scatter(rows, (title, "F1 (percent)"), looks, shown, height=320)
+
+
+def _correlations(results: Results, found: list[Coefficients]) -> Table:
+    """Table 5: a row for each language and task of the paper, then of this run."""
+    pairs = {
+        (row["language"], row["task"]): {"paper_rho_alp": row["rho_alp"], "paper_rho_size": row["rho_size"]}
+        for row in printed("correlation")
+    }
+    for one in found:
+        numbers = {key: getattr(one, key) for key in ("rho_alp", "rho_size", "sizes", "holes")}
+        pairs.setdefault((one.language, one.task), {}).update(numbers)
+    rows = []
+    for (language, task), numbers in pairs.items():
+        points = [point for point in results.correlation if (point.language, point.task) == (language, task)]
+        row = {**numbers, **results.about(language), "task": TASK_NAMES.get(task, task)}
+        row["remarks"] = "" if points else "not run"
+        if any(point.split != "test" for point in points):
+            row["remarks"] = "development file: the test labels are withheld"
+        row["seeds"] = min((point.seeds for point in points), default=None)
+        row["steps"] = max((point.steps for point in points), default=None)
+        rows.append(row)
+    return specified("paper-correlation", rows)
+
+
+def data_tables(results: Results, runs: list[Run]) -> list[Table]:
+    """Tables 6 to 9, where the run has numbers for them; the last three only on the paper's languages."""
+    tables = [_datasets(runs)] if any(run.tuned.scores for run in runs) else []
+    if not on_paper_languages(results.languages):
+        return tables
+    if results.corpora:
+        read = {
+            code: {
+                "read_gb": stats["bytes"] / GB,
+                "lines": results.lines(code),
+                "source": text_of(stats.get("source")),
+            }
+            for code, stats in results.corpora.items()
+            if stats.get("kept")
+        }
+        tables.append(_by_language(results, "paper-text-vocabularies", "paper_cc_gb", read))
+    if results.training_bytes:
+        trained = {code: {"trained_gb": size / GB} for code, size in results.training_bytes.items()}
+        tables.append(_by_language(results, "paper-text-pretraining", "paper_wikipedia_gb", trained))
+    if results.allocations:
+        sizes: dict[str, dict[str, float]] = {code: {} for code in results.languages}
+        for name, entry in results.allocations.items():
+            for share in entry.shares:
+                if share.size is not None:
+                    sizes.setdefault(share.language, {})[f"thousands_{name}"] = share.size / 1000
+        more = [Column(f"thousands_{name}", name, "number") for name in results.allocations]
+        tables.append(_by_language(results, "paper-allocated-sizes", "paper_allocated_thousands", sizes, more))
+    return tables
+
+
+def _datasets(runs: list[Run]) -> Table:
+    """Table 6: the tasks, with the languages and models of this run."""
+    rows = []
+    for row in printed("datasets"):
+        tuned = [run for run in runs if row["task"] in run.tuned.tasks and run.tuned.tasks[row["task"]].overall]
+        languages = max((len(run.tuned.tasks[row["task"]].languages) for run in tuned), default=None)
+        models = listed([run.name for run in tuned], most=4) or "not run"
+        paper = {"paper_train_examples": int(row["train_examples"]), "paper_languages": int(row["languages"])}
+        about = {"task": TASK_NAMES[row["task"]], "kind": row["kind"], "languages": languages, "models": models}
+        rows.append({**paper, **about})
+    return specified("paper-data-sets", rows)
+
+
+def _by_language(
+    results: Results, name: str, column: str, cells: dict[str, dict[str, Any]], more: Sequence[Column] = ()
+) -> Table:
+    """One of Tables 7 to 9: the paper's `column` of each language beside this run's cells."""
+    key = column.replace("allocated_", "")
+    rows = [
+        {**results.about(code), key: paper_size(code, column), **cells.get(code, {})} for code in results.languages
+    ]
+    total = sum(paper_size(code, column) for code in paper_languages())
+    return specified(name, rows, more, sum=f"{total:,.5g}")
+
+
+def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Every VOCAP model against the first JOINT one of the same T, loss, width and steps, by task and group.
+
+    JOINT models are in the order of their tokenizers in the configuration. VOCAP means any allocation, as in
+    Figure 4; one by sizes has the paper's beta. A score of a group is the mean over its languages that both models
+    have one of, in percent; a language of no resource group is in none.
+    """
+    order = {name: place for place, name in enumerate(results.tokenizers)}
+    scored = [run for run in runs if run.tuned.tasks and run.paper_beta and run.total is not None]
+    scored.sort(key=lambda run: (run.total, order.get(run.tokenizer, len(order)), run.name))
+
+    def alike(run: Run) -> tuple:
+        return run.total, run.loss, run.k, run.half, run.steps
+
+    rows = []
+    for task, measure in GROUP_MEASURES.items():
+        for vocap in scored:
+            baselines = [run for run in scored if run.kind == "joint" and alike(run) == alike(vocap)]
+            if vocap.kind not in ALLOCATED or not baselines:
+                continue
+            pair = (vocap, baselines[0])
+            tables = [run.tuned.tasks[task].languages if task in run.tuned.tasks else {} for run in pair]
+            for group in RESOURCES:
+                codes = [code for code in tables[0] if code in tables[1] and results.resource(code) == group]
+                if codes:
+                    means = [fmean(table[code][measure]["mean"] for code in codes) for table in tables]
+                    rows.append(_group(task, group, pair, codes, means))
+    return rows
+
+
+def _group(task: str, group: str, pair: tuple[Run, Run], codes: list[str], means: list[float]) -> dict[str, Any]:
+    return {
+        "key": task,
+        "task": TASK_NAMES[task],
+        "total": pair[0].size,
+        "resource": group,
+        "languages": len(codes),
+        "vocap": pair[0].name,
+        "joint": pair[1].name,
+        "vocap_score": means[0],
+        "joint_score": means[1],
+        "gain": means[0] - means[1],
+        "codes": " ".join(codes),
+    }
+
+
+def group_blocks(rows: list[dict[str, Any]]) -> list[Block]:
+    """Figure 6, one for each task, and its numbers."""
+    tasks = dict.fromkeys(row["key"] for row in rows)
+    figures = [_group_figure(task, [row for row in rows if row["key"] == task]) for task in tasks]
+    return [*figures, *([specified("paper-groups", rows)] if rows else [])]
+
+
+def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
+    # a row of the chart is a group, with the models' names where T has several pairs
+    pairs = Counter(total for total, _, _ in {(row["total"], row["vocap"], row["joint"]) for row in rows})
+    for row in rows:
+        label = f"{row['resource']}, {row['total']}"
+        row["row"] = label if pairs[row["total"]] == 1 else f"{label}, {row['vocap']} and {row['joint']}"
+    gains = "; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows)
+    name, measure = TASK_NAMES[task], METRIC_NAMES[GROUP_MEASURES[task]]
+    return Figure(
+        f"paper-figure-6-{task}",
+        f"Figure 6: {name} by resource group",
+        caption("paper-figure-6", task=name, measure=measure, key=task, gains=gains),
+        f"Chart of the mean {measure} of {counted(len(rows), 'group')} under VOCAP and JOINT. Differences: "
+        f"{gains}.",
+        lambda: group_chart(rows),
+        table="paper-groups",
+    )
+
+
+def group_chart(rows: list[dict[str, Any]]) -> alt.LayerChart:
+    """JOINT and VOCAP of each group, joined by a line."""
+    ends = [
+        {**row, "kind": kind, "score": row[f"{kind.lower()}_score"], "model": row[kind.lower()]}
+        for row in rows
+        for kind in PAIR
+    ]
+    axis = {"scale": alt.Scale(zero=False, padding=20), "axis": alt.Axis(tickCount=8, grid=True)}
+    fields = [f"{kind.lower()}_score" for kind in PAIR]
+    lines, marks = joined_pairs(rows, ends, fields, "score", title="mean over languages (percent)", **axis)
+    shown = tooltips(row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d")
+    return alt.layer(lines, marks.encode(tooltip=shown)).properties(width=WIDTH, height=30 * len(rows))
+
+
+def cost_points(results: Results) -> list[dict[str, Any]]:
+    """Every fine-tuned state of the models that have two or more of a task, by task, model and step.
+
+    `hours`: of all devices up to the state; `score` in percent, of question answering the mean of F1 and EM. The
+    paper's two tasks come first. A state without hours in its model's metrics is left out.
+    """
+    found = []
+    for name, (model, exported) in origins(results).items():
+        step = exported or results.models[model].rows[-1]["step"]
+        hours = _hours(results, model, step)
+        for task, scores in results.finetuned[name].tasks.items():
+            if hours is not None and scores.overall:
+                measured = {metric: value["mean"] for metric, value in scores.overall.items()}
+                score = task_score(task, measured)
+                row = {"key": task, "task": TASK_NAMES[task], "model": model, "step": step}
+                found.append({**row, "hours": hours, "score": score})
+    states = Counter((row["key"], row["model"]) for row in found)
+    order = [*COST_TASKS, *(task for task in TASKS if task not in COST_TASKS)]
+    several = [row for row in found if states[row["key"], row["model"]] > 1]
+    return sorted(several, key=lambda row: (order.index(row["key"]), row["model"], row["step"]))
+
+
+def _hours(results: Results, name: str, step: int) -> float | None:
+    """Hours of all devices up to a step, from the metrics: between two lines in proportion to the steps."""
+    model = results.models[name]
+    timed = [(row["step"], row["seconds"]) for row in model.rows if row.get("seconds") is not None]
+    if not timed or step > timed[-1][0]:
+        return None
+    steps, seconds = zip((0, 0.0), *timed, strict=True)
+    return float(np.interp(step, steps, seconds)) * (model.setting("processes") or 1) / 3600
+
+
+def cost_blocks(rows: list[dict[str, Any]]) -> list[Block]:
+    """Figure 5, a panel a task with a line a model, and its numbers."""
+    tasks = dict.fromkeys(row["key"] for row in rows)
+    figures = [_cost_figure(task, [row for row in rows if row["key"] == task]) for task in tasks]
+    return [*figures, *([specified("paper-costs", rows)] if rows else [])]
+
+
+def _cost_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
+    name = TASK_NAMES[task]
+    names = [METRIC_NAMES[metric] for metric in TASKS[task].metrics]
+    measure = names[0] if len(names) == 1 else f"mean of {' and '.join(names)}"
+    places = (("hours", "hours of pre-training, all devices"), ("score", f"{name}, {measure} (percent)"))
+    shown = tooltips(model="", step=",d", hours=",.3f", score=".2f")
+    return Figure(
+        f"paper-figure-5-{task}",
+        f"Figure 5: {name} against the cost of pre-training",
+        caption("paper-figure-5", task=name, measure=measure),
+        f"Line chart of {counted(len({row['model'] for row in rows}), 'model')} over hours of training.",
+        lambda: line_chart(rows, *places, shown),
+        table="paper-costs",
+    )
