@@ -157,6 +157,7 @@ def _explained(error: Exception) -> int:
     """Print a user's error in one line and return its exit status; raise any other error."""
     try:
         raise error
+    # a wrong call, and what is not installed
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.exceptions.NoArgsIsHelpError:
@@ -167,12 +168,13 @@ def _explained(error: Exception) -> int:
         see = f" (see: {context.command_path} --help)" if context else ""
         message = f"{error.format_message()}{see}"
         status = error.exit_code
-    except VocapError:
-        message, status = str(error), error.exit_code
     except ModuleNotFoundError:
         if not (install := missing_extra(error.name or "")):
             raise
         message, status = f"{error.name} is not installed; {install}", 2
+    # input, and the limits of the machine
+    except VocapError:
+        message, status = str(error), error.exit_code
     except MemoryError:
         what = f": {error}" if str(error) else ""
         message, status = f"out of memory{what}; ask for less, or take a larger machine", 1
