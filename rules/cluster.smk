@@ -24,4 +24,10 @@ onstart:
         stop(error)
     if cancelled:
         start_over()
-    record_owner(RESULTS, CONFIGFILES)  # here, as Snakemake has one onstart
+    # Here, as Snakemake has one onstart.
+    try:
+        for folder in (RESULTS, LOGS):
+            os.makedirs(folder, exist_ok=True)
+        record_owner(RESULTS, CONFIGFILES)
+    except OSError as error:
+        stop(explain(error))

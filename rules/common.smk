@@ -21,7 +21,7 @@ from vocap.corpora.download import is_gone
 from vocap.corpora.settings import development_text, evaluation_text, resolve_all
 from vocap.starter.packages import PACKAGES
 from vocap.correlation.study import plan_study, reached_sizes
-from vocap.errors import VocapError
+from vocap.errors import VocapError, explain
 from vocap.finetuning.reading import keys_of
 from vocap.finetuning.grid import input_length, make_grid, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of

@@ -84,7 +84,7 @@ def test_a_tokenizer_from_text_without_the_extras(tmp_path):
     commands += [
         ["allocate", *shared, "--total=280", "-o", f"{tmp_path}/allocation"],
         ["allocate", "--rule=pieces", *shared, corpora, "--total=280", "-o", f"{tmp_path}/pieces"],
-        ["joint", *shared, corpora, "--total=280", "-o", f"{tmp_path}/joint"],
+        ["joint", shared[1], corpora, "--total=280", "-o", f"{tmp_path}/joint"],
         ["mix", "--alpha=0.7", f"--weights={tmp_path}/weights.tsv", f"--corpora={tmp_path}/corpora", "-o", mix],
         ["fit", f"--allocation={tmp_path}/allocation", *shared, f"--mix={mix}", "-o", fitted],
         ["export", f"{fitted}/sentencepiece.model", "-o", hugging],

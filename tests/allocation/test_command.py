@@ -218,7 +218,7 @@ def model(folder):
 BAD = {
     "characters": (
         None,
-        ["--total", 20],
+        [20],
         2,
         r"total of 20 .* \d+ single characters \(\d+ of them req.*at least \d+",
     ),

@@ -258,21 +258,6 @@ def test_snakemake_names_file_and_line_of_a_key_that_is_given_twice(workflow, na
     assert "Traceback" not in run.stdout
 
 
-def test_snakemake_stops_at_hostile_yaml(workflow):
-    """In config/config.yaml before Snakemake reads it, in --configfile where its reading survives it."""
-    for name, text in [
-        ("test.yaml", "languages: &a [*a]\n"),
-        ("config/config.yaml", f"seed: {'1' * 5000}\n"),
-        ("config/config.yaml", f"seed: {'[' * 5000}{']' * 5000}\n"),
-        ("config/config.yaml", "report: &a {title: *a}\n"),
-    ]:
-        (workflow.folder / name).write_text(text, "utf-8")
-        run = workflow.snakemake("-n", configfile="test.yaml" if name == "test.yaml" else None)
-        assert run.returncode == 2
-        assert f"{name}, line 1: " in run.stdout
-        assert len(run.stdout.splitlines()) < 4
-
-
 def test_a_mistake_is_one_short_line_whatever_its_key_holds(config):
     """Keys may be long, or hold line feeds, escapes for terminals and halves of surrogate pairs."""
     for key in ("x" * 10_000, "a\nb", "\x1b[2J", "\ud800"):

@@ -144,23 +144,14 @@ def test_an_unwritable_folder_is_named(workflow):
 
 
 @pytest.mark.parametrize("name", ["results", "logs"])
-@pytest.mark.parametrize("kind", ["file", "link", "read-only"])
+@pytest.mark.parametrize("kind", ["file", "link"])
 def test_a_place_that_cannot_be_written_is_named_in_one_line(workflow, name, kind):
     path = workflow.folder / name
     if kind == "file":
         path.write_text("in the way")
-    elif kind == "link":
-        path.symlink_to("nowhere")
     else:
-        path.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "ro,size=64k", "tmpfs", path]
-        if subprocess.run(mount, capture_output=True, check=False).returncode:
-            pytest.skip("only root may mount a file system that is read-only to root too")
-    try:
-        run = workflow.snakemake("results/corpora/ja/stats.json")
-    finally:
-        if kind == "read-only":
-            subprocess.run(["umount", path], check=True)
+        path.symlink_to("nowhere")
+    run = workflow.snakemake("results/corpora/ja/stats.json")
     assert run.returncode not in (0, None)
     said = [line for line in run.stdout.splitlines() if "error" in line.lower()]
     assert len(said) == 1 and said[0].startswith(f"vocap: error: {name}: ")

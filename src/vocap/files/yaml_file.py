@@ -13,6 +13,10 @@ from vocap.files.json_object import read_object
 _MERGE = "tag:yaml.org,2002:merge"
 
 
+class _KeyTwice(ComposerError):
+    """A key that a map holds twice."""
+
+
 class _Loader(yaml.SafeLoader):
     """PyYAML's loader of plain data, which alone takes the last of two equal keys."""
 
@@ -23,7 +27,7 @@ class _Loader(yaml.SafeLoader):
             if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
                 if (name := (key.tag, key.value)) in first:
                     words = f"the key {key.value[:80]!r} is given twice, first in line {first[name]}; keep one"
-                    raise ComposerError(None, None, words, key.start_mark)
+                    raise _KeyTwice(None, None, words, key.start_mark)
                 first[name] = key.start_mark.line + 1
         return node
 
@@ -61,6 +65,7 @@ def parse_yaml(text: str, where: object) -> Any:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark else ""
         words = " ".join(filter(None, (error.context, error.problem)))
-        raise UsageError(f"{where}{line}: not YAML: {' '.join(words.split())[:300]}") from None
+        kind = "" if isinstance(error, _KeyTwice) else "not YAML: "
+        raise UsageError(f"{where}{line}: {kind}{' '.join(words.split())[:300]}") from None
     except Exception as error:  # of the reader, which knows no line, and of numbers and dates that are none
         raise UsageError(f"{where}: not YAML: {' '.join(str(error).split())[:300]}") from None
