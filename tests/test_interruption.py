@@ -81,8 +81,8 @@ def careful(*arguments, **options):
         open(sys.argv[2], "w").close()
 
 def swallowed(*arguments, **options):
-    print("begun", flush=True)
     try:
+        print("begun", flush=True)
         time.sleep(20)
     except:  # as of libraries
         pass
