@@ -33,11 +33,6 @@ PAIR_TRAININGS = {
 }
 
 
-def of_training(wildcards):
-    """The name of one of the tokenizers of a training."""
-    return next(name for name, training in PAIR_TRAININGS.items() if training == wildcards.training)
-
-
 rule bpe_training:
     input:
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),

@@ -21,11 +21,6 @@ for what, why in STUDY.left_out:
     left_out(what, why)
 
 
-def as_english(path, lang):
-    """The name of a language's own file in its folder: its training file stands in the place of the English one."""
-    return Path(path).name.replace(f"train-{lang}.", "train-en.")
-
-
 rule correlation:
     """ALP and the size of a vocabulary against what a model reaches"""
     input:

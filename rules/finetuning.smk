@@ -30,25 +30,6 @@ for what, why in TUNING.left_out:
     left_out(what, why)
 
 
-def xtreme_of(place):
-    """The XTREME folder of a model or of inputs; a language of the study has its own."""
-    stage, lang, *_ = place.split("/")
-    return f"{RESULTS}/correlation/{lang}/xtreme" if stage == "correlation" else str(TUNING.xtreme)
-
-
-def tokenizer_input(folder):
-    """The file of a tokenizer that this run makes, or the folder of one from elsewhere."""
-    return f"{folder}/tokenizer.json" if Path(folder).name == "huggingface" else folder
-
-
-def runs_of(wildcards):
-    """The runs of a model on the training of a task, by rates, epochs and seeds."""
-    seeds = SETTINGS.correlation.seeds if wildcards.tuned in STUDIED else SETTINGS.finetuning.seeds
-    training = TASKS[wildcards.task].training
-    folder = f"{RESULTS}/{wildcards.tuned}/{training}/runs"
-    return [f"{folder}/{run.name}/run.json" for run in settings_of(RECIPES[training], seeds)]
-
-
 wildcard_constraints:
     model=one_of(TUNING.models),
     tuned=one_of(TUNED),

@@ -28,24 +28,6 @@ for name, source in sorted({source.name: source.source for source in SOURCES.val
 CARD_TEXT = "\n".join(f"- {', '.join(names)}: {terms}." for terms, names in LICENCES.items())
 
 
-def allocation_of(wildcards):
-    """The allocation of a fitted tokenizer: its name, and its settings."""
-    name = FITTED[wildcards.name].allocation
-    return name, SETTINGS.allocation[name]
-
-
-def text_files(alpha):
-    """The text of all languages (Equation 3): their training lines, or a sample."""
-    if SAMPLED_ALPHAS:
-        return [f"{RESULTS}/corpora/mix/{alpha}.txt"]
-    return [f"{RESULTS}/corpora/{lang}/train.txt" for lang in LANGUAGES]
-
-
-def text_option(alpha):
-    """The option that names this text."""
-    return shlex.quote(f"--mix={text_files(alpha)[0]}" if SAMPLED_ALPHAS else f"--corpora={RESULTS}/corpora")
-
-
 rule tokenizers:
     """Every named tokenizer, exported and evaluated"""
     input:
@@ -117,24 +99,6 @@ DESCENTS = {
     )
     for name, entry in JOINT.items()
 }
-
-
-def of_descent(wildcards):
-    """The name of one of the tokenizers of a descent."""
-    return next(name for name, descent in DESCENTS.items() if descent == wildcards.descent)
-
-
-def totals_of(folder, entries, trainings):
-    """T of the tokenizers of one training, as options, and those in its folder: one that is removed from the
-    configuration makes nothing again."""
-    made = {int(path.name) for path in Path(RESULTS, "tokenizers", folder).glob("[0-9]*")}
-    asked = {entries[name].total for name, training in trainings.items() if training == Path(folder).name}
-    return options(total=sorted(made | asked))
-
-
-def once(name, folder):
-    """The folder of a training as input: of a tokenizer that is there, its age does not count."""
-    return ancient(folder) if Path(RESULTS, "tokenizers", name, "sizes.tsv").exists() else folder
 
 
 rule joint_descent:
