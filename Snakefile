@@ -18,6 +18,7 @@ if not workflow.overwrite_configfiles:
 
 include: "rules/common.smk"
 include: "rules/inputs.smk"
+include: "rules/functions.smk"
 include: "rules/resources.smk"
 include: "rules/cluster.smk"
 include: "rules/corpora.smk"
