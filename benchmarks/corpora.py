@@ -19,9 +19,10 @@ from pathlib import Path
 import numpy as np
 from backports import zstd
 
-from vocap.corpora.line_sample import draw_sample
+from vocap.corpora.sampling import draw_sample
+from vocap.text_files import Layout
 from vocap.text_files.lines import LineFile
-from vocap.text_files.records import Corpus, Layout, TextFile
+from vocap.text_files.records import Corpus, TextFile
 
 MEGABYTES = 64
 

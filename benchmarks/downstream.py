@@ -26,7 +26,7 @@ from vocap.pretraining.settings import Recipe
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.pretraining.training import Training
 from vocap.tables.sampling_probabilities import sampling_probabilities
-from vocap.text_files.records import Layout
+from vocap.text_files import Layout
 from vocap.training.distributed import StopRequest
 
 LENGTH, BATCH, ALPHA = 128, 32, 0.7

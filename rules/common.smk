@@ -29,7 +29,7 @@ from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.memory import count_parameters
 from vocap.results_folder import check_owner, record_owner, summarize
-from vocap.text_files.aligned import check_files, find_aligned
+from vocap.text_files.named_texts import find_aligned, read_aligned
 from vocap.text_options import text_words
 from vocap.tuned_models import studied_model, tuned_model
 from vocap.tokenizer_groups import (

@@ -212,7 +212,7 @@ rule weigh:
         " -o {output:q} 2>&1 | tee {log:q} >&2"
 
 
-# Of the languages whose share is larger than their sample, lines come from the text itself.
+# Of the languages whose share is larger than their sample, lines come from the text itself, through memory.
 rule mix:
     input:
         text=lambda wildcards: list(
@@ -233,7 +233,9 @@ rule mix:
     conda:
         "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(800),
+        mem_mb=memory(
+            800 if SETTINGS.corpora.mix.sentences == "all" else 800 + SETTINGS.corpora.mix.sentences / 10_000
+        ),
         runtime=minutes(30, 0.02),
     params:
         results=verbatim(RESULTS),

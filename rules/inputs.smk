@@ -68,7 +68,7 @@ except VocapError as error:
 for key, text in (("parallel", PARALLEL_TEXT), ("development", DEVELOPMENT_TEXT)):
     if text and not text.folder and workflow.is_main_process:
         try:
-            (find_aligned if DRY_RUN else check_files)(text.pattern, LANGUAGES)
+            (find_aligned if DRY_RUN else read_aligned)(text.pattern, LANGUAGES)
         except VocapError as error:
             stop(f"corpora.{key}: {error}")
 if PARALLEL_TEXT and FROM_STARTER:

@@ -24,7 +24,7 @@ SLOW = {
     "cluster",
     "corpora/test_commands.py",
     "files/test_files_and_tables.py",
-    "files/test_yaml_file.py",
+    "files/test_plain_data.py",
     "finetuning/test_features.py",
     "finetuning/test_folder.py",
     "finetuning/test_heads.py",

@@ -17,8 +17,8 @@ from vocap.corpora.source_kinds import Resolved
 from vocap.correlation.settings import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
+from vocap.files.plain_data import read_yaml
 from vocap.files.tsv import number
-from vocap.files.yaml_file import read_yaml
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning

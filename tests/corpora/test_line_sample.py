@@ -6,12 +6,12 @@ import random
 import numpy as np
 import pytest
 
-from vocap.corpora.line_sample import Reservoir, draw_sample, heldout_count
+from vocap.corpora.sampling import Reservoir, draw_sample, heldout_count
 from vocap.errors import VocapError
-from vocap.text_files import MAX_LINE_BYTES
+from vocap.text_files import MAX_LINE_BYTES, Layout
 from vocap.text_files import lines as text_lines
 from vocap.text_files.lines import survey
-from vocap.text_files.records import Corpus, Layout
+from vocap.text_files.records import Corpus
 
 
 def sample_of(paths, size=10**6, seed=1, layout="text", scan_bytes=None):

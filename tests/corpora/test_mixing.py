@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from vocap.corpora.mixing import Pool, chosen_lines, distinct_numbers, line_bounds, write_mix
+from vocap.corpora.sampling import Pool, chosen_lines, line_bounds, write_mix
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
 from vocap.tables.sampling_probabilities import (
@@ -20,7 +20,8 @@ from vocap.tables.sampling_probabilities import (
     share_error,
     weigh_languages,
 )
-from vocap.text_files.records import Corpus, Layout
+from vocap.text_files import Layout
+from vocap.text_files.records import Corpus
 
 
 @pytest.mark.parametrize("alpha", [0, 0.3, 0.7, 1, 2])
@@ -221,7 +222,7 @@ def test_a_share_above_the_sample_is_drawn_from_the_text_each_line_once(tmp_path
     (tmp_path / "heldout.txt").write_text("\n".join(held) + "\n")
     (tmp_path / "other.txt").write_text("other\n" * 50)
     corpus = Corpus([str(tmp_path / "all.txt")], Layout())
-    pool = Pool(corpus.__iter__, 20_000, tmp_path / "heldout.txt")
+    pool = Pool(corpus, tmp_path / "heldout.txt")
     files = [("en", tmp_path / "train.txt"), ("xx", tmp_path / "other.txt")]
     counts = write_mix(tmp_path / "mix.txt", files, np.array([0.6, 0.4]), 20_000, 1, pools={"en": pool})
     mixed = (tmp_path / "mix.txt").read_text().splitlines()
@@ -245,22 +246,7 @@ def test_a_pool_smaller_than_the_share_gives_all_it_has(tmp_path):
     (tmp_path / "all.txt").write_text("".join(f"{number}\n" for number in range(100)))
     (tmp_path / "heldout.txt").write_text("7\n")
     (tmp_path / "train.txt").write_text("1\n2\n")
-    pool = Pool(Corpus([str(tmp_path / "all.txt")], Layout()).__iter__, 100, tmp_path / "heldout.txt")
+    pool = Pool(Corpus([str(tmp_path / "all.txt")], Layout()), tmp_path / "heldout.txt")
     write_mix(tmp_path / "mix", [("en", tmp_path / "train.txt")], np.array([1.0]), 150, 1, pools={"en": pool})
     counts = collections.Counter((tmp_path / "mix").read_text().split())
     assert len(counts) == 99 and "7" not in counts and sum(counts.values()) == 150
-
-
-@pytest.mark.parametrize(("below", "count"), [(10, 10), (10, 3), (10**9, 1000), (5, 0)])
-def test_numbers_drawn_are_different_and_in_range(below, count):
-    numbers = distinct_numbers(below, count, np.random.default_rng(1))
-    assert len(numbers) == count == len(set(numbers.tolist()))
-    assert numbers.tolist() == sorted(numbers.tolist())
-    assert count == 0 or 0 <= numbers[0] <= numbers[-1] < below
-
-
-def test_every_number_is_drawn_equally_often():
-    """3 of 8, 20,000 times: each 7,500 times, and no more than 5 standard deviations (68) off."""
-    generator = np.random.default_rng(2)
-    counts = np.bincount(np.concatenate([distinct_numbers(8, 3, generator) for _ in range(20_000)]), minlength=8)
-    assert np.abs(counts - 7500).max() < 345

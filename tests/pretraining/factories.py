@@ -9,7 +9,7 @@ from sentencepiece import SentencePieceProcessor
 
 from tests.made_text import draw_sentences, write_lines
 from vocap.pretraining.tokenizing import tokenize_language
-from vocap.text_files.records import Layout
+from vocap.text_files import Layout
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import serialize

@@ -15,7 +15,7 @@ from vocap.errors import VocapError
 from vocap.pretraining.batches import TrainingBatches, Vocabulary, mask_tokens
 from vocap.pretraining.data import load_data, open_language
 from vocap.pretraining.tokenizing import tokenize_language
-from vocap.text_files.records import Layout
+from vocap.text_files import Layout
 from vocap.tokenizer_files.layout import serialize
 from vocap.tokenizer_files.model_file import read_model
 

@@ -18,7 +18,7 @@ from tests.pretraining.factories import make_lines, make_tokenizer, processor
 from vocap.errors import UsageError, VocapError
 from vocap.pretraining.data import open_language
 from vocap.pretraining.tokenizing import Packer, file_sha256, tokenize_language
-from vocap.text_files.records import Layout
+from vocap.text_files import Layout
 
 VOCAP = Path(sys.executable).parent / "vocap"
 

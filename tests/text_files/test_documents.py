@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from tests.commands import vocap
 from vocap.errors import UsageError
-from vocap.text_files import MAX_LINE_BYTES
-from vocap.text_files.documents import escape, holds_documents, parts, unescape
-from vocap.text_files.lines import read_lines
-from vocap.text_files.records import Layout
+from vocap.text_files import MAX_LINE_BYTES, Layout
+from vocap.text_files.lines import escape, holds_documents, parts, read_lines, unescape
 
 RULES = (["", "    return x\n", "\n\n"], ["def f(x):\n", "a = 'b\\nc'\n", "\tif x:\n", "é = 1\r\n", "x\n"])
 

@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from vocap.corpora.line_sample import draw_sample
+from vocap.corpora.sampling import draw_sample
 from vocap.errors import VocapError
-from vocap.text_files.records import Corpus, Layout, TextFile, detect_file
+from vocap.text_files import Layout
+from vocap.text_files.records import Corpus, TextFile, detect_file
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -61,7 +62,7 @@ def test_types_that_hold_text(write, kind):
     else:
         column = pyarrow.array(values, getattr(pyarrow, kind)())
     text, file = read(write({"text": column}), "text")
-    last = b"\xff" if kind == "binary" else b""
+    last = "\udcff".encode("utf-8", "surrogatepass") if kind == "binary" else b""
     assert text == b"one\ntwo\nthree\nends\ntwice\n\n" + last + b"\n"
     assert file.no_field == 1
 
@@ -104,18 +105,10 @@ def test_scan_limit_in_proportion_to_the_rows(write):
 # Wrong guesses
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        ("txt", r"no column 'txt'; columns of text: text, doc\.title$"),
-        ("id", r"'id' is INT64; columns of text: text, doc\.title$"),
-        ("doc", r"no column 'doc'; columns of text: text, doc\.title$"),
-        ("tags", r"no column 'tags'; columns of text: "),
-    ],
-)
-def test_wrong_column(write, column, message):
+@pytest.mark.parametrize("column", ["txt", "id", "doc", "tags"])
+def test_wrong_column(write, column):
     path = write({"id": [1], "text": ["a"], "doc": [{"title": "T"}], "tags": [["x"]]})
-    with pytest.raises(VocapError, match=rf"text\.parquet: {message}"):
+    with pytest.raises(VocapError, match=rf"no column of text '{column}'; columns of text: text, doc\.title"):
         read(path, column)
 
 

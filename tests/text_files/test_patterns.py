@@ -9,8 +9,8 @@ import pytest
 from tests.corpora.test_commands import sample_words, vocap
 from vocap.corpora.settings import Corpora, resolve_all
 from vocap.errors import UsageError
+from vocap.files.paths import expand, expand_all
 from vocap.languages import read_languages
-from vocap.text_files.patterns import expand, expand_all
 
 TABLE = read_languages()
 

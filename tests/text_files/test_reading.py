@@ -13,9 +13,9 @@ import pytest
 from backports import zstd
 
 from vocap.errors import UsageError, VocapError
-from vocap.text_files import lines
-from vocap.text_files.lines import LONGEST_LINE, LineFile, split_sentences
-from vocap.text_files.records import Layout, TextFile
+from vocap.text_files import Layout, lines
+from vocap.text_files.lines import LONGEST_LINE, LineFile, split_sentences, survey
+from vocap.text_files.records import TextFile
 
 random.seed(5)
 WORDS = ["soup", "дом", "ქალაქი", "私", "a", "of", "über", "🙂"]
@@ -100,7 +100,7 @@ def test_corrupt(file, kind):
     packed = bytearray(PACKED[kind])
     middle = len(packed) // 2
     packed[middle : middle + 200] = random.Random(1).randbytes(200)
-    with pytest.raises(VocapError, match=r"text\.txt: \w+ data .*(again|by hand)"):
+    with pytest.raises(VocapError, match=r"text\.txt: the \w+ data .*(again|by hand)"):
         unpacked(file(bytes(packed)))
 
 
@@ -118,7 +118,7 @@ def test_memory_is_bounded_for_any_size_of_unpacked_text(tmp_path, kind):
     (tmp_path / "bomb").write_bytes(level_one.get(kind, PACKERS[kind])(data))
     program = (
         "import resource, sys\n"
-        "from vocap.text_files.records import Layout, TextFile\n"
+        "from vocap.text_files import Layout\nfrom vocap.text_files.records import TextFile\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "file = TextFile(sys.argv[1], Layout())\n"
         "assert list(file) == [] and file.passed_over == 1, file.passed_over\n"
@@ -200,12 +200,13 @@ def test_jsonl_as_the_standard_library_reads_it(file):
         lines = b"".join(found).decode().split("\n")
         odd = 'A\u2028one "line" \\ é 🙂'
         assert lines == ["erste", "zweite", odd, "with NaN", "ends with a line end", "", ""]
-        assert found.no_field == 2 and found.undecodable == 0
+        assert found.no_field == 2
 
 
 def test_jsonl_records_that_are_no_unicode_are_counted(file):
-    found = TextFile(file(b'{"text": "\\ud800"}\n{"text": "\xff"}\n\n{"text": "good"}\n'), Layout("jsonl", "text"))
-    assert b"".join(found) == b"good\n" and found.undecodable == 2
+    path = file(b'{"text": "\\ud800"}\n{"text": "\xff"}\n\n{"text": "good"}\n')
+    found = survey(lines_of(path, "jsonl:text"))
+    assert found.read == 3 and found.invalid_utf8 == 2
 
 
 @pytest.mark.parametrize(
@@ -244,7 +245,7 @@ def test_tsv_without_the_column(file):
 
 @pytest.mark.parametrize("text", ["csv", "jsonl", "jsonl:", "tsv:", "tsv:0", "text:x", ""])
 def test_unknown_format(text):
-    with pytest.raises(UsageError, match=r"format .*(write text, jsonl:FIELD|counted from 1)"):
+    with pytest.raises(UsageError, match="write text, jsonl:FIELD"):
         Layout.parse(text)
 
 
@@ -259,14 +260,10 @@ def test_a_record_without_text_has_a_remedy(file):
 
 def test_split_sentences_of_a_file(file):
     path = file("Es regnet. Es schneit!\r\nÄh … Ja.\n".encode() + b"\xff bad. Line.\n")
-    assert (
-        lines_of(path, split_sentences=True)
-        == "Es regnet.\nEs schneit!\nÄh …\nJa.\n".encode() + b"\xff bad. Line.\n"
-    )
-    path = file(b"one\rtwo half.\n\xff bad\n")
-    assert lines_of(path, split_sentences=True) == lines_of(file(b"one\rtwo half.\n"), split_sentences=True) + (
-        b"\xff bad\n"
-    )
+    assert lines_of(
+        path, split_sentences=True
+    ) == "Es regnet.\nEs schneit!\nÄh …\nJa.\n\udcff bad.\nLine.\n".encode("utf-8", "surrogatepass")
+    assert lines_of(file(b"one\rtwo half.\n"), split_sentences=True) == b"one\rtwo half.\n"
     path = file(json.dumps({"text": "One\\ntwo. Three"}).encode() + b"\n")
     assert lines_of(path, "jsonl:text", split_sentences=True, escaped_newlines=True) == b"One\ntwo.\nThree\n"
 

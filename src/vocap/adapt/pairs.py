@@ -26,7 +26,7 @@ from vocap.bpe.model_file import (
 )
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import write_text
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.files.tsv import write_tsv
 from vocap.text_files.named_texts import read_sentences
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED

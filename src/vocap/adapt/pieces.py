@@ -13,7 +13,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 from vocap.adapt.adaptable import CHARACTER, HELDOUT, SPECIAL, TEXT, Choice
 from vocap.errors import VocapError
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.files.tsv import read_tsv
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files import EXPORTED

@@ -135,7 +135,7 @@ def allocate(
     inputs = gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
         from vocap.allocation.branch import Source
-        from vocap.text_files.aligned import read_aligned
+        from vocap.text_files.named_texts import read_aligned
 
         parallel = read_aligned(development, [entry.language for entry in inputs.languages]) if development else {}
         source = Source(inputs, corpora, coverage, Path(str(output)), threads, settings, parallel)

@@ -9,7 +9,7 @@ import click
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import VocapError
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 
 log = logging.getLogger(__name__)
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
@@ -67,11 +67,12 @@ def sample(
     in bounded memory. Invalid, empty, overlong and duplicate lines are dropped and counted in stats.json. With
     --documents a record is cut into parts of up to 4,192 bytes behind line ends, and these are the lines.
     """
-    from vocap.corpora.line_sample import check_dropped, draw_sample
+    from vocap.corpora.sampling import check_dropped, draw_sample
     from vocap.files.atomic import replacing
-    from vocap.text_files.documents import FLAG
-    from vocap.text_files.patterns import expand_all
-    from vocap.text_files.records import Corpus, Layout, check_present
+    from vocap.files.paths import expand_all
+    from vocap.text_files import Layout
+    from vocap.text_files.lines import FLAG
+    from vocap.text_files.records import Corpus, check_present
 
     # draw the sample, or find out that there is no text
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
@@ -138,7 +139,7 @@ STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # entries of a stat
 @click.option("-o", "--output", required=True, type=FILE, help="Columns language, n, source.")
 def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
     """Collect n of every language, the size that Equation 3 weighs it by."""
-    from vocap.corpora.line_sample import overlong_languages
+    from vocap.corpora.sampling import overlong_languages
     from vocap.files.tsv import write_tsv
     from vocap.languages import read_languages
     from vocap.tables.sampling_probabilities import weigh_languages
@@ -186,9 +187,9 @@ def mix(
     Lines come from train.txt. Where that is a sample, and smaller than the language's share, they come from the
     files that it is a sample of, by --sources-json; without, or where these have too few, lines repeat.
     """
-    from vocap.corpora.mixing import write_mix
+    from vocap.corpora.sampling import write_mix
     from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
-    from vocap.text_files.documents import holds_documents
+    from vocap.text_files.lines import holds_documents
 
     sizes = read_weights(weights)
     files = [(language, Path(corpora) / language / "train.txt") for language in sizes]
@@ -207,9 +208,10 @@ def mix(
 
 def _pools(sources_json: str | None, corpora: Path) -> dict:
     """The text of the languages whose sample left lines out, by language."""
-    from vocap.corpora.mixing import Pool
-    from vocap.text_files.patterns import expand_all
-    from vocap.text_files.records import Corpus, Layout
+    from vocap.corpora.sampling import Pool
+    from vocap.files.paths import expand_all
+    from vocap.text_files import Layout
+    from vocap.text_files.records import Corpus
 
     pools = {}
     for language, words in json.loads(sources_json or "{}").items():
@@ -221,5 +223,5 @@ def _pools(sources_json: str | None, corpora: Path) -> dict:
             given["layout"], given["split_sentences"], given["escaped_newlines"], given["documents"]
         )
         corpus = Corpus(expand_all(given["files"]), layout, given["scan_bytes"])
-        pools[language] = Pool(corpus.__iter__, stats["valid"], corpora / language / "heldout.txt")
+        pools[language] = Pool(corpus, corpora / language / "heldout.txt")
     return pools

@@ -34,10 +34,10 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from vocap.errors import UsageError
-from vocap.files.paths import check_path
+from vocap.files.paths import COMPRESSED, check_local, check_path, expand
 from vocap.files.tsv import number, read_tsv
 from vocap.languages import Language
-from vocap.text_files.patterns import COMPRESSED, check_format, check_local, expand
+from vocap.text_files import Layout
 
 MB = 1_000_000
 PROBE_BYTES = 1 << 20  # of a language's first file as stored: enough lines for a mean length, in milliseconds
@@ -118,9 +118,7 @@ class Source(BaseModel):
     licence: str | None = Field(None, min_length=1, description="of the text, for the model cards of tokenizers")
     code_column: str | None = Field(None, description="column of the table of languages that holds their codes")
     missing: list[str] = Field([], description="codes of languages that this source lacks")
-    format: Annotated[str, AfterValidator(check_format)] = Field(
-        "text", description="text (a sentence a line), jsonl:FIELD, tsv:COLUMN, or parquet:COLUMN"
-    )
+    format: str = Field("text", description="text (a sentence a line), jsonl:FIELD, tsv:COLUMN, or parquet:COLUMN")
     split_sentences: bool = Field(False, description="cut each line into sentences: for whole articles")
     escaped_newlines: bool = Field(False, description=r"a backslash and an n in the text stand for a line end")
 
@@ -130,11 +128,17 @@ class Source(BaseModel):
         "to 4,192 bytes take the place of lines",
     )
 
+    @property
+    def layout(self) -> Layout:
+        """How the text is stored in its files."""
+        return Layout.parse(self.format, self.split_sentences, self.escaped_newlines, self.documents)
+
     @model_validator(mode="after")
-    def _whole_records(self) -> "Source":
-        cut = self.split_sentences or self.escaped_newlines
-        if self.documents and (cut or not self.format.startswith(("jsonl:", "parquet:"))):
-            raise ValueError("documents: true is for format jsonl:FIELD or parquet:COLUMN, not cut into sentences")
+    def _readable(self) -> "Source":
+        try:
+            self.layout  # noqa: B018
+        except UsageError as error:
+            raise ValueError(str(error)) from None
         return self
 
     def url_of(self, code: str) -> str | None:
@@ -162,12 +166,11 @@ class Source(BaseModel):
 
         From the sizes of the files, and the lines and the compression at the beginning of the first.
         """
-        from vocap.text_files.records import Layout, TextFile  # numpy, which the configuration does without
+        from vocap.text_files.records import TextFile  # numpy, which the configuration does without
 
-        layout = Layout.parse(self.format, self.split_sentences, self.escaped_newlines, self.documents)
         files = found.files()
         stored = sum(os.path.getsize(path) for path in files)
-        probe = TextFile(files[0], layout, PROBE_BYTES)
+        probe = TextFile(files[0], self.layout, PROBE_BYTES)
         lines = plain = characters = 0
         for block in probe:
             lines += block.count(b"\n")

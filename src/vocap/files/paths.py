@@ -1,11 +1,13 @@
-"""Paths in the configuration: those that a workflow can take as they are."""
+"""Paths: those that a workflow can take as they are, and the files of a path, a folder or a pattern."""
 
+import glob
+import os
 import re
-from typing import Annotated
-
-from pydantic import AfterValidator, Field
+from collections.abc import Callable, Iterable
 
 PATHVAR = re.compile(r"<[a-z][a-z0-9_]*>")  # Snakemake's own path variables, as <results>
+COMPRESSED = (".gz", ".xz", ".zst", ".bz2")  # endings of names
+REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def check_path(value: str) -> str:
@@ -29,4 +31,58 @@ def check_path(value: str) -> str:
     return value
 
 
-PlainPath = Annotated[str, Field(min_length=1), AfterValidator(check_path)]
+class PlainPath(str):
+    """A path in the configuration, as a type of pydantic's; the value is a str that `check_path` takes."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type, handler: Callable) -> dict:
+        from pydantic_core import core_schema  # commands that only read text do without
+
+        return core_schema.no_info_after_validator_function(check_path, core_schema.str_schema(min_length=1))
+
+
+def check_local(path: str) -> str:
+    """The path itself; raises ValueError for an address of another machine, with the remedy."""
+    if scheme := REMOTE.match(path):
+        raise ValueError(
+            f"{scheme[0]} paths are not read: download the files first and give their folder as path, or give one "
+            "file's http or https address as url"
+        )
+    return path
+
+
+def expand(path: str) -> list[str]:
+    """The files of `path`, in sorted order; empty where there is none.
+
+    A folder gives all files in it and in its folders, a pattern (`* ? [...]`, `**` for folders) those that match.
+    Hidden files, and those that `vocap fetch` keeps beside a file, are left out. The order is that of the
+    characters' code points, the same on every machine.
+    """
+    if os.path.isdir(path):
+        found = [
+            os.path.join(folder, name)
+            for folder, folders, names in os.walk(path)
+            if not _hide(folders)
+            for name in names
+            if not name.startswith(".")
+        ]
+    elif os.path.exists(path):
+        return [path]
+    else:
+        found = [name for name in glob.glob(path, recursive=True) if not os.path.isdir(name)]
+    known = set(found)
+    return sorted(
+        name
+        for name in found
+        if not name.endswith((".part", ".part.json")) and name.removesuffix(".json") not in known - {name}
+    )
+
+
+def expand_all(paths: Iterable[str]) -> list[str]:
+    """The files of each of `paths`, in their order; a path without files stays as it is."""
+    return [file for path in paths for file in expand(path) or [path]]
+
+
+def _hide(folders: list[str]) -> None:
+    """Keep `os.walk` from folders whose names begin with a dot."""
+    folders[:] = [name for name in folders if not name.startswith(".")]

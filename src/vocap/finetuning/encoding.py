@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import replacing_directory, write_text
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
 from vocap.finetuning.reading import (
     HELD_OUT,

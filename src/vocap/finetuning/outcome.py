@@ -13,7 +13,7 @@ import pandas
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing_directory, write_text
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.files.tsv import write_tsv
 from vocap.finetuning.metrics import AVERAGED, paper_average
 from vocap.finetuning.reading import DataSet, Development, development, parse

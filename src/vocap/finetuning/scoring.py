@@ -15,7 +15,7 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.finetuning import metrics
 from vocap.finetuning.reading import HELD_OUT, DataSet, Example, Question, Sentence, StandIns, is_labelled
 from vocap.finetuning.tasks import ENGLISH, Task

@@ -73,7 +73,8 @@ def _measure(sources, languages, table) -> tuple[dict[str, float], int, float]:
     from vocap.corpora.source_kinds import PROBE_BYTES
     from vocap.plan.forecast import reach_of, read_costs
     from vocap.plan.texts import estimate_texts
-    from vocap.text_files.records import Layout, TextFile
+    from vocap.text_files import Layout
+    from vocap.text_files.records import TextFile
 
     entries, owners = {}, {}
     for number, source in enumerate(sources):

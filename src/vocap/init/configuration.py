@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePath
 
 from vocap.errors import VocapError, system_error
-from vocap.files.paths import check_path
+from vocap.files.paths import COMPRESSED, check_path, expand
 from vocap.languages import Language
-from vocap.text_files.patterns import COMPRESSED, expand
-from vocap.text_files.records import ENDINGS, Layout, detect_file
+from vocap.text_files import KINDS, Layout
+from vocap.text_files.records import detect_file
 
 OWN = {"results", "config.yaml"}  # files of this command and of a run
 SCRIPT = re.compile(r"[A-Z][a-z]{3}")  # ISO 15924
@@ -204,7 +205,8 @@ def stem(name: str) -> str:
     >>> stem("corpus.de.txt.gz")
     'corpus.de'
     """
-    while "." in name and name[name.rindex(".") :].lower() in (*ENDINGS, *COMPRESSED, ".txt", ".text", ".csv"):
+    endings = (*COMPRESSED, ".txt", ".text", ".csv", *chain.from_iterable(KINDS.values()))
+    while "." in name and name[name.rindex(".") :].lower() in endings:
         name = name[: name.rindex(".")]
     return name
 

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from vocap.errors import VocapError
+from vocap.files.plain_data import read_yaml
 from vocap.files.tsv import aligned
-from vocap.files.yaml_file import read_yaml
 from vocap.wording import duration, listed
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFlo
 
 from vocap.config import Settings
 from vocap.errors import UsageError
-from vocap.files.yaml_file import read_yaml
+from vocap.files.plain_data import read_yaml
 from vocap.finetuning.grid import make_grid
 from vocap.plan import training  # noqa: F401  registers its rules
 from vocap.plan.features import Inputs, with_features

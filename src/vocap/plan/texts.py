@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vocap.config import Settings
-from vocap.corpora.line_sample import heldout_count
+from vocap.corpora.sampling import heldout_count
 from vocap.corpora.settings import resolve_all
 from vocap.corpora.source_kinds import MB, Basis, Resolved
 from vocap.languages import Language

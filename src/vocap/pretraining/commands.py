@@ -38,9 +38,10 @@ def tokenize(
     a line, read once, in bounded memory, without a limit. A block is whole sentences, each ended by the
     tokenizer's end token (</s>), behind its start token (<s>).
     """
+    from vocap.files.paths import expand_all
     from vocap.pretraining.tokenizing import tokenize_language
-    from vocap.text_files.patterns import expand_all
-    from vocap.text_files.records import Layout, check_present
+    from vocap.text_files import Layout
+    from vocap.text_files.records import check_present
 
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     # an empty file stands for a language that its source lacks

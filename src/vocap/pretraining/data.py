@@ -19,7 +19,7 @@ import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vocap.errors import UsageError
-from vocap.files.yaml_file import read_yaml
+from vocap.files.plain_data import read_yaml
 from vocap.pretraining.data import SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Knn
 from vocap.training.settings import Betas, Precision, Seed

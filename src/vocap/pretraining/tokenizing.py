@@ -14,9 +14,9 @@ from vocap.errors import VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
-from vocap.text_files.documents import holds_documents, unescape
-from vocap.text_files.lines import survey
-from vocap.text_files.records import Corpus, Layout
+from vocap.text_files import Layout
+from vocap.text_files.lines import holds_documents, survey, unescape
+from vocap.text_files.records import Corpus
 from vocap.tokenizer_files.encoders import load_encoder, special_ids
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
@@ -220,6 +220,5 @@ def _add_text(part: _Part, corpus: Corpus, heldout: frozenset[bytes], documents:
             for name in ("empty", "overlong", "invalid_utf8"):
                 left_out[name] += getattr(found, name)
         left_out["overlong"] += file.passed_over
-        left_out["invalid_utf8"] += file.undecodable
         left_out["no_field"] += file.no_field
     return left_out

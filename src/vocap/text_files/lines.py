@@ -1,8 +1,14 @@
-"""Lines of text files, plain or compressed, in bounded memory; their validity, and cutting them into sentences."""
+r"""Lines of text files, plain or compressed, in bounded memory; their validity, and cutting them into sentences.
+
+A line may stand for a document: a line end inside it is written as a backslash and an n, a backslash as two. Where
+the stats.json beside a train.txt or heldout.txt says so (`vocap sample --documents`), `read_blocks` gives the
+documents themselves.
+"""
 
 import bz2
 import gzip
 import io
+import json
 import logging
 import lzma
 import os
@@ -12,6 +18,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from backports import zstd
@@ -20,12 +27,12 @@ from vocap.errors import VocapError
 from vocap.files.atomic import naming
 from vocap.progress import Progress
 from vocap.text_files import MAX_LINE_BYTES
-from vocap.text_files.documents import holds_documents, unescape
 
 logger = logging.getLogger(__name__)
 
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
 LONGEST_LINE = 1 << 20  # a longer line of text is passed over, never whole in memory
+LONGEST_RECORD = 1 << 26
 PIPE_S = 60  # a named pipe that nobody writes to is waited for so long
 
 # First bytes of a file: downloads have no ending that would tell.
@@ -37,6 +44,8 @@ _OPENERS = {
     b"\x50\x2a\x4d\x18": ("zstd", zstd.open),  # pzstd writes such a frame first
 }
 _DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error, zstd.ZstdError)
+FLAG = "documents"  # of stats.json
+_ESCAPED = re.compile(r"\\([\\n])")
 
 _CLOSING = "\"'»”’)\\]」』）"
 _OPENING = "\"'«“‘„(\\[¿¡—–-"
@@ -64,13 +73,12 @@ class _Stored(io.FileIO):
 
 def _open(path: str | os.PathLike, limit: int | None) -> _Stored:
     """Open a file; raises VocapError for none, a folder, and a named pipe that nobody writes to."""
-    try:
-        if not stat.S_ISFIFO(os.stat(path).st_mode):
-            return _Stored(path, limit)
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; check the path") from None
-    except IsADirectoryError:
-        raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line") from None
+    if not os.path.exists(path):
+        raise VocapError(f"{path}: no such file; check the path")
+    if os.path.isdir(path):
+        raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line")
+    if not stat.S_ISFIFO(os.stat(path).st_mode):
+        return _Stored(path, limit)
     opened: list[_Stored] = []
     # opening a pipe waits for its writer, for ever
     waiting = threading.Thread(target=lambda: opened.append(_Stored(path, limit)), daemon=True)
@@ -86,8 +94,8 @@ class LineFile:
 
     The file is plain, gzip, xz, zstd or bzip2. `limit_bytes` bounds the bytes read of it as it is stored; `cut`:
     it is a prefix of a longer one. In both cases the last, partial line is dropped. Memory: a few blocks of 1 MiB,
-    as a line of more than `longest` bytes is never held: where lines are `records` it is an error, else it is
-    counted. Raises VocapError for no file, a folder and damaged
+    as a line of more than `longest` bytes is never held: where lines are `records` that is 64 MiB and a longer one
+    an error, else 1 MiB, and longer ones are counted. Raises VocapError for no file, a folder and damaged
     compressed data, and OSError.
 
     Attributes
@@ -99,66 +107,48 @@ class LineFile:
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike,
-        limit_bytes: int | None = None,
-        cut: bool = False,
-        longest: int = LONGEST_LINE,
-        records: bool = False,
+        self, path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False, records: bool = False
     ) -> None:
-        self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
-        self.longest, self.records = longest, records
+        self.path, self.limit_bytes, self.cut, self.records = path, limit_bytes, cut, records
+        self.longest = LONGEST_RECORD if records else LONGEST_LINE
         self.consumed, self.size, self.ended = 0, 0, False
         self.lines = self.before = self.passed_over = self.passed_bytes = 0
 
     def blocks(self) -> Iterator[bytes]:
-        """The text, decompressed, in blocks of 1 MiB, the last one shorter."""
+        """The text, decompressed, in blocks of 1 MiB, the last one shorter; what precedes an error is given."""
         with naming(self.path), _open(self.path, self.limit_bytes) as stored:
             self.size = os.fstat(stored.fileno()).st_size
             buffered = io.BufferedReader(stored, 1 << 18)
             head = buffered.peek(6)
             name, opener = next((entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None))
-            blocks = (
-                self._decompressed(name, opener(buffered), stored)
-                if opener
-                else iter(lambda: buffered.read(BLOCK), b"")
-            )
-            for block in blocks:
+            file = opener(buffered) if opener else buffered
+            parts, length, ended = [], 0, False
+            while not ended:
+                part = self._read(file, BLOCK - length, name, stored)
+                parts.append(part)
+                length += len(part)
                 self.consumed = stored.consumed
-                yield block
-            self.consumed = stored.consumed
+                ended = not part
+                if length and (length == BLOCK or ended):
+                    yield b"".join(parts)
+                    parts, length = [], 0
             self.size = max(self.size, self.consumed)  # a pipe has no size
             at_limit = self.consumed == self.limit_bytes and self.consumed < self.size
             self.ended = not (self.cut or at_limit)
 
-    def _decompressed(self, name: str, file: io.BufferedIOBase, stored: _Stored) -> Iterator[bytes]:
-        """Blocks of exactly `BLOCK` bytes, up to the last; what comes before an error is given first."""
-        parts: list[bytes] = []
-        length = 0
-        while True:
-            try:
-                part = file.read1(min(BLOCK - length, 1 << 17))
-            except EOFError:
-                if not (self.cut or stored.consumed == self.limit_bytes):
-                    raise VocapError(
-                        f"{self.path}: the {name} data stop in the middle, at byte {stored.consumed}; "
-                        "the file was cut: copy or download it again"
-                    ) from None
-                part = b""
-            except _DAMAGED as error:
-                if isinstance(error, OSError) and error.errno is not None:
-                    raise
-                raise VocapError(
-                    f"{self.path}: {name} data cannot be decompressed, before byte {stored.consumed} ({error}); "
-                    "copy or download it again, or unpack it by hand"
-                ) from None
-            parts.append(part)
-            length += len(part)
-            if length and (length == BLOCK or not part):
-                yield b"".join(parts)
-                parts, length = [], 0
-            if not part:
-                return
+    def _read(self, file: io.BufferedIOBase, most: int, name: str, stored: _Stored) -> bytes:
+        """The next bytes, none at the end; raises VocapError for damaged data of the format `name`."""
+        try:
+            return file.read1(min(most, 1 << 17))
+        except EOFError:
+            if self.cut or stored.consumed == self.limit_bytes:
+                return b""
+            reason = f"stop in the middle, at byte {stored.consumed}; the file was cut"
+        except _DAMAGED as error:
+            if not name or (isinstance(error, OSError) and error.errno is not None):  # the system's own
+                raise
+            reason = f"cannot be decompressed, before byte {stored.consumed} ({error})"
+        raise VocapError(f"{self.path}: the {name} data {reason}; copy or download it again, or unpack it by hand")
 
     def __iter__(self) -> Iterator[bytes]:
         progress = Progress(self.path)
@@ -199,6 +189,59 @@ class LineFile:
             raise VocapError(
                 f"{self.path}, line {self.lines + 1}: longer than {self.longest >> 20} MiB; give one record a line"
             )
+
+
+def escape(text: str) -> str:
+    r"""One line for a text of several.
+
+    >>> escape("a\\b\nc")
+    'a\\\\b\\nc'
+    """
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def unescape(line: str) -> str:
+    """Undo `escape`."""
+    if "\\" not in line:
+        return line
+    return _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else "\\", line)
+
+
+def parts(text: str, most: int = MAX_LINE_BYTES) -> Iterator[str]:
+    r"""The document as lines of at most `most` bytes: cut behind line ends, which stay.
+
+    Parts without text are left out. A longer line of the document stays whole, for the count of overlong lines.
+
+    >>> list(parts("one\ntwo\n\nthree", 9))
+    ['one\\n', 'two\\n\\n', 'three']
+    """
+    part, size = "", 0
+    for line in _lines(text):
+        written = escape(line)
+        length = len(written.encode("utf-8", "surrogatepass"))
+        if part and size + length > most:
+            if part.strip():
+                yield escape(part)
+            part, size = "", 0
+        part += line
+        size += length
+    if part.strip():
+        yield escape(part)
+
+
+def _lines(text: str) -> list[str]:
+    r"""The lines of a text with their `\n`, which alone ends one."""
+    *ended, last = text.split("\n")
+    return [line + "\n" for line in ended] + [last] * bool(last)
+
+
+def holds_documents(path: str | os.PathLike) -> bool:
+    """Whether the lines of a train.txt or heldout.txt are documents."""
+    try:
+        stats = json.loads((Path(path).parent / "stats.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(stats, dict) and stats.get(FLAG) is True
 
 
 def read_blocks(path: str | os.PathLike) -> Iterator[list[str]]:

@@ -6,84 +6,41 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import orjson
 
 from vocap.errors import UsageError, VocapError, missing_extra
-from vocap.text_files import documents
-from vocap.text_files.lines import LONGEST_LINE, LineFile, split_sentences, survey
-from vocap.text_files.patterns import COMPRESSED, check_format, check_local
+from vocap.files.paths import check_local
+from vocap.text_files import RECORDS, Layout, kind_of
+from vocap.text_files.lines import LineFile, parts, split_sentences, survey
 from vocap.wording import listed
 
-DOCUMENTS = ("jsonl", "parquet")  # formats whose records may hold line ends
-LONGEST_RECORD = 1 << 26
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
 PARQUET_ROWS = 256  # read at a time
-ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".tsv": "tsv", ".parquet": "parquet"}
 NAMES = ("text", "sentence", "content", "body", "raw_content", "document", "article")  # usual for a field of text
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD = 200  # lines or records that tell the fields of a file
 _PROBE_BYTES = 1 << 24  # of a file as stored, for a first block of lines
 _LONG_SHARE = 0.1  # of overlong lines, from which the lines are whole documents
-_NOTHING = object()  # a record that is neither text nor lacks it
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How text is stored in a file: `kind` text, jsonl, tsv or parquet; `field` the field or column.
-
-    The name of a nested field is dotted: `doc.text`.
-    """
-
-    kind: str = "text"
-    field: str = ""
-    split_sentences: bool = False
-    escaped_newlines: bool = False
-    documents: bool = False
-
-    @classmethod
-    def parse(
-        cls, text: str, split_sentences: bool = False, escaped_newlines: bool = False, documents: bool = False
-    ) -> "Layout":
-        """From `text`, `jsonl:FIELD`, `tsv:COLUMN` or `parquet:COLUMN`; raises UsageError for anything else."""
-        try:
-            kind, _, field = check_format(text).partition(":")
-        except ValueError as error:
-            raise UsageError(f"format {text!r}: {error}") from None
-        if kind == "tsv" and field.isdecimal() and int(field) == 0:
-            raise UsageError(f"format {text!r}: columns are counted from 1")
-        if documents and (kind not in DOCUMENTS or split_sentences or escaped_newlines):
-            raise UsageError(
-                f"documents: whole records of {' or '.join(DOCUMENTS)}, neither of format {text!r} nor cut into "
-                "sentences"
-            )
-        return cls(kind, field, split_sentences, escaped_newlines, documents)
-
-    @property
-    def format(self) -> str:
-        """The value of the key `format`: `text`, `jsonl:text`."""
-        return f"{self.kind}:{self.field}" if self.field else self.kind
 
 
 class TextFile(LineFile):
     r"""The text of one file by its layout, as blocks of whole lines (bytes, each ended by `\n`); iterate once.
 
-    A field of a record may hold several lines; with `documents` in the layout it is cut into parts as by
-    `documents.parts`, and these are the lines. Counts of input without a line, beside those of `LineFile`:
-    `no_field`, records without the field (the index lines of Wikipedia's search dumps); `undecodable`, records
-    that are not UTF-8 or hold half a surrogate pair. Raises VocapError, naming file and line, for a malformed
-    record, a field or column that no record has, a damaged file, and one whose name tells another format.
+    A field of a record may hold several lines; with `documents` in the layout it is cut into `parts`, and these
+    are the lines. What is no Unicode, half a surrogate pair too, becomes a line that is not UTF-8. `no_field`
+    counts records without the field (the index lines of Wikipedia's search dumps). Raises VocapError, naming file
+    and line, for a malformed record, a field or column that no record has, a damaged file, and one whose name
+    tells another format.
     """
 
     def __init__(
         self, path: str | os.PathLike, layout: Layout, limit_bytes: int | None = None, cut: bool = False
     ) -> None:
-        records = layout.kind == "jsonl" or layout.split_sentences
-        super().__init__(path, limit_bytes, cut, LONGEST_RECORD if records else LONGEST_LINE, records)
-        self.layout = layout
-        self.no_field = self.undecodable = 0
+        super().__init__(path, limit_bytes, cut, layout.kind == "jsonl" or layout.split_sentences)
+        self.layout, self.no_field = layout, 0
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
         self._found = 0  # records with the field
         self._head = b""  # the first block
@@ -93,11 +50,11 @@ class TextFile(LineFile):
             yield from self._parquet()
             return
         named = kind_of(self.path)
-        if self.layout.kind == "text" and named in DOCUMENTS:
-            named = f"{named}:FIELD"
+        if self.layout.kind == "text" and named in RECORDS:
+            format = f"{named}:FIELD"
             with suppress(VocapError):
-                named = detect_file(self.path).format
-            raise VocapError(f'{self.path}: {named.partition(":")[0]} by its name; write format: "{named}"')
+                format = detect_file(self.path).format
+            raise VocapError(f'{self.path}: {named} by its name; write format: "{format}"')
         convert = {"jsonl": self._jsonl, "tsv": self._tsv}.get(self.layout.kind, self._plain)
         for block in super().__iter__():
             if not self._head:
@@ -107,40 +64,36 @@ class TextFile(LineFile):
         self._check_found()
 
     def _joined(self, texts: list[str]) -> bytes:
-        """The texts as lines."""
+        """The texts as lines; one line end that a text has itself is not doubled."""
         if self.layout.documents:
-            texts = [part for text in texts for part in documents.parts(text)]
+            texts = [part for text in texts for part in parts(text)]
+        else:
+            texts = [text.removesuffix("\n") for text in texts]
         if self.layout.escaped_newlines:
             texts = [text.replace("\\n", "\n") for text in texts]
         if self.layout.split_sentences:
             texts = [sentence for text in texts for sentence in split_sentences(text)]
-        return "\n".join([*texts, ""]).encode() if texts else b""
+        return "\n".join([*texts, ""]).encode("utf-8", "surrogatepass") if texts else b""
 
     def _plain(self, block: bytes) -> bytes:
         if not (self.layout.split_sentences or self.layout.escaped_newlines):
             return block
-        try:
-            return self._joined([block[:-1].decode()])
-        except UnicodeDecodeError:
-            if block.count(b"\n") == 1:
-                return block  # counted as invalid by those who read it
-            lines = block[:-1].split(b"\n")  # and not at \r, as splitlines does
-            return b"".join(self._plain(line + b"\n") for line in lines)
+        return self._joined([block.decode("utf-8", "surrogateescape")])
 
     def _jsonl(self, block: bytes) -> bytes:
-        field, loads = self.layout.field, orjson.loads
-        nested = "." in field
-        texts = []
+        field, texts = self.layout.field, []
         for number, line in enumerate(block[:-1].split(b"\n"), start=self.before + 1):
             try:
-                text = field_of(loads(line), field) if nested else loads(line).get(field)
+                text = field_of(orjson.loads(line), field)
             except (orjson.JSONDecodeError, AttributeError):
-                text = self._odd_record(line, number)
+                if not line.strip():
+                    continue
+                text = field_of(self._odd_record(line, number), field)
             if text.__class__ is str:
-                texts.append(text[:-1] if text[-1:] == "\n" and not self.layout.documents else text)
+                texts.append(text)
             elif text is None:
                 self.no_field += 1
-            elif text is not _NOTHING:
+            else:
                 fields = text_fields([line])
                 raise VocapError(
                     f"{self.path}, line {number}: field {field!r} is not text but {str(text)[:40]!r}; "
@@ -151,28 +104,18 @@ class TextFile(LineFile):
             self._check_found()
         return self._joined(texts)
 
-    def _odd_record(self, line: bytes, number: int) -> object:
-        """The field's value as the standard library reads it, which takes NaN and half a surrogate pair.
-
-        Blank lines and records that are not Unicode are no errors; others are.
-        """
-        if not line.strip():
-            return _NOTHING
+    def _odd_record(self, line: bytes, number: int) -> dict:
+        """A record as the standard library reads it, which takes NaN and what is no Unicode."""
         try:
-            record = json.loads(line)
+            record = json.loads(line.decode("utf-8", "surrogateescape"))
             if not isinstance(record, dict):
                 raise ValueError(f"it has no fields: {str(record)[:40]!r}")
-            text = field_of(record, self.layout.field)
-            str(text).encode()
-        except UnicodeError:
-            self.undecodable += 1
-            return _NOTHING
         except (ValueError, RecursionError) as error:
             raise VocapError(
                 f"{self.path}, line {number}: not a JSON object ({error}); JSON Lines has one object a line "
                 "(of an array: jq -c '.[]' FILE > FILE.jsonl): correct or remove this line"
             ) from None
-        return text
+        return record
 
     def _check_found(self) -> None:
         """Raise VocapError where records lack the field and none has had it."""
@@ -212,15 +155,10 @@ class TextFile(LineFile):
             import pyarrow  # of the extra [workflow]
             from pyarrow import compute
 
-            columns, texts = _columns(file)
-            found = columns.get(self.layout.field)
-            if found is None or found.physical_type != "BYTE_ARRAY":
-                said = (
-                    f"no column {self.layout.field!r}"
-                    if found is None
-                    else f"{found.path!r} is {found.physical_type}"
-                )
-                raise VocapError(f"{self.path}: {said}; columns of text: {listed(texts) or 'none'}")
+            columns = _columns(file)
+            if self.layout.field not in columns:
+                known = listed([name for name, is_text in columns.items() if is_text]) or "none"
+                raise VocapError(f"{self.path}: no column of text {self.layout.field!r}; columns of text: {known}")
             self.size, rows = os.path.getsize(self.path), 0
             for batch in file.iter_batches(PARQUET_ROWS, columns=[self.layout.field], use_threads=False):
                 values = batch.column(0)
@@ -229,27 +167,13 @@ class TextFile(LineFile):
                 self.no_field += values.null_count
                 rows += len(values)
                 self.consumed = self.size * rows // file.metadata.num_rows
-                if pyarrow.types.is_dictionary(values.type):
-                    values = values.dictionary_decode()
                 values = values.cast(pyarrow.large_binary()).drop_null()  # bytes, since they may not be UTF-8
-                if converted := self._texts(values.to_pylist()):
+                texts = [value.decode("utf-8", "surrogateescape") for value in values.to_pylist()]
+                if converted := self._joined(texts):
                     yield converted
                 if self.limit_bytes is not None and self.limit_bytes <= self.consumed < self.size:
                     return
             self.consumed, self.ended = self.size, True
-
-    def _texts(self, values: list[bytes]) -> bytes:
-        """The values as lines; one line end that a value has itself is not doubled."""
-        if not self.layout.documents:
-            values = [value.removesuffix(b"\n") for value in values]
-            return self._plain(b"\n".join([*values, b""])) if values else b""
-        texts = []
-        for value in values:
-            try:
-                texts.append(value.decode())
-            except UnicodeDecodeError:
-                self.undecodable += 1
-        return self._joined(texts)
 
 
 @contextmanager
@@ -274,23 +198,14 @@ def _parquet_file(path: str | os.PathLike) -> Iterator:
         ) from None
 
 
-def _columns(file) -> tuple[dict, list[str]]:
-    """The columns of a Parquet file that are no lists, by dotted name, and the names of those that hold text."""
+def _columns(file) -> dict[str, bool]:
+    """The columns of a Parquet file that hold bytes and are no lists, by dotted name: whether they are text."""
     leaves = (file.schema.column(number) for number in range(len(file.schema)))
-    columns = {leaf.path: leaf for leaf in leaves if not leaf.max_repetition_level}
-    return columns, [name for name, leaf in columns.items() if leaf.logical_type.type == "STRING"]
-
-
-def kind_of(path: str | os.PathLike) -> str:
-    """The kind of a file's format by the ending of its name.
-
-    >>> kind_of("de/1.JSONL.gz"), kind_of("de.parquet"), kind_of("de")
-    ('jsonl', 'parquet', 'text')
-    """
-    name = os.fspath(path).lower()
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    return ENDINGS.get(os.path.splitext(name)[1], "text")
+    return {
+        leaf.path: leaf.logical_type.type == "STRING"
+        for leaf in leaves
+        if leaf.physical_type == "BYTE_ARRAY" and not leaf.max_repetition_level
+    }
 
 
 def detect_file(path: str | os.PathLike) -> Layout:
@@ -301,7 +216,7 @@ def detect_file(path: str | os.PathLike) -> Layout:
     kind, fields = kind_of(path), [""]
     if kind == "parquet":
         with _parquet_file(path) as file:
-            fields = _likeliest_first(dict.fromkeys(_columns(file)[1], 0))
+            fields = _likeliest_first({name: 0 for name, is_text in _columns(file).items() if is_text})
     elif kind != "text":
         block = next(iter(LineFile(path, _PROBE_BYTES)), b"").removeprefix(_BYTE_ORDER_MARK)
         lines = block[:-1].split(b"\n")[:_HEAD]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from vocap.errors import VocapError
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.tokenizer_files import EXPORTED, MASK
 from vocap.tokenizer_files.model_file import find_model, load_processor
 from vocap.wording import one_line

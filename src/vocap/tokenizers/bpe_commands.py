@@ -89,7 +89,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     if fairness and len(set(totals)) > 1:
         raise UsageError("--fairness depends on T: give one --total, and run the command for each")
     from vocap.tables.sampling_probabilities import read_weights
-    from vocap.text_files.aligned import read_aligned
+    from vocap.text_files.named_texts import read_aligned
     from vocap.unigram.kernels import one_compiler
 
     with one_compiler():

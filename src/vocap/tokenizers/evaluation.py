@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.text_files.aligned import is_gap
 from vocap.text_files.lines import read_blocks
+from vocap.text_files.named_texts import is_gap
 from vocap.tokenizer_files.encoders import Encoder
 from vocap.tokenizer_files.splitter import BYTE_PIECE, Splitter, is_bracketed
 from vocap.unigram.alp import average_log_probability

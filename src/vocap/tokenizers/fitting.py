@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.files.tsv import read_tsv
 from vocap.tables.character_table import count_lines
 from vocap.tables.curve import read_points

@@ -61,7 +61,7 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     """
     from vocap.bpe.model_file import is_bpe
     from vocap.files.atomic import write_text
-    from vocap.files.json_object import read_object
+    from vocap.files.plain_data import read_object
     from vocap.files.tsv import read_tsv
     from vocap.tokenizer_files.card import COLUMNS, About, write_card
     from vocap.tokenizer_files.model_file import read_model
@@ -145,7 +145,7 @@ def evaluate(
 
 def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> None:
     from vocap.files.tsv import write_tsv
-    from vocap.text_files.aligned import check_aligned, find_aligned
+    from vocap.text_files.named_texts import check_aligned, find_aligned
     from vocap.tokenizers.evaluation import (
         ENGLISH,
         PARALLEL_COLUMNS,

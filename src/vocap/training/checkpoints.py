@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory, write_text
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 
 KEPT = 2
 STATE = "state.json"

@@ -17,7 +17,7 @@ from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.correlation.study import Measured, Size, holes, read_records
 from vocap.errors import UsageError, VocapError
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.files.tsv import read_tsv
 from vocap.finetuning.outcome import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
@@ -360,7 +360,7 @@ def _tokenizer_of(path: Any) -> str:
 def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
     """The merged configuration from a JSON or YAML file, or from JSON text; empty where neither is given."""
     if path is not None:
-        from vocap.files.yaml_file import read_yaml
+        from vocap.files.plain_data import read_yaml
 
         settings, where = read_yaml(path), str(path)
     else:

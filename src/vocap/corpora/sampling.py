@@ -1,20 +1,27 @@
-"""One pass over a language's text: its counts, and a bounded random sample of its lines."""
+"""Random samples of lines: of one language's text with its counts, and of all languages in their shares."""
 
 import math
+import mmap
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.text_files import MAX_LINE_BYTES
-from vocap.text_files.lines import survey
-from vocap.text_files.records import Layout, TextFile, detect_file, kind_of
+from vocap.files.atomic import replacing, scratch_directory
+from vocap.tables.sampling_probabilities import quotas
+from vocap.text_files import MAX_LINE_BYTES, Layout, kind_of
+from vocap.text_files.lines import count_lines, survey
+from vocap.text_files.records import Corpus, TextFile, detect_file
 
 WARNED = 0.01  # of a text's lines dropped as overlong
 REFUSED = 0.5
+_SEARCH = 1 << 24  # bytes searched for line ends at a time
+_BATCH = 1 << 16  # lines written at a time
 _LIMIT = f"longer than {MAX_LINE_BYTES:,} bytes, SentencePiece's limit"
 
 
@@ -101,10 +108,10 @@ def draw_sample(
     return Sample(train, heldout, counts)
 
 
-def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes], dict[str, int]]:
+def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes], Counter[str]]:
     """The lines that the reservoir keeps, in corpus order, and the counts."""
     lines: list[bytes] = []
-    order: list[int] = []
+    order: list[int] = []  # of each its place in the corpus
     counts: Counter[str] = Counter()
     for file in files:
         # sample the file's lines
@@ -115,25 +122,17 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
             for name in ("read", "empty", "overlong", "invalid_utf8", "with_nul"):
                 own[name] += getattr(found, name)
             seen = reservoir.seen
-            indices, slots = reservoir.offer(len(found.starts))
-            if not indices:
-                continue
-            if len(indices) < len(found.starts):
-                found.starts, found.ends = found.starts[indices], found.ends[indices]
-            first, last = found.starts.tolist(), found.ends.tolist()
-            free = reservoir.size - len(lines)  # until it is full, lines come first, one after the other
-            lines += [block[start:end] for start, end in zip(first[:free], last[:free], strict=True)]
-            order += range(seen, seen + min(free, len(first)))
-            for slot, start, end, index in zip(
-                slots[free:], first[free:], last[free:], indices[free:], strict=True
-            ):
-                lines[slot] = block[start:end]
-                order[slot] = seen + index
+            for index, slot in zip(*reservoir.offer(len(found.starts)), strict=True):
+                line, place = block[found.starts[index] : found.ends[index]], seen + index
+                if slot == len(lines):
+                    lines.append(line)
+                    order.append(place)
+                else:
+                    lines[slot], order[slot] = line, place
         # count what the file holds besides
-        own["read"] += file.passed_over + file.undecodable
+        own["read"] += file.passed_over
         own["overlong"] += file.passed_over
         own["bytes"] += file.passed_bytes
-        own["invalid_utf8"] += file.undecodable
         own["no_field"] += file.no_field
         _check_encoding(file.path, own)
         counts += own  # those above 0
@@ -192,3 +191,89 @@ def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
         return ""
     named = ", ".join(f"{language} {share:.0%}" for language, share in shares.items())
     return f"lines {_LIMIT}, were dropped: {named}; cut documents into sentences with split_sentences: true"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The text that a language's train.txt is a sample of, and the file of lines that nothing is trained on."""
+
+    corpus: Corpus
+    heldout: Path
+
+    def draw(self, count: int, seed: int, path: Path) -> int:
+        """Write `count` random lines in the text's order; returns how many: fewer where it has fewer.
+
+        Each line of the text is taken at most once, those held out never.
+        """
+        held_out = set(self.heldout.read_bytes().split(b"\n"))
+        lines = [line for line in _read(self.corpus, Reservoir(count, seed))[0] if line not in held_out]
+        path.write_bytes(b"".join(line + b"\n" for line in lines))
+        return len(lines)
+
+
+def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.ndarray:
+    """Indices, rising, of `quota` out of `lines` lines: each floor(quota / lines) times or once more."""
+    passes, remainder = divmod(quota, lines)
+    extra = np.sort(generator.choice(lines, remainder, replace=False))
+    return np.sort(np.concatenate([np.repeat(np.arange(lines), passes), extra]))
+
+
+def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
+    r"""The starts of the lines and, last, the length, int64: line i is `data[bounds[i]:bounds[i + 1]]`."""
+    stops = [np.zeros(1, np.int64)]
+    for start in range(0, len(data), _SEARCH):
+        block = np.frombuffer(data[start : start + _SEARCH], np.uint8)
+        stops.append(np.flatnonzero(block == 10) + (start + 1))
+    bounds = np.concatenate(stops)
+    return bounds if bounds[-1] == len(data) else np.append(bounds, len(data))  # a last line without its line end
+
+
+def write_mix(
+    path: str | Path,
+    files: Sequence[tuple[str, str | Path]],
+    q: np.ndarray,
+    sentences: int,
+    seed: int,
+    pools: Mapping[str, Pool] | None = None,
+) -> np.ndarray:
+    """Write `sentences` lines of `files` (language, path), shuffled, in shares by `q`; returns the shares.
+
+    Where a share is larger than the file, it is drawn from the language's pool, if it has one, and filled up from
+    the file; else lines are taken several times. Each line gets a random 63-bit key, and lines are written in the
+    order of their keys; the lines and keys of a language depend on its own share alone. Memory: 50 bytes for each
+    line of the mix, 8 for each line of a file, the lines drawn from one pool, and the pages of the files that the
+    system keeps. Raises VocapError for a file without lines whose share is not 0.
+    """
+    path, counts = Path(path), quotas(sentences, q)
+    texts: list[mmap.mmap] = []
+    taken = []  # of each text: its number, the starts and ends of the lines, and their keys
+    with replacing(path, "wb") as output, scratch_directory(path) as folder, ExitStack() as opened:
+        # choose the lines of each language
+        for (language, file), quota in zip(files, counts.tolist(), strict=True):
+            generator = np.random.Generator(np.random.PCG64([seed, int.from_bytes(language.encode(), "big")]))
+            parts = [(Path(file), quota)]
+            if pools and language in pools and quota > count_lines(file):
+                drawn = pools[language].draw(quota, int(generator.integers(1 << 32)), folder / language)
+                parts = [(folder / language, drawn), (Path(file), quota - drawn)]
+            for part, number in parts:
+                if not number:
+                    continue
+                if not part.stat().st_size:
+                    raise VocapError(
+                        f"{part}: no line to take {number:,} from; give {language} n = 0 in the weights, "
+                        "or some text"
+                    )
+                text = opened.enter_context(open(part, "rb"))
+                texts.append(opened.enter_context(mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ)))
+                bounds = line_bounds(texts[-1])
+                lines = chosen_lines(len(bounds) - 1, number, generator)
+                keys = generator.integers(1 << 63, size=number, dtype=np.int64)
+                taken.append((np.full(number, len(texts) - 1), bounds[lines], bounds[lines + 1], keys))
+        # write them in the order of their keys
+        sources, starts, ends, keys = map(np.concatenate, zip(*taken, strict=True))
+        order = np.argsort(keys, kind="stable")
+        for first in range(0, len(order), _BATCH):
+            batch = order[first : first + _BATCH]
+            rows = zip(sources[batch].tolist(), starts[batch].tolist(), ends[batch].tolist(), strict=True)
+            output.writelines(texts[source][start:end].removesuffix(b"\n") + b"\n" for source, start, end in rows)
+    return counts
