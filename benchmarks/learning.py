@@ -27,9 +27,8 @@ from learning_results import draw, print_table, run_path, summary
 from probe import Tagging, load_tagging, probe
 
 from vocap.corpora.commands import sample
-from vocap.pretraining.batches import Vocabulary, heldout_batch, heldout_blocks
 from vocap.pretraining.commands import tokenize
-from vocap.pretraining.data import Data, load_data, unigram_counts
+from vocap.pretraining.data import Data, Vocabulary, heldout_batch, heldout_blocks, load_data, unigram_counts
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.training import Training
 from vocap.tokenizers.commands import joint

@@ -3,7 +3,7 @@
     PYTHONPATH=. python dev/take_screenshots.py results/report/index.html docs/pictures
 
 Needs Debian's `chromium`, fonts for Devanagari, Japanese and Thai (as `fonts-lohit-deva`, `fonts-vlgothic`,
-`fonts-tlwg-garuda-ttf`), and Pillow, which the tests' tensorboard brings. Pictures are PNG of 256 colours, 1200 px
+`fonts-tlwg-garuda-ttf`), and Pillow. Pictures are PNG of 256 colours, 1200 px
 wide, each under 200 KB.
 """
 

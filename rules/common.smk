@@ -27,7 +27,7 @@ from vocap.finetuning.grid import input_length, make_grid, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
-from vocap.pretraining.memory import count_parameters
+from vocap.pretraining.settings import count_parameters
 from vocap.results_folder import check_owner, record_owner, summarize
 from vocap.text_files.named_texts import find_aligned, read_aligned
 from vocap.text_options import text_words

@@ -34,7 +34,6 @@ SHORT = {
     "__main__.py": "python -m vocap",
     "command.py": "the entry point, which imports nothing before it can be interrupted",
     "files/paths.py": "a type of paths, of four sections of the configuration",
-    "training/settings.py": "types of settings of two stages, which must not import torch",
     "report/settings.py": "the report's section of the configuration",
 }
 

@@ -87,8 +87,8 @@ def configuration(**sections) -> Settings:
 def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
     from tests.pretraining.factories import LENGTH, RECIPE, make_blocks, make_tokenizer
     from vocap.plan.training import candidates
-    from vocap.pretraining.run import Folders, train
     from vocap.pretraining.settings import Recipe
+    from vocap.pretraining.training import Folders, train
 
     recipe = Recipe.model_validate(RECIPE | {"loss": {"kind": "first", "words": 30}, "steps": 6})
     tokenizer = make_tokenizer(tmp_path / "tokenizer")

@@ -11,7 +11,7 @@ import pytest
 
 from vocap.config import load, read_files
 from vocap.finetuning.grid import settings_of
-from vocap.pretraining.memory import count_parameters
+from vocap.pretraining.settings import count_parameters
 from vocap.unigram.text_settings import XLM_R
 
 ROOT = Path(__file__).parents[1]

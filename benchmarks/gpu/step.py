@@ -11,9 +11,8 @@ from torch import Tensor
 from vocap.pretraining.losses import exact_loss
 from vocap.pretraining.losses.interface import Loss
 from vocap.pretraining.losses.knn import NeighbourIndex
-from vocap.pretraining.memory import count_parameters
 from vocap.pretraining.model import MaskedLanguageModel, build_model
-from vocap.pretraining.settings import Shape
+from vocap.pretraining.settings import Shape, count_parameters
 from vocap.training.loop import build_optimizer
 
 from .head import dtype_of

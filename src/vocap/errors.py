@@ -25,7 +25,6 @@ REMEDIES = {
 EXTRAS = {
     "workflow": ("altair", "jinja2", "markupsafe", "pyarrow", "snakemake", "vl_convert"),
     "train": ("safetensors", "torch", "transformers"),
-    "tensorboard": ("tensorboard",),
 }
 
 

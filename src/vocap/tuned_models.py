@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from vocap.config import Settings
 from vocap.model_folder import CONFIG, longest_input, read_config
-from vocap.pretraining.memory import count_parameters
-from vocap.pretraining.settings import Shape
+from vocap.pretraining.settings import Shape, count_parameters
 from vocap.tokenizer_files import XLMR_ROWS
 
 

@@ -10,7 +10,9 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["vocap.pretraining.run", "vocap.finetuning.run", "tests.pretraining.processes"])
+CONTEXT.set_forkserver_preload(
+    ["vocap.pretraining.training", "vocap.finetuning.run", "tests.pretraining.processes"]
+)
 MEASURED = ("tokens_per_s", "refresh_s", "memory_mb", "seconds")  # what differs from run to run
 
 

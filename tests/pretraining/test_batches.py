@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.pretraining.batches import (
+from vocap.pretraining.data import (
     DECK,
+    Blocks,
     Order,
+    SpecialIds,
     TrainingBatches,
     Vocabulary,
     heldout_batch,
     heldout_blocks,
     mask_tokens,
 )
-from vocap.pretraining.data import Blocks, SpecialIds
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.training.loop import prefetch
 from vocap.training.randomness import generator, permuted

@@ -280,11 +280,11 @@ def test_exact_loss_and_ranks():
     hidden, weight, bias, targets = case()
     weight.data[C[12]] = weight.data[targets[0]]  # a tie counts against the target
     bias.data[C[12]] = bias.data[targets[0]]
-    scores = exact_loss(hidden, weight, bias, targets, SPECIALS)
+    nats, ranks = exact_loss(hidden, weight, bias, targets, SPECIALS)
     z = logits(hidden, weight, bias)
     for i, target in enumerate(targets.tolist()):
-        assert scores.nats[i].item() == pytest.approx(log_sum_exp(z[i, C]) - z[i, target])
-        assert scores.ranks[i].item() == sum(z[i, C] >= z[i, target])
+        assert nats[i].item() == pytest.approx(log_sum_exp(z[i, C]) - z[i, target])
+        assert ranks[i].item() == sum(z[i, C] >= z[i, target])
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

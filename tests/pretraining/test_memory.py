@@ -1,4 +1,4 @@
-"""Memory of a training: the estimate against measurements, and the check before a run."""
+"""Memory of a training: its estimate, and one line where there is too little."""
 
 import sys
 from types import SimpleNamespace
@@ -7,12 +7,9 @@ import pytest
 import torch
 
 from vocap import cli
-from vocap.errors import UsageError
-from vocap.pretraining import memory
 from vocap.pretraining.loss_kinds import Full, Knn, Neg, Target
-from vocap.pretraining.memory import count_parameters, estimate_memory
 from vocap.pretraining.model import build_model
-from vocap.pretraining.settings import Recipe, Shape
+from vocap.pretraining.settings import Recipe, Shape, count_parameters, estimate_memory
 
 
 @pytest.mark.parametrize("vocabulary", [1000, 250_002])
@@ -52,25 +49,6 @@ def test_a_finish_needs_the_larger_of_both_heads(half):
         estimate_memory(Recipe(loss=loss), 20_000, 512, half)["head"] for loss in (Knn(finish=0.1), Knn(), Full())
     )
     assert finished == plain > full  # whose logits are made in chunks
-
-
-CPU = torch.device("cpu")
-
-
-def test_the_check_is_of_blocks_as_long_as_the_data_have(monkeypatch):
-    """Not as long as the model could read: 4,096 ids would need some 100 GB, 512 need 20."""
-    monkeypatch.setattr(memory, "available_bytes", lambda device: 30_000_000_000)
-    recipe = Recipe(shape=Shape(positions=4096))
-    memory.check_memory(recipe, 100_000, 512, CPU, half=False)
-    with pytest.raises(UsageError, match=r"has 30\.0 GB free .* most of it is activations"):
-        memory.check_memory(recipe, 100_000, 4096, CPU, half=False)
-
-
-def test_processes_of_a_node_share_its_memory(monkeypatch):
-    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
-    alone = memory.available_bytes(CPU)
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
-    assert memory.available_bytes(CPU) == pytest.approx(alone / 4, rel=0.3)
 
 
 def say(monkeypatch, capsys, work) -> tuple[int, str]:

@@ -6,9 +6,8 @@ from tokenizers import Tokenizer, models
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from vocap.errors import VocapError
-from vocap.pretraining.memory import paper_parameters
 from vocap.pretraining.model import build_model, export_model
-from vocap.pretraining.settings import Shape
+from vocap.pretraining.settings import Shape, paper_parameters
 from vocap.training.checkpoints import module_tensors, restore_module
 
 V = 120

@@ -12,8 +12,7 @@ from tests.pretraining.factories import LENGTH, TOTAL, make_tokenizer, pretrain_
 from tests.pretraining.processes import pretrain
 from vocap.adapt.pieces import append
 from vocap.errors import VocapError
-from vocap.pretraining.batches import TrainingBatches, Vocabulary, mask_tokens
-from vocap.pretraining.data import load_data, open_language
+from vocap.pretraining.data import TrainingBatches, Vocabulary, load_data, mask_tokens, open_language
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files import Layout
 from vocap.tokenizer_files.layout import serialize

@@ -10,11 +10,10 @@ import torch
 from tests.pretraining.factories import RECIPE, pretrain_arguments
 from tests.pretraining.processes import results
 from vocap.errors import VocapError
-from vocap.pretraining import run, training
-from vocap.pretraining.run import Folders, train
+from vocap.pretraining import training
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.training import Training
-from vocap.training import loop
+from vocap.pretraining.training import Folders, Training, train
+from vocap.training import distributed, loop
 from vocap.training.checkpoints import STATE
 from vocap.training.distributed import Stopped
 from vocap.training.loop import working_precision
@@ -62,7 +61,7 @@ def test_the_scale_falls_by_half_where_gradients_overflow_and_rises_after_good_s
             seen.append((self.scaler.get_scale(), norm.item(), self.model.decoder_bias.detach().clone()))
             return super().update(loss, norm)
 
-    monkeypatch.setattr(run, "Training", Watched)
+    monkeypatch.setattr(training, "Training", Watched)
     out = train_in(made, tmp_path / "run", "fp16", steps=24)
     scale, good, passed_over = 2.0**34, 0, 0
     for (found, norm, bias), (*_, later) in itertools.pairwise(seen):
@@ -89,7 +88,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(made, tmp_path, monkeypatch, stop):
             return loss, self.progress.step == stop - 1
 
     with monkeypatch.context() as patch:
-        patch.setattr(run, "Training", Stopping)
+        patch.setattr(training, "Training", Stopping)
         with pytest.raises(Stopped):
             train_in(made, tmp_path / "run", "fp16")
     state = json.loads((tmp_path / f"run/checkpoints/step-{stop}" / STATE).read_text())
@@ -104,7 +103,7 @@ def test_gradients_that_no_scale_can_hold_end_the_run(made, tmp_path, monkeypatc
     def poisoned(parameters):
         next(iter(parameters)).grad.view(-1)[7] = float("inf")
 
-    monkeypatch.setattr(training, "sum_gradients", poisoned)
+    monkeypatch.setattr(distributed, "sum_gradients", poisoned)
     with pytest.raises(VocapError, match=r"step 12: .* for 10 steps in a row"):  # 8, 4, 2, then ten at 1 and less
         train_in(made, tmp_path / "run", "fp16", steps=20)
 

@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 
-from vocap.pretraining.batches import SHARE
+from vocap.pretraining.data import SHARE
 from vocap.pretraining.model import build_model
 from vocap.pretraining.settings import Shape
 from vocap.size.forecast import ModelCosts

@@ -1,30 +1,35 @@
 """Locks of GPUs, and products in 16 bits with wide sums."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 import torch
 
-from vocap.training.devices import add_product, first_free, multiply, own_device
+from vocap.training.distributed import add_product, multiply, own_device
 
 HOLD = """
 import sys
-from pathlib import Path
-from vocap.training.devices import first_free
-with first_free([Path(name) for name in sys.argv[1:]]) as index:
-    print(index, flush=True)
+from types import SimpleNamespace
+import torch
+torch.cuda.is_available, torch.cuda.device_count = lambda: True, lambda: 2
+torch.cuda.get_device_properties, torch.cuda.set_device = lambda index: SimpleNamespace(uuid=index), print
+from vocap.training.distributed import own_device
+with own_device():
+    sys.stdout.flush()
     sys.stdin.read()
 """
 
 
 @pytest.fixture
-def start():
+def start(tmp_path):
     running = []
 
-    def holder(*locks) -> subprocess.Popen:
-        command = [sys.executable, "-c", HOLD, *map(str, locks)]
-        running.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    def holder() -> subprocess.Popen:
+        environment = {**os.environ, "TMPDIR": str(tmp_path)}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        running.append(subprocess.Popen([sys.executable, "-c", HOLD], env=environment, **pipes))
         return running[-1]
 
     yield holder
@@ -33,19 +38,14 @@ def start():
         process.communicate()
 
 
-def test_each_takes_another_and_the_last_waits_for_one_that_ends(tmp_path, start):
-    locks = [tmp_path / "a", tmp_path / "b"]
-    first = start(*locks)
+def test_each_takes_another_gpu_and_the_last_waits_for_one_that_ends(start):
+    first = start()
     assert first.stdout.readline() == "0\n"
-    second = start(*locks)
+    second = start()
     assert second.stdout.readline() == "1\n"
-    third = start(*locks)
+    third = start()
     second.kill()  # with its process the lock goes
     assert third.stdout.readline() == "1\n"
-    first.kill()
-    first.wait()
-    with first_free(locks) as index:
-        assert index == 0
 
 
 def test_without_a_gpu_nobody_waits():

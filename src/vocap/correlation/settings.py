@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.settings import Recipe
 from vocap.tables.curve import parse_sizes
-from vocap.training.settings import Seed
+from vocap.training import Seed
 
 TaskName = Literal["udpos", "panx"]
 

@@ -44,8 +44,7 @@ from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config
 from vocap.training import checkpoints
-from vocap.training.devices import own_device
-from vocap.training.distributed import StopRequest, stop_requests, world_size
+from vocap.training.distributed import StopRequest, own_device, stop_requests, world_size
 from vocap.training.loop import (
     FILE,
     Loop,

@@ -19,7 +19,7 @@ from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.finetuning.reading import Selection
 from vocap.finetuning.tasks import TASKS, TRAININGS, first_task
-from vocap.training.settings import Betas, Precision, Seed
+from vocap.training import Betas, Precision, Seed
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Number = Annotated[int, Field(ge=1)]

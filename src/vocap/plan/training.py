@@ -9,9 +9,8 @@ from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, first_task
 from vocap.plan.features import Inputs, features
 from vocap.plan.jobs import Job
 from vocap.plan.texts import MB
-from vocap.pretraining.batches import SHARE
-from vocap.pretraining.memory import count_parameters, estimate_memory
-from vocap.pretraining.settings import Recipe, Shape
+from vocap.pretraining.data import SHARE
+from vocap.pretraining.settings import Recipe, Shape, count_parameters, estimate_memory
 from vocap.tuned_models import studied_model, tuned_model
 
 PFLOP = 1e15

@@ -71,8 +71,6 @@ def tokenize(
 @click.option("--seed", type=options.SEED, default=1, show_default=True, help="Where the settings have none.")
 @click.option("--threads", type=options.THREADS, default=2, show_default=True, help="On a CPU.")
 @click.option("--checkpoint-every", type=click.IntRange(min=1), help="Instead of the settings' number of steps.")
-@click.option("--tensorboard", type=PATH, help="Folder for TensorBoard's events too.")
-@click.option("--no-memory-check", is_flag=True, help="Start even if the memory seems too small.")
 @click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Gets model/, metrics.jsonl, checkpoints/.")
 def pretrain(
@@ -85,8 +83,6 @@ def pretrain(
     seed,
     threads,
     checkpoint_every,
-    tensorboard,
-    no_memory_check,
     keep_checkpoints,
     out,
 ) -> None:
@@ -111,9 +107,9 @@ def pretrain(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge pages there are fewer
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    from vocap.pretraining.run import Folders, train
+    from vocap.pretraining.training import Folders, train
 
-    folders = Folders(tokenizer, tokens, weights, out, tensorboard)
+    folders = Folders(tokenizer, tokens, weights, out)
     seed = seed if recipe.seed is None else recipe.seed
     codes = languages.split(",") if languages else found
-    train(recipe, seed, folders, codes, threads, keep_checkpoints, check_fit=not no_memory_check)
+    train(recipe, seed, folders, codes, threads, keep_checkpoints)

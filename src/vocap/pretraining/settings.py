@@ -1,4 +1,4 @@
-"""The `pretraining` section of the configuration."""
+"""The `pretraining` section of the configuration, and the parameters and memory of its models."""
 
 import json
 from pathlib import Path
@@ -8,10 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from vocap.errors import UsageError
 from vocap.files.plain_data import read_yaml
-from vocap.pretraining.data import SHORTEST
-from vocap.pretraining.loss_kinds import AnyLoss, Knn
-from vocap.training.settings import Betas, Precision, Seed
+from vocap.pretraining.data import SHARE, SHORTEST
+from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
+from vocap.training import Betas, Precision, Seed
 
+FLOAT = 4  # bytes
+ACTIVATIONS = 34  # bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022, 4.1)
 Steps = Annotated[int, Field(ge=1)]
 
 
@@ -164,3 +166,47 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
             del keys[1:2]  # the kind, which pydantic adds
         key = ".".join(map(str, keys)) or "settings"
         raise UsageError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def estimate_memory(recipe: Recipe, vocabulary: int, length: int, half: bool = False) -> dict[str, int]:
+    """Bytes by part, of one device: weights, gradients, moments, activations, head, index.
+
+    `length`: tokens of a block; `half`: products run in 16 bits. Weights, gradients and both moments of Adam are
+    float32. The head's share is its logits and the rows of W that it copies, with a finish the larger of both
+    losses'. A rough figure.
+    """
+    shape, loss, blocks = recipe.shape, recipe.loss, recipe.micro_batch
+    parameters = count_parameters(shape, vocabulary)
+    width = 2 if half else FLOAT
+    masked = int(SHARE * blocks * length) + blocks
+    heads = [loss, Full()] if loss.full_softmax_fraction else [loss]
+    return {
+        "weights": parameters * FLOAT,
+        "gradients": (parameters + vocabulary * shape.width) * FLOAT,
+        "moments": 2 * parameters * FLOAT,
+        "activations": ACTIVATIONS * shape.hidden * shape.layers * blocks * length * width // 2,
+        "head": max(head.head_bytes(vocabulary, shape.width, masked, half) for head in heads),
+        "index": loss.index_bytes(vocabulary),
+    }
+
+
+def count_parameters(shape: Shape, vocabulary: int) -> int:
+    """Parameters of `build_model(shape, vocabulary)`, tied ones once."""
+    hidden, width = shape.hidden, shape.width
+    if width == hidden:
+        positions, projections = shape.positions + 2, 0
+    else:
+        positions, projections = shape.positions, (width + 1) * hidden
+    head = (hidden + 1) * width + 2 * width
+    return vocabulary * (width + 1) + (positions + 1 + 2) * width + projections + layer_parameters(shape) + head
+
+
+def layer_parameters(shape: Shape) -> int:
+    """Parameters of all transformer layers: products with their biases, two LayerNorms each."""
+    hidden, wide = shape.hidden, shape.intermediate
+    return shape.layers * (4 * (hidden + 1) * hidden + 2 * 2 * hidden + 2 * hidden * wide + wide + hidden)
+
+
+def paper_parameters(shape: Shape, vocabulary: int) -> int:
+    """Parameters without the row of token types, which Hugging Face adds to XLM-R; "265M" is 265 * 2**20."""
+    return count_parameters(shape, vocabulary) - shape.width

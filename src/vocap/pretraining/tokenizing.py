@@ -20,9 +20,6 @@ from vocap.text_files.records import Corpus
 from vocap.tokenizer_files.encoders import load_encoder, special_ids
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
-EARLIER = {".lock", "journal.json", *(f"{part}{suffix}.npy.part" for part in PARTS for suffix in COLUMNS)}
-
-
 Block = tuple[list[int], int]  # ids, and the UTF-8 bytes of their text
 
 
@@ -44,76 +41,30 @@ class Packer:
             raise ValueError(f"blocks of {length} ids are too short; give at least {SHORTEST}")
         self.length, self.bos, self.eos = length, bos, eos
         self.cut = 0  # sentences longer than a block
-        self.open: Block = ([bos], 0)  # the unfinished block
+        self.ids, self.size = [bos], 0  # the unfinished block
 
     def add(self, sentences: Sequence[list[int]], sizes: Sequence[int]) -> list[Block]:
         """The blocks that these sentences (ids and bytes of each) close; sentences without ids are skipped."""
-        closed = []
-        ids, size = self.open
+        closed: list[Block] = []
+        room = self.length - 2
         for sentence, count in zip(sentences, sizes, strict=True):
-            if not sentence:
-                continue
-            if len(ids) + len(sentence) + 1 > self.length:
-                if len(ids) > 1:
-                    closed.append((ids, size))
-                    ids, size = [self.bos], 0
-                if len(sentence) + 2 > self.length:
-                    parts = self._cut(sentence, count)
-                    closed += parts[:-1]
-                    ids, size = parts[-1]
-                    continue
-            ids += sentence
-            ids.append(self.eos)
-            size += count
-        self.open = ids, size
+            self.cut += len(sentence) > room
+            before = 0
+            for start in range(0, len(sentence), room):
+                part = sentence[start : start + room]
+                if len(self.ids) + len(part) + 1 > self.length:
+                    closed += self.close()
+                until = count * (start + len(part)) // len(sentence)
+                self.ids += [*part, self.eos]
+                self.size += until - before
+                before = until
         return closed
-
-    def _cut(self, sentence: list[int], count: int) -> list[Block]:
-        self.cut += 1
-        budget = self.length - 2
-        parts, before = [], 0
-        for start in range(0, len(sentence), budget):
-            part = sentence[start : start + budget]
-            until = count * (start + len(part)) // len(sentence)
-            parts.append(([self.bos, *part, self.eos], until - before))
-            before = until
-        return parts
 
     def close(self) -> list[Block]:
         """The last block, if there is anything in it."""
-        last, self.open = self.open, ([self.bos], 0)
+        last = (self.ids, self.size)
+        self.ids, self.size = [self.bos], 0
         return [last] if len(last[0]) > 1 else []
-
-
-class BlockWriter:
-    """Writes the three arrays of one part to `folder`; their headers get the lengths when it is closed."""
-
-    def __init__(self, folder: Path, part: str) -> None:
-        self.lengths = dict.fromkeys(COLUMNS, 0)
-        self._files = {suffix: open(folder / f"{part}{suffix}.npy", "wb") for suffix in COLUMNS}  # noqa: SIM115
-        self._write_headers()
-
-    def _write_headers(self) -> None:
-        """Write the headers for the lengths so far; NumPy pads them to one size for every length."""
-        for suffix, file in self._files.items():
-            file.seek(0)
-            header = {"descr": COLUMNS[suffix].str, "fortran_order": False, "shape": (self.lengths[suffix],)}
-            np.lib.format.write_array_header_1_0(file, header)
-
-    def append(self, blocks: Sequence[Block]) -> None:
-        """Add blocks; an id that does not fit in its type raises OverflowError."""
-        if not blocks:
-            return
-        ends = self.lengths[""] + np.cumsum([len(ids) for ids, _ in blocks])
-        tokens = [number for ids, _ in blocks for number in ids]
-        for suffix, values in (("", tokens), ("-ends", ends), ("-bytes", [count for _, count in blocks])):
-            self._files[suffix].write(np.asarray(values, COLUMNS[suffix]).tobytes())
-            self.lengths[suffix] += len(values)
-
-    def close(self) -> None:
-        self._write_headers()
-        for file in self._files.values():
-            file.close()
 
 
 def tokenize_language(
@@ -134,7 +85,7 @@ def tokenize_language(
     encoder = load_encoder(model)
     special = _special_ids(model, encoder)
     held = _heldout_lines(Path(heldout))
-    with replacing_directory(folder, OWNED | EARLIER) as made:
+    with replacing_directory(folder, OWNED) as made:
         train, measured = (_Part(made, part, encoder, special, length) for part in PARTS)
         left_out = _add_text(train, Corpus(files, layout), frozenset(held), layout.documents)
         measured.add(_texts(held, holds_documents(heldout)))
@@ -173,26 +124,45 @@ def _texts(lines: Sequence[bytes], documents: bool) -> list[str]:
 
 def _heldout_lines(path: Path) -> list[bytes]:
     """The lines of a text in UTF-8, the last with or without a line end."""
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines, 1):
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise VocapError(f"{path}:{number}: not UTF-8 ({error.reason}); make it with: vocap sample") from None
+    text = path.read_bytes()
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = text.count(b"\n", 0, error.start) + 1
+        raise VocapError(f"{path}:{number}: not UTF-8 ({error.reason}); make it with: vocap sample") from None
+    lines = text.split(b"\n")
     return lines if lines[-1] else lines[:-1]
 
 
 class _Part:
-    """One part as it is written, with counts of its text."""
+    """One part as it is written: its arrays, whose headers get the lengths at the end, and counts of its text."""
 
     def __init__(self, folder: Path, part: str, encoder, special: SpecialIds, length: int) -> None:
         self.encoder, self.unk = encoder, special.unk
-        self.packer, self.writer = Packer(length, special.bos, special.eos), BlockWriter(folder, part)
+        self.packer = Packer(length, special.bos, special.eos)
+        self.files = {suffix: open(folder / f"{part}{suffix}.npy", "wb") for suffix in COLUMNS}  # noqa: SIM115
+        self.lengths = dict.fromkeys(COLUMNS, 0)
         self.counts = {"lines": 0, "bytes": 0, "text_tokens": 0, "unknown": 0}
+        self._write_headers()
+
+    def _write_headers(self) -> None:
+        """Write the headers for the lengths so far; NumPy pads them to one size for every length."""
+        for suffix, file in self.files.items():
+            file.seek(0)
+            header = {"descr": COLUMNS[suffix].str, "fortran_order": False, "shape": (self.lengths[suffix],)}
+            np.lib.format.write_array_header_1_0(file, header)
+
+    def _write(self, blocks: Sequence[Block]) -> None:
+        """Add blocks; an id that does not fit in its type raises OverflowError."""
+        ends = self.lengths[""] + np.cumsum([len(ids) for ids, _ in blocks])
+        tokens = [number for ids, _ in blocks for number in ids]
+        for suffix, values in (("", tokens), ("-ends", ends), ("-bytes", [count for _, count in blocks])):
+            self.files[suffix].write(np.asarray(values, COLUMNS[suffix]).tobytes())
+            self.lengths[suffix] += len(values)
 
     def add(self, texts: list[str]) -> None:
         sentences, sizes = self.encoder.encode_batch(texts), [len(text.encode()) for text in texts]
-        self.writer.append(self.packer.add(sentences, sizes))
+        self._write(self.packer.add(sentences, sizes))
         self.counts["lines"] += len(texts)
         self.counts["bytes"] += sum(sizes)
         self.counts["text_tokens"] += sum(map(len, sentences))
@@ -200,10 +170,16 @@ class _Part:
 
     def close(self) -> dict[str, int]:
         """Finish the arrays; counts of the part."""
-        self.writer.append(self.packer.close())
-        self.writer.close()
-        lengths = self.writer.lengths
-        return {**self.counts, "tokens": lengths[""], "blocks": lengths["-ends"], "cut": self.packer.cut}
+        self._write(self.packer.close())
+        self._write_headers()
+        for file in self.files.values():
+            file.close()
+        return {
+            **self.counts,
+            "tokens": self.lengths[""],
+            "blocks": self.lengths["-ends"],
+            "cut": self.packer.cut,
+        }
 
 
 def _add_text(part: _Part, corpus: Corpus, heldout: frozenset[bytes], documents: bool) -> Counter[str]:

@@ -1,24 +1,46 @@
-"""Pre-training of one model: its steps, its validation, and its lines of metrics."""
+"""Pre-training of one model: the run with its lock and exported models, its steps, validation and metrics."""
 
+import json
+import logging
 import math
+import shutil
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from torch.nn.utils import clip_grad_norm_
+from transformers.utils.logging import disable_progress_bar
 
-from vocap.pretraining.batches import Batch, TrainingBatches, Vocabulary, heldout_batch, heldout_blocks
-from vocap.pretraining.data import Data, unigram_counts
+from vocap import __version__
+from vocap.errors import UsageError
+from vocap.files.atomic import locked, write_text
+from vocap.pretraining.data import (
+    DESCRIPTION,
+    EXPORT,
+    Batch,
+    Data,
+    TrainingBatches,
+    Vocabulary,
+    heldout_batch,
+    heldout_blocks,
+    load_data,
+    unigram_counts,
+)
 from vocap.pretraining.losses import build_loss, exact_loss
-from vocap.pretraining.model import MaskedLanguageModel, build_model
-from vocap.pretraining.settings import Recipe
-from vocap.training.distributed import StopRequest, agree, rank, sum_gradients, summed, world_size
-from vocap.training.loop import Events, Loop, Metrics, Progress, build_optimizer, learning_rate, peak_memory_mb
+from vocap.pretraining.model import MaskedLanguageModel, build_model, export_model
+from vocap.pretraining.settings import Recipe, paper_parameters
+from vocap.training import checkpoints, distributed
+from vocap.training.distributed import rank, summed, world_size
+from vocap.training.loop import FILE, Loop, Metrics, Progress, build_optimizer, learning_rate, peak_memory_mb
 from vocap.training.randomness import DROPOUT, generator
 from vocap.wording import listed
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -59,7 +81,7 @@ class Training(Loop):
             self.model.decoder_bias.fill_(self.loss.initial_bias)
             if unigram:
                 self.model.decoder_bias.copy_(log_frequencies(counts, special))
-        agree(self.model.parameters())
+        distributed.agree(self.model.parameters())
         # optimizer and data
         adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
         self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
@@ -84,7 +106,7 @@ class Training(Loop):
     def load_further(self, load):
         self.loss.load_state_dict(load("loss"))
 
-    def run(self, stop: StopRequest, events: Events | None, export: Callable[[int], None]) -> Metrics | None:
+    def run(self, stop: distributed.StopRequest, export: Callable[[int], None]) -> Metrics | None:
         """Train to the end; the lines of metrics, on the first rank.
 
         `export` is called on the first rank after each of `export_steps`. Raises as `Loop.train`.
@@ -97,8 +119,6 @@ class Training(Loop):
                 row = self._row()
                 if metrics is not None:
                     metrics.add(row)
-                if events is not None:
-                    events.add(row)
             if progress.step in recipe.export_steps and rank() == 0:
                 export(progress.step)  # before the checkpoint: a resumed run exports later steps only
 
@@ -142,7 +162,7 @@ class Training(Loop):
             nats += output.loss.item()
             candidates += output.candidates
             progress.refresh_s += output.refresh_s
-        sum_gradients(self.model.parameters())
+        distributed.sum_gradients(self.model.parameters())
         self.scaler.unscale_(self.optimizer)  # of the sum: all ranks find the same overflow
         nats, candidates, calls = summed([nats, candidates, len(batches)], self.device)
         progress.candidates += candidates
@@ -183,9 +203,6 @@ def log_frequencies(counts: np.ndarray, special: Sequence[int]) -> torch.Tensor:
     return torch.from_numpy(np.log(smoothed / smoothed.sum())).float()
 
 
-SUMS = ("nats", "count", "correct", "reciprocal_ranks")  # over the masked tokens of a language
-
-
 class Validation:
     """The fixed held-out batch of a run; this process measures the batches `rank`, `rank + ranks`, ..."""
 
@@ -198,30 +215,29 @@ class Validation:
         for part in parts[rank() :: world_size()]:
             batch = heldout_batch(part, ids)
             self._batches.append((batch, np.array([block.language for block in part])[batch.rows]))
-        tokens, size_bytes = np.zeros((2, len(data.languages)), np.int64)
+        self._text = np.zeros((2, len(data.languages)))  # tokens and bytes
         for block in chosen:
-            tokens[block.language] += ids.ordinary(block.ids).sum()
-            size_bytes[block.language] += block.size_bytes
-        self._text = {"tokens": tokens, "bytes": size_bytes}
+            self._text[:, block.language] += ids.ordinary(block.ids).sum(), block.size_bytes
 
     @torch.no_grad()
     def measure(self, model: MaskedLanguageModel, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
         """Validation entries of a line of metrics.jsonl; a collective call with equal results on every rank."""
-        sums = np.zeros((len(SUMS), len(self.languages)))
+        sums = np.zeros((4, len(self.languages)))
         model.eval()
         for batch, languages in self._batches:
             with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
                 hidden = encode(model, batch, device)
             targets = torch.from_numpy(batch.targets).to(device)
             weight, bias = model.decoder_weight, model.decoder_bias
-            scores = exact_loss(hidden, weight, bias, targets, self.special)
-            nats, ranked = (values.double().cpu().numpy() for values in (scores.nats, scores.ranks))
+            found = exact_loss(hidden, weight, bias, targets, self.special)
+            nats, ranked = (values.double().cpu().numpy() for values in found)
             columns = (nats, np.ones(len(ranked)), ranked == 1, 1 / ranked)
-            for place, values in enumerate(columns):
-                sums[place] += np.bincount(languages, values, len(self.languages))
+            sums += [np.bincount(languages, values, len(self.languages)) for values in columns]
         model.train()
         total = np.array(summed(sums.ravel(), device)).reshape(sums.shape)
-        return summary(self.languages, {**dict(zip(SUMS, total, strict=True)), **self._text})
+        each = np.vstack([total, self._text]).T
+        own = {name: scores(row[None]) for name, row in zip(self.languages, each, strict=True)}
+        return {**scores(each), "languages": own}
 
 
 def encode(model: MaskedLanguageModel, batch: Batch, device: torch.device) -> torch.Tensor:
@@ -233,28 +249,128 @@ def encode(model: MaskedLanguageModel, batch: Batch, device: torch.device) -> to
     return model(ids, None if batch.attention.all() else attention, positions)
 
 
-def summary(languages: Sequence[str], sums: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Per language and over all: nats per masked token, bits per byte, accuracy, mean reciprocal rank.
+def scores(languages: np.ndarray) -> dict[str, float | None]:
+    """Nats per masked token, accuracy, mean reciprocal rank and bits per byte of some languages together.
 
-    `sums` [languages] of each language: `SUMS`, `tokens` of its held-out text that can be masked, its `bytes`.
-
-    Bits per byte: the mean loss of a masked token, in bits, times the tokens of the text, over its UTF-8 bytes;
-    over all languages, those of their texts together. None where nothing was masked, or no finite number.
+    `languages` [n, 6]: sums over the masked tokens of a language (nats, count, correct, reciprocal ranks), then
+    the tokens of its held-out text that can be masked, and its bytes. Bits per byte: the mean loss of a masked
+    token, in bits, times the tokens of the text, over its UTF-8 bytes. None where nothing was masked, or no finite
+    number.
     """
-    whole = _scores(sums, np.arange(len(languages)))
-    return {**whole, "languages": {name: _scores(sums, np.array([at])) for at, name in enumerate(languages)}}
+    nats, count, correct, reciprocals, tokens, size = languages[languages[:, 1] > 0].T
+    names = ("exact_loss", "accuracy", "mrr", "bits_per_byte")
+    if not len(nats):
+        return dict.fromkeys(names)
+    found = [sums.sum() / count.sum() for sums in (nats, correct, reciprocals)]
+    found.append((nats / count * tokens).sum() / math.log(2) / size.sum())
+    return {name: float(value) if math.isfinite(value) else None for name, value in zip(names, found, strict=True)}
 
 
-def _scores(sums: dict[str, np.ndarray], places: np.ndarray) -> dict[str, float | None]:
-    """The four scores of the languages at `places`."""
-    means = {"exact_loss": "nats", "accuracy": "correct", "mrr": "reciprocal_ranks"}
-    places = places[sums["count"][places] > 0]
-    if not len(places):
-        return dict.fromkeys([*means, "bits_per_byte"])
-    chosen = {name: values[places] for name, values in sums.items()}
-    found = {name: chosen[of].sum() / chosen["count"].sum() for name, of in means.items()}
-    nats = chosen["nats"] / chosen["count"] * chosen["tokens"]
-    found["bits_per_byte"] = nats.sum() / math.log(2) / chosen["bytes"].sum()
+@dataclass(frozen=True)
+class Folders:
+    """Input and output folders of a run; `weights` may be None."""
+
+    tokenizer: Path
+    tokens: Path
+    weights: Path | None
+    output: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.output / "checkpoints"
+
+
+def train(
+    recipe: Recipe, seed: int, folders: Folders, languages: Sequence[str], threads: int, keep: bool = False
+) -> None:
+    """Train one model and write `model/`, `model-{step}/`, `metrics.jsonl` and `description.json`.
+
+    Raises UsageError and VocapError, before anything is trained where that can be known, and Stopped.
+    """
+    torch.set_num_threads(threads)
+    disable_progress_bar()  # of transformers, in the middle of ours
+    data = load_data(folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, folders.weights)
+    with (
+        distributed.own_device() as device,
+        distributed.stop_requests() as stop,
+        distributed.joined(device),
+    ):
+        check(recipe, data)
+        with locked(folders.checkpoints / "lock") if rank() == 0 else nullcontext():
+            if rank() == 0:
+                checkpoints.clean(folders.checkpoints)
+            training = Training(recipe, seed, data, folders.checkpoints, device)
+            training.restore()
+            _run(training, folders, stop, keep)
+
+
+def check(recipe: Recipe, data: Data) -> None:
+    """Raise UsageError for settings that do not fit the data, or the number of processes."""
+    words = data.vocabulary - len(data.special.all)
+    if reason := recipe.loss.check(words):
+        raise UsageError(f"loss.{reason}")
+    if data.longest > recipe.shape.positions:
+        raise UsageError(
+            f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} tokens; make it "
+            "larger, or tokenize to shorter blocks"
+        )
+    micro_batches = -(-recipe.batch // recipe.micro_batch)
+    if micro_batches % world_size():
+        raise UsageError(
+            f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, which {world_size()} "
+            "processes cannot share evenly; change micro_batch"
+        )
+
+
+def _run(training: Training, folders: Folders, stop: distributed.StopRequest, keep: bool) -> None:
+    """Train to the end and, on the first rank, write the results."""
+    recipe, data, exported = training.recipe, training.data, folders.tokenizer / EXPORT
+    step = training.progress.step
+    if rank() == 0:
+        count = paper_parameters(recipe.shape, data.vocabulary)
+        log.info(
+            "%s parameters (%.0f Mi), V = %s, %s languages, on %s in %s, %s process(es)",
+            f"{count:,}", count / 2**20, f"{data.vocabulary:,}", len(data.languages),
+            training.device, str(training.dtype).removeprefix("torch."), world_size(),
+        )  # fmt: skip
+        if not step:
+            for path in folders.output.glob("model-*"):  # of an earlier run, which no workflow declares
+                if path.name.removeprefix("model-").isdigit():
+                    shutil.rmtree(path)
+        past = (at for at in recipe.export_steps if at <= step)
+        if missing := [at for at in past if not (folders.output / f"model-{at}").exists()]:
+            log.warning(
+                "export_steps: this run is at step %d already and will not export step %s; for these models too, "
+                "stop it and delete %s: it then trains from the start",
+                step, ", ".join(map(str, missing)), folders.checkpoints,
+            )  # fmt: skip
+    metrics = training.run(stop, lambda at: export_model(training.model, exported, folders.output / f"model-{at}"))
+    if metrics is None:
+        return
+    export_model(training.model, exported, folders.output / "model")
+    metrics.publish(folders.output / FILE)
+    facts = json.dumps(description(training, folders.tokenizer), indent=2, ensure_ascii=False)
+    write_text(folders.output / DESCRIPTION, facts + "\n")
+    if not keep:
+        checkpoints.remove_all(folders.checkpoints)
+        metrics.path.unlink()
+
+
+def description(training: Training, tokenizer: Path) -> dict[str, Any]:
+    """The content of description.json: settings, size, device and versions."""
+    parameters = paper_parameters(training.recipe.shape, training.data.vocabulary)
+    device = training.device
     return {
-        name: float(value) if math.isfinite(value) else None for name, value in found.items()
-    }  # as JSON lacks NaN
+        "tokenizer": tokenizer.name,
+        "tokenizer_sha256": training.data.fingerprint["tokenizer"],
+        "vocabulary": training.data.vocabulary,
+        "languages": training.data.languages,
+        "parameters": parameters,
+        "parameters_mi": round(parameters / 2**20, 2),
+        "settings": training.recipe.model_dump(mode="json", exclude={"tokenizer", "seed"}),
+        "seed": training.seed,
+        "precision": str(training.dtype).removeprefix("torch."),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
+        "processes": world_size(),
+        "versions": {"vocap": __version__, "torch": torch.__version__, "transformers": transformers.__version__},
+    }

@@ -1,9 +1,18 @@
-"""The processes of a training (torchrun, or srun with its variables): their group, collective operations, and stop
-requests: a signal before the time limit, a checkpoint, a distinct exit status."""
+"""The processes of a training (torchrun, or srun with its variables): the device of each, its 16-bit types and
+products in them, the group with its collective operations, and stop requests.
+
+A stop request is a signal before the time limit: a checkpoint follows, and a distinct exit status.
+"""
 
 import datetime
+import fcntl
+import functools
+import itertools
+import logging
 import os
 import signal
+import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -12,11 +21,95 @@ from torch import Tensor, distributed, nn
 
 from vocap.errors import UsageError, VocapError
 
+PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+ASSIGNED = ("LOCAL_RANK", "SLURM_JOB_ID")  # by torchrun, or by the cluster
 TIMEOUT = datetime.timedelta(minutes=30)  # longer than the longest work of one rank alone: exporting a model
 LARGE = 1 << 25  # elements of a gradient that is reduced by itself
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 # SIGURG: SLURM's `--signal=URG@300`, ignored by other processes; SIGTERM: the end of its time; SIGINT: Ctrl-C
 SIGNALS = (signal.SIGURG, signal.SIGTERM, signal.SIGINT)
+
+log = logging.getLogger(__name__)
+
+
+def half_type(device: torch.device) -> torch.dtype | None:
+    """The fast 16-bit type of a GPU: bfloat16, or float16 (Volta, Turing); None without one."""
+    if device.type != "cuda":
+        return None
+    if torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float16 if torch.cuda.get_device_capability(device) >= (7, 0) else None
+
+
+def working_precision(wanted: str, device: torch.device) -> torch.dtype:
+    """The type of the layers' products. Raises VocapError for bf16 on a GPU without it."""
+    able = half_type(device)
+    if wanted == "bf16" and device.type == "cuda" and able != torch.bfloat16:
+        raise VocapError(
+            "precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best it has"
+        )
+    return (able or torch.float32) if wanted == "auto" else PRECISIONS[wanted]
+
+
+def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:
+    """a [n, d] @ b [d, m] in the dtype `wide`; a CPU rounds sums to that of the factors before."""
+    return torch.mm(a, b, out_dtype=wide) if a.is_cuda and a.dtype != wide else (a @ b).to(wide)
+
+
+def add_product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -> Tensor:
+    """total + a @ b in the dtype `wide`, in the memory of `total`; None counts as 0."""
+    if total is None:
+        return multiply(a, b, wide)
+    if a.dtype == wide:
+        return total.addmm_(a, b)
+    if a.is_cuda and sums_wide(a.dtype):
+        return torch.addmm(total, a, b, out_dtype=wide, out=total)
+    return total.add_(multiply(a, b, wide))
+
+
+@functools.cache
+def sums_wide(dtype: torch.dtype) -> bool:
+    """Whether this torch adds products of `dtype` on a GPU to a sum in float32, found by a trial."""
+    one, total = torch.ones(16, 16, dtype=dtype, device="cuda"), torch.ones(16, 16, device="cuda")
+    try:
+        torch.addmm(total, one, one, out_dtype=torch.float32, out=total)
+    except (RuntimeError, TypeError):
+        return False
+    return bool((total == 17).all())
+
+
+@contextmanager
+def own_device() -> Iterator[torch.device]:
+    """The CPU without a GPU, the GPU assigned to this process (LOCAL_RANK's), or else the first free GPU.
+
+    One lock file per user and GPU marks the GPUs in use by vocap, until its process ends; other programs are not
+    seen. Waits where all are in use.
+    """
+    count, local = torch.cuda.device_count(), int(os.environ.get("LOCAL_RANK", 0))
+    if not torch.cuda.is_available():
+        yield torch.device("cpu")
+        return
+    if any(name in os.environ for name in ASSIGNED):
+        if local >= count:
+            raise UsageError(
+                f"LOCAL_RANK is {local}, but this process sees {count} GPUs; start as many processes as a node has"
+            )
+        yield torch.device("cuda", local)
+        return
+    for attempt in itertools.count():
+        index = attempt % count
+        if attempt == count:
+            log.info("waiting for a GPU: other trainings of this machine hold all %d", count)
+        name = f"vocap-gpu-{os.getuid()}-{torch.cuda.get_device_properties(index).uuid}.lock"
+        with open(os.path.join(tempfile.gettempdir(), name), "a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(1 / count)
+                continue
+            torch.cuda.set_device(index)  # libraries that take no device start their kernels there
+            yield torch.device("cuda", index)
+            return
 
 
 class Stopped(VocapError):
@@ -61,15 +154,14 @@ def world_size() -> int:
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
-def gather_ids(ids: Tensor) -> Tensor:
-    """The int64 ids [n] of all ranks, one after another; a collective call, n may differ."""
+def gather_rows(rows: Tensor) -> Tensor:
+    """The rows [n, ...] of all ranks, one after another; a collective call, n may differ."""
     if world_size() == 1:
-        return ids
-    counts = [torch.zeros(1, dtype=torch.int64, device=ids.device) for _ in range(world_size())]
-    distributed.all_gather(counts, torch.tensor([len(ids)], device=ids.device))
-    longest = max(int(count) for count in counts)
-    padded = torch.zeros(longest, dtype=torch.int64, device=ids.device)
-    padded[: len(ids)] = ids
+        return rows
+    counts = [torch.zeros(1, dtype=torch.int64, device=rows.device) for _ in range(world_size())]
+    distributed.all_gather(counts, torch.tensor([len(rows)], device=rows.device))
+    padded = rows.new_zeros(max(int(count) for count in counts), *rows.shape[1:])
+    padded[: len(rows)] = rows
     parts = [torch.empty_like(padded) for _ in counts]
     distributed.all_gather(parts, padded)
     return torch.cat([part[: int(count)] for part, count in zip(parts, counts, strict=True)])

@@ -27,12 +27,12 @@ from tqdm import tqdm
 from vocap.errors import VocapError
 from vocap.files.atomic import write_text
 from vocap.training import checkpoints
-from vocap.training.devices import working_precision
-from vocap.training.distributed import Stopped, StopRequest, rank, world_size
+from vocap.training.distributed import Stopped, StopRequest, rank, working_precision, world_size
 
 log = logging.getLogger(__name__)
 
 FILE = "metrics.jsonl"
+ADAM = {"betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}  # XLM-R's
 BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
 SCALE, SCALE_STEPS = 128.0, 128  # of fp16's gradients at first, and good steps until it doubles: InfoXLM's
 
@@ -59,17 +59,9 @@ def learning_rate(step: int, peak_lr: float, warmup: int, steps: int) -> float:
     return peak_lr * (steps - step) / (steps - warmup)
 
 
-def build_optimizer(
-    model: nn.Module,
-    lr: float,
-    *,
-    betas: tuple[float, float] = (0.9, 0.98),
-    eps: float = 1e-6,
-    weight_decay: float = 0.01,
-) -> torch.optim.AdamW:
-    """torch's fused AdamW over every parameter of `model`, as XLM-R is trained with."""
-    options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-    return torch.optim.AdamW(model.parameters(), fused=True, **options)
+def build_optimizer(model: nn.Module, lr: float, **changes: Any) -> torch.optim.AdamW:
+    """torch's fused AdamW over every parameter of `model`, as XLM-R is trained with but for `changes`."""
+    return torch.optim.AdamW(model.parameters(), lr=lr, fused=True, **ADAM | changes)
 
 
 def prefetch(batches: Any, first: int, last: int) -> Iterator[Any]:
@@ -266,25 +258,6 @@ class Metrics:
     def publish(self, target: Path) -> None:
         """Write the lines to their final place."""
         write_text(target, self.path.read_text("utf-8"))
-
-
-class Events:
-    """TensorBoard's events of the same numbers."""
-
-    def __init__(self, folder: Path) -> None:
-        from torch.utils.tensorboard import SummaryWriter  # an extra
-
-        self._writer = SummaryWriter(str(folder))
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Every number of a line, the languages' under their codes."""
-        numbers = {name: value for name, value in row.items() if name not in ("languages", "step")}
-        for language, scores in row["languages"].items():
-            numbers |= {f"{score}/{language}": number for score, number in scores.items()}
-        for name, number in numbers.items():
-            if number is not None:
-                self._writer.add_scalar(name, number, row["step"])
-        self._writer.flush()
 
 
 def peak_memory_mb(device: torch.device) -> float:

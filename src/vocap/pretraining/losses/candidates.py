@@ -23,7 +23,7 @@ from vocap.pretraining.losses.interface import (
     logistic_loss,
     softmax_loss,
 )
-from vocap.training.distributed import gather_ids
+from vocap.training.distributed import gather_rows
 
 
 class CandidateLoss(Loss):
@@ -82,7 +82,7 @@ class TargetSampling(CandidateLoss):
 
     def candidates(self, targets, weight):
         self.time += 1
-        self.seen[gather_ids(targets)] = self.time
+        self.seen[gather_rows(targets)] = self.time
         recent = self.seen.clone()
         recent[targets] = self.time + 1
         known = recent.nonzero()[:, 0]

@@ -1,7 +1,6 @@
 """The full softmax: to train with, as the last part of a training, and as the measure of every loss."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -50,19 +49,10 @@ def torch_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: T
         ).float()
 
 
-@dataclass(frozen=True)
-class ExactScores:
-    """`nats` float32 [N]: -log p(target); `ranks` int64 [N]: 1 = best; words of an equal score, or of a score that
-    is no number, rank before the target."""
-
-    nats: Tensor
-    ranks: Tensor
-
-
 @torch.no_grad()
 def exact_loss(
     hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, excluded: Sequence[int] = ()
-) -> ExactScores:
+) -> tuple[Tensor, Tensor]:
     """Full-softmax loss and rank of every target, over V without `excluded`, in the dtype of `weight`.
 
     Parameters
@@ -74,7 +64,8 @@ def exact_loss(
 
     Returns
     -------
-    ExactScores, nats and ranks [N]; memory stays below `HELD` bytes of scores.
+    nats [N], -log p(target), and ranks int64 [N]: 1 = best; words of an equal score, or of a score that is no
+    number, rank before the target. Memory stays below `HELD` bytes of scores.
     """
     step = max(1, HELD // (weight.shape[0] * 4))
     hidden, out = hidden.to(weight.dtype), torch.tensor(list(excluded), dtype=torch.int64, device=weight.device)
@@ -88,7 +79,7 @@ def exact_loss(
             own = scores.gather(1, targets[part, None])
             nats[part] = torch.logsumexp(scores, 1) - own[:, 0]
             ranks[part] = (~(scores < own)).sum(1)
-    return ExactScores(nats, ranks)
+    return nats, ranks
 
 
 class FullSoftmaxAtEnd(Loss):

@@ -20,8 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vocap.training.devices import add_product, multiply
-from vocap.training.distributed import rank
+from vocap.training.distributed import add_product, multiply, rank
 from vocap.training.randomness import NEGATIVES, generator
 
 log = logging.getLogger(__name__)

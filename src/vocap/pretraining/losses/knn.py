@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import torch
-from torch import Tensor, distributed
+from torch import Tensor
 from torch.nn import functional as F
 
 from vocap.errors import UsageError
 from vocap.pretraining.losses.candidates import CandidateLoss, distinct
-from vocap.training.devices import half_type, multiply
-from vocap.training.distributed import gather_ids, rank, world_size
+from vocap.training.distributed import gather_rows, half_type, multiply, rank, world_size
 
 RUN = 64
 HELD = {"cpu": 2**27, "cuda": 2**31}  # bytes of scores held at once: a GPU is fast with large products
@@ -103,7 +102,7 @@ class NeighbourIndex:
         if self.burst:
             return 0.0
         since = self.step - self.step % self.every
-        stale = torch.unique(gather_ids(targets[self.built[targets] < since]))
+        stale = torch.unique(gather_rows(targets[self.built[targets] < since]))
         return self._build(stale, weight) if len(stale) else 0.0
 
     def neighbours(self, targets: Tensor) -> Tensor:
@@ -114,19 +113,10 @@ class NeighbourIndex:
         """Find the neighbours of `rows`, shared out over the ranks; seconds spent."""
         began = time.perf_counter()
         table = weight.to(self.dtype)
-        # this rank's share of the rows
-        count, parts = len(rows), world_size()
-        size = -(-count // parts)
+        # this rank's share of the rows, then those of all
+        size = -(-len(rows) // world_size())
         mine = rows[rank() * size : (rank() + 1) * size]
-        found = nearest(table[mine], table, self.k, excluded=self.excluded).int()
-        # the shares of all ranks
-        if parts > 1:
-            padded = torch.zeros(size, self.k, dtype=torch.int32, device=found.device)
-            padded[: len(found)] = found
-            gathered = [torch.empty_like(padded) for _ in range(parts)]
-            distributed.all_gather(gathered, padded)
-            found = torch.cat(gathered)[:count]
-        self.table[rows] = found
+        self.table[rows] = gather_rows(nearest(table[mine], table, self.k, excluded=self.excluded).int())
         self.built[rows] = self.step
         if weight.is_cuda:
             torch.cuda.synchronize()
@@ -137,10 +127,7 @@ class NeighbourIndex:
         return {"neighbours": self.table, "built": self.built}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Restore the tensors of `state_dict`. Raises ValueError for an index of another size."""
-        if state["neighbours"].shape != self.table.shape:
-            shapes = f"{tuple(state['neighbours'].shape)}, not {tuple(self.table.shape)}"
-            raise ValueError(f"the index of another model: its shape is {shapes}")
+        """Restore the tensors of `state_dict`."""
         self.table.copy_(state["neighbours"])
         self.built.copy_(state["built"])
 
