@@ -10,7 +10,6 @@ of each package before merging.
 import json
 import re
 import sys
-from collections import Counter
 from pathlib import Path
 
 from vocap.corpora.settings import PACKAGES
@@ -29,9 +28,10 @@ def reach(curve: Path) -> int:
 def main() -> None:
     results = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
     lines = {
-        package: Counter(
-            row["language"] for row in read_tsv(results / f"corpora/starter/messages/{package}.tsv", ("language",))
-        )
+        package: {
+            path.stem: sum(1 for _ in read_tsv(path))
+            for path in (results / "corpora/starter/messages" / package).glob("*.tsv")
+        }
         for package in PACKAGES
     }
     rows = []
@@ -41,7 +41,7 @@ def main() -> None:
         highest = reach(results / f"vocabularies/{lang}/curve.tsv")
         characters = len((results / f"corpora/starter/text/{lang}.txt").read_bytes().decode())
         counts = [stats["read"], stats["bytes"], characters, highest]
-        rows.append([lang, *counts, *(lines[package][lang] for package in PACKAGES)])
+        rows.append([lang, *counts, *(lines[package].get(lang, 0) for package in PACKAGES)])
     sys.stdout.writelines(table_lines(["language", "lines", "bytes", "characters", "reach", *PACKAGES], rows))
 
 

@@ -76,7 +76,7 @@ rule extract_starter:
         archive="<results>/corpora/starter/archives/{package}",
         origin="<results>/corpora/starter/archives/{package}.json",
     output:
-        "<results>/corpora/starter/messages/{package}.tsv",
+        directory("<results>/corpora/starter/messages/{package}"),
     log:
         "<logs>/corpora/starter/extract-{package}.log",
     benchmark:
@@ -99,7 +99,7 @@ rule extract_starter:
 
 rule merge_starter:
     input:
-        expand("<results>/corpora/starter/messages/{package}.tsv", package=STARTER),
+        expand("<results>/corpora/starter/messages/{package}", package=STARTER),
     output:
         directory(STARTER_TEXT),
     log:

@@ -115,47 +115,51 @@ def extracted(tmp_path_factory):
     wheel(folder / "django", DJANGO)
     (folder / "mediawiki").write_bytes(debian(folder, MEDIAWIKI))
     for name in ("django", "mediawiki"):
-        done = vocap("starter-extract", name, folder / name, "-o", folder / f"{name}.tsv")
+        done = vocap("starter-extract", name, folder / name, "-o", folder / "m" / name)
         assert done.returncode == 0, done.stderr
     return folder
 
 
 @pytest.fixture
 def tables(extracted, tmp_path):
-    """Two small packages, django and mediawiki, and their tables: django.tsv and mediawiki.tsv."""
+    """Two small packages, django and mediawiki, and their messages: m/django and m/mediawiki."""
     return shutil.copytree(extracted, tmp_path, dirs_exist_ok=True)
 
 
-def rows(path):
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "language\tkey\tmessage\ttext"
-    return [(cells[0], cells[3]) for cells in (line.split("\t") for line in lines[1:])]
+def sentences(folder):
+    """Language to its sentences."""
+    found = {}
+    for path in folder.iterdir():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "key\tmessage\ttext"
+        found[path.stem] = [line.split("\t")[2] for line in lines[1:]]
+    return found
 
 
-def test_extraction_gives_english_first_and_each_sentence_once(tables):
-    assert rows(tables / "django.tsv") == [
-        ("-", "django"),
-        ("en", "Welcome back, friend."), ("en", "Come in!"), ("en", "Log out"), ("en", "Again"),
-        ("de", "Willkommen zurück."), ("de", "Komm herein!"),
-        ("javascript", "'use strict';"),
-        ("python", "def f(x):"), ("python", "\\treturn  x"), ("python", "    s = 'é\\\\n'"),
-        ("zh", "注销用户"),
-    ]  # fmt: skip
-    assert rows(tables / "mediawiki.tsv") == [
-        ("-", "mediawiki"), ("en", "Log in now"), ("en", "Good morning"),
-        ("de", "Gute Nacht"), ("de", "log OUT"), ("no", "God morgen, på deg"),
-    ]  # fmt: skip
+def test_extraction_gives_each_sentence_once(tables):
+    assert sentences(tables / "m/django") == {
+        "en": ["Welcome back, friend.", "Come in!", "Log out", "Again"],
+        "de": ["Willkommen zurück.", "Komm herein!"],
+        "javascript": ["'use strict';"],
+        "python": ["def f(x):", "\\treturn  x", "    s = 'é\\\\n'"],
+        "zh": ["注销用户"],
+    }
+    assert sentences(tables / "m/mediawiki") == {
+        "en": ["Log in now", "Good morning"],
+        "de": ["Gute Nacht", "log OUT"],
+        "no": ["God morgen, på deg"],
+    }
 
 
 def test_a_broken_catalogue_is_skipped_counted_and_named(tables):
-    done = vocap("starter-extract", "django", tables / "django", "-o", tables / "again.tsv")
+    done = vocap("starter-extract", "django", tables / "django", "-o", tables / "again")
     assert "ka/LC_MESSAGES/django.po: not UTF-8" in done.stderr
     assert "utils/c.py: not UTF-8" in done.stderr and "(2 more could not be read)" in done.stderr
-    assert (tables / "again.tsv").read_bytes() == (tables / "django.tsv").read_bytes()
+    assert sentences(tables / "again") == sentences(tables / "m/django")
 
 
 def test_merge_writes_every_language_and_drops_english_text(tables):
-    done = vocap("starter-merge", "-o", tables / "text", tables / "mediawiki.tsv", tables / "django.tsv")
+    done = vocap("starter-merge", "-o", tables / "text", tables / "m/mediawiki", tables / "m/django")
     assert done.returncode == 0, done.stderr
     text = {path.stem: path.read_text(encoding="utf-8") for path in (tables / "text").glob("*.txt")}
     assert len(text) == len(read_languages())
@@ -171,17 +175,16 @@ def test_merge_writes_every_language_and_drops_english_text(tables):
 
 
 def test_the_package_named_first_gives_the_line(tables):
-    table = tables / "other.tsv"
-    table.write_text(
-        (tables / "django.tsv").read_text().replace("Komm herein!", "KOMM HEREIN").replace("django", "b")
-    )
+    shutil.copytree(tables / "m/django", tables / "m/other")
+    table = tables / "m/other/de.tsv"
+    table.write_text(table.read_text().replace("Komm herein!", "KOMM HEREIN"))
     for order, line in ((("django", "other"), "Komm herein!\n"), (("other", "django"), "KOMM HEREIN\n")):
-        vocap("starter-merge", "-o", tables / "text", *(tables / f"{name}.tsv" for name in order))
+        vocap("starter-merge", "-o", tables / "text", *(tables / "m" / name for name in order))
         assert line in (tables / "text" / "de.txt").read_text()
 
 
 def test_merging_into_a_folder_with_other_things_is_refused(tables):
-    words = ("starter-merge", "-o", tables / "text", tables / "mediawiki.tsv", tables / "django.tsv")
+    words = ("starter-merge", "-o", tables / "text", tables / "m/mediawiki", tables / "m/django")
     assert vocap(*words).returncode == 0
     before = (tables / "text" / "report.json").read_bytes()
     (tables / "text" / ".snakemake_timestamp").touch()
@@ -202,10 +205,10 @@ def test_merging_into_a_folder_with_other_things_is_refused(tables):
 def test_missing_packages_are_named_to_the_end(tables):
     (tables / "weblate").write_bytes(b"")
     (tables / "weblate.json").write_text('{"missing": "no index answered"}')
-    done = vocap("starter-extract", "weblate", tables / "weblate", "-o", tables / "weblate.tsv")
+    done = vocap("starter-extract", "weblate", tables / "weblate", "-o", tables / "m/weblate")
     assert done.returncode == 0
     assert "no index answered" in done.stderr
-    done = vocap("starter-merge", "-o", tables / "text", tables / "weblate.tsv", tables / "django.tsv")
+    done = vocap("starter-merge", "-o", tables / "text", tables / "m/weblate", tables / "m/django")
     assert done.returncode == 0
     assert "without weblate: no index answered" in done.stderr
     report = json.loads((tables / "text" / "report.json").read_text())
@@ -223,19 +226,17 @@ def test_missing_packages_are_named_to_the_end(tables):
         ),
         (["starter-extract", "django", "absent", "-o", "x"], 1, "absent: no such file; fetch it with"),
         (["starter-extract", "weblate", "django", "-o", "x"], 1, "holds no catalogue of weblate"),
-        (["starter-extract", "django", "django.tsv", "-o", "x"], 1, "neither a wheel nor a Debian package"),
-        (["starter-merge", "-o", "x", "django"], 1, "django: not UTF-8"),
-        (["starter-merge", "-o", "x", "cut.tsv"], 1, "cut.tsv, line 4: "),
-        (["starter-merge", "-o", "x", "unsorted.tsv"], 1, "'en' is out of order"),
-        (["starter-merge", "-o", "x", "django.tsv", "django.tsv"], 2, "django is given 2 times"),
+        (["starter-extract", "django", "m/django/de.tsv", "-o", "x"], 1, "neither a wheel nor a Debian package"),
+        (["starter-merge", "-o", "x", "m"], 1, "m: not the messages of a package"),
+        (["starter-merge", "-o", "x", "cut"], 1, "cut/de.tsv, line 4: "),
+        (["starter-merge", "-o", "x", "m/django", "m/django"], 2, "django is given 2 times"),
         (["starter-merge", "-o", "x"], 2, "Missing argument"),
     ],
 )
 def test_bad_input(tables, arguments, status, message):
-    whole = (tables / "django.tsv").read_text(encoding="utf-8")
-    (tables / "cut.tsv").write_text("\n".join([*whole.split("\n")[:3], "en\tabc"]))
-    lines = whole.splitlines(keepends=True)
-    (tables / "unsorted.tsv").write_text("".join([*lines[:2], *lines[5:], *lines[2:5]]))
+    shutil.copytree(tables / "m/django", tables / "cut")
+    with (tables / "cut/de.tsv").open("a") as table:
+        table.write("en\tabc")
     done = vocap(*arguments, cwd=tables)
     assert done.returncode == status, done.stderr
     assert message in done.stderr

@@ -79,9 +79,9 @@ def made(request, tmp_path_factory):
     (folder / "languages.tsv").write_text(f"{HEADER}{rows}python\tPython\tLatn\tcode\n")
     table = ("--languages-table", folder / "languages.tsv")
     for name in packages:
-        done = vocap("starter-extract", name, folder / name, "-o", folder / f"{name}.tsv", *table)
+        done = vocap("starter-extract", name, folder / name, "-o", folder / "m" / name, *table)
         assert done.returncode == 0, done.stderr
-    tables = [folder / f"{name}.tsv" for name in packages]
+    tables = [folder / "m" / name for name in packages]
     for name in ("text", "again"):
         done = vocap("starter-merge", "-o", folder / name, *tables, *table)
         assert done.returncode == 0, done.stderr
@@ -202,10 +202,10 @@ def test_a_message_of_several_texts_has_no_translation(tmp_path):
         'msgstr "Открыто"\n\nmsgid "Close"\nmsgstr "Закрыть"\n'
     )
     wheel(tmp_path / "django", {"django/conf/locale/ru/LC_MESSAGES/django.po": catalogue.encode()})
-    done = vocap("starter-extract", "django", tmp_path / "django", "-o", tmp_path / "django.tsv")
+    done = vocap("starter-extract", "django", tmp_path / "django", "-o", tmp_path / "messages")
     assert done.returncode == 0, done.stderr
-    rows = [line.split("\t") for line in lines(tmp_path / "django.tsv")[2:]]
-    message = {text: key for _, _, key, text in rows}
+    rows = [line.split("\t") for code in ("en", "ru") for line in lines(tmp_path / f"messages/{code}.tsv")[1:]]
+    message = {text: key for _, key, text in rows}
     assert message["Одна"] == message["One page"] != ""
     assert message["Закрыть"] == message["Close"] != ""
     assert {message[text] for text in ("Две", "Много", "Открыть", "Открыто")} == {""}

@@ -6,8 +6,7 @@ import subprocess
 import tarfile
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import orjson
@@ -101,16 +100,6 @@ def _forms(entry: polib.POEntry | polib.MOEntry) -> Iterator[Message]:
     yield from ((source, "") for source in (entry.msgid, entry.msgid_plural)[len(texts) :])
 
 
-@dataclass
-class Extraction:
-    """Counts of a package: catalogues of the known languages, their messages, and the unreadable ones."""
-
-    catalogues: int = 0
-    messages: int = 0
-    sentences: int = 0
-    unreadable: list[str] = field(default_factory=list)
-
-
 def wanted_code(package: Package, path: str, scripts: Mapping[str, str]) -> str | None:
     """The language, a key of `scripts`, of the catalogue or source code at `path`; None for any other file."""
     match = package.match(path)
@@ -118,123 +107,130 @@ def wanted_code(package: Package, path: str, scripts: Mapping[str, str]) -> str 
     return code if code in scripts else None
 
 
-def message_key(package: Package, domain: str, identifier: str) -> str:
-    """16 hexadecimal digits, equal for the translations of one message: package, catalogue and id."""
-    return line_key(f"{package.name}\0{domain}\0{identifier}")
+class Extraction:
+    """The clean sentences of one package, out of its `members` (path to content); `rows` once, then the counts.
 
+    `scripts` maps the languages to ISO 15924 codes.
 
-def extract(
-    package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str], done: Extraction
-) -> Iterator[Row]:
-    """Yield (language, duplicate key, message key, sentence) of every clean sentence: English first, then by code.
-
-    The message key is empty unless the sentence is its message's only one, and that message has one text alone in
-    the language (no second plural form or context). Of source code, every distinct line that is not blank, as it
-    is, with its indentation.
-    `scripts` maps the languages to ISO 15924 codes. Within a language no key is repeated, and none is one of the
-    package's English. A catalogue that cannot be read is left out and named in `done.unreadable`.
+    Attributes
+    ----------
+    catalogues, messages, sentences : numbers of catalogues and source files read, their messages and sentences.
+    unreadable : messages on the catalogues that cannot be read.
     """
-    catalogues = _by_language(package, members, scripts)
-    english, by_id = _english(package, catalogues, members, done)
-    english_keys: set[str] = set()
-    if ENGLISH in scripts:
-        english_keys = yield from _language(package, ENGLISH, english, scripts[ENGLISH], set(), done)
-    for code in sorted(scripts):
-        if code == ENGLISH:
-            continue
-        if any(code == language for language, _ in package.code):
-            yield from _source_lines(package, code, members, done)
-            continue
-        texts = [
-            (message_key(package, domain, identifier), text)
-            for domain, path in catalogues[code]
-            for identifier, text in _read(package, path, members, done)
-            if text != (by_id[domain].get(identifier) if by_id else identifier)
-        ]
-        yield from _language(package, code, texts, scripts[code], english_keys, done)
 
+    def __init__(self, package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str]) -> None:
+        self.package, self.members, self.scripts = package, members, scripts
+        self.catalogues = self.messages = self.sentences = 0
+        self.unreadable: list[str] = []
+        self._read: dict[str, list[Message]] = {}  # by path, of gettext's catalogues, which are needed twice
 
-def _language(package, code, texts: list[Keyed], script, english_keys, done) -> Iterator[Row]:
-    """Clean the texts of one language; returns its keys."""
-    seen_texts, keys = set(), set()
-    forms = Counter(message for message, text in dict.fromkeys(texts) if text)
-    for message, text in texts:
-        done.messages += 1
-        if not text or text in seen_texts:
-            continue
-        seen_texts.add(text)
-        sentences = sentences_of(text, script, package.wikitext)
-        only = message if len(sentences) == 1 and forms[message] == 1 else ""
-        for sentence in sentences:
-            key = duplicate_key(sentence)
-            if key not in keys and key not in english_keys:
-                keys.add(key)
-                done.sentences += 1
-                yield code, key, only, sentence
-    return keys
+    def rows(self) -> Iterator[Row]:
+        """Yield (language, duplicate key, message key, sentence) of every sentence: English first, then by code.
 
+        The message key is empty unless the sentence is its message's only one, and that message has one text alone
+        in the language (no second plural form or context). Within a language no key is repeated, and none is one
+        of the package's English. Of source code, every distinct line that is not blank, as it is.
+        """
+        catalogues = self._by_language()
+        english, by_id = self._english(catalogues)
+        english_keys: set[str] = set()
+        if ENGLISH in self.scripts:
+            english_keys = yield from self._clean(ENGLISH, english, set())
+        for code in sorted(self.scripts.keys() - {ENGLISH}):
+            if any(code == language for language, _ in self.package.code):
+                yield from self._source_lines(code)
+                continue
+            texts = [
+                (self._message_key(domain, identifier), text)
+                for domain, path in catalogues[code]
+                for identifier, text in self._messages(path)
+                if text != (by_id[domain].get(identifier) if by_id else identifier)
+            ]
+            yield from self._clean(code, texts, english_keys)
 
-def _source_lines(package: Package, code: str, members: Mapping[str, bytes], done: Extraction) -> Iterator[Row]:
-    """The distinct lines of the package's own code in one programming language."""
-    keys = set()
-    for path, content in members.items():
-        if package.code_of(path) != code:
-            continue
-        done.catalogues += 1
+    def _by_language(self) -> dict[str, list[tuple[str, str]]]:
+        """(domain, path) of every catalogue, by language; a domain is the path with its language taken out."""
+        catalogues = defaultdict(list)
+        for path in self.members:
+            code, match = wanted_code(self.package, path, self.scripts), self.package.match(path)
+            if code and match:
+                start, end = match.span("code")
+                catalogues[code].append((f"{path[:start]}*{path[end:]}", path))
+        return catalogues
+
+    def _messages(self, path: str) -> list[Message]:
+        """The messages of a catalogue; none of one that cannot be read, which is noted."""
+        if path in self._read:
+            return self._read[path]
+        self.catalogues += 1
+        found = []
         try:
-            lines = content.decode("utf-8").split("\n")
-        except UnicodeDecodeError as error:
-            done.unreadable.append(f"{path}: not UTF-8 ({error.reason} at byte {error.start})")
-            continue
-        for line in (line.removesuffix("\r") for line in lines):
-            key = line_key(line)
-            if line.strip() and key not in keys:
-                keys.add(key)
-                done.sentences += 1
-                yield code, key, "", line
+            found = messages(self.package.catalogue, self.members[path], path)
+        except VocapError as error:
+            self.unreadable.append(str(error))
+        if self.package.catalogue != "json":
+            self._read[path] = found
+        return found
 
+    def _message_key(self, domain: str, identifier: str) -> str:
+        """16 hexadecimal digits, equal for the translations of one message: package, catalogue and id."""
+        return line_key(f"{self.package.name}\0{domain}\0{identifier}")
 
-def _by_language(package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str]) -> dict:
-    """(domain, path) of every catalogue, by language; a domain is the path with its language taken out."""
-    catalogues = defaultdict(list)
-    for path in members:
-        code, match = wanted_code(package, path, scripts), package.match(path)
-        if code and match:
-            start, end = match.span("code")
-            catalogues[code].append((f"{path[:start]}*{path[end:]}", path))
-    return catalogues
+    def _english(self, catalogues: Mapping[str, list]) -> tuple[list[Keyed], dict[str, dict[str, str]]]:
+        """The English texts; of JSON packages also by domain and id, to find untranslated messages.
 
-
-def _read(package: Package, path: str, members: Mapping[str, bytes], done: Extraction) -> list[Message]:
-    done.catalogues += 1
-    try:
-        return messages(package.catalogue, members[path], path)
-    except VocapError as error:
-        done.unreadable.append(str(error))
-        return []
-
-
-def _english(package, catalogues, members, done) -> tuple[list[Keyed], dict[str, dict[str, str]]]:
-    """The English texts; of JSON packages also by domain and id, to find untranslated messages.
-
-    A gettext package keeps its English in the message ids: those of each domain's fullest catalogue.
-    """
-    texts, by_id = [], defaultdict(dict)
-    for domain, path in catalogues[ENGLISH]:
-        for identifier, text in _read(package, path, members, done):
-            by_id[domain][identifier] = text
-            texts.append((message_key(package, domain, identifier), text))
-    if package.catalogue == "json":
-        return texts, by_id
-    if package.english_ids:
-        fullest: dict[str, list[str]] = {}
-        for code in sorted(catalogues):
+        A gettext package keeps its English in the message ids: those of each domain's fullest catalogue.
+        """
+        texts, by_id = [], defaultdict(dict)
+        for domain, path in catalogues[ENGLISH]:
+            found = self._messages(path)
+            by_id[domain] |= dict(found)
+            texts += [(self._message_key(domain, identifier), text) for identifier, text in found]
+        if self.package.catalogue == "json":
+            return texts, by_id
+        fullest: dict[str, list[Message]] = {}
+        for code in sorted(catalogues) if self.package.english_ids else ():
             for domain, path in catalogues[code]:
-                ids = [identifier for identifier, _ in _read(package, path, members, Extraction())]
-                fullest[domain] = max(fullest.get(domain, []), ids, key=len)  # the first of equals
-        texts.extend(
-            (message_key(package, domain, identifier), identifier)
-            for domain in sorted(fullest)
-            for identifier in dict.fromkeys(fullest[domain])
-        )
-    return texts, {}
+                fullest[domain] = max(
+                    fullest.get(domain, []), self._messages(path), key=len
+                )  # the first of equals
+        for domain in sorted(fullest):
+            identifiers = dict.fromkeys(identifier for identifier, _ in fullest[domain])
+            texts += [(self._message_key(domain, identifier), identifier) for identifier in identifiers]
+        return texts, {}
+
+    def _clean(self, code: str, texts: list[Keyed], english_keys: set[str]) -> Generator[Row, None, set[str]]:
+        """Clean the texts of one language; returns its keys."""
+        seen_texts, keys = set(), set()
+        forms = Counter(message for message, text in dict.fromkeys(texts) if text)
+        for message, text in texts:
+            self.messages += 1
+            if not text or text in seen_texts:
+                continue
+            seen_texts.add(text)
+            sentences = sentences_of(text, self.scripts[code], self.package.wikitext)
+            only = message if len(sentences) == 1 and forms[message] == 1 else ""
+            for sentence in sentences:
+                key = duplicate_key(sentence)
+                if key not in keys and key not in english_keys:
+                    keys.add(key)
+                    self.sentences += 1
+                    yield code, key, only, sentence
+        return keys
+
+    def _source_lines(self, code: str) -> Iterator[Row]:
+        """The distinct lines of the package's own code in one programming language."""
+        keys = set()
+        for path in filter(lambda path: self.package.code_of(path) == code, self.members):
+            self.catalogues += 1
+            try:
+                lines = self.members[path].decode("utf-8").split("\n")
+            except UnicodeDecodeError as error:
+                self.unreadable.append(f"{path}: not UTF-8 ({error.reason} at byte {error.start})")
+                continue
+            for line in (line.removesuffix("\r") for line in lines):
+                key = line_key(line)
+                if line.strip() and key not in keys:
+                    keys.add(key)
+                    self.sentences += 1
+                    yield code, key, "", line
