@@ -45,24 +45,14 @@ rule allocate:
         allocation="<results>/allocation/{name}/allocation.tsv",
         vocabulary="<results>/allocation/{name}/vocabulary.tsv",
         summary="<results>/allocation/{name}/summary.json",
-    log:
-        "<logs>/allocation/{name}.log",
-    benchmark:
-        "<logs>/benchmarks/allocation/{name}.tsv"
     wildcard_constraints:
         name=one_of(BY_CURVES),
-    conda:
-        "../envs/allocation.yaml"
     resources:
-        mem_mb=memory(3600),
-        runtime=minutes(60),
+        **needs(3600, 60),
     params:
-        results=verbatim(RESULTS),
         coverage=SETTINGS.vocabularies.coverage,
         own=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         text="",
-        folder=lambda wildcards, output: Path(output[0]).parent,
-        revision=REVISION["allocation"],
     message:
         "Allocating {wildcards.name}"
     shell:
@@ -85,20 +75,12 @@ rule trunk:
         rules=TEXT_RULES,
     output:
         "<results>/allocation/trunks/{trunk}.npz",
-    log:
-        "<logs>/allocation/trunks/{trunk}.log",
-    benchmark:
-        "<logs>/benchmarks/allocation/trunks/{trunk}.tsv"
     wildcard_constraints:
         trunk=one_of(TRUNKS),
     priority: 1  # long, and every T of the rule waits for it
-    conda:
-        "../envs/allocation.yaml"
     resources:
-        mem_mb=memory(2500),
-        runtime=minutes(60, 0.5),
+        **needs(2500, 60, minutes_per_mb=0.5),
     params:
-        results=verbatim(RESULTS),
         coverage=SETTINGS.vocabularies.coverage,
         alpha=lambda wildcards: TRUNKS[wildcards.trunk].alpha,
         beta=lambda wildcards: TRUNKS[wildcards.trunk].beta,
@@ -142,8 +124,7 @@ use rule allocate as allocate_pieces with:
         name=one_of(BY_PIECES),
     priority: 1
     resources:
-        mem_mb=memory(2500),
-        runtime=minutes(60, 0.5),
+        **needs(2500, 60, minutes_per_mb=0.5),
     params:
         text=verbatim(TEXT_OPTIONS),
         revision=REVISION["pieces"],

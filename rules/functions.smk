@@ -1,4 +1,27 @@
-"""Functions of wildcards and settings that rules call, by the file of these rules: they read its tables when called."""
+"""Functions that rules call, by the file of these rules; those of wildcards read its tables when they are called."""
+
+# of all rules: memory and time (docs/cluster.md has the measurements)
+
+HIGHEST_ATTEMPT = 3  # that asks for more: a long training is submitted again many times, for its time limit
+SNAKEMAKE_MB = 350  # the two Snakemakes that start a cluster job's command; SLURM counts them as the job's memory
+
+
+def needs(mb, minutes, mb_per_mb=0, minutes_per_mb=0, parameters=None):
+    """Resources of a rule: memory as measured, and several times the measured time, as nodes differ and are shared.
+
+    So much, so much more for each MB of input, and as much again with each retry. With `parameters`, a function of
+    the wildcards: a training of so many, whose weights, gradients and moments in 32 bits and one more copy for
+    checkpoints need memory.
+    """
+
+    def of(fixed, per_mb, trained=None):
+        return lambda wildcards, input, attempt: int(
+            min(attempt, HIGHEST_ATTEMPT)
+            * (fixed + (per_mb and per_mb * input.size_mb) + (24 * trained(wildcards) / 1e6 if trained else 0))
+        )
+
+    return {"mem_mb": of(SNAKEMAKE_MB + mb, mb_per_mb, parameters), "runtime": of(minutes, minutes_per_mb)}
+
 
 # tokenizers.smk
 
@@ -41,12 +64,18 @@ def once(name, folder):
     return ancient(folder) if Path(RESULTS, "tokenizers", name, "sizes.tsv").exists() else folder
 
 
-# byte_pairs.smk
-
-
 def of_training(wildcards):
     """The name of one of the tokenizers of a training."""
     return next(name for name, training in PAIR_TRAININGS.items() if training == wildcards.training)
+
+
+# pretraining.smk
+
+
+def parameters_of(wildcards):
+    """The parameters of a model of pre-training."""
+    model = MODELS[wildcards.name]
+    return count_parameters(model.shape, SETTINGS.rows(model.tokenizer))
 
 
 # finetuning.smk

@@ -22,58 +22,6 @@ rule pretraining:
         "The stage pretraining is made"
 
 
-rule download_pretraining:
-    output:
-        text="<results>/pretraining/downloads/{source}/{lang}",
-        origin="<results>/pretraining/downloads/{source}/{lang}.json",
-    log:
-        "<logs>/pretraining/download/{source}-{lang}.log",
-    benchmark:
-        "<logs>/benchmarks/pretraining/download-{source}-{lang}.tsv"
-    localrule: True
-    conda:
-        "../envs/corpora.yaml"
-    resources:
-        mem_mb=memory(200),
-        runtime=minutes(600),
-    params:
-        url=lambda wildcards: PRETRAINING_SOURCES[wildcards.lang].url,
-        revision=REVISION["corpora"],
-    message:
-        "Downloading {wildcards.lang} from {wildcards.source}, for pre-training"
-    shell:
-        "vocap fetch {params.url:q} -o {output.text:q} 2> {log:q}"
-
-
-# A tokenizer from elsewhere, in the layout of ours: models are trained with <s> 0 ... <mask> T-1.
-rule adopt:
-    input:
-        lambda wildcards: source_file(wildcards.tokenizer),
-    output:
-        model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
-        pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",
-        description="<results>/pretraining/tokenizers/{tokenizer}/description.json",
-        exported=expand("<results>/pretraining/tokenizers/{{tokenizer}}/huggingface/{file}", file=EXPORTED),
-    log:
-        "<logs>/pretraining/adopt-{tokenizer}.log",
-    benchmark:
-        "<logs>/benchmarks/pretraining/adopt-{tokenizer}.tsv"
-    localrule: True
-    conda:
-        "../envs/tokenizers.yaml"
-    resources:
-        mem_mb=memory(1600),
-        runtime=minutes(30),
-    params:
-        folder=lambda wildcards, output: Path(output[0]).parent,
-        revision=REVISION["tokenizers"],
-    message:
-        "Laying out {wildcards.tokenizer} for pre-training"
-    shell:
-        "(vocap mono --model {input:q} --language all -o {params.folder:q}"
-        " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
-
-
 # The blocks beside their description are written with it, whole or not at all.
 rule tokenize:
     input:
@@ -82,17 +30,12 @@ rule tokenize:
         model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/{trained_file(wildcards.tokenizer)}",
     output:
         "<results>/pretraining/tokens/{tokenizer}/{lang}/description.json",
-    log:
-        "<logs>/pretraining/tokenize-{tokenizer}-{lang}.log",
-    benchmark:
-        "<logs>/benchmarks/pretraining/tokenize-{tokenizer}-{lang}.tsv"
     wildcard_constraints:
         tokenizer=one_of(MODEL_TOKENIZERS),
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(700),
-        runtime=minutes(60, 0.05),
+        **needs(700, 60, minutes_per_mb=0.05),
     params:
         length=SETTINGS.pretraining.block,
         layout=lambda wildcards: options(
@@ -102,7 +45,6 @@ rule tokenize:
             documents=MODEL_SOURCES[wildcards.lang].source.documents,
         ),
         files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
-        folder=lambda wildcards, output: Path(output[0]).parent,
         revision=REVISION["pretraining"],
     message:
         "Tokenizing the text of {wildcards.lang} with {wildcards.tokenizer}"
@@ -139,28 +81,18 @@ rule pretrain:
         model=directory("<results>/pretraining/{name}/model"),
         metrics="<results>/pretraining/{name}/metrics.jsonl",
         description="<results>/pretraining/{name}/description.json",
-    log:
-        "<logs>/pretraining/{name}.log",
-    benchmark:
-        "<logs>/benchmarks/pretraining/{name}.tsv"
     wildcard_constraints:
         name=one_of(MODELS),
     conda:
         "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
-        mem_mb=training_memory(
-            lambda wildcards: count_parameters(
-                MODELS[wildcards.name].shape, SETTINGS.rows(MODELS[wildcards.name].tokenizer)
-            )
-        ),
-        runtime=minutes(1440),
+        **needs(2000, 1440, parameters=parameters_of),
     params:
         settings=lambda wildcards: recipe_json(MODELS[wildcards.name]),
         threads=SETTINGS.pretraining.threads,
         seed=SETTINGS.seed,
         languages=",".join(LANGUAGES),
-        folder=lambda wildcards, output: Path(output[1]).parent,
         tokenizer=lambda wildcards, input: Path(input.tokenizer).parent,
         tokens=lambda wildcards: f"{RESULTS}/pretraining/tokens/{MODELS[wildcards.name].tokenizer}",
         weights=lambda wildcards, input: options(weights=input.weights or None),

@@ -27,20 +27,11 @@ rule report:
         page="<results>/report/index.html",
         tables=directory("<results>/report/tables"),
         figures=directory("<results>/report/figures"),
-    log:
-        "<logs>/report/report.log",
-    benchmark:
-        "<logs>/benchmarks/report/report.tsv"
-    conda:
-        "../envs/report.yaml"
     resources:
-        mem_mb=memory(1600),
-        runtime=minutes(30),
+        **needs(1600, 30),
     params:
-        results=verbatim(RESULTS),
         settings=verbatim(json.dumps(SHOWN_SETTINGS, ensure_ascii=False)),
         parallel=verbatim(options(parallel_text=PARALLEL_TEXT.name) if PARALLEL_TEXT else ""),
-        revision=REVISION["report"],
     message:
         "Writing the report"
     shell:

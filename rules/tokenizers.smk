@@ -45,18 +45,11 @@ rule fit:
         weights="<results>/corpora/weights.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=FILES),
-    log:
-        "<logs>/tokenizers/{name}/fit.log",
-    benchmark:
-        "<logs>/benchmarks/tokenizers/{name}/fit.tsv"
     wildcard_constraints:
         name=one_of(FITTED),
     priority: 1  # export and evaluation wait for it
-    conda:
-        "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(3600),
-        runtime=minutes(60),
+        **needs(3600, 60),
     params:
         allocation=lambda wildcards: f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}",
         # The models that scores come from: those of the languages, or of an allocation that has its own.
@@ -68,8 +61,6 @@ rule fit:
         alpha=lambda wildcards: allocation_of(wildcards)[1].alpha,
         scores=lambda wildcards: FITTED[wildcards.name].scores,
         own=lambda wildcards: OWN_OPTIONS[wildcards.name],
-        folder=lambda wildcards, output: Path(output[0]).parent,
-        revision=REVISION["tokenizers"],
     message:
         "Fitting the scores of {wildcards.name}"
     shell:
@@ -109,26 +100,17 @@ rule joint_descent:
         rules=TEXT_RULES,
     output:
         directory("<results>/tokenizers/.joint/{descent}"),
-    log:
-        "<logs>/tokenizers/.joint/{descent}.log",
-    benchmark:
-        "<logs>/benchmarks/tokenizers/.joint/{descent}.tsv"
     wildcard_constraints:
         descent=one_of(DESCENTS.values()),
     priority: 1  # long, and ready as soon as the text is: not to be left for the end
-    conda:
-        "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(330, 15),  # 772 MB for 65 MB of 86 languages
-        runtime=minutes(30, 0.2),
+        **needs(330, 30, mb_per_mb=15, minutes_per_mb=0.2),  # 772 MB for 65 MB of 86 languages
     params:
-        results=verbatim(RESULTS),
         coverage=SETTINGS.vocabularies.coverage,
         alpha=lambda wildcards: JOINT[of_descent(wildcards)].alpha,
         text=lambda wildcards: text_option(JOINT[of_descent(wildcards)].alpha),
         own=lambda wildcards: OWN_OPTIONS[of_descent(wildcards)],
         totals=lambda wildcards: totals_of(f".joint/{wildcards.descent}", JOINT, DESCENTS),
-        revision=REVISION["tokenizers"],
     message:
         "Training the joint tokenizers: one descent over the text of all languages"
     shell:
@@ -156,22 +138,13 @@ rule pick_joint:
         weights="<results>/corpora/weights.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=[*FILES, "sizes.tsv"]),
-    log:
-        "<logs>/tokenizers/{name}/pick_joint.log",
-    benchmark:
-        "<logs>/benchmarks/tokenizers/{name}/pick_joint.tsv"
     wildcard_constraints:
         name=one_of(JOINT),
     localrule: True
-    conda:
-        "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(50),
-        runtime=minutes(10),
+        **needs(50, 10),
     params:
         total=lambda wildcards: JOINT[wildcards.name].total,
-        folder=lambda wildcards, output: Path(output[0]).parent,
-        revision=REVISION["tokenizers"],
     message:
         "Taking {wildcards.name} from its descent"
     shell:
@@ -183,25 +156,16 @@ rule mono:
         curve=lambda wildcards: f"{RESULTS}/vocabularies/{MONO[wildcards.name].language}/curve.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=FILES),
-    log:
-        "<logs>/tokenizers/{name}/mono.log",
-    benchmark:
-        "<logs>/benchmarks/tokenizers/{name}/mono.tsv"
     wildcard_constraints:
         name=one_of(MONO),
     localrule: True
-    conda:
-        "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(200),
-        runtime=minutes(10),
+        **needs(200, 10),
     params:
         models=lambda wildcards, input: Path(input.curve).with_name("models"),
         size=lambda wildcards: MONO[wildcards.name].size,
         language=lambda wildcards: MONO[wildcards.name].language,
         layout=verbatim(shlex.join(LAYOUT)),
-        folder=lambda wildcards, output: Path(output[0]).parent,
-        revision=REVISION["tokenizers"],
     message:
         "Making a tokenizer of one language's model: {wildcards.name}"
     shell:
@@ -212,6 +176,110 @@ rule mono:
             {params.layout} \
             -o {params.folder:q} 2>{log:q}
         """
+
+
+# A tokenizer from elsewhere, in the layout of ours: models are trained with <s> 0 ... <mask> T-1.
+rule adopt:
+    input:
+        lambda wildcards: source_file(wildcards.tokenizer),
+    output:
+        model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
+        pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",
+        description="<results>/pretraining/tokenizers/{tokenizer}/description.json",
+        exported=expand("<results>/pretraining/tokenizers/{{tokenizer}}/huggingface/{file}", file=EXPORTED),
+    localrule: True
+    resources:
+        **needs(1600, 30),
+    message:
+        "Laying out {wildcards.tokenizer} for pre-training"
+    shell:
+        "(vocap mono --model {input:q} --language all -o {params.folder:q}"
+        " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
+
+
+BYTE_PAIR = tokenizers_of("bpe", "parity-bpe")
+
+# Those that follow parallel text; the others do not depend on it.
+FOLLOWERS = [name for name, entry in BYTE_PAIR.items() if entry.follows_text]
+if FOLLOWERS and not DEVELOPMENT_TEXT:
+    stop(
+        f"tokenizers.{FOLLOWERS[0]}: follows parallel text, and this run has none; name some under corpora.development"
+    )
+TRAINING_OPTIONS = {
+    name: options(
+        coverage=SETTINGS.vocabularies.coverage if entry.unit == "characters" else None,
+        development=DEVELOPMENT_TEXT.pattern if name in FOLLOWERS else None,
+        **entry.options(),
+    )
+    for name, entry in BYTE_PAIR.items()
+}
+
+# The name says what a training depends on besides the text, as of a descent of JOINT, and the contents of the user's
+# parallel text, which no job makes.
+DEVELOPMENT_CONTENT = DEVELOPMENT_TEXT.fingerprint(LANGUAGES) if FOLLOWERS else ""
+PAIR_TRAININGS = {
+    name: training_name(
+        entry,
+        TRAINING_OPTIONS[name],
+        DEVELOPMENT_CONTENT if name in FOLLOWERS else "",
+        REVISION["tokenizers"],
+        *text_words(TEXT),
+        *LAYOUT,
+    )
+    for name, entry in BYTE_PAIR.items()
+}
+
+
+rule bpe_training:
+    input:
+        train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
+        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        weights="<results>/corpora/weights.tsv",
+        development=lambda wildcards: (
+            DEVELOPMENT_TEXT.inputs(LANGUAGES) if of_training(wildcards) in FOLLOWERS else []
+        ),
+        rules=TEXT_RULES,
+    output:
+        directory("<results>/tokenizers/.bpe/{training}"),
+    wildcard_constraints:
+        training=one_of(PAIR_TRAININGS.values()),
+    priority: 1  # export and evaluation wait for it
+    resources:
+        **needs(600, 30, mb_per_mb=25, minutes_per_mb=0.5),
+    params:
+        own=lambda wildcards: TRAINING_OPTIONS[of_training(wildcards)],
+        text=verbatim(shlex.join([*text_words(TEXT), *LAYOUT])),
+        totals=lambda wildcards: totals_of(f".bpe/{wildcards.training}", BYTE_PAIR, PAIR_TRAININGS),
+    message:
+        "Training byte-pair encoding on the text of all languages: {wildcards.training}"
+    shell:
+        """
+        vocap bpe \
+            --corpora {params.results:q}/corpora \
+            --weights {input.weights:q} \
+            {params.own} \
+            {params.text} \
+            {params.totals} \
+            --curve {output:q}/sizes.tsv \
+            -o {output:q}/{{total}} >{log:q} 2>&1
+        """
+
+
+# A T that is added runs its training again, for all T, and leaves their tokenizers as they are, as in rule pick_joint.
+use rule pick_joint as pick_bpe with:
+    input:
+        made=lambda wildcards: once(wildcards.name, f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"),
+        train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
+        weights="<results>/corpora/weights.tsv",
+        development=lambda wildcards: DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in FOLLOWERS else [],
+    output:
+        expand("<results>/tokenizers/{{name}}/{file}", file=[*BYTE_PAIR_FILES, "sizes.tsv"]),
+    wildcard_constraints:
+        name=one_of(BYTE_PAIR),
+    params:
+        total=lambda wildcards: BYTE_PAIR[wildcards.name].total,
+    message:
+        "Taking {wildcards.name} from its training"
 
 
 # The export, its card and, of two forms, their comparison. The evaluation stands for the text of all languages:
@@ -225,25 +293,16 @@ rule export:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
         card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
         parity="<results>/tokenizers/{name}/parity.tsv",
-    log:
-        "<logs>/tokenizers/{name}/export.log",
-    benchmark:
-        "<logs>/benchmarks/tokenizers/{name}/export.tsv"
     wildcard_constraints:
         name=one_of(TWO_FORMS),
-    conda:
-        "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(1600),
-        runtime=minutes(120),
+        **needs(1600, 120),
     params:
-        results=verbatim(RESULTS),
         layout=verbatim(options(layout=SETTINGS.layout.text())),
         text=verbatim(CARD_TEXT),
         languages=",".join(LANGUAGES),
         seed=SETTINGS.seed,
         folder=lambda wildcards, output: Path(output.parity).parent,
-        revision=REVISION["tokenizers"],
     message:
         "Exporting {wildcards.name} for Hugging Face, and comparing both forms"
     shell:
@@ -257,6 +316,32 @@ rule export:
                 --languages {params.languages} \
                 --seed {params.seed} \
                 -o {output.parity:q}
+        ) 2>{log:q}
+        """
+
+
+# Its only form is tokenizer.json: nothing to compare.
+rule export_bpe:
+    input:
+        model="<results>/tokenizers/{name}/tokenizer.json",
+        evaluation="<results>/tokenizers/{name}/evaluation.tsv",
+    output:
+        expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
+        card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
+    wildcard_constraints:
+        name=one_of(BYTE_PAIR),
+    resources:
+        **needs(1600, 30),
+    params:
+        layout=verbatim(options(layout=SETTINGS.layout.text())),
+        text=verbatim(CARD_TEXT),
+    message:
+        "Exporting {wildcards.name} for Hugging Face"
+    shell:
+        """
+        (
+            vocap export {input.model:q} {params.layout} -o {params.folder:q}
+            vocap card {input.model:q} --evaluation {input.evaluation:q} --text {params.text:q} -o {output.card:q}
         ) 2>{log:q}
         """
 
@@ -275,17 +360,9 @@ rule evaluate:
         evaluation="<results>/tokenizers/{name}/evaluation.tsv",
         unknown="<results>/tokenizers/{name}/unknown.tsv",
         round_trip="<results>/tokenizers/{name}/roundtrip.tsv",
-    log:
-        "<logs>/tokenizers/{name}/evaluate.log",
-    benchmark:
-        "<logs>/benchmarks/tokenizers/{name}/evaluate.tsv"
-    conda:
-        "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(1600),
-        runtime=minutes(60),
+        **needs(1600, 60),
     params:
-        results=verbatim(RESULTS),
         languages=",".join(LANGUAGES),
         table=verbatim(SETTINGS.corpora.table),
         facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # of the table, those that evaluation reads
@@ -297,7 +374,6 @@ rule evaluate:
             if PARALLEL_TEXT
             else ""
         ),
-        revision=REVISION["tokenizers"],
     message:
         "Measuring {wildcards.name} on every language's held-out text"
     shell:
@@ -322,22 +398,13 @@ rule diff:
         evaluation_b="<results>/tokenizers/{b}/evaluation.tsv",
     output:
         directory("<results>/tokenizers/diff/{a}-{b}"),
-    log:
-        "<logs>/tokenizers/diff/{a}-{b}.log",
-    benchmark:
-        "<logs>/benchmarks/tokenizers/diff/{a}-{b}.tsv"
     wildcard_constraints:
         a=one_of(a for a, _ in COMPARED),
         b=one_of(b for _, b in COMPARED),
-    conda:
-        "../envs/tokenizers.yaml"
     resources:
-        mem_mb=memory(1600),
-        runtime=minutes(60),
+        **needs(1600, 60),
     params:
-        results=verbatim(RESULTS),
         languages=",".join(LANGUAGES),
-        revision=REVISION["tokenizers"],
     message:
         "Comparing {wildcards.a} with {wildcards.b} on every language's held-out text"
     shell:

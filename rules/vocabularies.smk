@@ -19,15 +19,8 @@ if SETTINGS.vocabularies.engine == "ladder":
             rules=TEXT_RULES,
         output:
             points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
-        log:
-            "<logs>/vocabularies/{lang}/ladder.log",
-        benchmark:
-            "<logs>/benchmarks/vocabularies/{lang}/ladder.tsv"
-        conda:
-            "../envs/vocabularies.yaml"
         resources:
-            mem_mb=memory(330, 15),  # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese: dev/measurements.md
-            runtime=minutes(30, 2),
+            **needs(330, 30, mb_per_mb=15, minutes_per_mb=2),  # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese: dev/measurements.md
         params:
             folder=f"{RESULTS}/vocabularies/{{lang}}",
             points=lambda wildcards, output: Path(output[0]).parent,
@@ -37,7 +30,6 @@ if SETTINGS.vocabularies.engine == "ladder":
             arithmetic=SETTINGS.vocabularies.arithmetic,
             seeds=SETTINGS.vocabularies.seeds,
             text=verbatim(TEXT_OPTIONS),
-            revision=REVISION["vocabularies"],
         message:
             "Training {wildcards.lang} at all sizes"
         shell:
@@ -54,20 +46,12 @@ else:
             rules=TEXT_RULES,
         output:
             point="<results>/vocabularies/{lang}/points/{size}.tsv",
-        log:
-            "<logs>/vocabularies/{lang}/{size}.log",
-        benchmark:
-            "<logs>/benchmarks/vocabularies/{lang}/{size}.tsv"
-        conda:
-            "../envs/vocabularies.yaml"
         resources:
-            mem_mb=memory(150, 25),  # 180 MB for 8 MB of Russian
-            runtime=minutes(15, 0.2),
+            **needs(150, 15, mb_per_mb=25, minutes_per_mb=0.2),  # 180 MB for 8 MB of Russian
         params:
             models=f"{RESULTS}/vocabularies/{{lang}}/models",
             coverage=SETTINGS.vocabularies.coverage,
             text=verbatim(TEXT_OPTIONS),
-            revision=REVISION["vocabularies"],
         message:
             "Training {wildcards.lang} at {wildcards.size} pieces"
         shell:
@@ -84,21 +68,13 @@ rule curve:
         curve="<results>/vocabularies/{lang}/curve.tsv",
         characters="<results>/vocabularies/{lang}/characters.tsv",
         index="<results>/vocabularies/{lang}/pieces.npz",
-    log:
-        "<logs>/vocabularies/{lang}/curve.log",
-    benchmark:
-        "<logs>/benchmarks/vocabularies/{lang}/curve.tsv"
     priority: 2  # at once: Snakemake looks at every input of all jobs that are ready, each time that one ends
     localrule: True
-    conda:
-        "../envs/vocabularies.yaml"
     resources:
-        mem_mb=memory(650),
-        runtime=minutes(60),
+        **needs(650, 60),
     params:
         models=f"{RESULTS}/vocabularies/{{lang}}/models",
         text=verbatim(TEXT_OPTIONS),
-        revision=REVISION["vocabularies"],
     message:
         "Joining the sizes of {wildcards.lang}"
     shell:

@@ -22,11 +22,11 @@ def has_failed(cluster, runs, *states: str):
     return lambda: set(states) & set(cluster.states("ladder", runs.folder, "ru"))
 
 
-def ask_of_ladder(runs, resource: str) -> None:
-    """Change what the rule asks for: `resource` is NAME=VALUE as in the rule."""
+def ask_of_ladder(runs, needs: str) -> None:
+    """Change what the rule asks for: `needs` are the arguments of that function, megabytes and minutes."""
     rules = runs.folder / "rules/vocabularies.smk"
-    pattern = rf"(rule ladder:.*?){resource.partition('=')[0]}=\w+\([^)]*\)"
-    text, count = re.subn(pattern, rf"\g<1>{resource}", rules.read_text("utf-8"), count=1, flags=re.DOTALL)
+    pattern = r"(rule ladder:.*?\*\*needs)\([^)]*\)"
+    text, count = re.subn(pattern, rf"\g<1>({needs})", rules.read_text("utf-8"), count=1, flags=re.DOTALL)
     assert count == 1
     rules.write_text(text, "utf-8")
 
@@ -151,7 +151,7 @@ def test_a_node_back_after_the_run_with_its_copy_of_a_job(cluster, runs, fault):
 @pytest.mark.cluster
 def test_a_job_over_its_memory(cluster, runs, fault):
     """A process of 800 MB asks for 600 MB, and is killed; the retry asks for 1,200, and is not."""
-    ask_of_ladder(runs, "mem_mb=memory(600 - SNAKEMAKE_MB)")
+    ask_of_ladder(runs, "600 - SNAKEMAKE_MB, 30")
     runs.hold("ladder@ru", takes_mb=800)
     run = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
@@ -170,7 +170,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_a_job_over_its_time(cluster, runs, fault):
-    ask_of_ladder(runs, "runtime=minutes(1)")
+    ask_of_ladder(runs, "330, 1")
     runs.hold("ladder@ru")
     run = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
@@ -185,7 +185,7 @@ def test_a_job_over_its_time(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
-    ask_of_ladder(runs, "runtime=minutes(1)")
+    ask_of_ladder(runs, "330, 1")
     runs.hold("ladder@ru")
     first = runs.start("vocabularies", "--retries", "0")
     job = cluster.running("ladder", runs.folder, "ru")

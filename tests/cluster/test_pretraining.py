@@ -56,7 +56,7 @@ def undisturbed_runs(cluster, tokenized, tmp_path_factory) -> ClusterRuns:
     (job,) = cluster.jobs("pretrain", runs.folder)
     assert job.gpus == 2
     assert job.node.startswith("gpu")
-    log = (runs.folder / "logs/pretraining/m.log").read_text("utf-8")
+    log = (runs.folder / "logs/pretraining/pretrain/m.log").read_text("utf-8")
     assert "--nproc-per-node=2 --standalone" in log
     return runs
 
@@ -99,7 +99,7 @@ def test_two_nodes_train_what_two_processes_on_one_node_train(cluster, runs, und
     (job,) = cluster.jobs("pretrain", runs.folder)
     assert job.node == "gpu[1-2]"
     assert job.gpus == 2
-    assert "--nnodes=2" in (runs.folder / "logs/pretraining/m.log").read_text("utf-8")
+    assert "--nnodes=2" in (runs.folder / "logs/pretraining/pretrain/m.log").read_text("utf-8")
     assert trained(runs) == undisturbed
 
 

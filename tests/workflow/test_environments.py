@@ -1,6 +1,5 @@
 """The conda environments pin what the extra `all` of pyproject.toml pins."""
 
-import re
 import tomllib
 
 import pytest
@@ -27,13 +26,3 @@ def test_an_environment_equals_the_pins(path):
         name, version = package.split("==")
         assert pins()[name] == version
     assert path.with_suffix(".post-deploy.sh").resolve() == ROOT / "envs" / "install-vocap.sh"
-
-
-def test_every_rule_with_a_command_names_an_environment():
-    for path in (ROOT / "rules").glob("*.smk"):
-        for rule in re.split(r"\n(?=rule )", path.read_text("utf-8"))[1:]:
-            if "shell:" in rule:
-                assert re.search(r'conda:\s+"\.\./envs/\w+\.yaml"', rule), rule.splitlines()[0]
-                assert "log:" in rule, rule.splitlines()[0]
-                assert "benchmark:" in rule, rule.splitlines()[0]
-                assert "mem_mb" in rule, rule.splitlines()[0]

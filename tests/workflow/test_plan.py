@@ -111,11 +111,11 @@ def test_wrong_calls_say_what_to_do(workflow):
     assert "vocabularies.sises" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
     (folder / "wrong.yaml").write_text("- a list\n")
     assert "not a map" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
-    benchmark = folder / "logs/benchmarks/corpora/mix-0.7.tsv"
+    benchmark = folder / "logs/benchmarks/corpora/mix/0.7.tsv"
     benchmark.parent.mkdir(parents=True)
     benchmark.write_text("s\tmax_rss\tcpu_time\n1.0\tmany\t1.0\n")
     message = plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
-    assert "mix-0.7.tsv: not the numbers" in message and "run its job again" in message
+    assert "mix/0.7.tsv: not the numbers" in message and "run its job again" in message
 
 
 def test_files_that_are_not_there_are_named(workflow):
@@ -144,9 +144,9 @@ def test_slurm_counts_its_own_overhead(workflow):
 def test_a_jobs_fields_are_those_of_its_rule(workflow, monkeypatch):
     monkeypatch.chdir(workflow.folder)
     jobs = {job.name: job for job in read_jobs([Path("test.yaml")])}
-    curve, ladder = jobs["vocabularies/de/curve"], jobs["vocabularies/de/ladder"]
+    curve, ladder = jobs["vocabularies/curve/de"], jobs["vocabularies/ladder/de"]
     assert (curve.rule, curve.wildcards, curve.local) == ("curve", {"lang": "de"}, True)
-    assert set(curve.after) == {"vocabularies/de/ladder", "corpora/sample-de"}
+    assert set(curve.after) == {"vocabularies/ladder/de", "corpora/sample/de"}
     assert (ladder.local, ladder.threads) == (False, 1)
     assert "results/vocabularies/de/curve.tsv" in curve.outputs
     assert jobs["report/report"].stage == "report"
@@ -163,10 +163,10 @@ def test_a_dry_run_that_fails_says_why(workflow):
     )
 
 
-def test_every_rule_with_a_benchmark_has_features_and_coefficients():
+def test_every_rule_with_an_output_has_features_and_coefficients():
     text = "".join(path.read_text("utf-8") for path in (ROOT / "rules").glob("*.smk"))
     rules = re.split(r"(?m)^ *(?:rule|checkpoint|use rule \w+ as) (\w+)(?: with)?:", text)[1:]
-    priced = {name for name, body in zip(rules[::2], rules[1::2], strict=True) if "benchmark:" in body}
+    priced = {name for name, body in zip(rules[::2], rules[1::2], strict=True) if "output:" in body}
     assert priced - FEATURES.keys() == set()
     assert set(PRICED_AS.values()) == read_costs().rules.keys()
 

@@ -127,7 +127,7 @@ def test_an_empty_corpus_file_stops_its_language_with_a_message(workflow):
     (workflow.folder / "text/ja.txt").write_text("")
     run = workflow.snakemake("results/corpora/ja/stats.json")
     assert run.returncode != 0
-    log = (workflow.folder / "logs/corpora/sample-ja.log").read_text("utf-8")
+    log = (workflow.folder / "logs/corpora/sample/ja.log").read_text("utf-8")
     assert "text/ja.txt" in log
     assert not (workflow.folder / "results/corpora/ja/train.txt").exists()
 

@@ -30,7 +30,7 @@ def test_a_run_in_a_folder_of_its_own_reruns_nothing_of_the_first(finished):
     folder = finished.folder / FOLDER
     made = {str(path.relative_to(folder)) for path in folder.rglob("*")}
     assert {path.removeprefix("results/") for path in before} <= made
-    assert (folder / "logs/vocabularies/de/ladder.log").exists()
+    assert (folder / "logs/vocabularies/ladder/de.log").exists()
     assert (folder / "logs/benchmarks/report/report.tsv").exists()
     first, second = (path / "corpora/de/train.txt" for path in (finished.folder / "results", folder))
     assert first.read_bytes() != second.read_bytes()  # another seed

@@ -21,7 +21,7 @@ def test_a_damaged_file_stops_its_own_training(smoke):
     run = smoke.snakemake("--keep-going", "--", *targets)
     assert run.returncode != 0
     assert sorted(path.stem for path in (smoke.folder / CHECKS).iterdir()) == sorted({*TRAININGS} - {"panx"})
-    said = (smoke.folder / "results/smoke/logs/finetuning/check/panx.log").read_text("utf-8")
+    said = (smoke.folder / "results/smoke/logs/finetuning/check_xtreme/panx.log").read_text("utf-8")
     assert "panx/train-en.tsv, line " in said and "'B-MISC' is none of B-LOC" in said and "Traceback" not in said
     # inputs are made of checked files alone, and a new file has its own training checked again, no other
     planned = smoke.planned("finetuning")
