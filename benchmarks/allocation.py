@@ -19,12 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.allocation.algorithm_1 import allocate_bisect, allocate_greedy
-from vocap.allocation.bound import upper_bound
-from vocap.allocation.inputs import gather
-from vocap.allocation.problem import merge
+from vocap.allocation.algorithm_1 import allocate_greedy, merge, upper_bound
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import solve
+from vocap.allocation.solution import gather, solve
 from vocap.files.tsv import write_tsv
 from vocap.tables import piece_index as piece_index
 from vocap.tables.curve import COLUMNS
@@ -145,7 +142,6 @@ def main() -> None:
         for total in options.total:
             problem = merge(*rows, [], total - 5)
             paper = timed(f"T = {total:,}: paper's rule", allocate_greedy, problem)
-            timed(f"T = {total:,}: paper's rule by bisection", allocate_bisect, problem)
             bound = timed(f"T = {total:,}: bound", upper_bound, problem)
             smallest = problem.objective([0] * len(problem.curves))
             way = (problem.objective(paper.fitting) - smallest) / (bound - smallest)

@@ -18,7 +18,7 @@ from typing import Literal
 from pydantic import Field
 
 from vocap.allocation.algorithm_1 import allocate_by_shares
-from vocap.allocation.rules import RULES, Rule
+from vocap.allocation.settings import RULES, Rule
 from vocap.tokenizers.settings import KINDS, Kind
 
 RULES["uniform"] = Rule(

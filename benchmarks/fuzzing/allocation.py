@@ -26,9 +26,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Solution, solve
+from vocap.allocation.solution import Inputs, LanguageInput, Solution, solve
 from vocap.errors import UsageError
 from vocap.tables.piece_index import build
 
@@ -75,8 +74,6 @@ class Case:
             alpha=rng.choice([0.0, 0.3, 0.7, 1.0, 10.0, rng.uniform(0, 2)]),
             beta=rng.choice([0.0, 0.0, 0.7, 1.0, 10.0, rng.uniform(0, 2)]),
             fairness=rng.choice([0.0, 0.0, 0.0, 1.0, 6.0, 50.0]),
-            search=rng.choice(["greedy", "greedy", "bisect"]),
-            curve=rng.choice(["hull", "raw"]),
         )
 
     def solve(self) -> Solution:

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from vocap.allocation.problem import merge
+from vocap.allocation.algorithm_1 import merge
 from vocap.tables.piece_index import build
 
 
@@ -38,12 +38,12 @@ class Case:
             self.weights.append(rng.uniform(0.2, 2))
         self.languages = [f"l{language}" for language in range(languages)]
 
-    def problem(self, capacity, required=(), curve="hull"):
+    def problem(self, capacity, required=()):
         indexes = [
             build(sizes, [sorted(s) for s in sets]) for sizes, sets in zip(self.sizes, self.sets, strict=True)
         ]
         values = [np.array(alp) for alp in self.alp]
-        return merge(self.languages, indexes, values, self.weights, list(required), capacity, curve)
+        return merge(self.languages, indexes, values, self.weights, list(required), capacity)
 
     def union(self, ranks, required=()):
         return set(required).union(*(sets[rank] for sets, rank in zip(self.sets, ranks, strict=True)))
@@ -65,8 +65,8 @@ def naive_hull(sizes, values):
     return hull
 
 
-def naive_gain(case, curve, language, rank):
+def naive_gain(case, language, rank):
     """Weighted gain per 1,000 pieces of the step from `rank` to the next."""
     sizes = case.sizes[language]
-    values = case.alp[language] if curve == "raw" else naive_hull(sizes, case.alp[language])
+    values = naive_hull(sizes, case.alp[language])
     return case.weights[language] * (values[rank + 1] - values[rank]) / (sizes[rank + 1] - sizes[rank]) * 1000

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from tests.allocation.factories import Case
 from tests.allocation.test_solution import solved
-from vocap.allocation.algorithm_1 import allocate_greedy
-from vocap.allocation.bound import upper_bound
-from vocap.allocation.problem import fair_values
+from vocap.allocation.algorithm_1 import allocate_greedy, fair_values, upper_bound
 
 CURVES = st.lists(st.floats(-400, -5), min_size=2, max_size=8).map(np.array)
 N = [50.0, 3.0, 700.0, 20.0]

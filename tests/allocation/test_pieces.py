@@ -8,9 +8,18 @@ import pytest
 
 from tests.allocation import naive_descent
 from tests.vocabularies.factories import make_text
-from vocap.allocation.branch import branch, settle
-from vocap.allocation.language_state import Language, LanguageStore, estimate, make_offer, with_pieces
-from vocap.allocation.trunk import Rungs, Trunk, grow_trunk, play_round, read_trunk, write_trunk
+from vocap.allocation.branch import branch, make_offer, settle, with_pieces
+from vocap.allocation.trunk import (
+    Language,
+    LanguageStore,
+    Rungs,
+    Trunk,
+    estimate,
+    grow_trunk,
+    play_round,
+    read_trunk,
+    write_trunk,
+)
 from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ("aa", "bb", "cc")

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from vocap.allocation.branch import branch, settle
-from vocap.allocation.language_state import LanguageStore
-from vocap.allocation.trunk import WholeWords, grow_trunk, read_trunk, write_trunk
+from vocap.allocation.trunk import LanguageStore, WholeWords, grow_trunk, read_trunk, write_trunk
 from vocap.errors import VocapError
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import load_word_types

@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from tests.report.pages import write
-from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Solution, solve, write_allocation
+from vocap.allocation.solution import Inputs, LanguageInput, Solution, solve, write_allocation
 from vocap.files.tsv import write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
-from vocap.tables.character_table import write_characters
-from vocap.tables.curve import COLUMNS
+from vocap.tables.curve import COLUMNS, write_characters
 from vocap.tables.piece_index import NAME, build, save_index
 
 MEASURES = [
@@ -129,7 +127,7 @@ def make_allocation(
         for name, way in ways.items()
     }
     summary = {
-        "settings": {"total": total, "alpha": 0.7, "beta": 0.7, "rule": rule, "search": "greedy", "curve": "hull"},
+        "settings": {"total": total, "alpha": 0.7, "beta": 0.7, "rule": rule},
         "languages": len(codes),
         "left_out": {},
         "special_tokens": 5,

@@ -84,8 +84,6 @@ def vectors(codes=CODES):
             "beta": rng.choice([0, 0.25, 0.7, 1, 10]),
             "fairness": rng.choice([0, 0, 1.5, 20, 50]),
             "rule": "paper",
-            "search": "greedy",
-            "curve": rng.choice(["hull", "hull", "raw"]),
             "without": sorted(rng.sample(codes, rng.choice(off))),
         }
 
@@ -251,7 +249,6 @@ def computed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("computed")
     inputs = make_run(folder / "results")
     write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
-    write_choice(folder / "results", "bisect", inputs, COVERAGE, **PRESENT, search="bisect")
     write_choice(folder / "results", "characters", inputs, COVERAGE, **PRESENT, per="character")
     models = make_by_text(folder / "results/allocation", "present", "pieces", total=850)
     write(folder / "results", folder / "out")
@@ -304,20 +301,11 @@ def test_nats_per_character_are_shown_as_computed(computed):
     assert [cells[2] for cells in rows] == [f"{row.size:,}" for row in expected.rows]
     assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
     assert found["sizes"] != [row.size for row in expected.rows]
-    assert "shown as computed (rule paper, search greedy, nats per character)" in said
+    assert "shown as computed (rule paper, nats per character)" in said
     assert (
         "per"
         not in tab.evaluate("document.querySelector('.explorer pre').textContent").split("allocation:")[1][:90]
     )
-
-
-def test_another_search_is_shown_as_computed(computed):
-    inputs, _, tab = computed
-    found, rows, said = start_from(tab, "bisect")
-    expected = allocate(inputs, COVERAGE, **PRESENT, search="bisect")
-    assert [cells[2] for cells in rows] == [f"{row.size:,}" for row in expected.rows]
-    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
-    assert "shown as computed (rule paper, search bisect, nats per line); the page computes rule paper." in said
 
 
 def test_only_computed_allocations_leave_the_live_rule(tmp_path):

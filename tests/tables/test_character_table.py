@@ -3,7 +3,7 @@
 import pytest
 
 from vocap.errors import VocapError
-from vocap.tables.character_table import read_characters, write_characters
+from vocap.tables.curve import read_characters, write_characters
 
 
 def test_written_rows_are_read_unchanged(tmp_path):

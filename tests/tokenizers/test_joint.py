@@ -11,7 +11,7 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import NUMBERS, SIZES, make_stages
 from tests.tokenizers.test_fitting import run
 from vocap.files.tsv import read_tsv, write_tsv
-from vocap.tables.character_table import write_characters
+from vocap.tables.curve import write_characters
 from vocap.tables.sampling_probabilities import STEP
 from vocap.tokenizer_files.layout import build_model, read_contents, serialize
 from vocap.tokenizer_groups import FILES

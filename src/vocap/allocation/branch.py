@@ -10,38 +10,21 @@ from pathlib import Path
 import numpy as np
 from sentencepiece import SentencePieceProcessor
 
-from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
-from vocap.allocation.language_state import (
-    TEXTS,
-    Language,
-    LanguageStore,
-    Unigram,
-    estimate,
-    in_order,
-    make_model,
-    make_offer,
-    offer_again,
-    only,
-    with_pieces,
-)
+from vocap.allocation import solution as solutions
+from vocap.allocation import trunk as common
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import (
-    Assessment,
-    Solution,
-    assess,
-    choose,
-    make_rows,
-    pose,
-    way_percent,
-    weigh,
-)
-from vocap.allocation.trunk import Round, Texts, Trunk, grow_trunk, play_round, prune, read_trunk
+from vocap.allocation.solution import Inputs, LanguageInput, Solution
+from vocap.allocation.trunk import Language, LanguageStore, Round, Texts, Trunk, estimate, texts_in
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import scratch_directory
 from vocap.tables.sampling_probabilities import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram.alp import corpus_alp
+from vocap.unigram import descent
+from vocap.unigram.alp import average_log_probability, corpus_alp
+from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
+from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
+from vocap.unigram.lattice import Lattice
 from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_text import texts_of
 from vocap.unigram.word_types import WordTypes, count_word_types
@@ -51,6 +34,117 @@ ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measu
 MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
 BRANCH_RATE = 0.9  # smaller steps near T
 OFFER_ROUNDS = 3  # of EM after an offer of pieces
+
+
+@dataclass(frozen=True)
+class Offer:
+    """P pieces for every language, numbered from 0: `scores` float32 [P], first log probabilities; `length` int32
+    [P] in characters; `alphabetical` int32 [P], their ranks by text."""
+
+    pieces: Sequence[str]
+    scores: np.ndarray
+    trie: Trie
+    length: np.ndarray
+    alphabetical: np.ndarray
+
+
+def make_offer(pieces: Sequence[str], scores: np.ndarray) -> Offer:
+    """The offer of distinct pieces with these scores."""
+    alphabetical = np.empty(len(pieces), np.int32)
+    alphabetical[sorted(range(len(pieces)), key=pieces.__getitem__)] = np.arange(len(pieces), dtype=np.int32)
+    length = np.fromiter(map(len, pieces), np.int32, len(pieces))
+    return Offer(pieces, scores, build_trie(pieces), length, alphabetical)
+
+
+def with_pieces(words: WordTypes, offer: Offer) -> Language:
+    """A language with the pieces on offer that occur in its text, in new lattices.
+
+    Their common numbers are those of the offer.
+    """
+    corpus, state, numbers = _offered(words.text, words.start, words.length, words.frequencies, offer)
+    return Language(corpus, state, numbers, *texts_in(words))
+
+
+def offer_again(language: Language, offer: Offer) -> Language:
+    """The language with the pieces on offer that occur in its text, as `with_pieces`."""
+    corpus = language.corpus
+    corpus, state, numbers = _offered(corpus.text, corpus.start, corpus.length, corpus.frequency, offer)
+    return replace(language, corpus=corpus, state=state, numbers=numbers)
+
+
+def _offered(
+    text: np.ndarray, start: np.ndarray, length: np.ndarray, frequency: np.ndarray, offer: Offer
+) -> tuple[descent.Corpus, descent.State, np.ndarray]:
+    """The corpus and the first state of the types `text[start[t]:start[t] + length[t]]`, and the pieces' numbers.
+
+    Single characters come first, as the required ones of a `Corpus`: types hold no others that are pieces.
+    """
+    bordered = text.copy()
+    bordered[start + length] = bordered[start - 1] = BORDER  # one character or two lie between types
+    unknown = len(offer.pieces) + 1
+    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), *offer.trie.arrays)
+    occurring = np.zeros(unknown + 1, bool)
+    occurring[found] = True
+    pieces = np.flatnonzero(occurring[1:unknown])
+    pieces = pieces[np.argsort(offer.length[pieces] > 1, kind="stable")]
+    local = np.full(unknown + 1, len(pieces), np.int32)
+    local[pieces + 1] = np.arange(len(pieces), dtype=np.int32)
+    edges = local[found]
+    place = np.zeros(len(pieces) + 1, np.int32)
+    place[edges] = len(text) - 1 - np.repeat(np.arange(len(text), dtype=np.int32), np.diff(first))
+    corpus = descent.Corpus(
+        text,
+        start,
+        length,
+        frequency,
+        place[:-1].copy(),
+        offer.length[pieces],
+        offer.alphabetical[pieces],
+        int(np.count_nonzero(offer.length[pieces] == 1)),
+    )
+    ids = np.arange(len(pieces), dtype=np.int32)
+    state = descent.State(ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length))
+    return corpus, state, pieces.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Unigram:
+    """A language's model on the common pieces: `numbers` int32 of those that it holds, best first.
+
+    `size`: ids of the model, the meta pieces included; `model`: the SentencePiece file; `alp`: nats a line, of the
+    training text and of the held-out text, if there is one; `tokens_per_sentence`, `lines`: of the training text.
+    """
+
+    numbers: np.ndarray
+    size: int
+    model: bytes
+    alp: list[float]
+    tokens_per_sentence: float
+    lines: int
+
+
+def make_model(language: Language, coverage: float, forced: np.ndarray, settings: TextSettings) -> Unigram:
+    """The unigram model of the language; the `forced` common numbers are pieces of it too, at the lowest score.
+
+    ALP counts characters without a piece as <unk>, and no line with a user-defined symbol.
+    """
+    corpus, state = language.corpus, language.state
+    extra = np.flatnonzero(np.isin(language.numbers, np.setdiff1d(forced, language.alive))).astype(np.int32)
+    ids = np.concatenate([state.ids, extra])
+    scores = np.concatenate([state.scores, np.full(len(extra), state.scores.min(), np.float32)])
+    most = len(corpus.piece_place) + META_COUNT
+    final = finalise(most, ids, scores, corpus.required, corpus.alphabetical)
+    counts = token_counts(corpus, state, final, language.counts)
+    lines = language.lines.tolist()
+    place, length = corpus.piece_place[final.ids], corpus.piece_length[final.ids]
+    return Unigram(
+        language.numbers[final.ids],
+        len(final.ids) + len(settings.metas),
+        model_bytes(corpus.text, place, length, final.scores, coverage, settings=settings),
+        [average_log_probability(counted, size) for counted, size in zip(counts, lines, strict=True)],
+        int(counts[0].sum()) / lines[0],
+        lines[0],
+    )
 
 
 @dataclass(frozen=True)
@@ -73,7 +167,7 @@ class Source:
 
 def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
     """The weight of a nat a line of each language."""
-    _, weights = weigh(inputs, settings)
+    _, weights = solutions.weigh(inputs, settings)
     return dict(zip((entry.language for entry in inputs.languages), weights.tolist(), strict=True))
 
 
@@ -84,10 +178,10 @@ def make_trunk(source: Source, settings: Allocation, weights: Mapping[str, float
     """
     texts = texts_of_corpora(source)
     weights = weights or weights_of(source.inputs, settings)
-    _, _, required = pose(source.inputs, settings, source.coverage)
+    _, _, required = solutions.pose(source.inputs, settings, source.coverage)
     with scratch_directory(source.scratch) as folder:
         languages = LanguageStore(folder, MEMORY)
-        return grow_trunk(texts, weights, required, languages, source.threads)
+        return common.grow_trunk(texts, weights, required, languages, source.threads)
 
 
 def solver(
@@ -99,7 +193,7 @@ def solver(
     def solve_one(settings: Allocation) -> tuple[Solution, dict[str, Unigram]]:
         if not trunks:
             weights = weights_of(source.inputs, settings)
-            trunks.append(read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings))
+            trunks.append(common.read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings))
         return solve(source, settings, trunks[0])
 
     return solve_one
@@ -174,7 +268,7 @@ def _descend(
 def _measured(folder: Path, model: Unigram) -> Unigram:
     """The model with its ALP on all lines: the descent knows no bytes, and no lines with user-defined symbols."""
     encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=model.model))
-    files = (folder / f"{name}.txt" for name in TEXTS)
+    files = (folder / f"{name}.txt" for name in common.TEXTS)
     found = [corpus_alp(encoder, read_blocks(file)) for file in files if file.is_file()]
     alp = [result.alp for result in found if result]
     return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
@@ -190,12 +284,12 @@ def _solution(
 ) -> Solution:
     """The content of the files: rows, vocabulary, and the comparison with the bound and the rules of sizes."""
     # the problem of the rules that choose sizes, with the same weights
-    problem, q, required = pose(source.inputs, settings, source.coverage)
-    problem = problem.weighed(list(weights.values()), [own.value for own in problem.curves], settings.curve)
-    bound, others = assess(problem, choose(problem, settings))
+    problem, q, required = solutions.pose(source.inputs, settings, source.coverage)
+    problem = problem.weighed(list(weights.values()), [own.value for own in problem.curves])
+    _, bound, others = solutions.assess(problem, settings)
     objective = sum(own.weight * models[own.language].alp[0] for own in problem.curves)
     smallest = problem.objective([0] * len(problem.curves))
-    way = None if bound is None else way_percent(objective, smallest, bound)
+    way = None if bound is None else solutions.way_percent(objective, smallest, bound)
 
     # the languages of each piece
     holders: list[list[str]] = [[] for _ in pieces]
@@ -205,14 +299,14 @@ def _solution(
     vocabulary = dict(sorted(zip(pieces, holders, strict=True)))
     sizes = [models[entry.language].size for entry in source.inputs.languages]
     short = problem.capacity - len(pieces)
-    warnings = [*source.inputs.warnings, *uneven_lines(source.inputs, settings)]
+    warnings = [*source.inputs.warnings, *solutions.uneven_lines(source.inputs, settings)]
     if short:
         warnings.append(
             f"a total of {settings.total} is above all that the texts can use: {len(pieces)} pieces and "
             f"{settings.reserved} other rows; the vocabulary stays {short} short (more text fills it)"
         )
     return Solution(
-        rows=make_rows(source.inputs, problem, q, vocabulary, sizes, [price] * len(sizes)),
+        rows=solutions.make_rows(source.inputs, problem, q, vocabulary, sizes, [price] * len(sizes)),
         vocabulary=vocabulary,
         capacity=problem.capacity,
         required=len(required),
@@ -222,7 +316,7 @@ def _solution(
         short=short,
         objective_smallest=smallest,
         bound=bound,
-        chosen=Assessment(settings.rule, len(pieces), objective, way),
+        chosen=solutions.Assessment(settings.rule, len(pieces), objective, way),
         others=list(others.values()),
         exhausted=[],
         warnings=warnings,
@@ -293,9 +387,9 @@ def branch(
     pieces, scores = trunk.offer_for(capacity)
     required = np.array([piece in trunk.required for piece in pieces])
     offer = make_offer(pieces, scores)
-    for code, language in in_order(texts, lambda count: with_pieces(count(), offer), threads):
+    for code, language in common.in_order(texts, lambda count: with_pieces(count(), offer), threads):
         languages.put(code, language)
-    now = last = play_round(
+    now = last = common.play_round(
         languages, weights, required, lambda language: estimate(language, OFFER_ROUNDS), threads
     )
     while now.size > capacity:
@@ -304,7 +398,9 @@ def branch(
             break
         # a piece stays in a language until all lose it, so that each chosen one is a piece of some model
         kept = last.best(required, size)
-        now = play_round(languages, weights, required, partial(prune, kept=kept, dropping=False), threads)
+        now = common.play_round(
+            languages, weights, required, partial(common.prune, kept=kept, dropping=False), threads
+        )
     # Where best paths no longer use some of the pieces, the best of the pruned ones take their place.
     return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
 
@@ -321,7 +417,7 @@ def settle(
     offer = make_offer([chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers])
 
     def again(code: str, language: Language):
-        had = np.searchsorted(numbers, only(language, chosen.kept).alive)
+        had = np.searchsorted(numbers, common.only(language, chosen.kept).alive)
         language = estimate(offer_again(language, offer), OFFER_ROUNDS)
         return language, (had, language.alive)
 

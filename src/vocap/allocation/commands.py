@@ -13,8 +13,7 @@ import click
 from pydantic import ValidationError
 
 from vocap import options
-from vocap.allocation.rules import RULES
-from vocap.allocation.settings import Allocation, rows_beside_pieces
+from vocap.allocation.settings import RULES, Allocation, rows_beside_pieces
 from vocap.errors import UsageError
 from vocap.text_options import text_options
 from vocap.tokenizer_files import SPECIALS
@@ -22,20 +21,6 @@ from vocap.unigram import COVERAGE
 
 log = logging.getLogger(__name__)
 FILE = click.Path(path_type=Path)
-VOCABULARIES = click.option(
-    "--vocabularies",
-    type=FILE,
-    required=True,
-    metavar="DIR",
-    help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an index, is made if missing.",
-)
-WEIGHTS = click.option(
-    "--weights",
-    type=FILE,
-    required=True,
-    metavar="FILE.tsv",
-    help="Columns language and n (lines of text, or any other weight).",
-)
 
 
 def _setting(name: str) -> Callable:
@@ -51,21 +36,44 @@ def _setting(name: str) -> Callable:
     )
 
 
-ALPHA, BETA, PER = map(_setting, ("alpha", "beta", "per"))
-WITHOUT = click.option("--without", default="", metavar="LANG,LANG", help="Languages to leave out.")
-COVERED = options.coverage(COVERAGE, "Share of the multilingual sample's characters that must be pieces.")
-THREADS = click.option(
-    "--threads",
-    type=options.THREADS,
-    default=1,
-    show_default=True,
-    help="Languages at a time, of rule pieces; the results do not depend on it.",
-)
+def _shared(command: Callable) -> Callable:
+    """The options of both commands."""
+    decorators = (
+        click.option(
+            "--vocabularies",
+            type=FILE,
+            required=True,
+            metavar="DIR",
+            help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an index, is made if "
+            "missing.",
+        ),
+        click.option(
+            "--weights",
+            type=FILE,
+            required=True,
+            metavar="FILE.tsv",
+            help="Columns language and n (lines of text, or any other weight).",
+        ),
+        click.option("--corpora", type=FILE, metavar="DIR", help="Holds LANG/train.txt: rule pieces reads it."),
+        *map(_setting, ("alpha", "beta", "per")),
+        options.coverage(COVERAGE, "Share of the multilingual sample's characters that must be pieces."),
+        click.option("--without", default="", metavar="LANG,LANG", help="Languages to leave out."),
+        click.option(
+            "--threads",
+            type=options.THREADS,
+            default=1,
+            show_default=True,
+            help="Languages at a time, of rule pieces; the results do not depend on it.",
+        ),
+        text_options,
+    )
+    for decorate in reversed(decorators):  # as if written above the command one by one: --help shows this order
+        command = decorate(command)
+    return command
 
 
 @click.command()
-@VOCABULARIES
-@WEIGHTS
+@_shared
 @click.option(
     "--total",
     "totals",
@@ -75,29 +83,19 @@ THREADS = click.option(
     metavar="T",
     help="Rows of the tokenizer, special tokens included; may be repeated, then -o must hold {total}.",
 )
-@ALPHA
-@BETA
-@PER
-@_setting("fairness")
 @_setting("rule")
-@click.option("--corpora", type=FILE, metavar="DIR", help="Holds LANG/train.txt: rule pieces reads it.")
+@_setting("fairness")
 @click.option("--trunk", type=FILE, metavar="FILE", help="Of rule pieces: the file of vocap trunk, used again.")
 @_setting("token_fairness")
 @click.option(
     "--development", metavar="PATTERN", help="Parallel text for --token-fairness: aligned files with {lang}."
 )
-@THREADS
-@_setting("search")
-@_setting("curve")
 @click.option(
     "--other-rows",
     type=click.IntRange(0),
     help="Rows of T that byte fallback and symbols take; without it those of the text options.",
 )
 @_setting("special_tokens")
-@COVERED
-@WITHOUT
-@text_options
 @click.option(
     "-o",
     "--output",
@@ -107,7 +105,7 @@ THREADS = click.option(
     help="Folder to write; {total} stands for T.",
 )
 def allocate(
-    vocabularies, weights, totals, without, coverage, corpora, trunk, threads, output, settings, **fields
+    vocabularies, weights, corpora, coverage, without, threads, settings, totals, trunk, output, **fields
 ):
     """Allocate a vocabulary of T to languages (Algorithm 1, or another rule).
 
@@ -115,8 +113,7 @@ def allocate(
     OUT/summary.json, and prints the optimality gap: the distance from a bound on all unions of whole lists. Rule
     pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
     """
-    from vocap.allocation.inputs import gather
-    from vocap.allocation.solution import describe, write_allocation
+    from vocap.allocation import solution
     from vocap.tables.sampling_probabilities import read_weights
 
     if fields["other_rows"] is None:
@@ -132,7 +129,7 @@ def allocate(
     if bool(fields["token_fairness"]) != bool(development):
         raise UsageError("--token-fairness follows the parallel text of --development PATTERN; give both, or none")
     # the solver of the rule, for all totals
-    inputs = gather(vocabularies, read_weights(weights), entries[0].without)
+    inputs = solution.gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
         from vocap.allocation.branch import Source
         from vocap.text_files.named_texts import read_aligned
@@ -142,40 +139,33 @@ def allocate(
         module, function = rule.solver.split(":")
         solve = getattr(import_module(module), function)(source, trunk)
     else:
-        solve = _by_curves(inputs, vocabularies, coverage)
+        solve = solution.solver(inputs, vocabularies, coverage)
     for entry in entries:
-        solution, models = solve(entry)
-        for warning in solution.warnings:
+        found, models = solve(entry)
+        for warning in found.warnings:
             log.warning("warning: %s", warning)
-        write_allocation(folders[entry.total], inputs, entry, coverage, solution, models)
-        for line in describe(entry, solution):
+        solution.write_allocation(folders[entry.total], inputs, entry, coverage, found, models)
+        for line in solution.describe(entry, found):
             click.echo(line)
 
 
 @click.command()
-@VOCABULARIES
-@WEIGHTS
-@click.option("--corpora", type=FILE, required=True, metavar="DIR", help="Holds LANG/train.txt.")
-@ALPHA
-@BETA
-@PER
-@COVERED
-@WITHOUT
-@THREADS
-@text_options
+@_shared
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write."
 )
-def trunk(vocabularies, weights, corpora, coverage, without, threads, output, settings, **fields):
+def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, output, **fields):
     """Descend from all pieces of all languages to the characters: the part of rule pieces that all T share.
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
     """
     from vocap.allocation.branch import Source, make_trunk, weights_of
-    from vocap.allocation.inputs import gather
+    from vocap.allocation.solution import gather
     from vocap.allocation.trunk import write_trunk
     from vocap.tables.sampling_probabilities import read_weights
 
+    if corpora is None:
+        raise UsageError("a trunk is made from the languages' text; add --corpora DIR")
     entry = _entry(total=SPECIALS + 1, rule="pieces", without=without, **fields)
     inputs = gather(vocabularies, read_weights(weights), entry.without)
     grown = make_trunk(Source(inputs, corpora, coverage, output, threads, settings), entry)
@@ -192,15 +182,3 @@ def _entry(without: str, **fields):
         if not detail["loc"]:
             raise UsageError(detail["msg"].removeprefix("Value error, ")) from None
         raise UsageError(f"--{detail['loc'][0]} {detail['input']}: {detail['msg'].lower()}") from None
-
-
-def _by_curves(inputs, vocabularies: Path, coverage: float) -> Callable:
-    """A function that solves for settings whose rule chooses sizes."""
-    from vocap.allocation.solution import solve
-    from vocap.tokenizer_files.model_file import read_pieces
-
-    def scores(language: str, size: int) -> dict[str, float]:
-        model = read_pieces(vocabularies / language / "models" / f"{size}.model")
-        return dict(zip(model.pieces, model.scores.tolist(), strict=True))
-
-    return lambda settings: (solve(inputs, settings, scores, coverage), None)

@@ -1,32 +1,138 @@
-"""One allocation: choose sizes, compare with the bound and the other rules, clip to the capacity; its files."""
+"""One allocation: inputs, the choice of sizes, the bound and the other rules, clipping to capacity, files."""
 
 import json
 import math
 import os
+import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
 
-from vocap.allocation.algorithm_1 import Choice, next_gain
-from vocap.allocation.bound import upper_bound
-from vocap.allocation.inputs import Inputs, uneven_lines
-from vocap.allocation.problem import Problem, Union, fair_values, merge
-from vocap.allocation.rules import size_rules
-from vocap.allocation.settings import Allocation
+from vocap.allocation.algorithm_1 import Choice, Problem, Union, fair_values, merge, next_gain, upper_bound
+from vocap.allocation.settings import RULES, Allocation
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing, replacing_directory
 from vocap.files.tsv import table_lines
-from vocap.tables.curve import Point, write_points
+from vocap.tables.curve import Point, read_characters, read_points, write_points
+from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
+from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import COVERAGE
 from vocap.unigram.training_text import required_in_sample
+from vocap.wording import listed
 
 ROUNDING = 1e-12  # of a sum of some hundred languages, relative
+FACTOR = 2.0  # a line this much longer or shorter than the median is reported; measured in docs/allocation.md
+NAMED = 5  # languages in the message, on each side
+
+
+@dataclass(frozen=True)
+class LanguageInput:
+    """One language that takes part; `alp` [S] belongs to `index.sizes`."""
+
+    language: str
+    n: float
+    index: PieceIndex
+    alp: np.ndarray
+    characters: dict[str, float] | None  # mean count of each in a line; None without characters.tsv
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The languages that take part, sorted by code, and those that do not, with the reason."""
+
+    languages: list[LanguageInput]
+    left_out: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
+    """Read the files of `directory/{lang}/` for every language of the weights, except those `without`.
+
+    A language whose n is 0, or none of whose sizes is ok, is left out with a warning.
+    The order of the weights does not matter. Raises UsageError where `without` names an unknown language or leaves
+    none, VocapError for files that are missing or damaged, and where no language has a size.
+    """
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise VocapError(
+            f"{directory}: no such folder of vocabularies; it should hold LANG/curve.tsv and LANG/models/"
+        )
+    if unknown := [language for language in without if language not in weights]:
+        raise UsageError(
+            f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
+            f"they have: {', '.join(sorted(weights))}"
+        )
+    # every language with text and sizes
+    left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
+    warnings: list[str] = []
+    languages = []
+    for language, n in sorted(weights.items()):
+        if language in left_out:
+            continue
+        if n == 0:
+            left_out[language] = "n is 0: no text of it"
+            warnings.append(f"{language} is left out: its n is 0")
+            continue
+        folder = directory / language
+        if not (folder / "curve.tsv").exists():
+            raise VocapError(
+                f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}; make its "
+                f"curve (vocap curve), remove its row from the weights, or pass --without {language}"
+            )
+        points = [point for point in read_points(folder / "curve.tsv") if point.ok]
+        if not points:
+            left_out[language] = "no size could be trained"
+            warnings.append(f"{language} is left out: {folder / 'curve.tsv'} has no size that is ok")
+            continue
+        index = load_or_build(folder / NAME, folder / "models", [point.size for point in points])
+        alp = np.array([point.alp for point in points], np.float64)
+        table = folder / "characters.tsv"
+        characters = read_characters(table) or None if table.exists() else None
+        languages.append(LanguageInput(language, n, index, alp, characters))
+    # what is missing
+    if not languages:
+        if without:
+            raise UsageError(f"--without {','.join(without)}: no language is left to allocate to; name fewer")
+        raise VocapError(f"{directory}: no language to allocate to: each has n = 0 or no size that is ok")
+    if missing := [entry.language for entry in languages if entry.characters is None]:
+        warnings.append(f"no characters.tsv for {listed(missing)}: none of their characters are required")
+    return Inputs(languages, left_out, warnings)
+
+
+def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:
+    """A warning where lines of some language hold `FACTOR` times the nats of the median language's, or 1/`FACTOR`.
+
+    Nats of a line are -ALP under a language's smallest vocabulary. Characters are no measure: of parallel
+    sentences Chinese has a third of the characters of German, and as many nats. With `per: character` there is
+    none.
+    """
+    if settings.per == "character" or len(inputs.languages) < 2:
+        return []
+    nats = {entry.language: -float(entry.alp[0]) for entry in inputs.languages}
+    middle = statistics.median(nats.values())
+    if middle <= 0:  # lines of one token that is always the same
+        return []
+    order = sorted(nats, key=lambda language: (-nats[language], language))
+    longer = [language for language in order if nats[language] >= FACTOR * middle]
+    shorter = [language for language in reversed(order) if nats[language] * FACTOR <= middle]
+    said = [
+        f"too {amount} for {listed([f'{code} ({nats[code] / middle:.2g} times)' for code in languages], NAMED)}"
+        for amount, languages in (("many", longer), ("few", shorter))
+        if languages
+    ]
+    if not said:
+        return []
+    return [
+        "lines differ in length between languages, and a language with longer lines gets more pieces for it: "
+        f"{'; '.join(said)} (nats of its mean line over those of the median language). Cut paragraphs into "
+        "sentences (split_sentences: true of the source of the text), or take per: character"
+    ]
 
 
 @dataclass(frozen=True)
@@ -90,10 +196,8 @@ def solve(
     never clipped.
     """
     problem, q, required = pose(inputs, settings, coverage)
-    choices = choose(problem, settings)
-    choice = choices[settings.rule]
-    bound, assessments = assess(problem, choices)
-    chosen = assessments.pop(settings.rule)
+    choices, bound, assessments = assess(problem, settings)
+    choice, chosen = choices[settings.rule], assessments.pop(settings.rule)
 
     # the union of the chosen lists, clipped to the capacity
     union = Union(problem, choice.ranks)
@@ -135,7 +239,7 @@ def _warnings(
     if short and stopped:
         yield (
             f"the vocabulary stays {short} short of a total of {settings.total}: the next size gains nothing for "
-            f"{', '.join(stopped)}, though there are larger ones (curve: hull goes past a single such size)"
+            f"{', '.join(stopped)}, though there are larger ones"
         )
     elif short:
         yield (
@@ -176,7 +280,6 @@ def pose(
         weights.tolist(),
         required,
         settings.capacity,
-        settings.curve,
     )
     return problem, q, required
 
@@ -202,20 +305,21 @@ def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]
     return q, weights * (lengths.mean() / lengths)
 
 
-def choose(problem: Problem, settings: Allocation) -> dict[str, Choice]:
-    """The choice of each rule that chooses sizes, by its name."""
-    return {rule.name: rule.choose(problem, settings) for rule in size_rules()}
+def assess(
+    problem: Problem, settings: Allocation
+) -> tuple[dict[str, Choice], float | None, dict[str, Assessment]]:
+    """The choice of each rule that chooses sizes, the bound, and each choice compared with it.
 
-
-def assess(problem: Problem, choices: Mapping[str, Choice]) -> tuple[float | None, dict[str, Assessment]]:
-    """The bound, None where the smallest sizes alone do not fit, and each choice compared with it."""
+    The bound is None where the smallest sizes alone do not fit.
+    """
+    choices = {rule.name: rule.choose(problem, settings) for rule in RULES.values() if not rule.needs_text}
     if any(choice.fitting is None for choice in choices.values()):
-        return None, {rule: Assessment(rule, None, None, None) for rule in choices}
+        return choices, None, {rule: Assessment(rule, None, None, None) for rule in choices}
     bound, smallest, found = upper_bound(problem), problem.objective([0] * len(problem.curves)), {}
     for rule, choice in choices.items():
         objective = problem.objective(choice.fitting)
         found[rule] = Assessment(rule, choice.fitting_union, objective, way_percent(objective, smallest, bound))
-    return bound, found
+    return choices, bound, found
 
 
 def way_percent(objective: float, smallest: float, bound: float) -> float:
@@ -285,6 +389,16 @@ def _slices(inputs, problem: Problem, choice: Choice, vocabulary: dict[str, list
             if piece in vocabulary and score > best.get(piece, -np.inf):
                 best[piece] = score
     yield best
+
+
+def solver(inputs: Inputs, vocabularies: Path, coverage: float) -> Callable[[Allocation], tuple[Solution, None]]:
+    """A function that solves by the models below `vocabularies`, for settings whose rule chooses sizes."""
+
+    def scores(language: str, size: int) -> dict[str, float]:
+        model = read_pieces(vocabularies / language / "models" / f"{size}.model")
+        return dict(zip(model.pieces, model.scores.tolist(), strict=True))
+
+    return lambda settings: (solve(inputs, settings, scores, coverage), None)
 
 
 def clip(

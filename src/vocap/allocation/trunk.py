@@ -1,4 +1,4 @@
-"""The common descent of rule `pieces`, and its trunk: the part that does not depend on T.
+"""The common descent of rule `pieces`: states of the languages, and its trunk, the part that does not depend on T.
 
 The rule maximises Equation 2, sum_i q_i^beta ALP_i(V), over one set V of T - 5 pieces that all languages share.
 Every language keeps its own word types, lattices and unigram probabilities, as in the ladder; only the pruning is
@@ -15,34 +15,30 @@ common: the value of a piece is the sum, over languages, of weight x loss of lik
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from vocap.allocation.language_state import (
-    Language,
-    LanguageStore,
-    PieceTable,
-    estimate,
-    expect,
-    in_order,
-    losses,
-    only,
-    prune_alone,
-    texts_in,
-)
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import line_weights
-from vocap.unigram.descent import SUB_ITERATIONS, expectation_maximisation, prune_order, reduce, seed
+from vocap.unigram import descent
+from vocap.unigram.em import THRESHOLD, expected_counts, maximise
+from vocap.unigram.kernels import kernel
+from vocap.unigram.pruning import CANDIDATE, DROP, pruned_size
 from vocap.unigram.seeds import valid_stretches
+from vocap.unigram.word_table import WordTable, find_word
 from vocap.unigram.word_types import WordTypes, join_word_types, most_frequent_types
 
+TEXTS = "train", "heldout"
 SEEDS = 4_000_000  # pieces of all languages together that enter the common descent, at most
 TRUNK_RATE = 0.75  # shrinking_factor of SentencePiece's trainer
 POOL_RATE = 0.5  # of the pool, which gives candidates alone
@@ -51,6 +47,196 @@ WORDS = 1_000_000  # of a trunk, at most
 OCCURRENCES = 2  # of a word in one language, as of a seed
 
 Texts = Mapping[str, Callable[[], WordTypes]]
+expect = partial(expected_counts, arithmetic="fast")
+
+
+@dataclass(frozen=True)
+class Language:
+    """A state of the descent in one language.
+
+    `corpus` and `state`: those of the ladder. `numbers` int32 [P]: the common number of each piece of `corpus`.
+    `counts` int64 [texts, types]: occurrences of the word types as `encode` sees them, in the training text and,
+    where there is one, the held-out text; `lines` int64 [texts].
+    """
+
+    corpus: descent.Corpus
+    state: descent.State
+    numbers: np.ndarray
+    counts: np.ndarray
+    lines: np.ndarray
+
+    @property
+    def alive(self) -> np.ndarray:
+        """The common numbers of the n pieces of the state, int32 [n]."""
+        return self.numbers[self.state.ids]
+
+
+def texts_in(words: WordTypes) -> tuple[np.ndarray, np.ndarray]:
+    """`counts` and `lines` of a `Language`."""
+    names = [name for name in TEXTS if words.sentences.get(name)]
+    counts = np.stack([words.counts[name] for name in names])
+    return counts, np.array([words.sentences[name] for name in names], np.int64)
+
+
+def only(language: Language, kept: np.ndarray) -> Language:
+    """The language without the pieces that `kept` (bool, by common number) lacks."""
+    chosen = np.flatnonzero(kept[language.alive])
+    if len(chosen) == len(language.state.ids):
+        return language
+    state = language.state
+    state = descent.reduce(language.corpus, state, chosen, state.scores[chosen], state.lattice)
+    return replace(language, state=state)
+
+
+def estimate(language: Language, rounds: int, dropping: bool = True) -> Language:
+    """The language after so many rounds of EM.
+
+    Pieces that are expected less than 0.5 times in it are dropped (`Trainer::RunMStep`), or else count as 0.5.
+    """
+    corpus, state = language.corpus, language.state
+    for _ in range(rounds):
+        if dropping:
+            state = descent.expectation_maximisation(corpus, state, expect)
+        else:
+            expected = np.maximum(descent.expected(corpus, state, expect), THRESHOLD)
+            state = replace(state, scores=maximise(expected)[1])
+    return replace(language, state=state)
+
+
+def losses(language: Language) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pieces in use, int32 common numbers; the loss of likelihood without each, float64, nats a line;
+    scores.
+    """
+    verdict, loss, total = descent.losses(language.corpus, language.state)
+    used = verdict != DROP
+    nats = np.where(verdict == CANDIDATE, np.maximum(loss, 0) * (float(total) / int(language.lines[0])), 0.0)
+    return language.alive[used], nats[used], language.state.scores[used]
+
+
+class LanguageStore:
+    """Languages by code, in the order in which they were put.
+
+    `budget` bytes of arrays stay in memory; each language beyond them lies in a file of `folder`, which exists.
+    """
+
+    def __init__(self, folder: Path, budget: int):
+        self._folder, self._free = folder, budget
+        self._held: dict[str, Language | Path] = {}
+        self._bytes: dict[str, int] = {}  # in memory; recorded, as a step shortens arrays in place
+
+    def put(self, code: str, language: Language) -> None:
+        """Keep a language; it takes the place of an earlier state of its own."""
+        arrays = _flatten(language)
+        size = sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
+        self._free += self._bytes.pop(code, 0)
+        if size <= self._free:
+            self._free -= size
+            self._bytes[code], self._held[code] = size, language
+        else:
+            self._held[code] = self._folder / f"{code}.npz"
+            np.savez(self._held[code], **arrays)
+
+    def get(self, code: str) -> Language:
+        held = self._held[code]
+        if isinstance(held, Language):
+            return held
+        with np.load(held, allow_pickle=False) as arrays:
+            return _restore(Language, arrays)
+
+    def step(
+        self, function: Callable[[str, Language], tuple[Language, Any]], threads: int = 1
+    ) -> Iterator[tuple[str, Any]]:
+        """Take every language one step further: `function` gives its new state and a result.
+
+        Yields code and result in the order of the languages, whatever the number of `threads`.
+        """
+        codes = {code: code for code in self._held}
+        for code, (language, result) in in_order(codes, lambda code: function(code, self.get(code)), threads):
+            self.put(code, language)
+            yield code, result
+
+
+def in_order(items: Mapping[str, object], function: Callable, threads: int) -> Iterator[tuple[str, object]]:
+    """Key and `function(value)` in the order of the items, so many at a time."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque()
+        for key, value in items.items():
+            waiting.append((key, pool.submit(function, value)))
+            if len(waiting) > threads:
+                key, future = waiting.popleft()
+                yield key, future.result()
+        for key, future in waiting:
+            yield key, future.result()
+
+
+def _flatten(value: Any, name: str = "") -> dict[str, Any]:
+    """The arrays and numbers in nested dataclasses, by their path."""
+    if not is_dataclass(value):
+        return {name: value}
+    parts = (_flatten(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value))
+    return {path: part for own in parts for path, part in own.items()}
+
+
+def _restore(kind: type, held: Mapping[str, np.ndarray], name: str = "") -> Any:
+    """The inverse of `_flatten`, for a dataclass of this kind."""
+    if is_dataclass(kind):
+        return kind(*(_restore(field.type, held, f"{name}.{field.name}") for field in fields(kind)))
+    return held[name] if kind is np.ndarray else held[name].item()
+
+
+class PieceTable:
+    """Distinct pieces, maybe millions, numbered as they are added: piece k is `store[bounds[k]:bounds[k + 1]]`."""
+
+    def __init__(self):
+        self._table = WordTable(texts=0)
+
+    def __len__(self) -> int:
+        return self._table.known
+
+    def add(self, text: np.ndarray, place: np.ndarray, length: np.ndarray) -> np.ndarray:
+        """The numbers of the pieces `text[place[i]:place[i] + length[i]]`, int32 [i]; new pieces get new ones."""
+        table = self._table
+        table.reserve(len(place), int(length.sum(dtype=np.int64)))
+        numbers = np.empty(len(place), np.int32)
+        table.known = number_pieces(text, place, length, numbers, table.known, *table.arrays())
+        return numbers
+
+    def add_characters(self, characters: Iterable[str]) -> np.ndarray:
+        """The numbers of single characters."""
+        text = np.array([ord(character) for character in characters], np.int32)
+        return self.add(text, np.arange(len(text), dtype=np.int32), np.ones(len(text), np.int32))
+
+    def strings(self, numbers: np.ndarray) -> list[str]:
+        """The pieces of these numbers."""
+        store, bounds = self._table.store, self._table.bounds
+        begins, ends = bounds[numbers].tolist(), bounds[numbers + 1].tolist()
+        return [store[begin:end].tobytes().decode("utf-32-le") for begin, end in zip(begins, ends, strict=True)]
+
+
+@kernel(
+    "int64(int32[::1], int32[::1], int32[::1], int32[::1], int64, int32[::1], int64[::1], uint64[::1], int32[::1])"
+)
+def number_pieces(text, place, length, numbers, known, store, bounds, hashes, slots):
+    """Fill `numbers`; returns how many pieces are known now."""
+    for piece in range(place.size):
+        number = find_word(text, place[piece], place[piece] + length[piece], known, store, bounds, hashes, slots)
+        numbers[piece] = number
+        known = max(known, number + 1)
+    return known
+
+
+def prune_alone(words: WordTypes, most: int) -> tuple[descent.Corpus, descent.State]:
+    """The ladder's descent in one language, down to `most` pieces at most (and its required characters)."""
+    corpus, state = descent.seed(words)
+    while True:
+        for _ in range(descent.SUB_ITERATIONS):
+            state = descent.expectation_maximisation(corpus, state, expect)
+        size = len(state.ids)
+        if size <= most:
+            return descent.compact(corpus, state)
+        ranking = descent.prune_order(corpus, state)
+        chosen = np.sort(ranking[: max(most, pruned_size(size))])
+        state = descent.reduce(corpus, state, chosen, state.scores[chosen], state.lattice)
 
 
 @dataclass(frozen=True)
@@ -147,7 +333,7 @@ def play_round(
 
 def prune(language: Language, kept: np.ndarray, dropping: bool) -> Language:
     """The language without the pieces that `kept` lacks, after rounds of EM."""
-    return estimate(only(language, kept), SUB_ITERATIONS, dropping)
+    return estimate(only(language, kept), descent.SUB_ITERATIONS, dropping)
 
 
 def grow_trunk(
@@ -208,19 +394,19 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
     """
     lines = [words.sentences["train"] for words in parts]
     times = line_weights(weights, lines).tolist()
-    corpus, state = seed(join_word_types(zip(parts, times, strict=True)))
+    corpus, state = descent.seed(join_word_types(zip(parts, times, strict=True)))
     last, rungs = np.full(len(corpus.piece_place), -1, np.int16), []
     while True:
-        for _ in range(SUB_ITERATIONS):
-            state = expectation_maximisation(corpus, state, expect)
+        for _ in range(descent.SUB_ITERATIONS):
+            state = descent.expectation_maximisation(corpus, state, expect)
         last[state.ids] = len(rungs)
         rungs.append(np.full(len(last), -np.inf, np.float32))
         rungs[-1][state.ids] = state.scores
         size = int(POOL_RATE * len(state.ids))
         if size < 2 * corpus.required:
             break
-        chosen = np.sort(prune_order(corpus, state)[:size])
-        state = reduce(corpus, state, chosen, state.scores[chosen], state.lattice)
+        chosen = np.sort(descent.prune_order(corpus, state)[:size])
+        state = descent.reduce(corpus, state, chosen, state.scores[chosen], state.lattice)
     order, scores = _nested(last, rungs)
     union = PieceTable()
     union.add(corpus.text, corpus.piece_place[order], corpus.piece_length[order])

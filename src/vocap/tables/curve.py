@@ -1,9 +1,9 @@
-"""The ALP curve of a language: its sizes, one point for each, the table that joins them, and its knee."""
+"""The tables of a language: `curve.tsv`, its ALP by size, with the knee, and `characters.tsv`, its characters."""
 
 import itertools
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import number, read_tsv, whole_number, write_tsv
 from vocap.unigram import MAX_SIZE
 
+CHARACTER_COLUMNS = ("character", "count", "per_line")
 COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
 OK = "ok"
 MOST_SIZES = 50_000  # far above any use; the index of pieces counts sizes in 16 bits
@@ -169,3 +170,34 @@ def outline(points: Sequence[Point]) -> Outline | None:
         start_reason=points[first - 1].status if first else "the smallest size asked for",
         end_reason=points[last + 1].status if last + 1 < len(points) else "the largest size asked for",
     )
+
+
+def write_characters(path: str | os.PathLike, counts: Mapping[str, int], lines: int) -> None:
+    """Write the counts of a text's characters, over `lines` lines, the most frequent first, then by code point."""
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    write_tsv(path, CHARACTER_COLUMNS, [(character, count, count / lines) for character, count in ordered])
+
+
+def read_characters(path: str | os.PathLike) -> dict[str, float]:
+    """The mean count of each character per line of the text (`per_line`), in the file's order."""
+    return {character: per_line for character, _, per_line in _read(path)}
+
+
+def count_lines(path: str | os.PathLike) -> int:
+    """The number of lines that the characters were counted in; 0 for no row."""
+    return next((round(count / per_line) for _, count, per_line in _read(path)), 0)
+
+
+def _read(path: str | os.PathLike) -> Iterator[tuple[str, int, float]]:
+    """The rows. Raises VocapError, naming file and line, for one that is not one new character and its numbers."""
+    seen = set()
+    for line, row in enumerate(read_tsv(path, CHARACTER_COLUMNS), start=2):
+        character, count, per_line = (row[column] for column in CHARACTER_COLUMNS)
+        frequency = number(per_line)
+        if len(character) != 1 or character in seen or not count.isdecimal() or not 0 < frequency < math.inf:
+            raise VocapError(
+                f"{path}, line {line}: {character!r} {count!r} {per_line!r} is not one new character, its count "
+                "and its count per line; make the file again (vocap curve)"
+            )
+        seen.add(character)
+        yield character, int(count), frequency

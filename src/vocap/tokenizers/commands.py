@@ -180,7 +180,7 @@ def mono(model, language, layout, out) -> None:
 
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
-    from vocap.tables.character_table import count_lines
+    from vocap.tables.curve import count_lines
     from vocap.tokenizer_files.folder import write_as_trained
     from vocap.tokenizer_files.layout import relayout
     from vocap.tokenizer_files.model_file import read_model

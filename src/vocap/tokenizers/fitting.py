@@ -11,8 +11,7 @@ import numpy as np
 from vocap.errors import UsageError, VocapError
 from vocap.files.plain_data import read_object
 from vocap.files.tsv import read_tsv
-from vocap.tables.character_table import count_lines
-from vocap.tables.curve import read_points
+from vocap.tables.curve import count_lines, read_points
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files.folder import account, describe

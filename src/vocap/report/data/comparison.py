@@ -8,12 +8,10 @@ from typing import Any
 
 import pandas
 
-from vocap.allocation.algorithm_1 import Choice, allocate_by_shares
-from vocap.allocation.inputs import Inputs
-from vocap.allocation.problem import Problem, fair_values
-from vocap.allocation.rules import RULES
+from vocap.allocation.algorithm_1 import Choice, Problem, allocate_by_shares, fair_values
+from vocap.allocation.settings import RULES
 from vocap.allocation.settings import Allocation as Settings
-from vocap.allocation.solution import pose, weigh
+from vocap.allocation.solution import Inputs, pose, weigh
 from vocap.report.data import as_number, find
 from vocap.report.data.explorer import present_choices
 from vocap.report.data.results import ALL, Results, Tokenizer, order_groups
@@ -390,7 +388,7 @@ def _choices(problem: Problem, settings: Settings, inputs: Inputs) -> Iterator[t
     for series, beta, fairness in variants:
         values = [fair_values(entry.alp, fairness) for entry in inputs.languages]
         _, weights = weigh(inputs, settings.model_copy(update={"beta": beta}))
-        weighed = problem.weighed(weights.tolist(), values, settings.curve)
+        weighed = problem.weighed(weights.tolist(), values)
         name = f"{series} {beta if series == 'beta' else fairness:g}"
         about = {"series": series, "name": name, "beta": beta, "fairness": fairness}
         yield about, RULES[settings.rule].choose(weighed, settings)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation as Settings
+from vocap.allocation.solution import Inputs
 from vocap.report.data.results import Results
 from vocap.tables.curve import Point
 from vocap.tables.piece_index import PieceIndex, hash_pieces
@@ -210,6 +210,7 @@ def present_choices(results: Results) -> list[Present]:
         entry = results.allocations[name]
         settings = dict(entry.summary.get("settings") or {})
         coverage = settings.pop("coverage", COVERAGE)
+        settings = {name: value for name, value in settings.items() if name in Settings.model_fields}
         with contextlib.suppress(ValidationError):  # of a rule that is not here
             sizes = {share.language: share.size for share in entry.shares}
             found.append(Present(name, Settings(**settings), coverage, sizes, entry.models))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vocap import __version__
-from vocap.allocation.inputs import Inputs, LanguageInput
+from vocap.allocation.solution import Inputs, LanguageInput
 from vocap.correlation.study import Measured, Size, holes, read_records
 from vocap.errors import UsageError, VocapError
 from vocap.files.plain_data import read_object
@@ -37,8 +37,7 @@ from vocap.report.data.results import (
 )
 from vocap.report.data.sentences import find_sentences
 from vocap.report.page.blocks import counted
-from vocap.tables.character_table import read_characters
-from vocap.tables.curve import Point, read_points
+from vocap.tables.curve import Point, read_characters, read_points
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.tables.size_table import Sizes

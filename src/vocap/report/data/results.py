@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vocap.allocation.inputs import Inputs
-from vocap.allocation.rules import RULES, Rule
+from vocap.allocation.settings import RULES, Rule
+from vocap.allocation.solution import Inputs
 from vocap.correlation.study import Measured
 from vocap.finetuning.outcome import ALL as MEAN
 from vocap.languages import RESOURCES, Language

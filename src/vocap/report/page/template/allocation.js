@@ -57,16 +57,16 @@ const allocation = (() => {
     return hull;
   };
 
-  const stepGains = (sizes, alp, curve) => {
-    const values = curve === "hull" ? upperHull(sizes, alp) : alp;
+  const hullGains = (sizes, alp) => {
+    const values = upperHull(sizes, alp);
     return sizes.slice(1).map((size, k) => (1000 * (values[k + 1] - values[k])) / (size - sizes[k]));
   };
 
   // languages: those of overlap.js, with `sizes` and `alp`; required: numbers of classes
-  const makeProblem = (languages, weights, required, times, capacity, { fairness = 0, curve = "hull" } = {}) => {
+  const makeProblem = (languages, weights, required, times, capacity, { fairness = 0 } = {}) => {
     const ladders = languages.map((language, k) => {
       const value = fairValues(language.alp, fairness);
-      const gains = stepGains(language.sizes, value, curve).map((gain) => weights[k] * gain);
+      const gains = hullGains(language.sizes, value).map((gain) => weights[k] * gain);
       return { ...language, weight: weights[k], value, gains };
     });
     return { ladders, required, times, capacity };
@@ -147,7 +147,7 @@ const allocation = (() => {
   };
 
   // whether an allocation has settings that `solve` computes; those of other rules are shown from their files
-  const computes = ({ rule, search, per }) => rule === "paper" && search === "greedy" && per === "line";
+  const computes = ({ rule, per }) => rule === "paper" && per === "line";
 
   return { reserved, Union, makeProblem, start, solve, computes };
 })();

@@ -18,7 +18,7 @@
   let read = null; // the result of overlap.read
   // the allocation to compare with, and the settings of the live one: the paper's rule with the same T and weights
   let present = data.present.find((entry) => allocation.computes(entry.settings)) ?? data.present[0];
-  const live = (entry) => ({ ...structuredClone(entry.settings), rule: "paper", search: "greedy", per: "line" });
+  const live = (entry) => ({ ...structuredClone(entry.settings), rule: "paper", per: "line" });
   let settings = live(present);
   let example = true; // until something is touched
   let latest = 0; // the number of the last touch: older work stops
@@ -104,9 +104,8 @@
     ];
     if (choice.fitting === null) parts.push("The smallest sizes of all languages exceed T already.");
     if (!allocation.computes(present.settings)) {
-      const { rule, search, per } = present.settings;
-      const how = rule === "paper" ? `rule paper, search ${search}, nats per ${per}` : `rule ${rule}, nats per ${per}`;
-      parts.push(`That one is shown as computed (${how}); the page computes rule paper.`);
+      const { rule, per } = present.settings;
+      parts.push(`That one is shown as computed (rule ${rule}, nats per ${per}); the page computes rule paper.`);
     }
     if (gain.length) parts.push(`Most gained (nats per line): ${list(gain)}.`);
     if (lose.length) parts.push(`Most lost: ${list(lose)}.`);
@@ -115,8 +114,8 @@
 
   const SEE_ALSO = "# one entry more under `allocation:` of the configuration, or a file of its own after the run's:\n";
   const configuration = () => {
-    const { total, alpha, beta, fairness, rule, search, curve, coverage, without } = settings;
-    const words = Object.entries({ total, alpha, beta, fairness, rule, search, curve });
+    const { total, alpha, beta, fairness, rule, coverage, without } = settings;
+    const words = Object.entries({ total, alpha, beta, fairness, rule });
     const yaml = words.map(([key, value]) => `${key}: ${value}`);
     if (without.length) yaml.push(`without: ${JSON.stringify(without)}`);
     const options = words.map(([key, value]) => ` --${key} ${value}`);
