@@ -34,7 +34,7 @@ GROUPS = ("low", "mid", "high")
 
 
 def vocap(*words: object) -> None:
-    call = [sys.executable, "-c", "from vocap.cli import main; main()", *map(str, words)]
+    call = [sys.executable, "-c", "from vocap.command import main; main()", *map(str, words)]
     subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
 
 

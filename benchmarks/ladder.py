@@ -28,7 +28,7 @@ import numpy as np
 from vocap.tables.curve import parse_sizes, read_points
 from vocap.unigram.sentencepiece_trainer import INPUT_SENTENCES
 
-VOCAP = ["-c", "from vocap.cli import main; main()"]
+VOCAP = ["-c", "from vocap.command import main; main()"]
 TRAIN = "import sys, vocap.unigram.sentencepiece_trainer as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
 MADE_TEXT = Path(__file__).with_name("made_text.py")
 

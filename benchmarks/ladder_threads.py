@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-COMMAND = "from vocap.cli import main; main()"
+COMMAND = "from vocap.command import main; main()"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
+from vocap.config import Text
 from vocap.corpora.settings import Corpora, Download, Mix, Starter
 from vocap.corpora.source_kinds import SOURCE_KINDS, Source
 from vocap.correlation.settings import Correlation
@@ -17,7 +18,6 @@ from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import Model, Pretraining, Shape
 from vocap.report.settings import Report
-from vocap.text_section import Text
 from vocap.tokenizer_files.id_layout import IdLayout, Special
 from vocap.tokenizers.settings import KINDS
 from vocap.vocabularies.settings import Vocabularies

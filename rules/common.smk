@@ -8,25 +8,24 @@ import shlex
 import sys
 from pathlib import Path
 
-from vocap.cluster import cancel_leftovers, prepend_to_path
-from vocap.config import load
+from vocap.config import compared_pairs, load
 from vocap.corpora.download import is_gone
 from vocap.corpora.settings import development_text, evaluation_text, resolve_all
-from vocap.starter.packages import PACKAGES
 from vocap.correlation.study import plan_study, reached_sizes
 from vocap.errors import VocapError, explain
-from vocap.finetuning.reading import keys_of
 from vocap.finetuning.grid import input_length, make_grid, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of
+from vocap.finetuning.reading import keys_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.pretraining.settings import count_parameters
-from vocap.results_folder import check_owner, record_owner, summarize
+from vocap.starter.packages import PACKAGES
 from vocap.text_files.named_texts import find_aligned, read_aligned
 from vocap.text_options import text_words
-from vocap.tuned_models import studied_model, tuned_model
-from vocap.tokenizer_groups import BYTE_PAIR_FILES, FILES, compared_pairs, descent_name, training_name
 from vocap.tokenizer_files import CARD, EXPORTED
+from vocap.workflow import BYTE_PAIR_FILES, FILES, descent_name, training_name
+from vocap.workflow import cancel_leftovers, check_owner, prepend_to_path, record_owner
+from vocap.workflow import studied_model, summarize, tuned_model
 
 try:
     SETTINGS = load(config)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-VOCAP = (sys.executable, "-c", "from vocap.cli import main; main()")
+VOCAP = (sys.executable, "-c", "from vocap.command import main; main()")
 
 
 def run(command: click.Command, *words: object, status: int = 0) -> str:

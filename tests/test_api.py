@@ -1,6 +1,8 @@
 """The functions for notebooks: the page in docs, run block by block, and mistakes."""
 
 import ast
+import inspect
+import pydoc
 import re
 import subprocess
 import sys
@@ -44,9 +46,13 @@ def test_the_page_shows_what_it_gives(tmp_path, monkeypatch):
     assert pieces == names["tokenizer"].get_vocab_size() - 5
 
 
-def test_the_page_names_every_function():
-    for name in vocap._API:
-        assert f"`{name}(" in PAGE and getattr(vocap, name).__doc__
+def test_the_page_and_help_name_every_function():
+    said = pydoc.render_doc(vocap, renderer=pydoc.plaintext)
+    for name in vocap.__all__:
+        assert f"`{name}`" in PAGE and getattr(vocap, name).__doc__
+        assert name in dir(vocap) and re.search(rf"(?m)^    {name}\(", said)
+        assert "**" not in str(inspect.signature(getattr(vocap, name)))
+    assert {"beta", "without"} <= set(inspect.signature(vocap.allocate).parameters)
 
 
 def test_mistakes_are_those_of_the_commands(tmp_path):
@@ -54,9 +60,9 @@ def test_mistakes_are_those_of_the_commands(tmp_path):
         vocap.train_ladder(tmp_path / "nothing.txt", tmp_path / "out")
     with pytest.raises(UsageError, match=r"--sizes ten"):
         vocap.train_ladder(__file__, tmp_path / "out", sizes="ten")
-    with pytest.raises(UsageError, match=r"--no-such"):
+    with pytest.raises(UsageError, match=r"vocap.train_ladder: .*no_such"):
         vocap.train_ladder(__file__, tmp_path / "out", no_such=1)
-    for call in (vocap.read_curves, vocap.read_curve, vocap.load_tokenizer):
+    for call in (vocap.read_curves, vocap.load_tokenizer):
         with pytest.raises(VocapError, match=re.escape(str(tmp_path))):
             call(tmp_path)
     assert not (tmp_path / "out").exists()

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from tests.made_text import write_lines
-from vocap.cli import REMOVED_VERBS, VERBS, vocap
+from vocap.cli import REMOVED_OPTIONS, REMOVED_VERBS, VERBS, vocap
 
 VOCAP = Path(sys.executable).parent / "vocap"
 
@@ -156,10 +156,8 @@ def test_a_device_without_space_is_one_line_and_leaves_nothing(tokenizer, tmp_pa
     assert list(tmp_path.iterdir()) in ([], [out])
 
 
-def test_a_removed_verb_names_its_replacement():
-    for verb in set(REMOVED_VERBS) - set(VERBS):
-        shown = run(verb)
-        assert (
-            shown.returncode == 2
-            and shown.stderr == f"vocap: error: vocap {verb} is gone: {REMOVED_VERBS[verb]}\n"
-        )
+@pytest.mark.parametrize("words", [*REMOVED_VERBS, *REMOVED_OPTIONS])
+def test_a_removed_verb_or_option_names_its_replacement(words):
+    why = {**REMOVED_VERBS, **REMOVED_OPTIONS}[words]
+    shown = run(*words.split())
+    assert (shown.returncode, shown.stderr) == (2, f"vocap: error: vocap {words} is gone: {why}\n")

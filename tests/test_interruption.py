@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from vocap.interruption import LINE
+from vocap.command import LINE
 
 VOCAP = "from vocap.command import main; main()"
 BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -4,11 +4,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from vocap.config import Settings, load
+from vocap.config import Settings, Text, load
 from vocap.errors import UsageError
 from vocap.languages import default_table
 from vocap.text_options import text_options, text_words
-from vocap.text_section import Text
 from vocap.unigram.text_settings import LOSSLESS, XLM_R, TextSettings, text_settings
 
 

@@ -1,7 +1,7 @@
 """Which tokenizers the workflow compares, by the rule of its documentation."""
 
 from vocap.allocation.settings import Allocation
-from vocap.tokenizer_groups import compared_pairs
+from vocap.config import compared_pairs
 from vocap.tokenizers.settings import File, Joint, Mono, Vocap
 
 ALLOCATIONS = {

@@ -169,7 +169,14 @@ def check(number: int, seed: int, shipped: list[tuple[str, dict]], folder: Path,
     assert took < SECONDS, f"{took:.0f} s"
     assert grown < GROWTH_MB * 1000, f"{grown / 1000:.0f} MB more"
     if as_text and rng.random() < plans:
-        command = [sys.executable, "-c", "from vocap.cli import main; main()", "plan", "--configfile", str(file)]
+        command = [
+            sys.executable,
+            "-c",
+            "from vocap.command import main; main()",
+            "plan",
+            "--configfile",
+            str(file),
+        ]
         run = subprocess.run(command, capture_output=True, check=False, timeout=300)
         assert run.returncode in (0, 2) and b"Traceback" not in run.stderr, run.stderr[-1500:].decode()
         assert run.returncode == 0 or run.stderr.startswith(b"vocap: error: "), run.stderr[:300]

@@ -288,7 +288,7 @@ def run(call: list[str], errors: Path) -> tuple[int, int]:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             for number, path in ((1, os.devnull), (2, errors)):
                 os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-            from vocap.cli import main
+            from vocap.command import main
 
             sys.argv = ["vocap", *call]
             try:

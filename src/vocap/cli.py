@@ -7,7 +7,6 @@ import sys
 import click
 
 from vocap.errors import UsageError, VocapError, explain, missing_extra, system_error
-from vocap.interruption import exit_after
 
 # group of --help: verb: "module:function", a click command; the first line of its docstring is the summary there
 GROUPS = {
@@ -74,6 +73,12 @@ REMOVED_VERBS = {
     "parity-words": "vocap parity compares the ids of lines",
     "verify": "vocap parity compares the ids of both forms of a tokenizer",
 }
+# options of earlier versions, likewise
+REMOVED_OPTIONS = {
+    **dict.fromkeys(("fit --corpora", "fit --mix"), "leave it out: scores come from the languages' models"),
+    "allocate --search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but for one",
+    "allocate --curve": "leave it out: gains are always those on the curve's hull",
+}
 LONGEST = max(map(len, VERBS))  # one column for all groups
 
 
@@ -134,11 +139,6 @@ def _training_lacks_memory(error: Exception) -> bool:
     )
 
 
-def main() -> None:
-    """Run the command line and exit."""
-    exit_after(run)
-
-
 def run() -> int:
     """Run the command line and return its exit status; a user's error becomes one line, never a traceback."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
@@ -167,6 +167,11 @@ def _explained(error: Exception) -> int:
         context = getattr(error, "ctx", None)
         see = f" (see: {context.command_path} --help)" if context else ""
         message = f"{error.format_message()}{see}"
+        if isinstance(error, click.NoSuchOption) and context:
+            option = f"{context.info_name} {error.option_name}"
+            message = (
+                f"vocap {option} is gone: {REMOVED_OPTIONS[option]}" if option in REMOVED_OPTIONS else message
+            )
         status = error.exit_code
     except ModuleNotFoundError:
         if not (install := missing_extra(error.name or "")):

@@ -1,6 +1,54 @@
-"""The entry of the `vocap` command: it can be interrupted before anything else is imported."""
+"""The entry of the `vocap` command, and its end after Ctrl-C or SIGTERM: one line, exit status 130 or 143.
 
-from vocap.interruption import exit_after
+It can be interrupted before anything else is imported.
+"""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LINE = "vocap: interrupted; nothing half-written was left"
+
+
+def exit_after(run: Callable[[], int]) -> None:
+    """Call `run` and exit with the status that it returns; after a signal with one line, and 128 + its number."""
+    number: int = signal.SIGINT
+
+    def interrupt(received: int, frame: FrameType | None) -> None:
+        nonlocal number
+        number = received
+        raise KeyboardInterrupt
+
+    for each in SIGNALS:
+        if signal.getsignal(each) is not signal.SIG_IGN:  # as of a job in the background
+            signal.signal(each, interrupt)
+    try:
+        status = run()
+    except KeyboardInterrupt:
+        print(LINE, file=sys.stderr, flush=True)
+        status = 128 + number
+    sys.exit(status)
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """In the block a signal ends the process as by default, without the line.
+
+    For a long call of C code that keeps Python's lock: until it returns no handler would run.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which alone has signals
+        yield
+        return
+    handlers = {number: signal.signal(number, signal.SIG_DFL) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def main() -> None:

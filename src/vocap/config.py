@@ -5,10 +5,11 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields as fields_of
 from itertools import chain
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator, model_validator
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.config_errors import describe, yaml_booleans
@@ -27,12 +28,10 @@ from vocap.languages import Language, natural, read_languages, select
 from vocap.options import CODE
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
-from vocap.text_section import Text
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
-from vocap.tokenizer_groups import compared_pairs
-from vocap.tokenizers.settings import tokenizer_type
-from vocap.unigram.text_settings import NORMALIZATIONS, XLM_R
+from vocap.tokenizers.settings import Joint, Kind, Vocap, tokenizer_type
+from vocap.unigram.text_settings import NORMALIZATIONS, PRESETS, XLM_R, TextSettings, text_settings
 from vocap.vocabularies.settings import Vocabularies
 from vocap.wording import one_line
 
@@ -45,6 +44,40 @@ TUNING_RESERVED = ("checks", "inputs")  # likewise of results/finetuning
 UNLIMITED = {"max_characters"}  # keys whose null is no default
 SHOWN = 50  # mistakes that a message names
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
+
+
+def _text_keys() -> dict[str, Any]:
+    """`preset`, and the fields of `TextSettings`; a key that is not given has the value of the preset."""
+    preset = Field("xlm-r", description="settings that the other keys change")
+    found: dict[str, Any] = {"preset": (Literal[tuple(PRESETS)], preset)}
+    for one in fields_of(TextSettings):
+        kind = list[str] if one.default == () else one.type
+        help = one.metadata["help"]
+        found[one.name] = (kind | None, Field(None, description=f"{help[0].lower()}{help[1:-1]}"))
+    return found
+
+
+class Text(create_model("TextKeys", __config__=ConfigDict(extra="forbid", strict=True), **_text_keys())):
+    """How text is normalised and cut, of all languages and stages.
+
+    >>> Text(preset="lossless", split_digits=False).settings.changed()["normalization"]
+    'identity'
+    """
+
+    @model_validator(mode="after")
+    def _usable(self) -> "Text":
+        try:
+            self.settings  # noqa: B018 - raises for values that contradict each other
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    @property
+    def settings(self) -> TextSettings:
+        """The preset with the given keys."""
+        given = self.model_dump(exclude={"preset"}, exclude_none=True)
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        return text_settings(self.preset, **{**given, **lists})
 
 
 class Settings(BaseModel):
@@ -381,3 +414,21 @@ def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str
                 "not a number above 0; fill it in, or leave the language out"
             )
     return mistakes
+
+
+def compared_pairs(tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]) -> list[tuple[str, str]]:
+    """Names of A and B, smallest T first, then in the order of `tokenizers`.
+
+    A: the first JOINT tokenizer of its T. B: of each rule of allocation, the first VOCAP tokenizer of that T. Each
+    comparison takes about 10 s at T = 100,000 and 86 languages, so further ones are left to `vocap diff`.
+    """
+    joint: dict[int, str] = {}
+    chosen: dict[tuple[int, str], str] = {}
+    for name, entry in tokenizers.items():
+        if isinstance(entry, Joint):
+            joint.setdefault(entry.total, name)
+        elif isinstance(entry, Vocap):
+            allocation = allocations[entry.allocation]
+            chosen.setdefault((allocation.total, allocation.rule), name)
+    pairs = [(total, joint[total], b) for (total, _), b in chosen.items() if total in joint]
+    return [(a, b) for _, a, b in sorted(pairs, key=lambda pair: pair[0])]

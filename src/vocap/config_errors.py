@@ -18,7 +18,7 @@ REMOVED_KEYS: dict[str, str] = {
     "vocabularies.model": "vocabularies of languages are unigram models; for BPE take a tokenizer of kind bpe",
     "vocabularies.unit": "write it in a tokenizer of kind bpe",
     "vocabularies.split": "write it in a tokenizer of kind bpe",
-    "allocation.*.search": "leave it out: a threshold of gains gives Algorithm 1's sizes for all languages but one",
+    "allocation.*.search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but for one",
     "allocation.*.curve": "leave it out: gains are always those on the curve's hull",
     "text.treat_whitespace_as_suffix": "a space begins a word in every model",
 }

@@ -303,7 +303,7 @@ def test_a_failed_write_leaves_the_old_files(folder):
     """A limit on the size of files stands for a device that fills up while the vocabulary is written."""
     program = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)); from vocap.cli import main; main()"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)); from vocap.command import main; main()"
     )
 
     def limited(output):

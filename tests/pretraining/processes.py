@@ -20,7 +20,7 @@ def _main(verb: str, arguments: list[str], output: str, environment: dict[str, s
     os.environ.update(environment)
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(file, 2)
-    from vocap.cli import main
+    from vocap.command import main
 
     sys.argv = ["vocap", verb, *arguments]
     main()

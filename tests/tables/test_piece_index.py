@@ -100,7 +100,7 @@ def test_made_once_and_again_when_a_model_changes(folder):
     before = (folder / NAME).stat()
     assert set(members(load(folder), 1)) == set(members(made, 1))
     assert (folder / NAME).stat().st_mtime_ns == before.st_mtime_ns
-    # the same folder touched, as a checkout or a copy does: still good
+    # a model that is older than before, as a checkout or a copy may make it: still good
     os.utime(folder / "models" / "60.model", (1, 1))
     load(folder)
     assert (folder / NAME).stat().st_mtime_ns == before.st_mtime_ns

@@ -133,7 +133,7 @@ def test_as_a_command_and_without_pyarrow(write, tmp_path):
     path = write({"id": range(3000), "text": LINES[:3000]})
     words = [word for name in ("train", "heldout") for word in (f"--{name}", str(tmp_path / "out" / name))]
     words += ["--stats", str(tmp_path / "out" / "stats.json"), "--language", "ka", "--format", "parquet:text"]
-    run = "from vocap.cli import main; main()"
+    run = "from vocap.command import main; main()"
     done = subprocess.run([sys.executable, "-c", run, "sample", *words, path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     stats = json.loads((tmp_path / "out" / "stats.json").read_text())

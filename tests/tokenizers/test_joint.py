@@ -14,10 +14,10 @@ from vocap.files.tsv import read_tsv, write_tsv
 from vocap.tables.curve import write_characters
 from vocap.tables.sampling_probabilities import STEP
 from vocap.tokenizer_files.layout import build_model, read_contents, serialize
-from vocap.tokenizer_groups import FILES
 from vocap.unigram.sentencepiece_trainer import Unreachable, train
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import character_counts
+from vocap.workflow import FILES
 
 TOTAL = 300
 

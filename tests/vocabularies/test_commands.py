@@ -256,7 +256,7 @@ def test_training_starts_without_heavy_imports(corpus, tmp_path):
     """A workflow starts one such process for every language and size."""
     program = (
         "import sys\n"
-        "from vocap.cli import main\n"
+        "from vocap.command import main\n"
         "try:\n"
         "    main()\n"
         "finally:\n"

@@ -39,6 +39,7 @@ def _setting(name: str) -> Callable:
 def _shared(command: Callable) -> Callable:
     """The options of both commands."""
     decorators = (
+        # files
         click.option(
             "--vocabularies",
             type=FILE,
@@ -55,6 +56,7 @@ def _shared(command: Callable) -> Callable:
             help="Columns language and n (lines of text, or any other weight).",
         ),
         click.option("--corpora", type=FILE, metavar="DIR", help="Holds LANG/train.txt: rule pieces reads it."),
+        # settings
         *map(_setting, ("alpha", "beta", "per")),
         options.coverage(COVERAGE, "Share of the multilingual sample's characters that must be pieces."),
         click.option("--without", default="", metavar="LANG,LANG", help="Languages to leave out."),

@@ -11,7 +11,7 @@ from vocap.plan.jobs import Job
 from vocap.plan.texts import MB
 from vocap.pretraining.data import SHARE
 from vocap.pretraining.settings import Recipe, Shape, count_parameters, estimate_memory
-from vocap.tuned_models import studied_model, tuned_model
+from vocap.workflow import studied_model, tuned_model
 
 PFLOP = 1e15
 UNPACKED = 4.0  # bytes of a file whose name ends in .xz, for each byte stored (measured on XTREME's files)

@@ -8,14 +8,13 @@ arrays, equal bytes for equal models:
 - `hashes` uint64 [P]: BLAKE2b of a piece's UTF-8, by which pieces of several languages are matched
 - `piece` int32 [I], `start`, `stop` uint16 [I]: piece `piece[k]` is in the models of `sizes[start[k]:stop[k]]`;
   consecutive models are almost nested, so most pieces have a single interval
-- `fingerprint` uint8 [32]: of the models it was made from
 """
 
 import hashlib
 import logging
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,6 @@ from vocap.files.atomic import replacing
 from vocap.tokenizer_files.model_file import NORMAL, USER_DEFINED, Pieces, read_pieces
 
 NAME = "pieces.npz"
-_FORMAT = b"vocap piece index 1"
 _DTYPES = {
     "sizes": np.int32,
     "text": np.uint8,
@@ -34,9 +32,7 @@ _DTYPES = {
     "piece": np.int32,
     "start": np.uint16,
     "stop": np.uint16,
-    "fingerprint": np.uint8,
 }
-_BLOCKS, _BLOCK = 4, 4096  # of each model enter the fingerprint: two trainings differ in nearly every score
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +48,6 @@ class PieceIndex:
     piece: np.ndarray
     start: np.ndarray
     stop: np.ndarray
-    fingerprint: np.ndarray
-
-    def of(self, fingerprint: bytes) -> "PieceIndex":
-        """This index, made from the models of this fingerprint."""
-        return replace(self, fingerprint=np.frombuffer(fingerprint, np.uint8))
 
     def strings(self, pieces: np.ndarray) -> list[str]:
         """The text of these pieces (numbers below P)."""
@@ -92,7 +83,6 @@ def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex
         "piece": piece,
         "start": start,
         "stop": stop,
-        "fingerprint": np.zeros(32),
     }
     return PieceIndex(**{name: np.asarray(values, _DTYPES[name]) for name, values in arrays.items()})
 
@@ -111,22 +101,26 @@ def read_index(path: str | os.PathLike) -> PieceIndex:
 def load_or_build(target: str | os.PathLike, models: str | os.PathLike, sizes: list[int]) -> PieceIndex:
     """The index `target` of `models/{size}.model`; made, and kept there, when missing, damaged or out of date.
 
-    In a folder that cannot be written the index is made in memory, and said so in the log.
-    Raises VocapError for a model of these sizes that is missing or damaged.
+    It is out of date where it has other sizes, or is older than a model. In a folder that cannot be written the
+    index is made in memory, and said so in the log. Raises VocapError for a model that is missing or damaged.
     """
-    target = Path(target)
-    current = fingerprint(models, sizes)
+    target, paths = Path(target), [Path(models) / f"{size}.model" for size in sizes]
+    for path, size in zip(paths, sizes, strict=True):
+        if not path.exists():
+            raise VocapError(
+                f"{path}: no such model, but the curve calls size {size} ok; "
+                f"delete points/{size}.tsv beside it and run the workflow again, or remove its row from the curve"
+            )
     if target.exists():
         try:
             index = read_index(target)
-        except VocapError as error:
-            log.warning("%s; reading the models instead", error)
-        else:
-            if index.fingerprint.tobytes() == current:
+            age = target.stat().st_mtime_ns
+            if index.sizes.tolist() == sizes and all(path.stat().st_mtime_ns <= age for path in paths):
                 return index
             log.info("%s: made from other models; reading them again", target)
-    vocabularies = (text_pieces(read_pieces(_model(models, size))) for size in sizes)
-    index = build(sizes, vocabularies).of(current)
+        except VocapError as error:
+            log.warning("%s; reading the models instead", error)
+    index = build(sizes, (text_pieces(read_pieces(path)) for path in paths))
     try:
         save_index(index, target)
     except OSError as error:
@@ -144,30 +138,3 @@ def save_index(index: PieceIndex, target: str | os.PathLike) -> None:
     """Write an index, equal bytes for equal arrays."""
     with replacing(target, "wb") as file:  # numpy dates every member 1980-01-01
         np.savez(file, **{name: getattr(index, name) for name in _DTYPES})
-
-
-def _model(models: str | os.PathLike, size: int) -> Path:
-    return Path(models) / f"{size}.model"
-
-
-def fingerprint(models: str | os.PathLike, sizes: list[int]) -> bytes:
-    """A digest of sizes, file lengths and a few blocks of each model: no time stamps, cheap for 4,300 models.
-
-    Raises VocapError for a missing model.
-    """
-    digest = hashlib.blake2b(_FORMAT, digest_size=32)
-    for size in sizes:
-        path = _model(models, size)
-        try:
-            with open(path, "rb", buffering=0) as file:
-                length = os.fstat(file.fileno()).st_size
-                digest.update(f"{size} {length}\n".encode())
-                for block in range(_BLOCKS):
-                    file.seek(max(0, length - _BLOCK) * block // (_BLOCKS - 1))
-                    digest.update(file.read(_BLOCK))
-        except FileNotFoundError:
-            raise VocapError(
-                f"{path}: no such model, but the curve calls size {size} ok; "
-                f"delete points/{size}.tsv beside it and run the workflow again, or remove its row from the curve"
-            ) from None
-    return digest.digest()

@@ -40,9 +40,6 @@ def _check_symbols(settings: TextSettings, layout) -> None:
 )
 @click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
 @click.option(
-    "--corpora", "--mix", type=PATH, hidden=True, expose_value=False
-)  # text, of which nothing is read now
-@click.option(
     "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="The allocation's (Equation 3)."
 )
 @click.option(

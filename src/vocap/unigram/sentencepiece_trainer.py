@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from vocap.command import at_once
 from vocap.errors import UsageError, VocapError
-from vocap.interruption import at_once
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import read_lines
 from vocap.unigram import COVERAGE, MAX_SIZE

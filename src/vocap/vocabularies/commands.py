@@ -85,7 +85,7 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
 @text_options
 def curve(train_path, models, output, characters, index, points, settings):
     """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
-    from vocap.tables.piece_index import build, fingerprint, save_index, text_pieces
+    from vocap.tables.piece_index import build, save_index, text_pieces
     from vocap.unigram.training_text import count_characters
 
     rows, origins = [], {}
@@ -101,7 +101,7 @@ def curve(train_path, models, output, characters, index, points, settings):
         text_pieces(_checked_model(models / f"{row.size}.model", row, origins[row.size])) for row in trained
     )
     sizes = [row.size for row in trained]
-    indexed = build(sizes, vocabularies).of(fingerprint(models, sizes))
+    indexed = build(sizes, vocabularies)
     counts, lines = count_characters(train_path, settings)
 
     write_characters(characters, counts, lines)  # written last, after all errors of the input
