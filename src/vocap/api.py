@@ -51,6 +51,7 @@ def command_function(name: str, verb: str) -> Callable:
                 return read_table(Path(given["output"], TABLES[verb]))
         return float(printed) if verb == "alp" else printed
 
+    # its names, defaults and help
     parameters = [
         inspect.Parameter(
             key,
