@@ -20,8 +20,8 @@ from vocap.bpe.multilingual import (
     train_parity,
     train_weighted,
 )
-from vocap.bpe.tokenizer_json import Rows, build, token_names
-from vocap.bpe.training import train
+from vocap.bpe.tokenizer_json import Rows, build
+from vocap.bpe.training import token_names, train
 from vocap.bpe.words import (
     Pretokenization,
     Words,

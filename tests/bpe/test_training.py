@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, trainers
 
 from tests.bpe.texts import CODE, LETTERS, blocks, made, real
-from vocap.bpe.tokenizer_json import Rows, build, token_names
-from vocap.bpe.training import apply, train
+from vocap.bpe.tokenizer_json import Rows, build
+from vocap.bpe.training import apply, piece_candidates, token_names, train
 from vocap.bpe.words import (
     SPACE,
     Pretokenization,
@@ -25,6 +25,8 @@ from vocap.bpe.words import (
 )
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
+from vocap.unigram.training_text import trainer_normalizer
+from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ["am", "ar", "de", "en", "fi", "hi", "ja", "ka", "km", "ko", "ml", "my", "ru", "ta", "th", "zh"]
 
@@ -127,3 +129,19 @@ def test_the_same_token_by_two_merges():
     names = token_names(alphabet, merges)
     a, b, _ = merges[len(given)].tolist()
     assert pairs[names[a], names[b]] == max(pairs.values())
+
+
+def test_candidates_are_the_tokens_of_one_weighted_training():
+    """By `tokenizers`, from lines that are repeated, and without the tokens that are too long for a piece."""
+    texts = [made(script, 150) for script in ("Latin", "Thai")]
+    settings = text_settings("xlm-r", max_sentencepiece_length=7)
+    parts = [load_word_types({"train": blocks(lines)}, coverage=1.0, settings=settings) for lines in texts]
+    ours = piece_candidates(parts, [0.75, 0.25], 700)
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = build_pre_tokenizer("words", False, "characters")
+    trainer = trainers.BpeTrainer(vocab_size=3000, show_progress=False)
+    tokenizer.train_from_iterator(trainer_normalizer().normalize(texts[0] * 3 + texts[1]), trainer)
+    theirs = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
+    assert len(ours) > 600  # of 714 tokens, those that are no longer than a piece may be
+    assert ours == [token for token, _ in theirs if 2 <= len(token) <= 7][: len(ours)]
+    assert piece_candidates(parts, [0.75, 0.25], 200) == ours[:200]

@@ -10,8 +10,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from vocap.bpe.model_file import BpeFile
-from vocap.bpe.tokenizer_json import merges_for
-from vocap.bpe.training import apply
+from vocap.bpe.training import apply, merges_for
 from vocap.bpe.words import Alphabet
 from vocap.unigram.training_text import required_characters
 

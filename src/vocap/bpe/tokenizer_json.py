@@ -12,6 +12,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from vocap import __version__
 from vocap.bpe.model_file import write_definition
+from vocap.bpe.training import token_names
 from vocap.bpe.words import SPACE, Alphabet, Pretokenization, build_pre_tokenizer
 from vocap.errors import UsageError
 from vocap.files.atomic import write_text
@@ -22,21 +23,6 @@ from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
 from vocap.unigram import COVERAGE
-
-
-def token_names(alphabet: Alphabet, merges: np.ndarray) -> list[str]:
-    """The tokens by number: the symbols, and those that `merges` (int32 [M, 3]) give."""
-    names = list(alphabet.names)
-    for a, b, new in merges.tolist():
-        if new == len(names):
-            names.append(names[a] + names[b])
-    return names
-
-
-def merges_for(merges: np.ndarray, tokens: int, base: int) -> np.ndarray:
-    """The first merges, those that a training for `tokens` tokens ends with; `base` is the number of symbols."""
-    before = np.maximum.accumulate(np.concatenate([[base - 1], merges[:, 2]]))[:-1] + 1
-    return merges[before < tokens]
 
 
 class Rows:

@@ -12,6 +12,10 @@ from vocap.bpe import kernels
 from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, State
 from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
+from vocap.tables.sampling_probabilities import line_weights
+from vocap.unigram.seeds import valid_stretches
+from vocap.unigram.word_table import TEXTS, WordTable
+from vocap.unigram.word_types import WordTypes
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
@@ -143,8 +147,48 @@ def _grown(state: State) -> State:
     return state
 
 
+def token_names(alphabet: Alphabet, merges: np.ndarray) -> list[str]:
+    """The tokens by number: the symbols, and those that `merges` (int32 [M, 3]) give."""
+    names = list(alphabet.names)
+    for a, b, new in merges.tolist():
+        if new == len(names):
+            names.append(names[a] + names[b])
+    return names
+
+
+def merges_for(merges: np.ndarray, tokens: int, base: int) -> np.ndarray:
+    """The first merges, those that a training for `tokens` tokens ends with; `base` is the number of symbols."""
+    before = np.maximum.accumulate(np.concatenate([[base - 1], merges[:, 2]]))[:-1] + 1
+    return merges[before < tokens]
+
+
 def train(alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options) -> np.ndarray:
     """`apply` for the words of one or several texts."""
     counts = np.zeros((len(words), 2), np.int64)
     counts[:, 0] = words.counts.sum(1)
     return apply(alphabet, alphabet.symbols(words), counts, wanted, reserved=reserved, **options)
+
+
+def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total: int) -> list[str]:
+    """The first `total` tokens of one training on the trained types of several texts, in the order of merges.
+
+    The lines of part k have the share `weights[k]` of the text. Types are cut wherever two neighbours cannot stand
+    in one piece, so all tokens are valid pieces of `settings` of the parts, of two characters or more; only
+    characters that their text requires are in them. The first tokens are those of a training for fewer. There are
+    fewer than `total` where the text gives no more, and where more than a fiftieth are longer than a piece may be.
+    """
+    lines = [next(iter(part.sentences.values())) for part in parts]
+    table = WordTable(0)
+    for words, weight in zip(parts, line_weights(weights, lines).tolist(), strict=True):
+        place, length, types = valid_stretches(words, any_length=True)
+        counts = np.zeros((len(types), TEXTS), np.int64)
+        counts[:, 0] = words.frequencies[types] * weight
+        table.add_counted(words.text, place, length, counts)
+    bounds = table.bounds[: table.known + 1]
+    points, symbols = np.unique(table.store[: bounds[-1]], return_inverse=True)
+    alphabet = Alphabet("characters", tuple(map(chr, points.tolist())), 0)
+    longest = parts[0].settings.max_sentencepiece_length
+    wanted = len(points) + total + total // 50
+    merges = apply(alphabet, (symbols, bounds), table.counts[: table.known], wanted)
+    names = token_names(alphabet, merges)[len(points) :]
+    return [name for name in names if len(name) <= longest][:total]

@@ -156,7 +156,8 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
 
 def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int) -> None:
     """The table of `vocap size`: each language's heldout.txt at the T that the text gives."""
-    from vocap.bpe.tokenizer_json import build, merges_for, token_names
+    from vocap.bpe.tokenizer_json import build
+    from vocap.bpe.training import merges_for, token_names
     from vocap.tables.size_table import measure_size, points_below, write_sizes
     from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 
@@ -173,7 +174,8 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
 
 def _write(out: Path, alphabet, merges, rows, total: int, description: Mapping) -> None:
     """The folder of a tokenizer of `total` ids, or of as many as the text gives."""
-    from vocap.bpe.tokenizer_json import merges_for, write_tokenizer
+    from vocap.bpe.tokenizer_json import write_tokenizer
+    from vocap.bpe.training import merges_for
     from vocap.tokenizers.multilingual_text import warn_if_short
 
     tokens = rows.tokens(total, alphabet)

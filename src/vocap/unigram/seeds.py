@@ -139,13 +139,15 @@ def _spaces(settings: TextSettings) -> np.int64:
     return np.int64(RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace))
 
 
-def valid_stretches(words: WordTypes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def valid_stretches(words: WordTypes, any_length: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The trained types, cut wherever two neighbours cannot stand in one piece: the parts that are valid pieces.
 
-    Returns their places in `words.text`, lengths (2 characters or more) and types, int32 each.
+    Returns their places in `words.text`, lengths (2 characters or more) and types, int32 each. `any_length`: also
+    those that are longer than a piece may be.
     """
     trained, settings = slice(words.trained), words.settings
-    script, longest = scripts(words.text, settings), np.int32(settings.max_sentencepiece_length)
+    longest = np.int32(np.iinfo(np.int32).max if any_length else settings.max_sentencepiece_length)
+    script = scripts(words.text, settings)
     return cut(words.text, words.start[trained], words.length[trained], script, longest, _spaces(settings))
 
 
