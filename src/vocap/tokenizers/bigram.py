@@ -1,0 +1,82 @@
+"""Held-out code length under a Kneser-Ney bigram over tokens: one model a language and tokenizer.
+
+P(w | v) = max(c(v, w) - D, 0) / c(v) + D N(v .) / c(v) P(w), N(v .) the number of different successors of v. P(w)
+is made in the same way from N(. w), the number of different predecessors of w, and from 1 / (V + 1).
+D = n1 / (n1 + 2 n2), n1 and n2 the numbers of counts that are 1 and 2 (Ney, Essen and Kneser 1994). The border of
+a line is a symbol beside the V ids: it precedes the first token and follows the last one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+BITS_OF_A_BYTE = 8  # of an unknown character, paid beside its token
+NO_DISCOUNT = 0.5  # D where no count is 1
+
+
+@dataclass(frozen=True)
+class Bigram:
+    """A trained model of V ids; the border is number V.
+
+    `pairs` int64 [P], v (V + 1) + w in rising order, with `counts` [P]; by symbol, float64 [V + 1]: `unigram`
+    P(w), `occurrences` c(v), `backoff` D N(v .).
+    """
+
+    pairs: np.ndarray
+    counts: np.ndarray
+    unigram: np.ndarray
+    occurrences: np.ndarray
+    backoff: np.ndarray
+    discount: float
+
+    def probabilities(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """P(right | left), float64, of arrays of ids; those of a v that never occurred are P(right)."""
+        wanted = left * len(self.unigram) + right
+        place = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
+        counts = np.where(self.pairs[place] == wanted, self.counts[place], 0)
+        seen = self.occurrences[left]
+        own = np.maximum(counts - self.discount, 0) + self.backoff[left] * self.unigram[right]
+        return np.where(seen > 0, own / np.maximum(seen, 1), self.unigram[right])
+
+
+def train_bigram(lines: Sequence[Sequence[int]], size: int) -> Bigram:
+    """The model of these lines of ids below `size`. Raises ValueError for no line."""
+    if not len(lines):
+        raise ValueError("a bigram model needs a line of text")
+    left, right, _ = _neighbours(lines, size)
+    pairs, counts = np.unique(left * (size + 1) + right, return_counts=True)
+    first, second = np.divmod(pairs, size + 1)
+    successors = np.bincount(first, minlength=size + 1)
+    predecessors = np.bincount(second, minlength=size + 1)
+    lower = _discount(predecessors[predecessors > 0])
+    spread = lower * np.count_nonzero(predecessors) / (size + 1)
+    unigram = (np.maximum(predecessors - lower, 0) + spread) / len(pairs)
+    discount = _discount(counts)
+    return Bigram(pairs, counts, unigram, np.bincount(left, minlength=size + 1), discount * successors, discount)
+
+
+def code_lengths(model: Bigram, lines: Sequence[Sequence[int]], unknown_bytes: np.ndarray) -> np.ndarray:
+    """Bits of each line, its end included, float64 [lines].
+
+    `unknown_bytes`, int [lines]: UTF-8 bytes of the characters that `<unk>` stands for.
+    """
+    left, right, line = _neighbours(lines, len(model.unigram) - 1)
+    bits = -np.log2(model.probabilities(left, right))
+    return np.bincount(line, bits, minlength=len(lines)) + BITS_OF_A_BYTE * np.asarray(unknown_bytes)
+
+
+def _neighbours(lines: Sequence[Sequence[int]], border: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All pairs of neighbours of all lines, borders included, and the number of the line of each, int64."""
+    lengths = np.fromiter(map(len, lines), np.int64, len(lines)) + 1
+    ends = np.cumsum(lengths)
+    symbols = np.full(ends[-1] + 1 if len(lines) else 1, border, np.int64)
+    inner = np.ones(len(symbols), bool)
+    inner[[0, *ends]] = False
+    symbols[inner] = np.fromiter((number for line in lines for number in line), np.int64, inner.sum())
+    return symbols[:-1], symbols[1:], np.repeat(np.arange(len(lines)), lengths)
+
+
+def _discount(counts: np.ndarray) -> float:
+    once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
+    return once / (once + 2 * twice) if once else NO_DISCOUNT
