@@ -353,13 +353,14 @@ rule evaluate:
             if wildcards.name in MADE_HERE
             else source_file(wildcards.name)
         ),
-        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        text=expand("<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["heldout", "train"]),
         parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
     output:
         **PARALLEL_TABLE,
         evaluation="<results>/tokenizers/{name}/evaluation.tsv",
         unknown="<results>/tokenizers/{name}/unknown.tsv",
         round_trip="<results>/tokenizers/{name}/roundtrip.tsv",
+        bits="<results>/tokenizers/{name}/bits.npz",
     resources:
         **needs(1600, 60),
     params:
@@ -386,6 +387,7 @@ rule evaluate:
             {params.parallel} \
             --unknown {output.unknown:q} \
             --round-trip {output.round_trip:q} \
+            --bits {output.bits:q} \
             -o {output.evaluation:q} 2>{log:q}
         """
 

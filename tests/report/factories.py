@@ -16,6 +16,8 @@ from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.tables.curve import COLUMNS, write_characters
 from vocap.tables.piece_index import NAME, build, save_index
+from vocap.tokenizers.bigram import bits_per_byte, write_lengths
+from vocap.tokenizers.evaluation import PARALLEL_COLUMNS
 
 MEASURES = [
     "lines",
@@ -229,14 +231,17 @@ def make_byte_pair(
 def make_parallel(folder: Path, name: str, codes: list[str], seed: int, english: bool = True) -> None:
     """parallel.tsv of one tokenizer: languages with gaps, and ratios where English is there."""
     rng = random.Random(seed)
-    rows, per_line = [], rng.uniform(20, 40)
+    rows, per_line, bits = [], rng.uniform(20, 40), {}
     for place, code in enumerate(codes):
         lines = 1000 - 7 * (place % 3) * (code != "en")
         own = round(lines * per_line * (1 + 0.1 * (place % 2)))
         tokens = own if code == "en" else round(own * rng.uniform(1, 3))
-        rows.append((code, lines, tokens, tokens / own if english else None, own if english else None))
-    columns = ("language", "lines", "tokens", "ratio_to_english", "english_tokens")
-    write_tsv(folder / "tokenizers" / name / "parallel.tsv", columns, rows)
+        size = np.full(lines, 90.0 + place)
+        bits["parallel", code] = np.stack([size * np.linspace(2 + seed / 10, 3, lines), size])
+        more = int(size.sum()), bits_per_byte(bits["parallel", code])
+        rows.append((code, lines, tokens, tokens / own if english else None, own if english else None, *more))
+    write_tsv(folder / "tokenizers" / name / "parallel.tsv", PARALLEL_COLUMNS, rows)
+    write_lengths(folder / "tokenizers" / name / "bits.npz", bits)
 
 
 def make_model(

@@ -116,6 +116,12 @@ def test_numbers_are_those_of_the_files(run, name):
     ratios = parallel.ratio_to_english[[code for code in CODES[:-1] if code != "ja"]]
     assert row.parallel_tokens == pytest.approx((ratios * english).mean())
     assert row.gini == pytest.approx(brute_gini(ratios))
+    parallel = parallel.loc[ratios.index]
+    assert row.gini_bytes == pytest.approx(brute_gini(parallel.tokens / parallel.bytes))
+    assert row.parallel_bits == pytest.approx(parallel.bigram_bits_per_byte.mean())
+    fewest = table(folder).parallel_bits.min()
+    low, high = map(float, row.parallel.split(" to ")) if row.parallel == row.parallel else (0, 0)
+    assert low <= round(row.parallel_bits - fewest, 3) <= high and (high > low) == (row.parallel_bits > fewest)
     assert (row.worst_ratio, row.worst) == (pytest.approx(ratios.max()), read_languages()[ratios.idxmax()].name)
     trips = pandas.read_csv(place / "roundtrip.tsv", sep="\t").set_index("language").loc[COUNTED]
     assert row.round_trip == pytest.approx(trips.identical.sum() / trips.texts.sum())

@@ -1,4 +1,4 @@
-"""The Kneser-Ney bigram against its definition, computed pair by pair in plain Python."""
+"""The Kneser-Ney bigram against its definition, pair by pair in plain Python; intervals against theory."""
 
 import math
 import random
@@ -7,7 +7,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from vocap.tokenizers.bigram import code_lengths, train_bigram
+from tests.made_text import write_lines
+from vocap.errors import VocapError
+from vocap.tokenizers.bigram import (
+    bits_per_byte,
+    code_lengths,
+    paired_differences,
+    read_lengths,
+    train_bigram,
+    training_sample,
+    write_lengths,
+)
 
 BORDER = "#"
 
@@ -17,24 +27,35 @@ def discount(counts):
     return once / (once + 2 * twice) if once else 0.5
 
 
-def direct_probability(pairs, size):
+def neighbours(line):
+    return zip([BORDER, *line], [*line, BORDER], strict=True)
+
+
+def direct_probability(lines, size):
     """P(w | v) as in the module's definition, from a Counter of pairs."""
-    symbols = [*range(size), BORDER]
+    pairs = Counter(pair for line in lines for pair in neighbours(line))
     different, higher = len(pairs), discount(pairs.values())
-    predecessors = Counter(w for _, w in pairs)
+    predecessors, successors = (Counter(pair[side] for pair in pairs) for side in (1, 0))
+    totals = Counter()
+    for (v, _), count in pairs.items():
+        totals[v] += count
     lower = discount(predecessors.values())
 
     def unigram(w):
-        return max(predecessors[w] - lower, 0) / different + lower * len(predecessors) / different / len(symbols)
+        return max(predecessors[w] - lower, 0) / different + lower * len(predecessors) / different / (size + 1)
 
     def probability(v, w):
-        total = sum(count for (a, _), count in pairs.items() if a == v)
-        if not total:
+        if not totals[v]:
             return unigram(w)
-        successors = sum(a == v for a, _ in pairs)
-        return max(pairs[v, w] - higher, 0) / total + higher * successors / total * unigram(w)
+        return max(pairs[v, w] - higher, 0) / totals[v] + higher * successors[v] / totals[v] * unigram(w)
 
-    return probability, symbols
+    return probability
+
+
+def direct_bits(train, test, size):
+    """Bits of each line of ids, without those of unknown characters."""
+    probability = direct_probability(train, size)
+    return [-math.fsum(math.log2(probability(v, w)) for v, w in neighbours(line)) for line in test]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -43,20 +64,57 @@ def test_code_lengths_are_those_of_the_definition(seed):
     size = rng.choice([2, 7, 30])
     draw = lambda: [min(int(rng.expovariate(0.3)), size - 1) for _ in range(rng.randint(0, 9))]  # noqa: E731
     train, test = [draw() for _ in range(40)], [draw() for _ in range(15)]
-    pairs = Counter(pair for line in train for pair in zip([BORDER, *line], [*line, BORDER], strict=True))
-    probability, symbols = direct_probability(pairs, size)
+    probability, symbols = direct_probability(train, size), [*range(size), BORDER]
     for v in symbols:
         assert math.fsum(probability(v, w) for w in symbols) == pytest.approx(1, abs=1e-12)
-    expected = [
-        -math.fsum(math.log2(probability(v, w)) for v, w in zip([BORDER, *line], [*line, BORDER], strict=True))
-        for line in test
-    ]
     unknown = np.arange(len(test))
     found = code_lengths(train_bigram(train, size), test, unknown)
-    assert found == pytest.approx(np.array(expected) + 8 * unknown, rel=1e-12)
+    assert found == pytest.approx(np.array(direct_bits(train, test, size)) + 8 * unknown, rel=1e-12)
 
 
 def test_a_model_of_no_text_is_refused():
     with pytest.raises(ValueError, match="a line of text"):
         train_bigram([], 5)
     assert code_lengths(train_bigram([[]], 5), [], np.array([])).shape == (0,)
+    assert bits_per_byte(np.zeros((2, 0))) is bits_per_byte(np.array([[math.nan], [3]])) is None
+
+
+def test_the_sample_is_spread_evenly_over_the_file(tmp_path):
+    lines = [f"{number:09}" for number in range(1000)]
+    write_lines(tmp_path / "train.txt", ["", *lines, ""])
+    assert training_sample(tmp_path / "train.txt", 9000) == training_sample(tmp_path / "train.txt") == lines
+    assert training_sample(tmp_path / "train.txt", 900) == lines[::10]
+
+
+def test_intervals_are_those_of_paired_lines():
+    """Against the normal approximation of a ratio of means; a rival that pays 0.1 bits a byte more."""
+    rng = np.random.default_rng(3)
+    best = {code: np.stack([rng.uniform(50, 300, 400), rng.integers(40, 90, 400)]) for code in ("en", "hi", "fi")}
+    noise = {code: rng.normal(2, 20, 400) for code in best}
+    rivals = {
+        "alike": {code: np.stack([bits + 0.1 * size, size]) for code, (bits, size) in best.items()},
+        "noisy": {code: np.stack([best[code][0] + noise[code], best[code][1]]) for code in ("en", "hi")},
+    }
+    found = paired_differences({"best": best, "alike": rivals["alike"]})
+    mean = sum(bits_per_byte(lines) for lines in best.values()) / 3
+    assert found["best"] == (pytest.approx(mean), 0, 0)
+    assert found["alike"] == pytest.approx((mean + 0.1, 0.1, 0.1))
+    # the languages that both have, fi not
+    _, low, high = paired_differences({"best": best, "noisy": rivals["noisy"]})["noisy"]
+    differences = {code: noise[code].sum() / best[code][1].sum() for code in ("en", "hi")}
+    errors = [
+        np.std(noise[code] - part * best[code][1]) / best[code][1].mean() / 20
+        for code, part in differences.items()
+    ]
+    middle, error = sum(differences.values()) / 2, math.hypot(*errors) / 2
+    assert (low, high) == pytest.approx((middle - 1.96 * error, middle + 1.96 * error), abs=0.15 * error)
+
+
+def test_lengths_come_back_and_another_file_is_refused(tmp_path):
+    path = tmp_path / "bits.npz"
+    lines = np.array([[3.5, 4], [1, 2]])
+    write_lengths(path, {("heldout", "en"): lines, ("parallel", "hi"): lines * math.nan})
+    assert read_lengths(path, "heldout")["en"].tolist() == lines.tolist() and read_lengths(path, "parallel") == {}
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(VocapError, match=r"bits.npz: not a file of bits"):
+        read_lengths(path, "heldout")

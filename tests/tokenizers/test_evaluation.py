@@ -11,15 +11,18 @@ from click.testing import CliRunner
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from tests.made_text import write_lines
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.splitter import Splitter
+from vocap.tokenizers.bigram import read_lengths
 from vocap.tokenizers.evaluation import COLUMNS, Tally, measure, renyi_efficiency, tally
 from vocap.tokenizers.output_commands import evaluate
 
 from .scripts import WORDS, make_lines, model
+from .test_bigram import direct_bits
 
 LANGUAGES = ("en", "th")
 
@@ -39,6 +42,7 @@ def corpora(tmp_path_factory):
             f"{line} \U00012000 {WORDS[language][0]} x{n}.{n} {n}\n" for line, n in zip(part, numbers, strict=True)
         )
         (root / "corpora" / language / "heldout.txt").write_text(text, encoding="utf-8")
+    write_lines(root / "corpora" / "en" / "train.txt", make_lines(300, seed=13))  # th has none
     return root
 
 
@@ -78,6 +82,11 @@ def naive(path, processor, spaces):
         "digits_per_token": sum(map(count_digits, flat)) / sum(count_digits(piece) > 0 for piece in flat),
         "numbers_alike": alike(processor, [n for line in lines for n in re.findall("[0-9]+", line)]),
         "broken_utf8": 0,
+        "changed_lines": sum(
+            processor.unk_id() not in ids and processor.decode(ids) != line
+            for line, ids in zip(lines, map(processor.encode, lines), strict=True)
+        )
+        / len(lines),
     }
 
 
@@ -101,7 +110,8 @@ def alike(processor, numbers):
 
 @pytest.mark.parametrize("tokenizer", ["tokenizer/sentencepiece.model", "tokenizer/huggingface"])
 def test_columns(corpora, tmp_path, tokenizer):
-    rows = run(corpora, tokenizer, tmp_path / "evaluation.tsv", "--unknown", str(tmp_path / "unknown.tsv"))
+    made = ["--unknown", str(tmp_path / "unknown.tsv"), "--bits", str(tmp_path / "bits.npz")]
+    rows = run(corpora, tokenizer, tmp_path / "evaluation.tsv", *made)
     assert [(row["language"], row["resource"]) for row in rows] == [("en", "high"), ("th", "high")]
     processor = SentencePieceProcessor(model_file=str(corpora / "tokenizer" / "sentencepiece.model"))
     for row in rows:
@@ -113,6 +123,19 @@ def test_columns(corpora, tmp_path, tokenizer):
             else:
                 assert float(row[column]) == pytest.approx(value, rel=1e-12), column
     unknown = list(read_tsv(tmp_path / "unknown.tsv", ("language", "character", "count")))
+    # bits, with those of unknown characters
+    train, heldout = (
+        (corpora / "corpora" / "en" / f"{part}.txt").read_text("utf-8").split("\n")[:-1]
+        for part in ("train", "heldout")
+    )
+    bits = math.fsum(direct_bits(processor.encode(train), processor.encode(heldout), processor.get_piece_size()))
+    lost = [(row["character"].encode(), int(row["count"])) for row in unknown if row["language"] == "en"]
+    bits += 8 * sum(len(character) * count for character, count in lost)
+    size = sum(len(line.encode()) for line in heldout)
+    assert float(rows[0]["bigram_bits_per_byte"]) == pytest.approx(bits / size, rel=1e-12)
+    assert rows[1]["bigram_bits_per_byte"] == ""
+    lengths = read_lengths(tmp_path / "bits.npz", "heldout")
+    assert list(lengths) == ["en"] and lengths["en"].sum(1) == pytest.approx([bits, size], rel=1e-6)
     counts = {row["language"]: int(row["count"]) for row in unknown if row["character"] == "\U00012000"}
     assert counts == {"en": 250, "th": 150}
     for row in unknown:
@@ -137,7 +160,7 @@ def test_no_lines_and_no_tokens(splitter):
     size = splitter.encoder.size
     empty = measure(Tally(np.zeros(size, np.int64)), splitter)
     assert empty.pop("lines") == 0 and set(empty.values()) == {None}
-    blank = measure(Tally(np.zeros(size, np.int64), lines=2, characters=2, size_bytes=2), splitter)
+    blank = measure(Tally(np.zeros(size, np.int64), lines=2, characters=2), splitter)
     assert blank["tokens_per_sentence"] == 0 and blank["chars_per_token"] is None
 
 
@@ -155,7 +178,7 @@ def test_a_tokenizer_of_bytes():
     ids = [number for line in lines for number in tokenizer.encode(line).ids]
 
     splitter = Splitter(HuggingFaceEncoder(tokenizer, None))
-    row = measure(tally(splitter, [lines[:100], lines[100:]])[0], splitter)
+    row = measure(tally(splitter, [lines[:100], lines[100:]]), splitter)
     assert row["unk_rate"] == 0 and row["tokens_per_word"] == len(ids) / 2700
     broken = sum("\ufffd" in tokenizer.decode([number]) for number in ids)
     assert row["broken_utf8"] == broken / len(ids) > 0

@@ -15,6 +15,7 @@ from vocap.text_files.lines import read_blocks
 from vocap.text_files.named_texts import is_gap
 from vocap.tokenizer_files.encoders import Encoder
 from vocap.tokenizer_files.splitter import BYTE_PIECE, Splitter, is_bracketed
+from vocap.tokenizers.bigram import Bigram, bits_per_byte, code_lengths
 from vocap.unigram.alp import average_log_probability
 
 COLUMNS = (
@@ -34,6 +35,8 @@ COLUMNS = (
     "digits_per_token",
     "numbers_alike",
     "broken_utf8",
+    "bigram_bits_per_byte",
+    "changed_lines",
 )
 UNKNOWN_COLUMNS = ("language", "character", "count")
 DISTINCT = 100_000  # words that are counted before they are split: bounds the memory of long texts
@@ -43,22 +46,6 @@ LEAST_NUMBERS = 20  # below it no share of them is given
 ALPHA = 2.5  # order of the Rényi entropy: Zouhar et al. (2023), section 5
 # ISO 15924 codes of scripts that put no spaces between words
 WITHOUT_SPACES = frozenset({"Thai", "Khmr", "Laoo", "Mymr", "Hans", "Hant", "Hani", "Jpan", "Tibt", "Bopo"})
-
-
-@dataclass
-class Tally:
-    """Counts over one language's lines: `counts` int64 [V] by id, and totals.
-
-    `whole`: words that are one token; `cuts`: for each number of digits, how often which cut into tokens occurs.
-    """
-
-    counts: np.ndarray
-    lines: int = 0
-    words: int = 0
-    characters: int = 0
-    size_bytes: int = 0
-    whole: int = 0
-    cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
 
 
 @dataclass
@@ -85,6 +72,30 @@ class Differences:
         return self.lines, self.identical, share, "; ".join(shown)
 
 
+@dataclass
+class Tally:
+    """Counts over one language's lines: `counts` int64 [V] by id, and totals.
+
+    `whole`: words that are one token; `cuts`: for each number of digits, how often which cut into tokens occurs;
+    `unknown`: characters that `<unk>` stands for; `trips`: lines that do not come back.
+    """
+
+    counts: np.ndarray
+    lines: int = 0
+    words: int = 0
+    characters: int = 0
+    whole: int = 0
+    cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
+    unknown: Counter[str] = field(default_factory=Counter)
+    trips: Differences = field(default_factory=Differences)
+    blocks: list[np.ndarray] = field(default_factory=lambda: [np.zeros((2, 0))])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Bits and bytes of the lines, [2, lines]."""
+        return np.concatenate(self.blocks, axis=1)
+
+
 def shared_prefix(one: Sequence, other: Sequence) -> int:
     """The length of the longest common beginning.
 
@@ -94,37 +105,43 @@ def shared_prefix(one: Sequence, other: Sequence) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def tally(
-    splitter: Splitter, blocks: Iterable[list[str]], trips: Differences | None = None
-) -> tuple[Tally, Counter]:
-    """Count tokens, words, numbers, characters and bytes; and the characters that became unknown.
-
-    With `trips`, the lines are decoded again, and those that do not come back are counted there.
+def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None = None) -> Tally:
+    """Count tokens, words, numbers, characters, bytes, and bits under `model`; decode the lines again.
 
     Words are the maximal runs of characters other than white space; numbers the maximal runs of 2 to 8 of the
     digits 0 to 9; characters are code points and bytes those of UTF-8, all of the raw line without its end.
     """
     encoder = splitter.encoder
-    result, unknown = Tally(np.zeros(encoder.size, np.int64)), Counter()
+    result = Tally(np.zeros(encoder.size, np.int64))
     words: Counter[str] = Counter()
     for lines in blocks:
         encoded = encoder.encode_batch(lines)
         result.counts += np.bincount(np.fromiter(chain.from_iterable(encoded), np.int64), minlength=encoder.size)
-        if encoder.unk_id is not None:
-            for line, ids in zip(lines, encoded, strict=True):
-                if encoder.unk_id in ids:
-                    unknown.update(unknown_characters(encoder, line))
-        if trips is not None:
-            add_round_trips(trips, lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
+        unknown, lengths = code(encoder, lines, encoded, model)
+        result.unknown.update(chain.from_iterable(unknown))
+        result.blocks.append(lengths)
+        add_round_trips(result.trips, lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
         words.update(chain.from_iterable(map(str.split, lines)))
         if len(words) > DISTINCT:
             count_splits(splitter, words, result)
             words.clear()
         result.lines += len(lines)
         result.characters += sum(map(len, lines))
-        result.size_bytes += sum(len(line.encode("utf-8")) for line in lines)
     count_splits(splitter, words, result)
-    return result, unknown
+    return result
+
+
+def code(
+    encoder: Encoder, lines: Sequence[str], ids: Sequence[Sequence[int]], model: Bigram | None
+) -> tuple[list[str], np.ndarray]:
+    """The unknown characters of each line; and [2, lines] its bits under the model (NaN without one) and bytes."""
+    unknown = [
+        unknown_characters(encoder, line) if encoder.unk_id in numbers else ""
+        for line, numbers in zip(lines, ids, strict=True)
+    ]
+    lost, sizes = (np.array([len(text.encode("utf-8")) for text in texts], np.int64) for texts in (unknown, lines))
+    bits = np.full(len(sizes), math.nan) if model is None else code_lengths(model, ids, lost)
+    return unknown, np.stack([bits, sizes])
 
 
 def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) -> None:
@@ -180,7 +197,8 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     U+2581 is none). whole_words: share of words that are one token, None where `spaces` is false.
     digits_per_token: digits 0 to 9 / tokens that hold some. numbers_alike: share of the numbers cut like most
     numbers of as many digits, None for fewer than `LEAST_NUMBERS`. broken_utf8: share of tokens whose bytes are no
-    whole characters.
+    whole characters. bigram_bits_per_byte: None without a model. changed_lines: share of lines that decode to
+    other text though all characters are known.
     """
     counts, total = tally.counts, int(tally.counts.sum())
     row: dict = dict.fromkeys(COLUMNS[2:])
@@ -190,6 +208,8 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     row["alp"] = average_log_probability(counts, tally.lines)
     row["tokens_per_sentence"] = total / tally.lines
     row["vocabulary_used"] = np.count_nonzero(counts) / len(counts)
+    row["bigram_bits_per_byte"] = bits_per_byte(tally.lengths)
+    row["changed_lines"] = (tally.trips.kinds.total() - tally.trips.kinds["unknown"]) / tally.lines
     if not total:
         return row
     # by word and by character
@@ -197,7 +217,7 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
         row["tokens_per_word"] = total / tally.words
         row["whole_words"] = tally.whole / tally.words
     row["chars_per_token"] = tally.characters / total
-    row["bytes_per_token"] = tally.size_bytes / total
+    row["bytes_per_token"] = int(tally.lengths[1].sum()) / total
     unk_id = splitter.encoder.unk_id
     row["unk_rate"] = int(counts[unk_id]) / total if unk_id is not None else 0.0
     row["renyi"] = renyi_efficiency(counts)
@@ -282,7 +302,15 @@ def example(text: str, decoded: str) -> str:
     return " → ".join(f"“{one}”" for one in shown)
 
 
-PARALLEL_COLUMNS = ("language", "lines", "tokens", "ratio_to_english", "english_tokens")
+PARALLEL_COLUMNS = (
+    "language",
+    "lines",
+    "tokens",
+    "ratio_to_english",
+    "english_tokens",
+    "bytes",
+    "bigram_bits_per_byte",
+)
 ENGLISH = "en"
 GAP = -1  # in the place of a number of tokens
 
@@ -304,29 +332,28 @@ def gini(values: Sequence[float]) -> float:
     return max(0.0, (2 * ranked - (count + 1) * total) / (count * total))
 
 
-def count_by_line(encoder: Encoder, path: Path) -> np.ndarray:
-    """Tokens of every line of a file (plain or compressed), int64 [lines]; `GAP` where there is no translation."""
-    counts: list[int] = []
+def code_aligned(encoder: Encoder, path: Path, model: Bigram | None = None) -> np.ndarray:
+    """[3, lines] tokens (`GAP` where there is no translation), bits and bytes of the lines of a file."""
+    blocks = []
     for block in read_blocks(path):
         encoded = encoder.encode_batch(block)
-        counts += [GAP if is_gap(line) else len(ids) for line, ids in zip(block, encoded, strict=True)]
-    return np.array(counts, np.int64)
+        tokens = [GAP if is_gap(line) else len(ids) for line, ids in zip(block, encoded, strict=True)]
+        blocks.append(np.vstack([tokens, code(encoder, block, encoded, model)[1]]))
+    return np.concatenate(blocks, axis=1) if blocks else np.zeros((3, 0))
 
 
-def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> dict[str, float | None]:
-    """The columns from `lines` on, of the lines that both languages have; of all own lines without English.
+def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[dict, np.ndarray]:
+    """The columns from `lines` on, and bits and bytes [2, shared], of the lines that both languages have.
 
-    `own`, `english`: tokens by line, int64 [lines], `GAP` where there is none. The ratio is tokens / English
-    tokens on these lines, None where there are none, or no English.
-
-    >>> compare_with_english(np.array([4, GAP, 6]), np.array([2, 3, GAP]))
-    {'lines': 1, 'tokens': 4, 'ratio_to_english': 2.0, 'english_tokens': 2}
+    `own`, `english`: `code_aligned`; all own lines without English. The ratio is tokens / English tokens, None
+    where there are none, or no English.
     """
-    shared = own != GAP if english is None else (own != GAP) & (english != GAP)
-    tokens = int(own[shared].sum())
-    base = None if english is None else int(english[shared].sum())
-    ratio = tokens / base if base else None
-    return dict(zip(PARALLEL_COLUMNS[1:], (int(shared.sum()), tokens, ratio, base), strict=True))
+    shared = own[0] != GAP if english is None else (own[0] != GAP) & (english[0] != GAP)
+    tokens, size = (int(own[place, shared].sum()) for place in (0, 2))
+    base = None if english is None else int(english[0, shared].sum())
+    lengths = own[1:, shared]
+    found = int(shared.sum()), tokens, tokens / base if base else None, base, size, bits_per_byte(lengths)
+    return dict(zip(PARALLEL_COLUMNS[1:], found, strict=True)), lengths
 
 
 def relative_costs(rows: Iterable[Mapping]) -> list[float]:

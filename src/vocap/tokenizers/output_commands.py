@@ -91,6 +91,7 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
 @click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
 @click.option("--unknown", type=FILE, help="Table to write: which characters are unknown, how often.")
 @click.option("--round-trip", type=FILE, help="Table to write: lines that decode to themselves, and the losses.")
+@click.option("--bits", type=FILE, help="File to write: bits and bytes of every line, for intervals (NumPy).")
 @click.option(
     "--parallel",
     metavar="PATTERN",
@@ -98,77 +99,88 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
 )
 @click.option("--parallel-output", type=FILE, help="Table to write, with --parallel.")
 def evaluate(
-    tokenizer, corpora, languages, languages_table, output, unknown, round_trip, parallel, parallel_output
+    tokenizer, corpora, languages, languages_table, output, unknown, round_trip, bits, parallel, parallel_output
 ) -> None:
     """Measure any tokenizer on every language's held-out lines.
 
     One row a language: ALP, tokens per sentence and word, characters and bytes per token, unknown rate, share of
     the vocabulary used, Rényi efficiency, single-character share, share of words that are one token, digits per
-    token, share of numbers cut alike, tokens that are broken UTF-8. On parallel text: tokens relative to English,
-    on the lines that both languages have.
+    token, share of numbers cut alike, tokens that are broken UTF-8, bits per byte under a bigram of the training
+    lines' tokens (empty without train.txt), lines that normalisation changes. On parallel text: tokens relative to
+    English, on the lines that both languages have, and bits per byte.
     """
     if (parallel is None) != (parallel_output is None):
         raise UsageError("--parallel and --parallel-output go together; give both or none")
     from vocap.files.tsv import write_tsv
     from vocap.languages import DOMAINS, read_languages, select
     from vocap.text_files.lines import read_blocks
+    from vocap.text_files.named_texts import find_aligned
     from vocap.tokenizer_files.encoders import load_encoder
     from vocap.tokenizer_files.splitter import Splitter
-    from vocap.tokenizers import evaluation
+    from vocap.tokenizers import bigram, evaluation
 
     # one language after another
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     texts = find_texts((), corpora, parse_languages(languages), ["heldout"])
+    paths, without = find_aligned(parallel, list(texts)) if parallel else ({}, [])
+    for code in without:
+        logger.warning("%s: no parallel text, left out", parallel.replace("{lang}", code))
     splitter = Splitter(load_encoder(tokenizer))
-    rows, unknown_rows, trip_rows = [], [], []
+    rows, unknown_rows, trip_rows, lengths, aligned = [], [], [], {}, dict.fromkeys(paths)
     for language in select(read_languages(languages_table), list(texts)):
-        code, trips = language.code, evaluation.Differences() if round_trip else None
-        blocks = ([line for line in lines if line] for lines in read_blocks(texts[code]["heldout"]))
-        counted, characters = evaluation.tally(splitter, blocks, trips)
+        code, heldout = language.code, texts[language.code]["heldout"]
+        model = bigram.train_on(heldout.with_name("train.txt"), splitter.encoder)
+        blocks = ([line for line in lines if line] for lines in read_blocks(heldout))
+        counted = evaluation.tally(splitter, blocks, model)
         measures = evaluation.measure(counted, splitter, language.script not in evaluation.WITHOUT_SPACES)
         rows.append((code, language.resource, *(measures[column] for column in evaluation.COLUMNS[2:])))
-        ordered = sorted(characters.items(), key=lambda entry: (-entry[1], entry[0]))
+        ordered = sorted(counted.unknown.items(), key=lambda entry: (-entry[1], entry[0]))
         unknown_rows += [(code, character, count) for character, count in ordered]
-        if trips is not None:
-            domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
-            trip_rows.append((code, domain, *trips.cells(evaluation.LOSSES)))
+        domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
+        trip_rows.append((code, domain, *counted.trips.cells(evaluation.LOSSES)))
+        lengths["heldout", code] = counted.lengths
+        if code in paths:
+            aligned[code] = evaluation.code_aligned(splitter.encoder, paths[code], model)
     # the tables
     if parallel:
-        _write_parallel(splitter.encoder, parallel, list(texts), parallel_output)
+        lengths |= _write_parallel(aligned, paths, parallel, parallel_output)
     if unknown:
         write_tsv(unknown, evaluation.UNKNOWN_COLUMNS, unknown_rows)
     if round_trip:
         write_tsv(round_trip, evaluation.ROUND_TRIP_COLUMNS, trip_rows)
+    if bits:
+        bigram.write_lengths(bits, lengths)
     write_tsv(output, evaluation.COLUMNS, rows)
-    click.echo(f"{output}: {len(rows)} languages", err=True)
+    click.echo(f"{output}: {len(rows)} languages{_mean_bits(row[-2] for row in rows)}", err=True)
 
 
-def _write_parallel(encoder, pattern: str, codes: list[str], output: Path) -> None:
+def _write_parallel(aligned, paths, pattern: str, output: Path) -> dict:
+    """Write the table of lines coded by language; returns the bits and bytes of the lines that it counts."""
     from vocap.files.tsv import write_tsv
-    from vocap.text_files.named_texts import check_aligned, find_aligned
-    from vocap.tokenizers.evaluation import (
-        ENGLISH,
-        PARALLEL_COLUMNS,
-        compare_with_english,
-        count_by_line,
-        gini,
-        relative_costs,
-    )
+    from vocap.text_files.named_texts import check_aligned
+    from vocap.tokenizers.evaluation import ENGLISH, PARALLEL_COLUMNS, compare_with_english, gini, relative_costs
 
-    paths, without = find_aligned(pattern, codes)
-    for language in without:
-        logger.warning("%s: no parallel text, left out", pattern.replace("{lang}", language))
-    counts = {code: count_by_line(encoder, path) for code, path in paths.items()}
-    check_aligned({code: len(own) for code, own in counts.items()}, paths)
-    english = counts.get(ENGLISH)
-    rows = [{"language": code, **compare_with_english(own, english)} for code, own in counts.items()]
-    for row in rows:
+    check_aligned({code: own.shape[1] for code, own in aligned.items()}, paths)
+    english, rows, lengths = aligned.get(ENGLISH), [], {}
+    for code, own in aligned.items():
+        row, lengths["parallel", code] = compare_with_english(own, english)
+        rows.append({"language": code, **row})
         if not row["lines"]:
             why = "" if english is None else " in common with English, so no ratio"
-            logger.warning("%s: no line%s", paths[row["language"]], why)
+            logger.warning("%s: no line%s", paths[code], why)
     write_tsv(output, PARALLEL_COLUMNS, [tuple(row[column] for column in PARALLEL_COLUMNS) for row in rows])
     if any(costs := relative_costs(rows)):
-        click.echo(f"{output}: on {pattern}, Gini coefficient of tokens per sentence {gini(costs):.4f}", err=True)
+        by_byte = gini([row["tokens"] / row["bytes"] for row in rows if row["bytes"]])
+        said = f"Gini coefficient of tokens per sentence {gini(costs):.4f}, per byte {by_byte:.4f}"
+        click.echo(
+            f"{output}: on {pattern}, {said}{_mean_bits(row[PARALLEL_COLUMNS[-1]] for row in rows)}", err=True
+        )
+    return lengths
+
+
+def _mean_bits(found) -> str:
+    known = [bits for bits in found if bits is not None]
+    return f"; bits per byte {sum(known) / len(known):.4f} (mean of {len(known)} languages)" if known else ""
 
 
 @click.command()

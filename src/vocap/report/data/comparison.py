@@ -16,7 +16,8 @@ from vocap.report.data import as_number, find
 from vocap.report.data.explorer import present_choices
 from vocap.report.data.results import ALL, Results, Tokenizer, order_groups
 from vocap.tables.sampling_probabilities import sampling_probabilities
-from vocap.tokenizers.evaluation import COLUMNS, gini
+from vocap.tokenizers.bigram import PARTS, paired_differences
+from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
 from vocap.tokenizers.settings import KINDS, BytePair
 
 NOT_MERGED = tuple(name for name, kind in KINDS.items() if not kind.merged)  # of one language, or from elsewhere
@@ -56,7 +57,18 @@ MEASURES = (
         "parallel_tokens", "Tokens per sentence, parallel", 2, f"the fewest {PARALLEL_TOKENS}", PARALLEL_TOKENS
     ),
     Measure("gini", "Gini", 4, "the lowest Gini coefficient", "Gini coefficient of these tokens"),
+    Measure("gini_bytes", "Gini per byte", 4),
     Measure("worst_ratio", "Worst ratio to English", said="the lowest worst ratio to English"),
+    Measure(
+        "bigram_bits_per_byte", "Bits per byte", 3, "the fewest held-out bits per byte", "held-out bits per byte"
+    ),
+    Measure(
+        "parallel_bits",
+        "Bits per byte, parallel",
+        3,
+        "the fewest bits per byte of parallel text",
+        "bits per byte of parallel text",
+    ),
     Measure("round_trip", "Lines that come back", share=True),
 )
 
@@ -68,7 +80,8 @@ class Size:
     `rows`: the rows of `frame`, with `counted` (whether means have the language), its share `q` of the text, and
     the difference of ALP from the reference, in `nats` and in `percent`. `summary`: by tokenizer the means of
     `grouped` and the numbers of `MEASURES`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
-    `follows_text` (its training followed parallel text), `frontier` (no other of its regime is as good).
+    `follows_text` (its training followed parallel text), `frontier` (no other of its regime is as good), `heldout`
+    and `parallel` (intervals of the bits per byte above the fewest, in words).
     """
 
     total: int | None
@@ -115,8 +128,9 @@ def frame(results: Results) -> pandas.DataFrame:
     """A row a tokenizer and language, in the order of configuration and page; NaN where a file lacks the language.
 
     Columns: `tokenizer`, `language`, `resource`; those of evaluation.tsv; of parallel text `sentences`, `tokens`,
-    `english_tokens`, `ratio_to_english` and `parallel_tokens` (per sentence, of the same content in every
-    language); of round trips `texts` and `identical`; `unfit`, the reason that ALP and counts mislead, or empty.
+    `english_tokens`, `ratio_to_english`, `parallel_bytes`, `parallel_bits` (per byte) and `parallel_tokens` (per
+    sentence, of the same content in every language); of round trips `texts` and `identical`; `unfit`, the reason
+    that ALP and counts mislead, or empty.
     """
     parts = [_languages(results, tokenizer) for tokenizer in results.configured_tokenizers()]
     return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
@@ -127,8 +141,9 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
         found = pandas.DataFrame(rows, columns=["language", *columns])
         return found.astype(dict.fromkeys(columns, float)).set_index("language")
 
-    parallel = table(tokenizer.parallel, ("lines", "tokens", "english_tokens", "ratio_to_english"))
-    parallel = parallel.rename(columns={"lines": "sentences"})
+    parallel = table(tokenizer.parallel, PARALLEL_COLUMNS[1:])
+    names = {"lines": "sentences", "bytes": "parallel_bytes", "bigram_bits_per_byte": "parallel_bits"}
+    parallel = parallel.rename(columns=names)
     parallel = parallel[(parallel.sentences > 0) & parallel.tokens.notna()]
     priced = parallel.dropna(subset="ratio_to_english")
     if len(priced):  # languages with gaps have other lines, so only ratios to English compare
@@ -252,12 +267,21 @@ def _summary(
         return gini(tokens) if tokens.sum() > 0 else math.nan
 
     # measures on held-out lines, then on parallel text
+    counted = list(fit.language.unique())
     summary = grouped(fit, ["tokenizer"])
     trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
     summary["round_trip"] = trips.identical / trips.texts
     fit = fit[fit.language.isin(shared)].dropna(subset="parallel_tokens")
-    parallel = fit.groupby("tokenizer").parallel_tokens
-    summary["parallel_tokens"], summary["gini"] = parallel.mean(), parallel.agg(inequality)
+    fit = fit.assign(by_byte=fit.tokens / fit.parallel_bytes)
+    parallel = fit.groupby("tokenizer")
+    for name, key in (("gini", "parallel_tokens"), ("gini_bytes", "by_byte")):
+        summary[name] = parallel[key].agg(inequality)
+    summary["parallel_tokens"], summary["parallel_bits"] = (
+        parallel.parallel_tokens.mean(),
+        parallel.parallel_bits.mean(),
+    )
+    for part, languages in zip(PARTS, (counted, shared), strict=True):
+        summary[part] = pandas.Series(_above_the_fewest(tokenizers, part, languages), dtype=object)
     priced = fit.dropna(subset="ratio_to_english").sort_values(["ratio_to_english", "language"], ascending=[0, 1])
     worst = priced.drop_duplicates("tokenizer").set_index("tokenizer")
     summary["worst_ratio"], summary["worst"] = worst.ratio_to_english, worst.language
@@ -282,6 +306,14 @@ def _summary(
         for name, good in goods.iterrows()
     ]
     return summary
+
+
+def _above_the_fewest(tokenizers: Sequence[Tokenizer], part: str, languages: Sequence[str]) -> dict[str, str]:
+    """By tokenizer the interval of its bits per byte above the fewest, in words; none where lines have no bits."""
+    found = {one.name: one.bits.get(part, {}) for one in tokenizers}
+    lengths = {name: {code: own[code] for code in languages if code in own} for name, own in found.items()}
+    differences = paired_differences({name: own for name, own in lengths.items() if own})
+    return {name: f"{low:.4f} to {high:.4f}" if high else "" for name, (_, low, high) in differences.items()}
 
 
 def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dict[str, float]]:

@@ -43,7 +43,8 @@ from vocap.tables.sampling_probabilities import read_weights
 from vocap.tables.size_table import Sizes
 from vocap.tables.size_table import read_sizes as read_size_table
 from vocap.text_files.lines import count_lines
-from vocap.tokenizers.evaluation import COLUMNS
+from vocap.tokenizers.bigram import BITS, PARTS, read_lengths
+from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS
 
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
@@ -53,7 +54,7 @@ FORMS = ("sentencepiece.model", DEFINITION, "huggingface")  # of a tokenizer
 TOKENIZER_TABLES = {
     "evaluation": ("evaluation.tsv", "alp", COLUMNS[2:]),
     "parity": ("parity.tsv", "share", ("lines", "identical", "share")),
-    "parallel": ("parallel.tsv", "tokens", ("lines", "tokens", "english_tokens", "ratio_to_english")),
+    "parallel": ("parallel.tsv", "tokens", PARALLEL_COLUMNS[1:]),
     "unknown": ("unknown.tsv", "character", ()),
     "round_trips": ("roundtrip.tsv", "share", ("texts", "identical", "share")),
 }
@@ -285,7 +286,9 @@ def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:
         expected -= {"parity.tsv"}
     missing = tuple(sorted(expected - there))
     forms = tuple(name for name in FORMS if name in there)
-    return Tokenizer(folder.name, description, **tables, pieces=pieces, missing=missing, kind=kind, forms=forms)
+    bits = {part: read_lengths(folder / BITS, part) for part in PARTS} if BITS in there else {}
+    more = {"pieces": pieces, "missing": missing, "kind": kind, "forms": forms, "bits": bits}
+    return Tokenizer(folder.name, description, **tables, **more)
 
 
 def read_model(folder: Path) -> Model:

@@ -44,7 +44,11 @@ STYLES = {  # of a kind by its label: colour and shape
     **{name.upper(): ("ink", "triangle-right") for name, rule in RULES.items() if rule.needs_text},
 }
 OTHER = ("unknown", "triangle-up")
-AXES = (("parallel_tokens", "alp"), ("gini", "parallel_tokens"))  # of charts, by keys of measures: across, up
+AXES = (
+    ("parallel_tokens", "alp"),
+    ("gini", "parallel_tokens"),
+    ("parallel_bits", "parallel_tokens"),
+)  # of charts, by keys of measures: across, up
 WITHOUT_PARALLEL = (("tokens_per_sentence", "alp"),)
 CHOICES = {  # of allocations that are no tokenizers: name in the table, colour and shape
     "beta": ("by beta", ("high", "circle")),
@@ -130,6 +134,8 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
         Column("total", "T", "number"),
         Column("languages", "Languages", "number"),
         *(Column(one.key, one.title, "number", one.digits, share=one.share) for one in MEASURES),
+        Column("heldout", "Bits above the fewest, 95 %"),
+        Column("parallel", "Bits above the fewest, parallel"),
         Column("worst", "of", value=lambda row: results.name(row["worst"]) if row["worst"] else ""),
         Column(
             "frontier", "On the frontier", value=lambda row: {True: "yes", False: "no"}.get(row["frontier"], "")
@@ -141,10 +147,13 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
     caption = (
         f"Plain means over languages on held-out lines; ALP in nats per line{by_q}. On parallel text tokens are "
         "the mean over languages of the ratio to English, times the tokens of English per sentence (without "
-        "English, tokens per sentence); Gini is of the same. On the frontier: no other tokenizer of the same "
+        "English, tokens per sentence); Gini is of the same, Gini per byte of tokens / bytes. Bits per byte: of a "
+        "Kneser-Ney bigram of tokens, unknown characters as bytes, mean over languages; of the difference from "
+        "the fewest an interval of 95 % (paired bootstrap over lines). They are a code length of the text itself "
+        "only where all lines come back. On the frontier: no other tokenizer of the same "
         "regime is as good in ALP, these tokens and Gini, and better in one. T are the ids, fewer than asked for "
         "where the text has too few pieces. From results/tokenizers/{name}/evaluation.tsv, parallel.tsv, "
-        "roundtrip.tsv."
+        "roundtrip.tsv, bits.npz."
     )
     return Table.of("comparison", "Measures of all tokenizers", caption, columns, rows)
 
