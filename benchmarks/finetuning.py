@@ -19,7 +19,7 @@ import torch
 
 from vocap.finetuning.encoding import InputEncoder, encode, load_tokenizer
 from vocap.finetuning.features import Batch, Features, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.reading import DataSet, read
+from vocap.finetuning.reading import DataSet
 from vocap.finetuning.run import HEADS, TOKENS, Tuner
 from vocap.finetuning.settings import make_recipes
 from vocap.finetuning.tasks import TASKS
@@ -35,7 +35,7 @@ KINDS = ("padded to the longest allowed", "padded to the longest of the batch", 
 def load_file(xtreme: Path, task: str, encoder: InputEncoder) -> Features:
     found = DataSet(TASKS[task], FILES[task], "en")
     limit = EXAMPLES if task != "tydiqa" else EXAMPLES // 10
-    examples = read(xtreme, found.task, found.split, "en")[:limit]
+    examples = DataSet(found.task, found.split, "en").read(xtreme)[:limit]
     return encode(found, examples, encoder, make_recipes({})[task])
 
 

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 from vocap.finetuning.encoding import InputEncoder, encode_sentences, join_tags
 from vocap.finetuning.features import Features, assemble
 from vocap.finetuning.metrics import chunk_f1
-from vocap.finetuning.reading import Sentence, read
+from vocap.finetuning.reading import DataSet, Sentence
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.model import MaskedLanguageModel
 
@@ -41,7 +41,7 @@ def load_tagging(
     task, encoder = TASKS[name], InputEncoder(AutoTokenizer.from_pretrained(tokenizer))
 
     def encoded(split: str, language: str) -> tuple[Features, list[Sentence]]:
-        sentences = read(xtreme, task, split, language)[:count]
+        sentences = DataSet(task, split, language).read(xtreme)[:count]
         return encode_sentences(sentences, encoder, task.labels, length), sentences
 
     tests = {language: encoded("test", language) for language in languages}

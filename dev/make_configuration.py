@@ -12,7 +12,7 @@ from vocap.allocation.settings import Allocation
 from vocap.config import Text
 from vocap.corpora.settings import Corpora, Download, Mix, Starter
 from vocap.corpora.source_kinds import SOURCE_KINDS, Source
-from vocap.correlation.settings import Correlation
+from vocap.correlation.study import Correlation
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned, make_recipes
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES

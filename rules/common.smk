@@ -11,7 +11,7 @@ from pathlib import Path
 from vocap.config import compared_pairs, load
 from vocap.corpora.download import is_gone
 from vocap.corpora.settings import development_text, evaluation_text, resolve_all
-from vocap.correlation.study import plan_study, reached_sizes
+from vocap.correlation.study import plan_study, unreached
 from vocap.errors import VocapError, explain
 from vocap.finetuning.grid import input_length, make_grid, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of

@@ -5,18 +5,6 @@ These rules make the vocabularies' tokenizers, models and files; fine-tuning and
 
 STUDY = plan_study(SETTINGS.correlation, SETTINGS.finetuning, LANGUAGES, assume=DRY_RUN)
 
-# (language, size) of the vocabularies that there are. A dry run that does not know the curves takes all; otherwise
-# Snakemake asks again when it knows them.
-STUDIED_VOCABULARIES = lambda: reached_sizes(
-    (
-        f"{RESULTS}/correlation/sizes.tsv"
-        if DRY_RUN or not workflow.is_main_process
-        else checkpoints.studied_sizes.get().output[0]
-    ),
-    STUDY.languages,
-    SETTINGS.correlation.sizes,
-)
-
 for what, why in STUDY.left_out:
     left_out(what, why)
 
@@ -25,18 +13,11 @@ rule correlation:
     """ALP and the size of a vocabulary against what a model reaches"""
     input:
         points=["<results>/correlation/points.tsv"] if STUDY.tasks else [],
-        sizes=["<results>/correlation/sizes.tsv"] if STUDY.languages else [],
         # the models of a language without files wait for its task
-        models=(
-            (
-                lambda wildcards: [
-                    f"{RESULTS}/correlation/{lang}/{size}/pretrained/metrics.jsonl"
-                    for lang, size in STUDIED_VOCABULARIES()
-                ]
-            )
-            if STUDY.languages
-            else []
-        ),
+        models=lambda wildcards: [
+            f"{RESULTS}/correlation/{lang}/{size}/pretrained/metrics.jsonl"
+            for lang, size in studied_vocabularies()
+        ],
     message:
         "The stage correlation is made"
 
@@ -49,20 +30,16 @@ if STUDY.languages and workflow.is_main_process:
         input:
             expand("<results>/vocabularies/{lang}/curve.tsv", lang=STUDY.languages),
         output:
-            "<results>/correlation/sizes.tsv",
+            "<results>/correlation/curves-known",
         localrule: True
         conda:
             "../envs/vocabularies.yaml"
         resources:
             **needs(200, 10),
-        params:
-            languages=options(language=STUDY.languages),
-            sizes=options(size=SETTINGS.correlation.sizes),
         message:
-            "Looking which vocabularies of the study there are"
+            "The curves say which vocabularies of the study there are"
         shell:
-            "vocap studied-sizes --vocabularies {params.results:q}/vocabularies {params.languages} {params.sizes}"
-            " -o {output:q} 2> {log:q}"
+            "touch {output:q} 2> {log:q}"
 
 
 rule studied_tokenizer:
@@ -152,10 +129,10 @@ rule own_files:
 
 rule correlate:
     input:
-        sizes="<results>/correlation/sizes.tsv",
+        curves=expand("<results>/vocabularies/{lang}/curve.tsv", lang=STUDY.tasks),
         scored=lambda wildcards: [
             f"{RESULTS}/correlation/{lang}/{size}/{task}/selection.json"
-            for lang, size in STUDIED_VOCABULARIES()
+            for lang, size in studied_vocabularies()
             for task in STUDY.tasks.get(lang, ())
         ],
     output:
@@ -165,8 +142,10 @@ rule correlate:
     resources:
         **needs(300, 10),
     params:
+        sizes=options(size=SETTINGS.correlation.sizes),
         scored=lambda wildcards, input: [Path(selection).parent for selection in input.scored],
     message:
         "Correlating F1 with ALP and with the size of the vocabulary"
     shell:
-        "vocap correlate --sizes {input.sizes:q} -o {params.folder:q} {params.scored:q} 2> {log:q}"
+        "vocap correlate --vocabularies {params.results:q}/vocabularies {params.sizes}"
+        " -o {params.folder:q} {params.scored:q} 2> {log:q}"

@@ -106,3 +106,16 @@ def runs_of(wildcards):
 def as_english(path, lang):
     """The name of a language's own file in its folder: its training file stands in the place of the English one."""
     return Path(path).name.replace(f"train-{lang}.", "train-en.")
+
+
+def studied_vocabularies():
+    """(language, size) of the vocabularies that there are; all where a dry run does not know the curves."""
+    if STUDY.languages and not DRY_RUN and workflow.is_main_process:
+        checkpoints.studied_sizes.get()  # Snakemake asks again when it knows them
+    holes = unreached(Path(RESULTS, "vocabularies"), STUDY.languages, SETTINGS.correlation.sizes)
+    return [
+        (lang, size)
+        for lang in STUDY.languages
+        for size in SETTINGS.correlation.sizes
+        if size not in holes.get(lang, ())
+    ]

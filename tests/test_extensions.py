@@ -120,8 +120,8 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     from tests.finetuning.tiny_models import make_model
     from vocap.finetuning.encoding import encode_training
     from vocap.finetuning.grid import Setting, make_grid
-    from vocap.finetuning.outcome import average, conclude, write_outcome
     from vocap.finetuning.run import Job, finetune
+    from vocap.finetuning.scores import average, conclude, write_outcome
 
     xtreme = tmp_path / "xtreme"
     for split, language in (("train", "en"), ("dev", "en"), ("test", "en"), ("test", "de")):
@@ -135,7 +135,7 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     folders = {"xtreme": xtreme, "inputs": tmp_path / "inputs", "output": tmp_path / "run"}
     finetune(Job(model, "capitals", Setting(1e-3, 2, 1), recipe, **folders), threads=1, checkpoint_every=100)
     outcome = conclude(xtreme, capitals, [tmp_path / "run"])
-    scores = {(row.split, row.language, row.metric) for row in outcome.scored.scores}
+    scores = {(row.split, row.language, row.metric) for row in outcome.scores}
     assert {("test", "de", "f1"), ("test", "en", "f1"), ("dev", "en", "f1")} <= scores
     write_outcome(outcome, tmp_path / "scored")
     assert average([tmp_path / "scored"])["average"] is None  # none of Table 1's tasks

@@ -61,13 +61,13 @@ GROUPS = {
         "compare": "vocap.finetuning.commands:compare",
     },
     "Rules of the workflow, correlation study": {
-        "studied-sizes": "vocap.correlation.commands:studied_sizes",
-        "correlate": "vocap.correlation.commands:correlate",
+        "correlate": "vocap.correlation.study:correlate",
     },
 }
 VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
 # verbs of earlier versions: what replaces them
 REMOVED_VERBS = {
+    "studied-sizes": "the status in results/vocabularies/LANGUAGE/curve.tsv says which sizes a text reaches",
     "own-files": "the workflow copies a language's files to results/correlation/LANGUAGE/xtreme",
     "ceiling": "vocap score and vocap average give what a model reaches",
     "parity-words": "vocap parity compares the ids of lines",

@@ -15,7 +15,7 @@ from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.config_errors import describe, yaml_booleans
 from vocap.corpora.settings import Corpora, Download, resolve_all
 from vocap.corpora.source_kinds import Resolved
-from vocap.correlation.settings import Correlation
+from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
 from vocap.files.plain_data import read_yaml

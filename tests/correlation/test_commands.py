@@ -5,14 +5,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from vocap.correlation.commands import correlate, studied_sizes
-from vocap.correlation.study import Measured, Size, read_records
+from vocap.correlation.study import correlate
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
-
-
-def call(command, *words):
-    return CliRunner().invoke(command, list(map(str, words)), catch_exceptions=False, standalone_mode=False)
+from vocap.report.data.loading import read_studied
 
 
 def make_scored(folder, size, rows, steps=50):
@@ -35,46 +31,41 @@ def make_curve(path, reached, unreached=()):
     write_tsv(path, columns, rows)
 
 
-def call_studied_sizes(tmp_path, *sizes):
-    out = tmp_path / "sizes.tsv"
+def call_correlate(tmp_path, sizes, *folders):
+    """The command on the curves of `tmp_path`, and the points that it wrote."""
     asked = [word for size in sizes for word in ("--size", size)]
-    call(studied_sizes, "--vocabularies", tmp_path / "vocabularies", "--language", "hi", *asked, "-o", out)
-    return out
+    words = ["--vocabularies", tmp_path / "vocabularies", *asked, "-o", tmp_path / "out", *folders]
+    CliRunner().invoke(correlate, list(map(str, words)), catch_exceptions=False, standalone_mode=False)
+    return read_studied(tmp_path / "out/points.tsv")
 
 
 def test_points_are_of_the_chosen_setting_on_the_test_file_or_else_on_dev(tmp_path):
     make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10, 20))
-    sizes = call_studied_sizes(tmp_path, 10, 20)
     study = tmp_path / "study"
     dev = [("dev", 1, 2e-5, 3, "f1", 80.0), ("dev", 2, 2e-5, 3, "f1", 82.0)]
     test = [("test", 1, 2e-5, 3, "f1", 60.0), ("test", 2, 2e-5, 3, "f1", 70.0)]
     other = [("test", 1, 1e-5, 3, "f1", 99.0), ("test", 1, 2e-5, 3, "precision", 98.0)]
     folders = [make_scored(study, 20, dev + test + other), make_scored(study, 10, dev)]
-    call(correlate, "--sizes", sizes, "-o", tmp_path / "out", *folders)
-    first, second = read_records(tmp_path / "out/points.tsv", Measured)
+    first, second = call_correlate(tmp_path, (10, 20), *folders)
     assert (first.size, first.alp, first.split, first.f1) == (10, -90.0, "dev", 81.0)
     assert (second.size, second.alp, second.split, second.f1) == (20, -80.0, "test", 65.0)
     assert (second.seeds, second.steps) == (2, 50)
     with pytest.raises(VocapError, match="30/panx: not LANGUAGE/SIZE/TASK, of a size that has an ALP"):
-        call(correlate, "--sizes", sizes, "-o", tmp_path / "out", make_scored(study, 30, dev))
+        call_correlate(tmp_path, (10, 20, 30), make_scored(study, 30, dev))
 
 
 def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coefficients(tmp_path):
     """Pearson by hand: of ALP and F1 = 1, 2, 4 over sizes 10, 20, 30 it is 3 / sqrt(2 x 14/3)."""
     make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10, 20, 30), (40, 50))
-    sizes = call_studied_sizes(tmp_path, 10, 20, 30, 40, 50)
-    assert read_records(sizes, Size)[2:4] == [
-        Size("hi", 30, -70.0, "ok"),
-        Size("hi", 40, None, "the text gives 25 pieces"),
-    ]
+    sizes = (10, 20, 30, 40)  # of the study: 50 is none of them
     rows = {10: 1.0, 20: 2.0, 30: 4.0}
     folders = [make_scored(tmp_path / "s", size, [("test", 1, 2e-5, 3, "f1", f1)]) for size, f1 in rows.items()]
-    call(correlate, "--sizes", sizes, "-o", tmp_path / "out", *folders)
+    call_correlate(tmp_path, sizes, *folders)
     (row,) = read_tsv(tmp_path / "out/correlations.tsv")
-    assert (row["sizes"], row["holes"]) == ("3", "2")
+    assert (row["sizes"], row["holes"]) == ("3", "1")
     assert float(row["rho_alp"]) == float(row["rho_size"]) == pytest.approx(3 / (2 * 14 / 3) ** 0.5)
     with pytest.raises(VocapError, match="40/panx: not LANGUAGE/SIZE/TASK, of a size"):
-        call(correlate, "--sizes", sizes, "-o", tmp_path / "out", make_scored(tmp_path / "s", 40, []))
+        call_correlate(tmp_path, sizes, make_scored(tmp_path / "s", 40, []))
 
 
 @pytest.mark.parametrize(
@@ -84,41 +75,31 @@ def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coeffi
         ("panx/scores.tsv", "hi\ttest\t1\tlow\t3\tf1\t50.0", r"scores\.tsv: .*low"),
         ("panx/scores.tsv", "hi\ttest\t1\t2e-5\t3\tf1\t", r"scores\.tsv: could not convert"),
         ("panx/selection.json", '{"task": "panx", "seeds": [1], "languages": [], "stand_ins": {}}', "no choice"),
-        ("pretrained/metrics.jsonl", "", r"metrics\.jsonl: its last line names no step; .*pre-train"),
+        ("pretrained/metrics.jsonl", "", r"metrics\.jsonl: its last line names no step; .*train the model"),
         ("pretrained/metrics.jsonl", '{"step": 10}\n{"st', r"metrics\.jsonl: its last line names no step"),
         ("pretrained/metrics.jsonl", '{"loss": 2.5}\n', r"metrics\.jsonl: its last line names no step"),
     ],
 )
 def test_damaged_results_are_one_error(tmp_path, name, content, said):
     make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10,))
-    sizes = call_studied_sizes(tmp_path, 10)
     scored = make_scored(tmp_path / "study", 10, [("test", 1, 2e-5, 3, "f1", 60.0)])
     if name.endswith(".tsv"):
         content = f"language\tsplit\tseed\tlearning_rate\tepochs\tmetric\tvalue\n{content}\n"
     (scored.parent / name).write_text(content, "utf-8")
     with pytest.raises(VocapError, match=said):
-        call(correlate, "--sizes", sizes, "-o", tmp_path / "out", scored)
+        call_correlate(tmp_path, (10,), scored)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_study_of_holes_alone_has_no_points(tmp_path):
     make_curve(tmp_path / "vocabularies/hi/curve.tsv", (), (40, 50))
-    call(correlate, "--sizes", call_studied_sizes(tmp_path, 40, 50), "-o", tmp_path / "out")
-    assert read_records(tmp_path / "out/points.tsv", Measured) == []
-
-
-def test_a_size_that_was_never_trained_is_named(tmp_path):
-    make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10, 20))
-    with pytest.raises(VocapError, match=r"curve\.tsv: no size 30"):
-        call_studied_sizes(tmp_path, 10, 30)
-    assert not (tmp_path / "sizes.tsv").exists()
+    assert call_correlate(tmp_path, (40, 50)) == []
 
 
 def test_folders_of_other_names_are_refused(tmp_path):
     (tmp_path / "hi/large/panx").mkdir(parents=True)
     make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10,))
-    sizes = call_studied_sizes(tmp_path, 10)
     for folder in (tmp_path / "hi/large/panx", "/"):
         with pytest.raises(VocapError, match="not LANGUAGE/SIZE/TASK"):
-            call(correlate, "--sizes", sizes, "-o", tmp_path / "out", folder)
+            call_correlate(tmp_path, (10,), folder)
     assert not (tmp_path / "out").exists()

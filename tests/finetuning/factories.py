@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from vocap.finetuning.reading import NONE, DataSet
 from vocap.finetuning.tasks import TASKS
 
 
@@ -11,6 +12,14 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+def locate(folder, task, split, language, stand_ins=NONE):
+    return DataSet(task, split, language).file(folder, stand_ins)
+
+
+def read(folder, task, split, language, stand_ins=NONE):
+    return DataSet(task, split, language).read(folder, stand_ins)
 
 
 def squad(*paragraphs: tuple[str, list[tuple[str, str, list[tuple[str, int]]]]]) -> str:

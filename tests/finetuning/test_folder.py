@@ -81,15 +81,12 @@ def test_where_the_file_that_chooses_is_blank_the_training_is_left_out(tmp_path)
         grid = make_grid(settings, ["m"])
         return grid.tasks, [f"{what}: {why}" for what, why in grid.left_out]
 
-    cannot = "cannot be trained by the paper's rule"
     write(folder, name.format("fi"), blank)  # chooses nothing
     assert planned() == (["panx", "tydiqa"], [])
-    assert not any(cannot in line for line in described(check(folder, ["tydiqa"])))
     write(folder, name.format("en"), blank)
     tasks, (left_out,) = planned()
     assert tasks == ["panx"] and left_out.startswith("fine-tuning on tydiqa: tydiqa/test-en, on which")
     assert "xTune's files, or write finetuning: selection: english-dev" in left_out
-    assert sum(cannot in line for line in described(check(folder, ["tydiqa", "panx"]))) == 1
     assert planned(selection="english-dev") == (["panx", "tydiqa"], [])
     assert planned(stand_ins={"tydiqa/test": "xquad/test"}) == (["panx", "tydiqa"], [])
     write(folder, name.format("en"), "{")  # what is wrong with it, the job of its check says
@@ -134,9 +131,9 @@ def test_translations_have_equal_rows(tmp_path, name, content, message):
     write(folder, name, content)
     task, (split, language) = name.split("/")[0], name.split("/")[1].removesuffix(".tsv").split("-")
     files = check(folder, [task])
-    broken = [file for file in files if file.status == "broken"]
-    assert [(file.split, file.language) for file in broken] == [(split, language)]
-    assert re.search(message, broken[0].note)
+    broken = [file for file in files if file["status"] == "broken"]
+    assert [(file["split"], file["language"]) for file in broken] == [(split, language)]
+    assert re.search(message, broken[0]["note"])
 
 
 def test_the_file_with_the_known_rows_is_right(tmp_path):
@@ -144,7 +141,9 @@ def test_the_file_with_the_known_rows_is_right(tmp_path):
     folder = xtreme_folder(tmp_path / "download", ("de", "en", "zh"))
     write(folder, "pawsx/dev-en.tsv", "a\tb\t1\n" * 2000)
     broken = [
-        file.language for file in check(folder, ["pawsx"]) if file.status == "broken" and file.split == "dev"
+        file["language"]
+        for file in check(folder, ["pawsx"])
+        if file["status"] == "broken" and file["split"] == "dev"
     ]
     assert broken == ["de", "zh"]
 
@@ -153,7 +152,7 @@ def test_one_file_alone_is_enough(tmp_path):
     folder = tmp_path / "download"
     write(folder, "xquad/xquad.hi.json", one_question())
     files = check(folder)
-    assert [file.language for file in files if file.status == "ok"] == ["hi"]
+    assert [file["language"] for file in files if file["status"] == "ok"] == ["hi"]
     assert any("the task cannot be trained" in line for line in described(files))
 
 
@@ -172,10 +171,10 @@ def test_folders_that_cannot_be_meant(tmp_path):
 @pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs XTREME's files: set VOCAP_DATA")
 def test_the_real_folder():
     files = check(Path(os.environ["VOCAP_DATA"]) / "xtreme")
-    assert {file.status for file in files} == {"ok", "missing"}
-    there = [file for file in files if file.status == "ok"]
-    assert len(there) == 128 and not any("known number" in file.note for file in there)
-    assert [(file.task.name, file.language) for file in there if not file.labelled] == [("panx", "af")]
+    assert {file["status"] for file in files} == {"ok", "missing"}
+    there = [file for file in files if file["status"] == "ok"]
+    assert len(there) == 128 and not any("known number" in file["note"] for file in there)
+    assert [(file["task"], file["language"]) for file in there if not file["labelled"]] == [("panx", "af")]
 
 
 def test_a_model_has_its_own_tasks_and_what_is_trained_for_them():

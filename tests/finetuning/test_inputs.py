@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.finetuning.factories import read
 from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import DESCRIPTION, encode_training, open_inputs
 from vocap.finetuning.grid import Setting
-from vocap.finetuning.reading import parse, read
+from vocap.finetuning.reading import parse
 from vocap.finetuning.run import Job, finetune
 from vocap.finetuning.tasks import TASKS
 

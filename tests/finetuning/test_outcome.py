@@ -8,12 +8,12 @@ import pandas
 import pytest
 from click.testing import CliRunner
 
-from tests.finetuning.factories import xtreme_folder
+from tests.finetuning.factories import locate, read, xtreme_folder
 from vocap.cli import vocap
 from vocap.errors import VocapError
 from vocap.finetuning import metrics
-from vocap.finetuning.reading import DataSet, held_out, locate, read
-from vocap.finetuning.scoring import prediction_path, write_predictions
+from vocap.finetuning.reading import DataSet, held_out
+from vocap.finetuning.scores import prediction_path, write_predictions
 from vocap.finetuning.tasks import TASKS
 
 SERVED = {"squad": ("xquad", "mlqa"), "tydiqa": ("tydiqa",), "panx": ("panx",), "pawsx": ("pawsx",)}
@@ -240,7 +240,7 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
     path.write_text(kept + "0\n")
     refused(r"test-de.tsv: 21 labels for 20 pairs", *command, *runs)
     path.unlink()
-    refused(r"test-de.tsv: no such file, though other runs have it", *command, *runs)
+    refused(r"test-de.tsv: no such file; predict test of de", *command, *runs)
     path.write_text(kept)
     for key, value, said in (
         ("training", "xnli", "training differ"),

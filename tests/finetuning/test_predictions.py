@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vocap.errors import VocapError
 from vocap.finetuning.reading import Answer, DataSet, Pair, Question, Sentence
-from vocap.finetuning.scoring import prediction_path, read_predictions, write_predictions
+from vocap.finetuning.scores import prediction_path, read_predictions, write_predictions
 from vocap.finetuning.tasks import TASKS
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.finetuning.factories import read
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.published import ARCHIVES, place, unpack
-from vocap.finetuning.reading import read
+from vocap.finetuning.published import ARCHIVES, unpack
+from vocap.finetuning.reading import DataSet
 from vocap.finetuning.tasks import TASKS
 
 # Multiword tokens, of which words tie by the basic tree and by their tags; an empty node; a space and a joiner in
@@ -178,10 +179,10 @@ def test_questions_that_are_published_in_their_form_are_copied(tmp_path):
 def test_every_file_of_the_free_tasks_has_a_place_and_an_archive():
     for task in TASKS.values():
         for language in task.languages:
-            folder = place(task, "test", language).split("/")[0]
+            folder = DataSet(task, "test", language).candidates()[0].split("/")[0]
             assert (folder in ARCHIVES) == (task.name != "panx")
-    assert place(TASKS["udpos"], "train", "hi") == "udpos/train-hi.tsv"
-    assert place(TASKS["xnli"], "train", "hi") is None
+    assert DataSet(TASKS["udpos"], "train", "hi").candidates()[0] == "udpos/train-hi.tsv"
+    assert DataSet(TASKS["xnli"], "train", "hi").candidates() == []
 
 
 def test_archives_that_cannot_be_used_are_named(tmp_path):

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.finetuning.factories import PAIRS, one_question, squad, write, xtreme_folder
+from tests.finetuning.factories import PAIRS, locate, one_question, read, squad, write, xtreme_folder
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.reading import Answer, Pair, Question, Sentence, is_labelled, locate, parse, read, read_pairs
+from vocap.finetuning.reading import Answer, Pair, Question, Sentence, is_labelled, parse, read_pairs
 from vocap.finetuning.tasks import SPLITS, TASKS, TRAININGS, UPOS
 
 XNLI, PAWSX, UDPOS, PANX, XQUAD, MLQA, TYDIQA = TASKS.values()
@@ -181,7 +181,7 @@ def test_ids_repeat_in_training_files_alone(tmp_path):
     text = squad(("Bonn", [("same", "a?", [("Bonn", 0)]), ("same", "b?", [("Bonn", 0)])]))
     name = "tydiqa/tydiqa-goldp-v1.1-{0}/tydiqa.goldp.en.{0}.json"
     assert len(read_made(tmp_path, name.format("train"), text, TYDIQA, "train")) == 2
-    with pytest.raises(VocapError, match=r"qas\.1 \(id same\): the id is that of .*qas\.0 .*too"):
+    with pytest.raises(VocapError, match=r"question 2 \(id same\): the id is that of .*question 1 .*too"):
         read_made(tmp_path, name.format("dev"), text, TYDIQA, "test")
 
 
@@ -239,7 +239,7 @@ BAD_QUESTIONS = [
     ),
     (
         broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=1)),
-        "qas.0 (id q1): the answer 'Kyoto' is not at answer_start 1 of the context, which has",
+        "question 1 (id q1): the answer 'Kyoto' is not at answer_start 1 of the context, which has",
     ),
     (
         broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=-5)),
@@ -251,7 +251,7 @@ BAD_QUESTIONS = [
     ),
     (
         squad(("Bonn", [("a", "?", [("Bonn", 0)]), ("b", "?", [("", 0)])])),
-        "data.0.paragraphs.0.qas.1 (id b): no answer, but others have one",
+        "question 2 (id b): no answer, but others have one",
     ),
 ]
 
@@ -272,7 +272,7 @@ def test_bytes_counted_as_offsets_are_refused(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(VocapError, match=r"xnli/dev-de\.tsv: no such file, nor one with \.xz; download"):
         read(tmp_path, XNLI, "dev", "de")
-    with pytest.raises(VocapError, match="udpos has no dev file of language 'th'"):
+    with pytest.raises(VocapError, match="udpos/dev-th: no such file"):
         read(tmp_path, UDPOS, "dev", "th")
 
 

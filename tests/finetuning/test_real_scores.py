@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from vocap.finetuning.reading import read
-from vocap.finetuning.scoring import score
+from tests.finetuning.factories import read
+from vocap.finetuning.scores import score
 from vocap.finetuning.tasks import TASKS
 
 pytestmark = pytest.mark.skipif(

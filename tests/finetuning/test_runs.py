@@ -13,14 +13,14 @@ import pytest
 import torch
 from pydantic import ValidationError
 
+from tests.finetuning.factories import read
 from tests.finetuning.tiny_models import LENGTH, XTREME, make_inputs, make_model, recipe
 from tests.pretraining.processes import MEASURED, finish, newest, pretrain, start, wait_for_step
-from vocap.correlation.settings import Correlation
+from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.outcome import conclude
-from vocap.finetuning.reading import DataSet, read
-from vocap.finetuning.scoring import read_predictions, score
+from vocap.finetuning.reading import DataSet
+from vocap.finetuning.scores import conclude, read_predictions, score
 from vocap.finetuning.settings import Finetuning, read_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS
 
@@ -95,7 +95,7 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
         values.append(measured.get("acc", measured.get("f1")))
     assert sum(values) / len(values) == pytest.approx(said["selected_score"])
     assert said["model"] == hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()
-    assert {row.metric for row in conclude(XTREME, task, [out]).scored.scores} >= set(task.metrics)
+    assert {row.metric for row in conclude(XTREME, task, [out]).scores} >= set(task.metrics)
 
 
 def test_training_learns(finished):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from vocap.errors import VocapError
 from vocap.finetuning.reading import Answer, Pair, Question, Sentence
-from vocap.finetuning.scoring import parts, ratio, score
+from vocap.finetuning.scores import parts, ratio, score
 from vocap.finetuning.tasks import TASKS
 
 TAGS = TASKS["panx"].labels

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.outcome import choose
 from vocap.finetuning.reading import SELECTIONS, Answer, Question, development, held_out
-from vocap.finetuning.scoring import Score
+from vocap.finetuning.scores import Score, choose
 from vocap.finetuning.tasks import TASKS, TRAININGS
 
 

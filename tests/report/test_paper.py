@@ -10,13 +10,14 @@ import pytest
 
 from tests.report.factories import make_finetuned, make_model, make_other_tokenizers, make_results
 from tests.report.pages import Page, one_row, write
-from vocap.correlation.study import Measured, Size, correlations
+from vocap.correlation.study import Measured, correlations
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
 from vocap.report.paper.published import paper_languages, paper_size, printed
 from vocap.report.paper.results_tables import Run, results_table, table_rows
+from vocap.tables.curve import Point, write_points
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
 RUN = Run("", "v", "vocap", 500_000, 0.7, "full", None, False, 500_000, 2**20, 100.0, ("GPU", 1))
@@ -340,9 +341,10 @@ def test_the_study_is_beside_the_papers_correlations(tmp_path):
         for task in ("udpos", "panx")
     ]
     write_tsv(results / "correlation/points.tsv", Measured._fields, points)
-    sizes = [Size("hi", 1000 * size, -100 + size**0.5, "ok") for size in range(1, 9)]
-    sizes += [Size("hi", size, None, "needs more text") for size in (9000, 10000)]
-    write_tsv(results / "correlation/sizes.tsv", Size._fields, sizes)
+    (results / "vocabularies/hi").mkdir(parents=True, exist_ok=True)
+    curve = [Point(1000 * size, 1000 * size, -100 + size**0.5) for size in range(1, 9)]
+    curve += [Point(size, status="needs more text") for size in (9000, 10000)]
+    write_points(results / "vocabularies/hi/curve.tsv", curve)
     text = write(results, tmp_path / "out")
     row = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="hi", task="POS")
     assert (row["paper_rho_alp"], row["paper_rho_size"]) == ("0.922", "0.787")

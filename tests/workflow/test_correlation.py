@@ -8,9 +8,10 @@ import pytest
 
 from tests.workflow.conftest import BIN, parse_counts
 from vocap.config import load, read_files
-from vocap.correlation.study import Measured, Size, correlations, holes, read_records
+from vocap.correlation.study import correlations, unreached
 from vocap.errors import UsageError
 from vocap.files.tsv import read_tsv
+from vocap.report.data.loading import read_studied
 from vocap.tables.curve import read_points as read_curve
 
 STUDY = {
@@ -68,10 +69,10 @@ def test_without_its_files_models_are_pretrained_and_what_they_wait_for_is_named
     [
         ({"languages": ["fa"]}, "correlation.languages: 'fa' is not among the languages of this run"),
         ({"sizes": [50, 151]}, "correlation.sizes: 151 is not among vocabularies.sizes"),
-        ({"languages": ["ru", "ru"]}, "correlation: languages: duplicate entry"),
+        ({"languages": ["ru", "ru"]}, "correlation.languages: duplicate entry"),
         ({"tasks": ["xnli"]}, "correlation.tasks"),
         ({"model": {"shape": {"positions": 32}, "loss": "full"}}, "correlation.model.shape.positions: below"),
-        ({"model": {"loss": "full", "weights": "corpora"}}, "model.weights: a model of one language has none"),
+        ({"model": {"loss": "full", "weights": "corpora"}}, "model: weights: a model of one language has none"),
     ],
 )
 def test_mistakes_are_named(study, monkeypatch, change, said):
@@ -89,12 +90,9 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
     assert run.returncode == 0, run.stdout
     folder = study.folder / "results/correlation"
     curve = read_curve(study.folder / "results/vocabularies/ru/curve.tsv")
-    assert [(size.size, size.alp, size.status) for size in read_records(folder / "sizes.tsv", Size)] == [
-        (point.size, point.alp, point.status) for point in curve
-    ]
-    assert holes(read_records(folder / "sizes.tsv", Size)) == {"ru": [100_000]}
+    assert unreached(study.folder / "results/vocabularies", ["ru"], asked["sizes"]) == {"ru": [100_000]}
     assert not (folder / "ru/100000").exists()
-    points = read_records(folder / "points.tsv", Measured)
+    points = read_studied(folder / "points.tsv")
     assert [(point.size, point.alp) for point in points] == [(one.size, one.alp) for one in curve if one.ok]
     own = sorted(path.name for path in (folder / "ru/xtreme/panx").iterdir())
     assert own == ["dev-ru.tsv", "test-ru.tsv", "train-en.tsv"]

@@ -1,19 +1,54 @@
-"""The correlation study: the part that can run, the sizes of its vocabularies, its points and coefficients."""
+"""The correlation study: its settings, the part that can run, points and coefficients, and `vocap correlate`."""
 
 import json
+import logging
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from vocap.correlation.settings import Correlation
+import click
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
 from vocap.errors import VocapError
-from vocap.files.tsv import read_tsv
+from vocap.files.tsv import write_tsv
 from vocap.finetuning.grid import Supply
+from vocap.finetuning.reading import DataSet
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import SPLITS, TASKS
-from vocap.tables.curve import OK, read_points
+from vocap.pretraining.loss_kinds import Full
+from vocap.pretraining.settings import Recipe
+from vocap.tables.curve import parse_sizes, read_points
+from vocap.training import Distinct, Seed
+
+FEWEST = 3  # points of a correlation: with two it is 1 or -1
+logger = logging.getLogger(__name__)
+TaskName = Literal["udpos", "panx"]
+
+
+def _unweighted(model: Recipe) -> Recipe:
+    if model.weights == "corpora":
+        raise ValueError("weights: a model of one language has none to weigh; leave it out")
+    return model
+
+
+class Correlation(BaseModel):
+    """Section 2.1: a model for each of a language's vocabularies, and its scores in that language."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    languages: Distinct[str] = Field([], description="the paper's: [hi, fa, it, ru]; none: nothing runs")
+    sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
+        list(range(1000, 31000, 1000)), description="of vocabularies.sizes; the default is the paper's"
+    )
+    tasks: Distinct[TaskName] = Field(
+        ["udpos", "panx"], min_length=1, description="that a model is fine-tuned on, with finetuning.recipes"
+    )
+    seeds: Distinct[Seed] = Field([1], min_length=1, description="of fine-tuning; scores are their mean")
+    model: Annotated[Recipe, AfterValidator(_unweighted)] = Field(
+        Recipe(loss=Full()), description="how each is pre-trained, on its language alone: as pretraining: models"
+    )
 
 
 @dataclass(frozen=True)
@@ -38,25 +73,27 @@ def plan_study(
     Models are pre-trained without these files. With `assume`, a task without its folder is planned as if its
     files existed.
     """
-    present = set(languages)
-    chosen = [language for language in settings.languages if language in present]
-    absent = [language for language in settings.languages if language not in present]
+    # the languages with text
+    chosen = [language for language in settings.languages if language in set(languages)]
+    absent = [language for language in settings.languages if language not in chosen]
     left_out = [(f"correlation.languages: {language}", "it has no text") for language in absent]
     if not chosen:
         return Study(left_out=left_out)
-    if finetuning.xtreme is None or not (finetuning.download or assume or Path(finetuning.xtreme).is_dir()):
-        reason = "no finetuning.xtreme" if finetuning.xtreme is None else f"no folder {finetuning.xtreme}"
+    if reason := finetuning.folder_lacks(assume):
         waiting = f"its {len(chosen) * len(settings.sizes)} models are pre-trained and wait for it"
         left_out.append(("POS and NER of the correlation study", f"{reason}; {waiting}"))
         return Study(chosen, left_out=left_out)
+
+    # the tasks of each with all of their files
     xtreme = Path(finetuning.xtreme)
     study = Study(chosen, left_out=left_out, supply=Supply(xtreme, download=finetuning.download))
     for language in chosen:
         for task in settings.tasks:
             granted = assume and not (xtreme / task).is_dir()  # nothing of it is brought yet
-            found = {split: study.supply.find(TASKS[task], split, language, granted) for split in SPLITS}
-            if missing := next((split for split, path in found.items() if path is None), None):
-                path = xtreme / task / f"{missing}-{language}.tsv"
+            sets = {split: DataSet(TASKS[task], split, language) for split in SPLITS}
+            found = {split: study.supply.find(one, granted) for split, one in sets.items()}
+            if missing := [split for split, path in found.items() if path is None]:
+                path = xtreme / task / f"{missing[0]}-{language}.tsv"
                 reason = f"no {path}, nor one with .xz; its models wait for it"
                 left_out.append((f"correlation study: {task} in {language}", reason))
             else:
@@ -66,59 +103,15 @@ def plan_study(
     return study
 
 
-class Size(NamedTuple):
-    """A size of the study: the ALP of its vocabulary, or in `status` the reason for a missing one."""
-
-    language: str
-    size: int  # as its curve counts it
-    alp: float | None  # of the training text, nats per line (Equation 1)
-    status: str  # ok, or the reason, as in the curve
-
-
-def find_sizes(vocabularies: Path, languages: Iterable[str], sizes: Sequence[int]) -> list[Size]:
-    """The points of LANGUAGE/curve.tsv under `vocabularies` at these sizes; VocapError for a missing one."""
-    found = []
-    for language in languages:
-        path = vocabularies / language / "curve.tsv"
-        curve = {point.size: point for point in read_points(path)}
-        if missing := [size for size in sizes if size not in curve]:
-            remedy = "add it to vocabularies.sizes, or take it out of the study"
-            raise VocapError(f"{path}: no size {missing[0]}; {remedy}")
-        found += [Size(language, size, curve[size].alp, curve[size].status) for size in sizes]
-    return found
-
-
-def read_records(path: str | Path, kind: type) -> list:
-    """The rows of a table whose columns are the fields of the named tuple `kind`.
-
-    Raises VocapError, with file and line, for a malformed number.
-    """
-    parsers = {name: {int: int, str: str}.get(one, float) for name, one in kind.__annotations__.items()}
-    found = []
-    for line, row in enumerate(read_tsv(path, kind._fields), start=2):
-        try:
-            found.append(kind(*(parse(row[name]) if row[name] else None for name, parse in parsers.items())))
-        except ValueError as error:
-            raise VocapError(f"{path}, line {line}: {error}; delete the file and run its stage again") from None
-    return found
-
-
-def holes(sizes: Iterable[Size]) -> dict[str, list[int]]:
-    """The sizes that a language's text does not reach; a language without one is left out."""
-    found: dict[str, list[int]] = {}
-    for size in sizes:
-        if size.status != OK:
-            found.setdefault(size.language, []).append(size.size)
-    return found
-
-
-def reached_sizes(path: str, languages: Iterable[str], sizes: Sequence[int]) -> list[tuple[str, int]]:
-    """The pairs of these languages and sizes but the holes of the table `path`; all where there is none yet."""
-    absent: Mapping[str, list[int]] = holes(read_records(path, Size)) if Path(path).exists() else {}
-    return [(language, size) for language in languages for size in sizes if size not in absent.get(language, ())]
-
-
-FEWEST = 3  # points of a correlation: with two it is 1 or -1
+def unreached(vocabularies: Path, languages: Iterable[str], sizes: Sequence[int]) -> dict[str, list[int]]:
+    """The sizes that a language's text does not reach, by its curve; a language without one is left out."""
+    paths = {language: vocabularies / language / "curve.tsv" for language in languages}
+    curves = {language: read_points(path) for language, path in paths.items() if path.exists()}
+    return {
+        language: holes
+        for language, curve in curves.items()
+        if (holes := [point.size for point in curve if point.size in sizes and not point.ok])
+    }
 
 
 class Measured(NamedTuple):
@@ -172,35 +165,57 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
     return statistics.correlation(x, y)
 
 
-def measure(sizes: Iterable[Size], folders: Iterable[Path]) -> list[Measured]:
-    """The points of the study, from folders LANGUAGE/SIZE/TASK that `vocap score` wrote.
+def measure(folder: Path, vocabularies: Path) -> Measured:
+    """The point of a folder LANGUAGE/SIZE/TASK that `vocap score` wrote, with LANGUAGE/SIZE/pretrained beside it.
 
     F1 is that of the chosen setting on the test file, or on the development file where the test labels are
-    withheld; ALP is that of `sizes`. Raises VocapError for a folder without a score, and for one of a size that
-    has no ALP.
+    withheld; ALP is that of LANGUAGE/curve.tsv under `vocabularies`. Raises VocapError for a folder without a
+    score, and for one of a size that has no ALP.
     """
-    from vocap.finetuning.outcome import chosen_scores, read_selection  # pandas, which rules do without
+    from vocap.finetuning.scores import chosen_scores, read_selection  # pandas, which rules do without
 
-    alps = {(size.language, str(size.size)): size.alp for size in sizes}
-    points = []
-    for folder in folders:
-        language, size, task = ("", "", "", *folder.absolute().parts)[-3:]
-        if (alp := alps.get((language, size))) is None:
-            raise VocapError(f"{folder}: not LANGUAGE/SIZE/TASK, of a size that has an ALP; leave the folder out")
-        scores = chosen_scores(folder, read_selection(folder)).query("metric == 'f1'")
-        splits = scores.groupby("split")["value"].apply(list)
-        split = next((split for split in ("test", "dev") if split in splits), None)
-        if split is None:
-            raise VocapError(f"{folder}: no F1 of the chosen setting; score again")
-        values, steps = splits[split], _steps(folder.parent / "pretrained" / "metrics.jsonl")
-        f1 = sum(values) / len(values)
-        points.append(Measured(language, int(size), alp, task, split, f1, len(values), steps))
-    return sorted(points, key=lambda point: (point.language, point.task, point.size))
-
-
-def _steps(path: Path) -> int:
-    """The steps of a model's pre-training, from the last line of its metrics."""
+    language, size, task = ("", "", "", *folder.absolute().parts)[-3:]
+    curve = vocabularies / language / "curve.tsv"
+    alps = {str(point.size): point.alp for point in read_points(curve)} if language and curve.exists() else {}
+    if alps.get(size) is None:
+        raise VocapError(f"{folder}: not LANGUAGE/SIZE/TASK, of a size that has an ALP; leave the folder out")
+    scores = chosen_scores(folder, read_selection(folder)).query("metric == 'f1'")
+    splits = scores.groupby("split")["value"].apply(list)
+    split = next((split for split in ("test", "dev") if split in splits), None)
+    if split is None:
+        raise VocapError(f"{folder}: no F1 of the chosen setting; score again")
+    metrics = folder.parent / "pretrained" / "metrics.jsonl"
     try:
-        return int(json.loads(path.read_text("utf-8").splitlines()[-1])["step"])
+        steps = int(json.loads(metrics.read_text("utf-8").splitlines()[-1])["step"])
     except (LookupError, TypeError, ValueError):
-        raise VocapError(f"{path}: its last line names no step; delete it and pre-train the model again") from None
+        raise VocapError(f"{metrics}: its last line names no step; delete it and train the model again") from None
+    values = splits[split]
+    return Measured(language, int(size), alps[size], task, split, sum(values) / len(values), len(values), steps)
+
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.command()
+@click.option("--vocabularies", required=True, type=FOLDER, help="Holds LANGUAGE/curve.tsv.")
+@click.option("--size", "sizes", required=True, multiple=True, type=int, help="Of the study; may be repeated.")
+@click.option(
+    "-o", "--output", "out", required=True, type=click.Path(path_type=Path), help="Folder of both tables."
+)
+@click.argument("scored", nargs=-1, type=FOLDER)
+def correlate(vocabularies: Path, sizes: tuple[int, ...], out: Path, scored: tuple[Path, ...]) -> None:
+    """Correlate F1 with ALP and with the vocabulary's size (section 2.1).
+
+    SCORED are folders LANGUAGE/SIZE/TASK that vocap score wrote, with LANGUAGE/SIZE/pretrained beside them.
+    Writes points.tsv and correlations.tsv.
+    """
+    points = sorted(
+        (measure(folder, vocabularies) for folder in scored), key=lambda one: (one[0], one.task, one.size)
+    )
+    found = correlations(points, unreached(vocabularies, {point.language for point in points}, sizes))
+    write_tsv(out / "points.tsv", Measured._fields, points)
+    write_tsv(out / "correlations.tsv", Coefficients._fields, found)
+    for one in found:
+        values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
+        described = (one.language, one.task, one.sizes, one.holes)
+        logger.info("%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *described, *values)

@@ -82,11 +82,11 @@ def xtreme(folder: Path, tasks: list[str], stand_ins: dict[str, StandIn], output
     Every file is read. Missing ones are reported; a damaged one (columns, labels, offsets,
     unequal rows of translations) ends with exit status 1 and no table.
     """
-    files = check(folder, tasks, stand_ins)
-    if broken := dict.fromkeys(file.note for file in files if file.status == BROKEN):
+    rows = check(folder, tasks, stand_ins)
+    if broken := dict.fromkeys(row["note"] for row in rows if row["status"] == BROKEN):
         raise VocapError("\n  ".join([f"{folder}: files that cannot be used:", *broken]))
-    write_tsv(output, COLUMNS, [file.row() for file in files])
-    for line in described(files):
+    write_tsv(output, COLUMNS, [tuple(row.values()) for row in rows])
+    for line in described(rows):
         logger.info("%s", line)
 
 
@@ -170,19 +170,19 @@ def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
     predictions/. Only kept predictions are read, no model. Files with withheld labels are never scored: they are
     reported.
     """
-    from vocap.finetuning.outcome import ALL, conclude, described, summarise, write_outcome
+    from vocap.finetuning.scores import ALL, conclude, write_outcome
 
     if task not in TASKS:
         raise UsageError(f"--task {task!r}: no such task; there are {', '.join(TASKS)}")
     outcome = conclude(xtreme, TASKS[task], runs)
     write_outcome(outcome, out)
-    said = described(outcome)
+    said = outcome.selection
     for key, reason in (("absent", "no file or no predictions"), ("blank", "labels withheld, not scored")):
         if said[key]:
             logger.warning("%s: %s: %s", task, reason, ", ".join(said[key]))
     chosen = (task, said["learning_rate"], said["epochs"], said["label"])
     logger.info("%s: learning rate %r, %d epochs, %s (%s)", *chosen, ", ".join(said["development"]["languages"]))
-    for language, metric, mean, deviation, seeds in summarise(outcome.scored.scores, outcome.choice):
+    for language, metric, mean, deviation, seeds in outcome.summary:
         if language == ALL:
             spread = "" if deviation is None else f", standard deviation {deviation:.2f}"
             counts = (len(said["languages"]), seeds, spread)
@@ -197,7 +197,7 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
 
     Tasks without scores are named; the average is then of the others, and compares with no printed number.
     """
-    from vocap.finetuning.outcome import average as over_tasks
+    from vocap.finetuning.scores import average as over_tasks
 
     content = over_tasks(tasks)
     write_text(output, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
@@ -221,7 +221,7 @@ def compare(xtreme: Path, samples: int, seed: int, output: Path, first: Path, se
     FIRST and SECOND are folders that vocap score wrote. Writes, for each language and for the mean over them, both
     measures (means over seeds), their difference, the interval that holds 95 % of the samples' differences, and p.
     """
-    from vocap.finetuning.outcome import ALL, COLUMNS, compare_models
+    from vocap.finetuning.scores import ALL, COLUMNS, compare_models
 
     rows = compare_models(xtreme, first, second, samples, seed)
     write_tsv(output, COLUMNS, rows)

@@ -3,7 +3,7 @@
 import json
 import logging
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,33 +16,18 @@ from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.files.plain_data import read_object
+from vocap.finetuning import reading
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
-from vocap.finetuning.reading import (
-    HELD_OUT,
-    KEPT,
-    Answer,
-    DataSet,
-    Example,
-    Pair,
-    Question,
-    Sentence,
-    StandIns,
-    development,
-    held_out,
-    is_labelled,
-    keys_of,
-    parse,
-    predicted_sets,
-    training_set,
-)
+from vocap.finetuning.reading import Answer, DataSet, Example, Pair, Question, Sentence, StandIns, parse
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
 from vocap.tokenizer_files.encoders import refusals
 
-DEFINITION = "tokenizer.json"
+DEFINITION, DESCRIPTION = "tokenizer.json", "description.json"
 AT_ONCE = 500  # texts that are encoded together: an encoding takes some 100 bytes a token until it is read
 N_BEST = 20  # best starts and ends of a window that are combined
 MAX_ANSWER = 30  # subwords
+log = logging.getLogger(__name__)
 
 
 def load_tokenizer(folder: Path):
@@ -78,45 +63,40 @@ class InputEncoder:
             raise VocapError(f"{name}: no unknown token; take a tokenizer of a masked language model")
         self.unk_id: int = tokenizer.unk_token_id
         self.space_id: int | None = self.backend.token_to_id("▁")
-        self.before, self.between, self.after = self._frame(name)
 
-    def _frame(self, name: str) -> tuple[list[int], list[int], list[int]]:
+        # the special tokens before the first of two texts, between them, and after the second
         pair = self.backend.encode("a", "a")
-        places: list[list[int]] = [[], [], []]
-        texts_seen = 0
-        for number, of_text in zip(pair.ids, pair.sequence_ids, strict=True):
-            if of_text is None:
-                places[texts_seen].append(number)
-            else:
-                texts_seen = of_text + 1
-        if texts_seen != 2 or not (places[0] and places[1]):
+        of_text = pair.sequence_ids
+        starts = [of_text.index(text) for text in (0, 1) if text in of_text]
+        ends = [len(of_text) - of_text[::-1].index(text) for text in (0, 1) if text in of_text]
+        frame = [pair.ids[end:start] for end, start in zip([0, *ends], [*starts, len(of_text)], strict=True)]
+        if len(frame) < 3 or not (frame[0] and frame[1]):
             raise VocapError(
                 f"{name}: its post-processor puts no special tokens around a pair of texts; "
                 "save the tokenizer with the one of its model (<s> A </s></s> B </s> or [CLS] A [SEP] B [SEP])"
             )
-        return places[0], places[1], places[2]
+        self.before, self.between, self.after = frame
 
     def ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
         """The ids of every text, without special tokens."""
-        for start in range(0, len(texts), AT_ONCE):
-            batch = texts[start : start + AT_ONCE]
-            for encoding in self.backend.encode_batch_fast(batch, add_special_tokens=False):
-                yield encoding.ids
+        return (encoding.ids for _, encoding in self._encodings(texts, self.backend.encode_batch_fast))
 
     def ids_and_offsets(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """int32 [tokens] ids and int32 [tokens, 2] offsets in code points of every text, in the original text.
 
         Spaces are no part of a token: that of `▁cat` is `cat`, and `▁` alone is empty.
         """
+        for text, encoding in self._encodings(texts, self.backend.encode_batch):
+            ids = np.array(encoding.ids, dtype=np.int32)
+            offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
+            # also before a text without a space at its start, whose first character it would be
+            offsets[ids == self.space_id, 1] = offsets[ids == self.space_id, 0]
+            yield ids, trimmed(text, offsets)
+
+    def _encodings(self, texts: Sequence[str], encode_batch: Callable) -> Iterator[tuple[str, Any]]:
         for start in range(0, len(texts), AT_ONCE):
             batch = texts[start : start + AT_ONCE]
-            encodings = self.backend.encode_batch(batch, add_special_tokens=False)
-            for text, encoding in zip(batch, encodings, strict=True):
-                ids = np.array(encoding.ids, dtype=np.int32)
-                offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
-                # also before a text without a space at its start, whose first character it would be
-                offsets[ids == self.space_id, 1] = offsets[ids == self.space_id, 0]
-                yield ids, trimmed(text, offsets)
+            yield from zip(batch, encode_batch(batch, add_special_tokens=False), strict=True)
 
 
 _SEEN, _SPACE, _FORMAT = 0, 1, 2
@@ -391,12 +371,6 @@ def best_span(
     return float(highest), int(firsts[first]), int(lasts[last])
 
 
-log = logging.getLogger(__name__)
-
-DESCRIPTION = "description.json"
-KEYS = {"tokenizer", "max_length", "stand_ins", "absent", "sets"}  # of a description that are read
-
-
 def encode_training(
     xtreme: Path, training: str, tokenizer: Path, recipe: Recipe, stand_ins: StandIns, output: Path
 ) -> dict[str, Any]:
@@ -406,44 +380,37 @@ def encode_training(
     training file that is missing, for files that cannot be read, and for a tokenizer that gives no offsets,
     UsageError for an `output` that holds anything else.
     """
-    encoder = InputEncoder(load_tokenizer(tokenizer))
-    absent, counts = [], {}
-
-    def keep(found: DataSet, examples: Sequence[Example]) -> None:
-        features = encode(found, examples, encoder, recipe)
-        save_features(folder / found.name, features)
-        counts[found.name] = {
-            "examples": len(examples),
-            "inputs": len(features),
-            "labelled": all(map(is_labelled, examples)),
-            "sha256": file_sha256(found.file(xtreme, stand_ins)),
-        }
-        log.info("%s: %s examples, %s inputs", found.name, f"{len(examples):,}", f"{len(features):,}")
-
+    learnt = reading.training_set(training)
+    held_out = reading.development(training, "english-dev").split == reading.HELD_OUT
+    parts = [DataSet(learnt.task, split, ENGLISH) for split in (reading.KEPT, reading.HELD_OUT) if held_out]
+    encoder, absent, counts = InputEncoder(load_tokenizer(tokenizer)), [], {}
     owned = [DESCRIPTION, *(f"{name}/" for name in (*TASKS, *TRAININGS))]
     with replacing_directory(output, owned=owned) as folder:
-        # the training file, and its parts where a rule holds one out
-        learnt = training_set(training)
-        examples = learnt.read(xtreme, stand_ins)
-        keep(learnt, examples)
-        if development(training, "english-dev").split == HELD_OUT:
-            for split, part in zip((KEPT, HELD_OUT), held_out(examples), strict=True):
-                keep(DataSet(learnt.task, split, ENGLISH), part)
-
-        # every development and test file
-        for found in predicted_sets(training):
-            if found.file(xtreme, stand_ins) is None:
+        # the training file, its parts where a rule holds one out, every development and test file
+        for found in [learnt, *parts, *reading.predicted_sets(training)]:
+            path = found.file(xtreme, stand_ins)
+            if path is None and found != learnt:
                 log.warning("%s: no file in %s; left out", found.name, xtreme)
                 absent.append(found.name)
-            else:
-                keep(found, found.read(xtreme, stand_ins))
+                continue
+            examples = found.read(xtreme, stand_ins)
+            features = encode(found, examples, encoder, recipe)
+            save_features(folder / found.name, features)
+            counts[found.name] = {
+                "examples": len(examples),
+                "inputs": len(features),
+                "labelled": all(map(reading.is_labelled, examples)),
+                "sha256": file_sha256(path),
+            }
+            log.info("%s: %s examples, %s inputs", found.name, f"{len(examples):,}", f"{len(features):,}")
 
+        # what they were made of
         description = {
             "training": training,
             "tokenizer": file_sha256(tokenizer / DEFINITION),
             "max_length": recipe.max_length,
             "window": recipe.window,
-            "stand_ins": {key: str(one) for key, one in stand_ins.items() if key in keys_of(training)},
+            "stand_ins": {key: str(one) for key, one in stand_ins.items() if key in reading.keys_of(training)},
             "absent": absent,
             "sets": counts,
         }
@@ -463,36 +430,29 @@ def encode(found: DataSet, examples: Sequence[Example], encoder: InputEncoder, r
 
 @dataclass(frozen=True)
 class Inputs:
-    """Encoded inputs of a training, in a folder."""
+    """Encoded inputs of a training, in a folder; `sets`: facts of every present set, by name."""
 
     folder: Path
     description: Mapping[str, Any]
 
     @property
     def sets(self) -> Mapping[str, Mapping[str, Any]]:
-        """Facts of every present set, by name: examples, inputs, labelled, sha256 of its file."""
         return self.description["sets"]
 
     def load(self, found: DataSet) -> Features:
         return load_features(self.folder / found.name)
 
-    @property
-    def stand_ins(self) -> StandIns:
-        """The files that stood in for others."""
-        return parse(self.description["stand_ins"])
+    def read_examples(self, xtreme: Path, found: DataSet) -> list[Example]:
+        """The examples that a set's inputs were made of. Raises VocapError as `check_source`."""
+        self.check_source(xtreme, found)
+        return found.read(xtreme, parse(self.description["stand_ins"]))
 
     def check_source(self, xtreme: Path, found: DataSet) -> None:
         """Raise VocapError where a set's file has changed since its inputs were made."""
-        path = found.file(xtreme, self.stand_ins)
+        path = found.file(xtreme, parse(self.description["stand_ins"]))
         if path is None or file_sha256(path) != self.sets[found.name]["sha256"]:
-            raise VocapError(
-                f"{path or found.name}: changed since {self.folder} was made of it; run vocap encode again"
-            )
-
-    def read_examples(self, xtreme: Path, found: DataSet) -> list[Example]:
-        """The examples that a set's inputs were made of. Raises VocapError where the file has changed since."""
-        self.check_source(xtreme, found)
-        return found.read(xtreme, self.stand_ins)
+            made = f"changed since {self.folder} was made of it"
+            raise VocapError(f"{path or found.name}: {made}; run vocap encode again")
 
 
 def open_inputs(folder: Path, training: str) -> Inputs:
@@ -501,6 +461,4 @@ def open_inputs(folder: Path, training: str) -> Inputs:
     description = read_object(path, "make it with: vocap encode")
     if description.get("training") != training:
         raise VocapError(f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs")
-    if lacking := KEYS - description.keys():
-        raise VocapError(f"{path}: no {min(lacking)!r}, which vocap encode writes; run it again")
     return Inputs(folder, description)

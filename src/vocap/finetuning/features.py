@@ -76,18 +76,14 @@ class Features:
 
 def save_features(folder: Path, features: Features) -> None:
     """Write starts.npy, and every other array as inputs/NAME.npy or tokens/NAME.npy."""
+    arrays = {"starts": features.starts}
     for part in ("inputs", "tokens"):
         (folder / part).mkdir(parents=True)
-        for name, values in getattr(features, part).items():
-            _save(folder / part / f"{name}.npy", values)
-    _save(folder / "starts.npy", features.starts)
-
-
-def _save(path: Path, values: np.ndarray) -> None:
-    """The bytes of `np.save`, whose own errors do not say why a write failed."""
-    with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
-        file.write(np.ascontiguousarray(values).data)
+        arrays |= {f"{part}/{name}": values for name, values in getattr(features, part).items()}
+    for name, values in arrays.items():
+        with open(folder / f"{name}.npy", "wb") as file:  # as np.save, whose errors do not say why a write failed
+            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
+            file.write(np.ascontiguousarray(values).data)
 
 
 def load_features(folder: Path) -> Features:

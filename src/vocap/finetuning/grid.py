@@ -2,29 +2,19 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import groupby, product
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.published import collection_of, place
-from vocap.finetuning.reading import (
-    HELD_OUT,
-    NONE,
-    DataSet,
-    StandIn,
-    StandIns,
-    choosing_sets,
-    development,
-    is_labelled,
-    key_of,
-    locate,
-    parse,
-    predicted_sets,
-    read,
-)
+from vocap.finetuning import reading
+from vocap.finetuning.published import collection_of
+from vocap.finetuning.reading import NONE, DataSet, StandIns, key_of
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned
-from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, TRAININGS, Split, Task, first_task
+from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, TRAININGS, first_task
 from vocap.languages import natural, read_languages
 from vocap.model_folder import CONFIG
 
@@ -42,23 +32,17 @@ class Supply:
     fetched: set[str] = field(default_factory=set)
     assumed: set[str] = field(default_factory=set)
 
-    def find(self, task: Task, split: Split, language: str, assume: bool = False) -> Path | None:
-        """The present or future path of the file; None where nothing provides it.
+    def find(self, wanted: DataSet, assume: bool = False) -> Path | None:
+        """The present or future path of a file; None where nothing provides it.
 
         With `assume`, files that the user has to provide are assumed to exist.
         """
-        if path := locate(self.xtreme, task, split, language, self.stand_ins):
+        if path := wanted.file(self.xtreme, self.stand_ins):
             return path
-        stand_in = self.stand_ins.get(key_of(task, split), StandIn(task, split))
-        path = place(stand_in.task, stand_in.split, language)
-        if path is None:
-            return None
-        for packed in ("", ".xz"):  # of training files `locate` knows the English ones
-            if (found := self.xtreme / f"{path}{packed}").is_file():
-                return found
-        if self.download and collection_of(path):
+        path = next(iter(wanted.candidates(self.stand_ins)), None)
+        if path and self.download and collection_of(path):
             self.fetched.add(path)
-        elif assume:
+        elif path and assume:
             self.assumed.add(path)
         else:
             return None
@@ -130,12 +114,11 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
     With `assume`, the plan of a run: a training without its training file is planned from the table of tasks, as
     if all its files existed. Raises UsageError for stand-ins that are none.
     """
-    stand_ins = parse(settings.stand_ins)
+    stand_ins = reading.parse(settings.stand_ins)
     wanted = settings.tuned(own)
     if not wanted:
         return Grid(None)
-    if settings.xtreme is None or not (settings.download or assume or Path(settings.xtreme).is_dir()):
-        why = "finetuning.xtreme names none" if settings.xtreme is None else f"no folder {settings.xtreme}"
+    if why := settings.folder_lacks(assume):
         return Grid(None, left_out=[("fine-tuning", f"{why}; bring XTREME's download/ folder")])
     xtreme = Path(settings.xtreme)
     grid = Grid(xtreme, supply=Supply(xtreme, stand_ins, settings.download))
@@ -153,7 +136,11 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
 
     # trainings with their files, and their tasks that can be tested
     for training in settings.trainings():
-        found = _files(grid.supply, training, assume)
+        learnt = DataSet(first_task(training), "train", ENGLISH)
+        absent = grid.supply.find(learnt) is None  # so nothing of it is brought yet
+        sets = [learnt, *reading.predicted_sets(training)]
+        paths = {one: grid.supply.find(one, assume and absent) for one in sets}
+        found = {one: path for one, path in paths.items() if path is not None}
         if why := _untrainable(grid.supply, training, settings, found):
             grid.left_out.append((f"fine-tuning on {training}", why))
             continue
@@ -177,40 +164,23 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
     return grid
 
 
-def _files(supply: Supply, training: str, assume: bool) -> dict[DataSet, Path]:
-    """The present and future files of a training, the training file first."""
-    learnt = DataSet(first_task(training), "train", ENGLISH)
-    absent = supply.find(learnt.task, "train", ENGLISH) is None
-    sets = [learnt, *predicted_sets(training)]
-    paths = {each: supply.find(each.task, each.split, each.language, assume and absent) for each in sets}
-    return {each: path for each, path in paths.items() if path is not None}
-
-
 def _untrainable(supply: Supply, training: str, settings: Finetuning, found: Mapping[DataSet, Path]) -> str | None:
     """Why a training cannot run, if it cannot: no file to learn from, or none that can choose."""
     learnt = DataSet(first_task(training), "train", ENGLISH)
     if learnt not in found:
         return f"no file {learnt.name} in {supply.xtreme}; bring it, or name another under finetuning.stand_ins"
-    names = {each.name for each in [*found, DataSet(learnt.task, HELD_OUT, ENGLISH)]}
-    choosing = choosing_sets(training, settings.selection, names)
+    names = {each.name for each in [*found, DataSet(learnt.task, reading.HELD_OUT, ENGLISH)]}
+    choosing = reading.choosing_sets(training, settings.selection, names)
     if not choosing:
         return f"no development file to choose by in {supply.xtreme}; bring one, or change finetuning.selection"
-    if blank := next((each for each in choosing if each in found and _is_blank(supply, each)), None):
-        return (
-            f"{blank.name}, on which the paper's rule selects, lacks its labels in {supply.xtreme}; bring "
-            "xTune's files, or write finetuning: selection: english-dev"
-        )
+    for each in [each for each in choosing if each.split == "test" and each in found]:
+        with suppress(VocapError):  # of an unreadable file, which its own job reports
+            if not all(map(reading.is_labelled, each.read(supply.xtreme, supply.stand_ins))):
+                return (
+                    f"{each.name}, on which the paper's rule selects, lacks its labels in {supply.xtreme}; bring "
+                    "xTune's files, or write finetuning: selection: english-dev"
+                )
     return None
-
-
-def _is_blank(supply: Supply, found: DataSet) -> bool:
-    """Whether a test file lacks its labels; False for an unreadable file, which its own job reports."""
-    if found.split != "test":
-        return False
-    try:
-        return not all(map(is_labelled, found.read(supply.xtreme, supply.stand_ins)))
-    except VocapError:
-        return False
 
 
 def input_length(recipe: Recipe, longest: int | None) -> int:
@@ -222,122 +192,83 @@ COLUMNS = ("task", "split", "language", "status", "rows", "known_rows", "labelle
 OK, MISSING, BROKEN = "ok", "missing", "broken"
 
 
-@dataclass
-class File:
-    """One file that a task reads: a row of the check's table.
+def check(folder: Path, tasks: Collection[str] = tuple(TASKS), stand_ins: StandIns = NONE) -> list[dict[str, Any]]:
+    """Rows of `COLUMNS`: every file of these tasks, read completely, in the order of tasks, splits and languages.
 
-    `status`: `ok`, `missing` (left out of the run), or `broken` (no run may start; reason in `note`).
-    `file` is relative to the folder; of a stand-in, it is the file read in the place of the other.
-    """
-
-    task: Task
-    split: Split
-    language: str
-    status: str = OK
-    rows: int | None = None
-    labelled: bool | None = None
-    file: str | None = None
-    note: str = ""
-
-    @property
-    def known_rows(self) -> int | None:
-        """Rows of the published file, where they are known."""
-        return self.task.rows.get(self.split, {}).get(self.language)
-
-    def row(self) -> tuple:
-        """The cells of `COLUMNS`."""
-        return self.task.name, *(getattr(self, column) for column in COLUMNS[1:])
-
-
-def check(folder: Path, tasks: Collection[str] = tuple(TASKS), stand_ins: StandIns = NONE) -> list[File]:
-    """Every file of these tasks, read completely, in the order of tasks, splits and languages.
-
-    Raises UsageError where `folder` does not exist, or has no file of any task.
+    `status`: `ok`, `missing` (left out of the run), or `broken` (no run may start; reason in `note`). `file` is
+    relative to the folder; of a stand-in, it is the file read in the place of the other. Raises UsageError where
+    `folder` does not exist, or has no file of any task.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that XTREME's scripts call download")
-    paper = natural(read_languages())
-    files: list[File] = []
-    for task in [TASKS[name] for name in TASKS if name in tasks]:
-        for split in SPLITS:
-            found = [File(task, split, language) for language in task.languages_of(split)]
-            for file in found:
-                _look(folder, file, stand_ins)
-                if file.language not in paper and file.status != BROKEN:
-                    file.note += "; not among the paper's 86 languages, kept"
-                file.note = file.note.removeprefix("; ")
-            if task.parallel:
-                _compare_rows(found)
-            files += found
-    if all(file.status == MISSING for file in files):
+    rows: list[dict[str, Any]] = []
+    for task, split in product([TASKS[name] for name in TASKS if name in tasks], SPLITS):
+        sets = [DataSet(task, split, language) for language in task.languages_of(split)]
+        found = [_look(folder, one, stand_ins) for one in sets]
+        if task.parallel:
+            _compare_rows([row for row in found if row["status"] == OK])
+        rows += found
+    if all(row["status"] == MISSING for row in rows):
         inside = folder / "download"
         remedy = f"did you mean {inside}?" if inside.is_dir() else "see docs/finetuning.md"
         raise UsageError(f"{folder}: holds no file of {', '.join(tasks)}; {remedy}")
-    return files
+    return rows
 
 
-def _look(folder: Path, file: File, stand_ins: StandIns) -> None:
-    """Read a file, and fill in what was found."""
-    task, split, language = file.task, file.split, file.language
-    path = locate(folder, task, split, language, stand_ins)
-    stand_in = stand_ins.get(key_of(task, split))
-    if stand_in:
-        file.note = f"; stand-in: {stand_in}"
-        if stand_in.parts == 1 and locate(folder, task, split, language):
-            file.note += "; the file itself is there and is not read"
+def _look(folder: Path, found: DataSet, stand_ins: StandIns) -> dict[str, Any]:
+    """The row of one file."""
+    known = found.task.rows.get(found.split, {}).get(found.language)
+    row = dict.fromkeys(COLUMNS) | {"task": found.task.name, "split": found.split, "language": found.language}
+    row |= {"status": MISSING, "known_rows": known, "note": ""}
+    path = found.file(folder, stand_ins)
     if path is None:
-        file.status = MISSING
-        return
-    file.file = str(path.relative_to(folder))
+        return row
+    row["file"] = str(path.relative_to(folder))
     try:
-        examples = read(folder, task, split, language, stand_ins)
+        examples = found.read(folder, stand_ins)
     except VocapError as error:
-        file.status, file.note = BROKEN, str(error)
-        return
-    file.rows, file.labelled = len(examples), is_labelled(examples[0])
-    if not file.labelled:
-        file.note += "; test labels withheld, predicted and never scored"
-    if stand_in is None and file.known_rows not in (None, file.rows):
-        file.note += "; not the known number of rows"
+        return row | {"status": BROKEN, "note": str(error)}
+    notes, labelled = [], reading.is_labelled(examples[0])
+    if stand_in := stand_ins.get(key_of(found.task, found.split)):
+        notes.append(f"stand-in: {stand_in}")
+        if stand_in.parts == 1 and found.file(folder):
+            notes.append("the file itself is there and is not read")
+    elif known not in (None, len(examples)):
+        notes.append("not the known number of rows")
+    if not labelled:
+        notes.append("test labels withheld, predicted and never scored")
+    if found.language not in natural(read_languages()):
+        notes.append("not among the paper's 86 languages, kept")
+    return row | {"status": OK, "rows": len(examples), "labelled": labelled, "note": "; ".join(notes)}
 
 
-def _compare_rows(files: Sequence[File]) -> None:
+def _compare_rows(rows: Sequence[dict[str, Any]]) -> None:
     """Mark those of a split's translations that differ in rows from the known number, or else from most others."""
-    counts = Counter(file.rows for file in files if file.status == OK)
-    if not counts:
-        return
-    known = files[0].known_rows
-    usual = known if known in counts else max(sorted(counts), key=counts.get)
-    model = next(file for file in files if file.rows == usual)
-    for file in files:
-        if file.status == OK and file.rows != usual:
-            file.status = BROKEN
-            file.note = (
-                f"{file.file}: {file.rows} rows, {model.file} has {usual}, and they are translations of one "
-                f"another: row {min(file.rows, usual) + 1} has no counterpart; download the file again"
+    counts = Counter(row["rows"] for row in rows)
+    usual = max(sorted(counts), key=lambda count: (count == rows[0]["known_rows"], counts[count]), default=None)
+    model = next((row["file"] for row in rows if row["rows"] == usual), None)
+    for row in rows:
+        if row["rows"] != usual:
+            row["status"] = BROKEN
+            row["note"] = (
+                f"{row['file']}: {row['rows']} rows, {model} has {usual}, and they are translations of one "
+                f"another: row {min(row['rows'], usual) + 1} has no counterpart; download the file again"
             )
 
 
-def described(files: Sequence[File]) -> Iterator[str]:
+def described(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """A summary in lines: present and missing files of each split, then each note with its languages."""
     noted: dict[str, list[str]] = {}
-    for task, split in dict.fromkeys((file.task, file.split) for file in files):
-        own = [file for file in files if (file.task, file.split) == (task, split)]
-        there = [file for file in own if file.status == OK]
-        missing = " ".join(file.language for file in own if file.status == MISSING)
+    for (task, split), group in groupby(rows, key=itemgetter("task", "split")):
+        own = list(group)
+        there = [row for row in own if row["status"] == OK]
+        missing = " ".join(row["language"] for row in own if row["status"] == MISSING)
         left_out = f"; left out: {missing}" if missing else ""
         if missing and split == "train":
-            left_out = f"; no {key_of(task, split)} file: the task cannot be trained"
-        rows = sum(file.rows for file in there)
-        yield f"{task.name} {split}: {len(there)} of {len(own)} files ({rows:,} rows){left_out}"
-        chosen = development(task.training, "paper")
-        for file in there:
-            notes = file.note.split("; ") if file.note else []
-            if split == chosen.split == "test" and file.language in chosen.languages and not file.labelled:
-                notes.append(
-                    "cannot be trained by the paper's rule, which selects on this file: bring xTune's files, or "
-                    "write finetuning: selection: english-dev"
-                )
-            for note in notes:
-                noted.setdefault(f"{task.name} {split}: {note}", []).append(file.language)
+            left_out = f"; no {key_of(TASKS[task], split)} file: the task cannot be trained"
+        count = sum(row["rows"] for row in there)
+        yield f"{task} {split}: {len(there)} of {len(own)} files ({count:,} rows){left_out}"
+        for row in there:
+            for note in filter(None, row["note"].split("; ")):
+                noted.setdefault(f"{task} {split}: {note}", []).append(row["language"])
     yield from (f"{note}: {' '.join(languages)}" for note, languages in noted.items())

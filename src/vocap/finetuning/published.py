@@ -7,18 +7,18 @@ configuration has its archives. PAN-X is none: XTREME's script asks for an archi
 import csv
 import io
 import json
+import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing, scratch_directory
-from vocap.finetuning.reading import ALIASES, candidates
-from vocap.finetuning.tasks import SPLITS, TASKS, Split, Task
+from vocap.finetuning.reading import ALIASES
+from vocap.finetuning.tasks import TASKS
 
 COLUMNS = 10  # of CoNLL-U
 FORM, UPOS, HEAD, DEPS = 1, 3, 6, 8
@@ -33,20 +33,21 @@ _ORDERS = {
     "it": "VERB AUX ADV PRON ADP DET INTJ",
 }
 _TYDIQA_LANGUAGES = {
-    "arabic": "ar",
-    "bengali": "bn",
-    "english": "en",
-    "finnish": "fi",
-    "indonesian": "id",
-    "korean": "ko",
-    "russian": "ru",
-    "swahili": "sw",
-    "telugu": "te",
+    **{"ar": "arabic", "bn": "bengali", "en": "english", "fi": "finnish", "id": "indonesian"},
+    **{"ko": "korean", "ru": "russian", "sw": "swahili", "te": "telugu"},
 }
-_TYDIQA = "tydiqa/tydiqa-goldp-v1.1-{part}/tydiqa.goldp.{code}.{part}.json"
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, ValueError, LookupError, TypeError)
 
-Files = dict[str, Callable[[], bytes]]  # path under the folder: its content, made when it is called
+# folder of XTREME's: names of its archives in `downloads`
+ARCHIVES = {
+    "xnli": ("xnli", "xnli-train"),
+    "pawsx": ("pawsx",),
+    "udpos": ("udpos",),
+    "squad": ("squad-train", "squad-dev"),
+    "xquad": tuple(f"xquad-{language}" for language in TASKS["xquad"].languages),
+    "mlqa": ("mlqa",),
+    "tydiqa": ("tydiqa-train", "tydiqa-dev"),
+}
 
 
 def tagged_sentences(lines: Iterable[str], language: str) -> Iterator[list[tuple[str, str]]]:
@@ -57,20 +58,20 @@ def tagged_sentences(lines: Iterable[str], language: str) -> Iterator[list[tuple
     CoNLL-U.
     """
     stripped = (line.rstrip("\r\n") for line in lines)
-    texts = (line for line in stripped if not line.startswith("#"))
-    for is_sentence, group in groupby(texts, bool):
+    order = _ORDERS.get(language, _ORDER).split()
+    for is_sentence, group in groupby((line for line in stripped if not line.startswith("#")), bool):
         if not is_sentence:
             continue
         rows = [line.split("\t") for line in group]
         if any(len(row) != COLUMNS for row in rows):
             raise ValueError(f"not {COLUMNS} columns in the sentence of {rows[0]}, as CoNLL-U has")
-        words = _fused(rows, _ORDERS.get(language, _ORDER).split())
+        words = list(_written_words(rows, order))
         absent = sum(form == NO_FORM for form, _ in words)
         if not absent or absent < len(words) - 1:
             yield [(form.replace(ZERO_WIDTH_NON_JOINER, "").replace(" ", ""), tag) for form, tag in words]
 
 
-def _fused(rows: list[list[str]], order: Sequence[str]) -> list[tuple[str, str]]:
+def _written_words(rows: list[list[str]], order: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Form and tag of each written word of one sentence."""
     words = {int(row[0]): row for row in rows if row[0].isdecimal()}
     # heads of a word: of the basic tree, and of the enhanced graph but for its empty nodes
@@ -81,43 +82,23 @@ def _fused(rows: list[list[str]], order: Sequence[str]) -> list[tuple[str, str]]
 
     def rank(number: int) -> tuple[int, int]:
         """The order in which a word stands for its multiword token: fewest ancestors, then the order of tags."""
+        ancestors: set[int] = set()
+        waiting = [number]
+        while waiting:
+            new = heads.get(waiting.pop(), set()) - ancestors
+            ancestors |= new
+            waiting += new
         tag = words[number][UPOS]
-        return len(_ancestors(number, heads)), order.index(tag) if tag in order else len(order)
+        return len(ancestors - {number}), order.index(tag) if tag in order else len(order)
 
-    fused = {}
+    end = 0  # of the last multiword token, whose line comes before its words'
     for row in rows:
-        if "-" in row[0]:
-            first, last = map(int, row[0].split("-"))
-            head = min(range(first, last + 1), key=rank)
-            fused[first] = (last, row[FORM].strip(), words[head][UPOS].strip())
-    result = []
-    number, end = min(words), max(words)
-    while number <= end:
-        last, form, tag = fused.get(number, (number, words[number][FORM].strip(), words[number][UPOS].strip()))
-        result.append((form, tag))
-        number = last + 1
-    return result
-
-
-def _ancestors(number: int, heads: dict[int, set[int]]) -> set[int]:
-    """The ancestors of a word, the root included."""
-    found: set[int] = set()
-    waiting = [number]
-    while waiting:
-        new = heads.get(waiting.pop(), set()) - found
-        found |= new
-        waiting += new
-    return found - {number}
-
-
-def place(task: Task, split: Split, language: str) -> str | None:
-    """The path of a file under an XTREME folder; None where the task has no such file.
-
-    Training files of tagging tasks have a place in every language of the task, for the correlation study.
-    """
-    if split == "train" and task.kind == "tags" and language in task.languages:
-        return f"{task.name}/train-{language}.tsv"
-    return next(iter(candidates(task, split, language)), None)
+        first, _, last = row[0].partition("-")
+        if "." in first or int(first) <= end:
+            continue
+        end = int(last or 0)
+        head = min(range(int(first), end + 1), key=rank) if last else int(first)
+        yield row[FORM].strip(), words[head][UPOS].strip()
 
 
 def collection_of(path: str) -> str | None:
@@ -134,46 +115,72 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     """
     if collection not in ARCHIVES:
         raise UsageError(f"no collection {collection!r}; there are {', '.join(ARCHIVES)}")
-    names, read = _COLLECTIONS[collection]
+    names, where = ARCHIVES[collection], ", ".join(map(str, archives))
     if len(archives) != len(names):
         raise UsageError(f"{collection}: {len(archives)} archives, not {', '.join(names)}")
-    where = ", ".join(map(str, archives))
     with scratch_directory(folder / collection) as scratch:
         try:
-            found = read(*(_files(archive, scratch / str(number)) for number, archive in enumerate(archives)))
-            if missing := sorted(set(paths) - found.keys()):
-                raise VocapError(f"{where}: no {missing[0]} in it; bring it to {folder} by hand")
-            for path in paths:
-                with replacing(folder / path, "wb") as file:
-                    file.write(found[path]())
+            for number, archive in enumerate(archives):
+                _extract(archive, scratch / str(number))
+            contents = {path: _content(path, scratch) for path in paths}
         except _DAMAGED as error:
             reason = " ".join(str(error).split())
             raise VocapError(f"{where}: damaged ({reason}); delete it and run again, to fetch it anew") from None
+    if missing := sorted(path for path, content in contents.items() if not content):
+        raise VocapError(f"{where}: no {missing[0]} in it; bring it to {folder} by hand")
+    for path, content in contents.items():
+        with replacing(folder / path, "wb") as file:
+            file.write(content)
 
 
-def _files(archive: Path, scratch: Path) -> list[Path]:
-    """The tables and JSON files of an archive, extracted to `scratch`; a JSON file itself."""
-    if archive.suffix == ".json":
-        return [archive]
+def _extract(archive: Path, folder: Path) -> None:
+    """Extract the tables and JSON files of an archive, or copy a JSON file."""
 
     def wanted(name: str) -> bool:
         return name.endswith((".tsv", ".json", ".conllu")) and "__MACOSX" not in name
 
-    if zipfile.is_zipfile(archive):
+    if archive.suffix == ".json":
+        folder.mkdir()
+        shutil.copy(archive, folder)
+    elif zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
-            opened.extractall(scratch, filter(wanted, opened.namelist()))
+            opened.extractall(folder, filter(wanted, opened.namelist()))
     else:
         with tarfile.open(archive) as opened:
-            opened.extractall(scratch, (member for member in opened if wanted(member.name)), filter="data")
-    return sorted(filter(Path.is_file, scratch.rglob("*")), key=lambda path: path.name)
+            opened.extractall(folder, (member for member in opened if wanted(member.name)), filter="data")
 
 
-def _rows(files: Collection[Path], name: str, columns: Sequence[int]) -> list[list[str]]:
-    """These columns of a table with a header, without white space around their cells."""
-    (path,) = (path for path in files if path.name == name)
-    lines = path.read_text("utf-8").split("\n")[1:]
-    rows = [[cell.strip() for cell in line.strip().split("\t")] for line in lines if line.strip()]
-    return [[row[column] for column in columns] for row in rows]
+def _content(path: str, folder: Path) -> bytes:
+    """The content of one of XTREME's files, from extracted archives in `folder`; empty where they lack it."""
+    collection, name = path.split("/")[0], PurePosixPath(path).name
+    split, _, language = name.removesuffix(".tsv").partition("-")
+
+    def find(pattern: str) -> list[Path]:
+        return sorted(folder.rglob(pattern), key=lambda found: found.name)
+
+    def rows(pattern: str, *columns: int) -> list[list[str]]:
+        """These columns of tables with a header, without white space around their cells."""
+        lines = [line.strip() for file in find(pattern) for line in file.read_text("utf-8").split("\n")[1:]]
+        cells = [[cell.strip() for cell in line.split("\t")] for line in lines if line]
+        return [[row[column] for column in columns] for row in cells]
+
+    if collection == "xnli" and split == "train":
+        return _table(
+            [*pair, ALIASES.get(label, label)] for *pair, label in rows("multinli.train.en.tsv", 0, 1, 2)
+        )
+    if collection == "xnli":
+        return _table(row for code, *row in rows(f"xnli.{split}.tsv", 0, 6, 7, 1) if code == language)
+    if collection == "pawsx":
+        return _table(rows(f"{language}/{split}*.tsv", 1, 2, 3))
+    if collection == "udpos":
+        return _treebanks(find(f"{language}_*-ud-{split}*.conllu"), language)
+    if collection == "tydiqa":
+        *_, code, part, _ = name.split(".")
+        if part == "train":
+            (training,) = find("tydiqa-goldp-v1.1-train.json")
+            return _tydiqa(json.loads(training.read_bytes()), _TYDIQA_LANGUAGES[code])
+        name = f"tydiqa-goldp-dev-{_TYDIQA_LANGUAGES[code]}.json"
+    return b"".join(file.read_bytes() for file in find(name))  # published as it is
 
 
 def _table(rows: Iterable[Sequence[str]]) -> bytes:
@@ -183,98 +190,24 @@ def _table(rows: Iterable[Sequence[str]]) -> bytes:
     return text.getvalue().encode("utf-8")
 
 
-def _xnli(tables: Collection[Path], training: Collection[Path]) -> Files:
-    found = {}
-    for split in ("dev", "test"):
-        by_language: dict[str, list[list[str]]] = {}
-        for language, *row in _rows(tables, f"xnli.{split}.tsv", (0, 6, 7, 1)):
-            by_language.setdefault(language, []).append(row)
-        found |= {f"xnli/{split}-{code}.tsv": partial(_table, rows) for code, rows in by_language.items()}
-
-    def learnt() -> bytes:
-        rows = _rows(training, "multinli.train.en.tsv", (0, 1, 2))
-        return _table([*pair, ALIASES.get(label, label)] for *pair, label in rows)
-
-    return {**found, "xnli/train-en.tsv": learnt}
-
-
-def _pawsx(files: Collection[Path]) -> Files:
-    names = {"train": "train", "dev_2k": "dev", "test_2k": "test"}
-    return {
-        f"pawsx/{names[path.stem]}-{path.parent.name}.tsv": lambda path=path: _table(
-            _rows([path], path.name, (1, 2, 3))
-        )
-        for path in files
-        if path.stem in names
-    }
-
-
-def _udpos(files: Collection[Path]) -> Files:
+def _treebanks(paths: Iterable[Path], language: str) -> bytes:
     """All treebanks of a language, in the order of their names."""
-    treebanks: dict[tuple[str, str], list[Path]] = {}
-    for path in files:
-        language = path.name.split("_")[0]
-        part = path.stem.partition("-ud-")[2]  # train, dev, test; of a large treebank train-a-1 and more
-        if split := next((split for split in SPLITS if part.startswith(split)), None):
-            treebanks.setdefault((split, language), []).append(path)
-
-    def converted(paths: Collection[Path], language: str) -> bytes:
-        texts = []
-        for path in paths:
-            with open(path, encoding="utf-8", newline="\n") as file:
-                sentences = tagged_sentences(file, language)
-                texts.append("\n".join("".join(f"{word}\t{tag}\n" for word, tag in one) for one in sentences))
-        return "\n".join(filter(None, texts)).encode("utf-8")
-
-    return {
-        f"udpos/{split}-{language}.tsv": partial(converted, paths, language)
-        for (split, language), paths in treebanks.items()
-    }
+    texts = []
+    for path in paths:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            sentences = tagged_sentences(file, language)
+            texts.append("\n".join("".join(f"{word}\t{tag}\n" for word, tag in one) for one in sentences))
+    return "\n".join(filter(None, texts)).encode("utf-8")
 
 
-def _copies(folder: str, *archives: Collection[Path]) -> Files:
-    """Files that are published as they are, under their own names."""
-    return {f"{folder}/{path.name}": path.read_bytes for files in archives for path in files}
-
-
-def _mlqa(files: Collection[Path]) -> Files:
-    """Its files stand under MLQA_V1/dev and MLQA_V1/test."""
-    return {
-        str(PurePosixPath("mlqa", *path.parts[path.parts.index("MLQA_V1") :])): path.read_bytes for path in files
-    }
-
-
-def _tydiqa(training: Collection[Path], development: Collection[Path]) -> Files:
-    """The training file has all languages, and ids that begin with theirs."""
-    (path,) = training
-    content = json.loads(path.read_bytes())
-    by_language: dict[str, list[dict]] = {}
+def _tydiqa(content: dict, language: str) -> bytes:
+    """The questions of one language; the published file has all languages, and ids that begin with theirs."""
+    entries = []
     for document in content["data"]:
         for paragraph in document["paragraphs"]:
             for question in paragraph["qas"]:
-                language, *_, number = question["id"].split("-")
-                kept = {"answers": question["answers"], "question": question["question"], "id": number}
-                entry = {"paragraphs": [{"context": paragraph["context"], "qas": [kept]}]}
-                by_language.setdefault(language, []).append(entry)
-    found = {}
-    for language, entries in by_language.items():
-        if code := _TYDIQA_LANGUAGES.get(language):
-            data = {"data": entries, "version": content["version"]}
-            found[_TYDIQA.format(code=code, part="train")] = lambda data=data: json.dumps(data).encode("utf-8")
-    for path in development:
-        if code := _TYDIQA_LANGUAGES.get(path.stem.removeprefix("tydiqa-goldp-dev-")):
-            found[_TYDIQA.format(code=code, part="dev")] = path.read_bytes
-    return found
-
-
-# folder of XTREME's: names of its archives in `downloads`, and the reader that is given the files of each
-_COLLECTIONS: dict[str, tuple[tuple[str, ...], Callable[..., Files]]] = {
-    "xnli": (("xnli", "xnli-train"), _xnli),
-    "pawsx": (("pawsx",), _pawsx),
-    "udpos": (("udpos",), _udpos),
-    "squad": (("squad-train", "squad-dev"), partial(_copies, "squad")),
-    "xquad": (tuple(f"xquad-{language}" for language in TASKS["xquad"].languages), partial(_copies, "xquad")),
-    "mlqa": (("mlqa",), _mlqa),
-    "tydiqa": (("tydiqa-train", "tydiqa-dev"), _tydiqa),
-}
-ARCHIVES = {name: archives for name, (archives, _) in _COLLECTIONS.items()}
+                own, *_, number = question["id"].split("-")
+                if own == language:
+                    kept = {"answers": question["answers"], "question": question["question"], "id": number}
+                    entries.append({"paragraphs": [{"context": paragraph["context"], "qas": [kept]}]})
+    return json.dumps({"data": entries, "version": content["version"]}).encode("utf-8") if entries else b""

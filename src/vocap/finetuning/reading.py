@@ -5,6 +5,7 @@ import lzma
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -109,56 +110,86 @@ def parse(entries: Mapping[str, str]) -> dict[str, StandIn]:
 def _stand_in(text: str, key: str) -> StandIn:
     match = re.fullmatch(r"(\w+)/(train|dev|test)(?::(\d+)/(\d+))?", text, re.ASCII)
     owner, split, part, parts = match.groups(default="1") if match else ("", "", "1", "1")
-    if owner not in (TRAININGS if split == "train" else TASKS) or not 1 <= int(part) <= int(parts):
+    tasks = {name: first_task(name) for name in TRAININGS} if split == "train" else TASKS
+    if owner not in tasks or not tasks[owner].languages_of(split) or not 1 <= int(part) <= int(parts):
         raise UsageError(
             f"stand_ins: {key}: {text!r} is no file; write TASK/dev, TASK/test or TRAINING/train "
             f"({', '.join(TRAININGS)}), and :1/2 for the first half of one"
         )
-    task = first_task(owner) if split == "train" else TASKS[owner]
-    if not task.languages_of(split):
-        raise UsageError(f"stand_ins: {key}: {task.name} has no {split} file; take another")
-    return StandIn(task, split, int(part), int(parts))
+    return StandIn(tasks[owner], split, int(part), int(parts))
 
 
-def candidates(task: Task, split: Split, language: str) -> list[str]:
-    """The possible paths of a file under the folder; none where the task has no such file."""
-    if language not in task.languages_of(split):
-        return []
-    paths = [pattern.format(task=task.name, split=split, language=language) for pattern in task.files[split]]
-    return [path + packed for path in paths for packed in ("", ".xz")]
+Selection = Literal["paper", "english-dev"]
+SELECTIONS: tuple[Selection, ...] = ("paper", "english-dev")
+HELD_OUT = "heldout"  # split of the questions that `held_out` keeps from training
+HELD_OUT_SHARE = 0.1  # of the contexts
+KEPT = "kept"  # split: a training file without its held-out part
 
 
-def locate(folder: Path, task: Task, split: Split, language: str, stand_ins: StandIns = NONE) -> Path | None:
-    """The file that `read` would read, plain or with `.xz`; None if missing."""
-    stand_in = stand_ins.get(key_of(task, split), StandIn(task, split))
-    paths = (folder / path for path in candidates(stand_in.task, stand_in.split, language))
-    return next(filter(Path.is_file, paths), None)
+@dataclass(frozen=True)
+class DataSet:
+    """One file of one task, or a part of it; `split` is train, dev, test, kept or heldout."""
+
+    task: Task
+    split: str
+    language: str
+
+    @property
+    def name(self) -> str:
+        """
+        >>> DataSet(TASKS["panx"], "dev", "ja").name
+        'panx/dev-ja'
+        """
+        return f"{self.task.name}/{self.split}-{self.language}"
+
+    def replaced(self, stand_ins: StandIns) -> StandIn:
+        """The file that is read for this one: its stand-in, or itself; the training file for its parts."""
+        split = "train" if self.split in (KEPT, HELD_OUT) else self.split
+        return stand_ins.get(key_of(self.task, split), StandIn(self.task, split))
+
+    def candidates(self, stand_ins: StandIns = NONE) -> list[str]:
+        """The possible paths of this file under the folder; none where the task has no such file.
+
+        Training files of tagging tasks have a place in every language of the task, for the correlation study.
+        """
+        task, split, *_ = self.replaced(stand_ins)
+        own = split == "train" and task.kind == "tags" and self.language in task.languages
+        if not own and self.language not in task.languages_of(split):
+            return []
+        paths = [one.format(task=task.name, split=split, language=self.language) for one in task.files[split]]
+        return [path + packed for path in paths for packed in ("", ".xz")]
+
+    def file(self, xtreme: Path, stand_ins: StandIns = NONE) -> Path | None:
+        """Its file under the XTREME folder, plain or with `.xz`, or that of its stand-in; None if missing."""
+        paths = (xtreme / path for path in self.candidates(stand_ins))
+        return next(filter(Path.is_file, paths), None)
+
+    def read(self, xtreme: Path, stand_ins: StandIns = NONE) -> list[Example]:
+        """Its examples, in the order of the file: `Pair`, `Sentence` or `Question`, by the task's kind.
+
+        Only examples of `test` may lack labels, and then all of a file do. Raises VocapError, naming the file, the
+        line and the remedy, for a file that is missing or not as it should be.
+        """
+        stand_in, path = self.replaced(stand_ins), self.file(xtreme, stand_ins)
+        if path is None:
+            name = next(iter(self.candidates(stand_ins)), self.name)
+            raise VocapError(f"{xtreme / name}: no such file, nor one with .xz; download it into this folder")
+        blank = self.split == "test"
+        if self.task.kind == "pairs":
+            examples: list = read_pairs(path, self.task.labels, blank)
+        elif self.task.kind == "tags":
+            examples = read_sentences(path, self.task.labels, blank)
+        else:
+            examples = read_questions(path, blank, unique=stand_in.split != "train")
+        part = stand_in.cut(examples)
+        if not part:
+            raise VocapError(f"{path}: {stand_in} of {len(examples)} rows is none of them; correct the stand-in")
+        return held_out(part)[self.split == HELD_OUT] if self.split in (KEPT, HELD_OUT) else part
 
 
-def read(folder: Path, task: Task, split: Split, language: str, stand_ins: StandIns = NONE) -> list[Example]:
-    """The examples of one file, in its order: `Pair`, `Sentence` or `Question`, by the task's kind.
-
-    Only examples of `test` may lack labels, and then all of a file do. Raises VocapError, naming the file, the
-    line and the remedy, for a file that is missing or not as it should be.
-    """
-    stand_in = stand_ins.get(key_of(task, split), StandIn(task, split))
-    path = locate(folder, task, split, language, stand_ins)
-    if path is None:
-        names = candidates(stand_in.task, stand_in.split, language)
-        if not names:
-            raise VocapError(f"{stand_in.task.name} has no {stand_in.split} file of language {language!r}")
-        raise VocapError(f"{folder / names[0]}: no such file, nor one with .xz; download it into this folder")
-    blank = split == "test"
-    if task.kind == "pairs":
-        examples: list = read_pairs(path, task.labels, blank)
-    elif task.kind == "tags":
-        examples = read_sentences(path, task.labels, blank)
-    else:
-        examples = read_questions(path, blank, unique=stand_in.split != "train")
-    part = stand_in.cut(examples)
-    if not part:
-        raise VocapError(f"{path}: {stand_in} of {len(examples)} rows is none of them; correct the stand-in")
-    return part
+def read_lines(path: Path) -> list[str]:
+    r"""The lines of a file, without their `\n` or `\r\n`; U+2028 and the like are text."""
+    return [line.removesuffix("\r") for line in read_text(path).removesuffix("\n").split("\n")]
 
 
 def read_text(path: Path) -> str:
@@ -180,11 +211,6 @@ def read_text(path: Path) -> str:
     return text
 
 
-def read_lines(path: Path) -> list[str]:
-    r"""The lines of a file, without their `\n` or `\r\n`; U+2028 and the like are text."""
-    return [line.removesuffix("\r") for line in read_text(path).removesuffix("\n").split("\n")]
-
-
 def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[Pair]:
     """The rows `first, second, label` of a file, or `first, second` where labels are withheld.
 
@@ -204,20 +230,8 @@ def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[P
         rows = [
             [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in row] for row in rows
         ]
-    pairs = [
-        Pair(row[0], row[1], _label(path, number, row[2], labels) if columns == 3 else None)
-        for number, row in enumerate(rows, 1)
-    ]
-    _check_blanks([pair.label is None for pair in pairs], blank, lambda row: f"{path}, line {row + 1}")
-    return pairs
-
-
-def _label(path: Path, number: int, text: str, labels: Sequence[str]) -> str | None:
-    text = ALIASES.get(text, text)
-    if text and text not in labels:
-        known = ", ".join(labels)
-        raise VocapError(f"{path}, line {number}: {text!r} is none of {known}; correct it, or {AGAIN}")
-    return text or None
+    tags = _labels(path, [(number, "".join(row[2:])) for number, row in enumerate(rows, 1)], labels, blank)
+    return [Pair(row[0], row[1], tag) for row, tag in zip(rows, tags, strict=True)]
 
 
 def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
@@ -240,31 +254,37 @@ def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> li
     `labels`: the tags that may occur; `blank`: whether the whole file may lack them. Raises VocapError, naming
     the line, as `read_pairs` does, and for a file as PAN-X has it, where each word has its language before it.
     """
-    sentences: list[Sentence] = []
-    words: list[str] = []
-    tags: list[str | None] = []
-    blanks, numbers = [], []
-    for number, line in enumerate([*read_lines(path), ""], 1):
-        if line:
-            word, *rest = line.split("\t")
-            if len(rest) > 1 or not (rest or blank):
-                raise VocapError(
-                    f"{path}, line {number}: {1 + len(rest)} columns, not word and tag with a tab between; {AGAIN}"
-                )
-            words.append(word)
-            tags.append(_label(path, number, rest[0], labels) if rest else None)
-            blanks.append(tags[-1] is None)
-            numbers.append(number)
-        elif words:
-            sentences.append(Sentence(tuple(words), None if tags[0] is None else tuple(map(str, tags))))
-            words, tags = [], []
-    _check_blanks(blanks, blank, lambda row: f"{path}, line {numbers[row]}")
-    if all(RAW.match(word) for sentence in sentences for word in sentence.words):
+    lines = read_lines(path)
+    rows = [(number, *line.split("\t")) for number, line in enumerate(lines, 1) if line]
+    for number, *cells in rows:
+        if len(cells) > 2 or len(cells) < 2 - blank:
+            raise VocapError(
+                f"{path}, line {number}: {len(cells)} columns, not word and tag with a tab between; {AGAIN}"
+            )
+    if all(RAW.match(word) for _, word, *_ in rows):
         raise VocapError(
-            f"{path}, line {numbers[0]}: {sentences[0].words[0]!r} has its language before it, as all words here; "
+            f"{path}, line {rows[0][0]}: {rows[0][1]!r} has its language before it, as all words here; "
             "run XTREME's script on this raw file"
         )
+    tags = iter(_labels(path, [(number, "".join(tag)) for number, _, *tag in rows], labels, blank))
+    sentences = []
+    for is_sentence, group in groupby(lines, bool):
+        if is_sentence:
+            words = tuple(line.partition("\t")[0] for line in group)
+            own = tuple(islice(tags, len(words)))
+            sentences.append(Sentence(words, None if own[0] is None else own))
     return sentences
+
+
+def _labels(path: Path, cells: Sequence[tuple[int, str]], known: Sequence[str], blank: bool) -> list[str | None]:
+    """The labels in cells of a file, of which each has the number of its line; None for empty ones."""
+    found = [ALIASES.get(text, text) or None for _, text in cells]
+    for (number, _), label in zip(cells, found, strict=True):
+        if label not in (None, *known):
+            known_ones = ", ".join(known)
+            raise VocapError(f"{path}, line {number}: {label!r} is none of {known_ones}; correct it, or {AGAIN}")
+    _check_blanks([label is None for label in found], blank, lambda row: f"{path}, line {cells[row][0]}")
+    return found
 
 
 def _check_blanks(blanks: Sequence[bool], allowed: bool, place: Callable[[int], str], noun: str = "label") -> None:
@@ -296,72 +316,29 @@ def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         raise VocapError(f"{path}: {place}: {first['msg']}, not as in SQuAD 1.1; {AGAIN}") from None
-    questions: list[Question] = []
-    places: dict[str, str] = {}
-    for number, article in enumerate(content.data):
-        for index, paragraph in enumerate(article.paragraphs):
-            for item, entry in enumerate(paragraph.qas):
-                place = f"{path}: data.{number}.paragraphs.{index}.qas.{item} (id {entry.id})"
-                answers = tuple(Answer(one.text, one.answer_start) for one in entry.answers if one.text)
-                for answer in answers:
-                    _check_place(answer, paragraph.context, place)
-                if unique and entry.id in places:
-                    raise VocapError(f"{place}: the id is that of {places[entry.id]} too; {AGAIN}")
-                places[entry.id] = place
-                questions.append(Question(entry.id, entry.question, paragraph.context, answers))
-    if not questions:
+    found: dict[str, Question] = {}  # by place
+    places: dict[str, str] = {}  # by id
+    paragraphs = [paragraph for article in content.data for paragraph in article.paragraphs]
+    for paragraph in paragraphs:
+        for entry in paragraph.qas:
+            place = f"{path}: question {len(found) + 1} (id {entry.id})"
+            answers = tuple(Answer(one.text, one.answer_start) for one in entry.answers if one.text)
+            for text, start in answers:
+                there = paragraph.context[start : start + len(text)] if start >= 0 else ""
+                if there != text:
+                    raise VocapError(
+                        f"{place}: the answer {text[:40]!r} is not at answer_start {start} of the context, which "
+                        f"has {there[:40]!r} there; offsets count Unicode code points: correct them, or {AGAIN}"
+                    )
+            if unique and entry.id in places:
+                raise VocapError(f"{place}: the id is that of {places[entry.id]} too; {AGAIN}")
+            places[entry.id] = place
+            found[place] = Question(entry.id, entry.question, paragraph.context, answers)
+    if not found:
         raise VocapError(f"{path}: holds no question; {AGAIN}")
-    blanks = [not question.answers for question in questions]
-    _check_blanks(blanks, blank, lambda row: places[questions[row].id], "answer")
-    return questions
-
-
-def _check_place(answer: Answer, context: str, place: str) -> None:
-    text, start = answer
-    there = context[start : start + len(text)] if start >= 0 else ""
-    if there != text:
-        raise VocapError(
-            f"{place}: the answer {text[:40]!r} is not at answer_start {start} of the context, which has "
-            f"{there[:40]!r} there; offsets count Unicode code points: correct them, or {AGAIN}"
-        )
-
-
-Selection = Literal["paper", "english-dev"]
-SELECTIONS: tuple[Selection, ...] = ("paper", "english-dev")
-HELD_OUT = "heldout"  # split of the questions that `held_out` keeps from training
-HELD_OUT_SHARE = 0.1  # of the contexts
-KEPT = "kept"  # split: a training file without its held-out part
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """One file of one task, or a part of it; `split` is train, dev, test, kept or heldout."""
-
-    task: Task
-    split: str
-    language: str
-
-    @property
-    def name(self) -> str:
-        """
-        >>> DataSet(TASKS["panx"], "dev", "ja").name
-        'panx/dev-ja'
-        """
-        return f"{self.task.name}/{self.split}-{self.language}"
-
-    @property
-    def source(self) -> str:
-        """The split of its file: the training file for its parts."""
-        return "train" if self.split in (KEPT, HELD_OUT) else self.split
-
-    def file(self, xtreme: Path, stand_ins: StandIns) -> Path | None:
-        """Its file, or that of its stand-in; None if missing."""
-        return locate(xtreme, self.task, self.source, self.language, stand_ins)
-
-    def read(self, xtreme: Path, stand_ins: StandIns) -> list[Example]:
-        """Its examples. Raises VocapError as `vocap.finetuning.reading.read` does."""
-        examples = read(xtreme, self.task, self.source, self.language, stand_ins)
-        return examples if self.split == self.source else held_out(examples)[self.split == HELD_OUT]
+    blanks = [not question.answers for question in found.values()]
+    _check_blanks(blanks, blank, list(found).__getitem__, "answer")
+    return list(found.values())
 
 
 @dataclass(frozen=True)

@@ -11,59 +11,34 @@ import numpy as np
 import torch
 import transformers
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
-from torch.nn.utils import clip_grad_norm_
-from transformers import (
-    AutoConfig,
-    AutoModelForQuestionAnswering,
-    AutoModelForSequenceClassification,
-    AutoModelForTokenClassification,
-    PreTrainedModel,
-)
-from transformers.utils import logging as library_logging
-from transformers.utils.logging import disable_progress_bar
+from transformers import PreTrainedModel
 
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import locked, replacing_directory, write_text
+from vocap.finetuning import reading
 from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
 from vocap.finetuning.features import IGNORED, Batch, Features, LengthBatches, assemble, evaluation_batches
 from vocap.finetuning.grid import Setting
-from vocap.finetuning.reading import (
-    DataSet,
-    Example,
-    Selection,
-    choosing_sets,
-    development,
-    predicted_sets,
-    training_set,
-)
-from vocap.finetuning.scoring import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
+from vocap.finetuning.reading import DataSet, Example, Selection
+from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config
-from vocap.training import checkpoints
+from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device, stop_requests, world_size
-from vocap.training.loop import (
-    FILE,
-    Loop,
-    Metrics,
-    Progress,
-    build_optimizer,
-    learning_rate,
-    peak_memory_mb,
-)
 from vocap.training.randomness import DROPOUT, generator
 
 HEADS = {
-    "pairs": AutoModelForSequenceClassification,
-    "tags": AutoModelForTokenClassification,
-    "spans": AutoModelForQuestionAnswering,
+    "pairs": transformers.AutoModelForSequenceClassification,
+    "tags": transformers.AutoModelForTokenClassification,
+    "spans": transformers.AutoModelForQuestionAnswering,
 }
-
+BEST = "best"  # of a checkpoint: the state with the best score so far
 SAVE = "save the model with save_pretrained of transformers 5"
 TOKENS = {"cpu": 8_192, "cuda": 131_072}  # ids of a batch, padding included
+log = logging.getLogger(__name__)
 
 
 def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True) -> PreTrainedModel:
@@ -73,12 +48,12 @@ def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: boo
     Without `pretrained` every weight is random. Raises VocapError for a folder without a model, whose weights are
     no safetensors (others may run code), are damaged or another model's, and for a model with custom code.
     """
-    library_logging.set_verbosity_error()  # that the head is new, and the language model's own head not used
+    transformers.utils.logging.set_verbosity_error()  # on the new head, and the unused one
     read_config(folder)
     no_code = {"trust_remote_code": False}  # without it the library asks in the terminal
     settings = {"dtype": torch.float32, **no_code}
     try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, **no_code)
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, **no_code)
         if kind != "spans":
             config.num_labels = labels
         torch.manual_seed(seed)
@@ -153,9 +128,10 @@ class Tuner(nn.Module):
         """The mean cross-entropy of the batch's units, in nats; of spans, the mean of start's and end's."""
         logits = self(batch)
         names = ("start", "end") if self.kind == "spans" else ("label",)
+        targets = [torch.from_numpy(batch.targets[name]).to(self.model.device) for name in names]
         losses = [
-            cross_entropy(scores, torch.from_numpy(batch.targets[name]).to(scores.device), ignore_index=IGNORED)
-            for name, scores in zip(names, logits, strict=True)
+            nn.functional.cross_entropy(scores, target, ignore_index=IGNORED)
+            for scores, target in zip(logits, targets, strict=True)
         ]
         return torch.stack(losses).mean()
 
@@ -205,11 +181,6 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
     return found
 
 
-log = logging.getLogger(__name__)
-
-BEST = "best"
-
-
 @dataclass(frozen=True)
 class Job:
     """Model, training, hyper-parameters and folders of a run; `pretrained`: False for random weights."""
@@ -230,7 +201,7 @@ class Job:
 
 
 @dataclass
-class TuningProgress(Progress):
+class TuningProgress(loop.Progress):
     """`best_score` is in percent; `nats`, `recent_steps` and `recent_tokens` since the last line of metrics."""
 
     best_score: float = 0.0
@@ -240,7 +211,7 @@ class TuningProgress(Progress):
     recent_tokens: int = 0
 
 
-class FineTuning(Loop):
+class FineTuning(loop.Loop):
     """One run, from a checkpoint of `folder` or from the start; keeps the state with the best mean score."""
 
     progress: TuningProgress
@@ -262,7 +233,7 @@ class FineTuning(Loop):
         self.model, self.choosing, self.made_of = tuner, choosing, made_of
         self.set_precision(recipe.precision, tuner.model.device)
         adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
-        self.optimizer = build_optimizer(tuner, setting.learning_rate, **adam)
+        self.optimizer = loop.build_optimizer(tuner, setting.learning_rate, **adam)
         self.warmup = int(recipe.warmup * self.steps)
         self.progress = TuningProgress()
         self.best: dict[str, Tensor] = {}
@@ -276,9 +247,9 @@ class FineTuning(Loop):
     def load_further(self, load: Callable[[str], dict[str, Tensor]]) -> None:
         self.best = load(BEST)
 
-    def run(self, stop: StopRequest) -> Metrics:
+    def run(self, stop: StopRequest) -> loop.Metrics:
         """Train to the end and leave the best state in the model; the lines of metrics. Raises as `Loop.train`."""
-        metrics = Metrics(self.folder, self.progress.step)
+        metrics = loop.Metrics(self.folder, self.progress.step)
 
         def after_step(last: bool) -> None:
             step, every = self.progress.step, self.recipe.evaluate_every
@@ -291,7 +262,7 @@ class FineTuning(Loop):
 
     def take_step(self, batch: Batch, stop: bool) -> tuple[float, bool]:
         progress = self.progress
-        rate = learning_rate(progress.step, self.setting.learning_rate, self.warmup, self.steps)
+        rate = loop.learning_rate(progress.step, self.setting.learning_rate, self.warmup, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         torch.manual_seed(int(generator(self.setting.seed, DROPOUT, progress.step).integers(1 << 63)))
@@ -300,7 +271,7 @@ class FineTuning(Loop):
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
         nats = loss.item()
-        if self.update(nats, clip_grad_norm_(self.model.parameters(), self.recipe.clip)):
+        if self.update(nats, nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)):
             progress.nats += nats
             progress.recent_steps += 1
         progress.recent_tokens += batch.tokens
@@ -334,7 +305,7 @@ class FineTuning(Loop):
             "learning_rate": self.optimizer.param_groups[0]["lr"],
             "tokens_per_s": progress.recent_tokens / max(progress.recent_seconds, 1e-9),
             "seconds": progress.seconds,
-            "memory_mb": peak_memory_mb(self.device),
+            "memory_mb": loop.peak_memory_mb(self.device),
             "skipped": progress.skipped,
         }
         progress.nats = progress.recent_seconds = 0.0
@@ -349,14 +320,14 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
     and Stopped.
     """
     torch.set_num_threads(threads)
-    disable_progress_bar()  # of transformers, inside our own
+    transformers.utils.logging.disable_progress_bar()  # of transformers, inside our own
     if world_size() > 1:
         raise UsageError("fine-tuning works in one process, on one GPU; start one, and give each run its own")
     inputs = open_inputs(job.inputs, job.training)
     check_inputs(job, inputs)
     with own_device() as device, stop_requests() as stop, locked(job.checkpoints / "lock"):
         checkpoints.clean(job.checkpoints)
-        task = training_set(job.training).task
+        task = reading.training_set(job.training).task
         model = build_model(job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained)
         tuner = Tuner(model.to(device), task.kind, job.recipe.pooling)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
@@ -364,7 +335,7 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
         training.restore()
         metrics = training.run(stop)
         write_all_predictions(training, job, inputs)
-        metrics.publish(job.output / FILE)
+        metrics.publish(job.output / loop.FILE)
         facts = json.dumps(description(training, job, inputs), indent=2, ensure_ascii=False)
         write_text(job.output / DESCRIPTION, facts + "\n")
         if not keep:
@@ -385,19 +356,17 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
     tokenizer = job.model / DEFINITION
     if tokenizer.exists() and file_sha256(tokenizer) != inputs.description["tokenizer"]:
         raise UsageError(f"{inputs.folder}: made with another tokenizer than {tokenizer}; {again}")
-    rows = config.get("vocab_size")
-    sets = [training_set(job.training, job.rule), *predicted_sets(job.training)]
-    for found in [one for one in sets if one.name in inputs.sets and rows is not None]:
-        if (highest := int(inputs.load(found).tokens["ids"].max())) >= rows:
-            raise UsageError(
-                f"{inputs.folder}: {found.name} holds the id {highest}, the model has {rows} embeddings; {again}"
-            )
+    learnt, rows = reading.training_set(job.training, job.rule), config.get("vocab_size")
+    if rows is not None and (highest := int(inputs.load(learnt).tokens["ids"].max())) >= rows:
+        raise UsageError(
+            f"{inputs.folder}: {learnt.name} holds the id {highest}, the model has {rows} embeddings; {again}"
+        )
 
 
 def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> FineTuning:
     """The training of a run, at its beginning."""
-    sets = choosing_sets(job.training, job.rule, inputs.sets)
-    chosen = development(job.training, job.rule)
+    sets = reading.choosing_sets(job.training, job.rule, inputs.sets)
+    chosen = reading.development(job.training, job.rule)
     unusable = [found.name for found in sets if not inputs.sets[found.name]["labelled"]]
     if unusable or not sets:
         reason = f"{unusable[0]} has no labels" if unusable else "there is no such file"
@@ -411,7 +380,7 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
         features = inputs.load(found).of_first_examples(limit)
         examples = inputs.read_examples(job.xtreme, found)[:limit]
         looked_at.append((found, features, examples))
-    learnt = training_set(job.training, job.rule)
+    learnt = reading.training_set(job.training, job.rule)
     inputs.check_source(job.xtreme, learnt)
     train = inputs.load(learnt).of_first_examples(job.recipe.train_examples)
 
@@ -430,10 +399,10 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
 
 def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> None:
     """Predict every file of the training's tasks, and the held-out part of the training file."""
-    sets = [found for found in predicted_sets(job.training) if found.name in inputs.sets]
-    held = [found for found in choosing_sets(job.training, job.rule, inputs.sets) if found not in sets]
+    held = reading.choosing_sets(job.training, job.rule, inputs.sets)
+    sets = dict.fromkeys([*reading.predicted_sets(job.training), *held])
     with replacing_directory(job.output / PREDICTIONS) as folder:
-        for found in [*sets, *held]:
+        for found in [found for found in sets if found.name in inputs.sets]:
             examples = inputs.read_examples(job.xtreme, found)
             predictions = predict(training.model, inputs.load(found), examples, found.task, training.dtype)
             write_predictions(folder / found.task.name, found, predictions)
@@ -455,7 +424,7 @@ def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any
         "parameters": sum(parameter.numel() for parameter in training.model.parameters()),
         "steps": training.steps,
         "selection": job.rule,
-        "selected": development(job.training, job.rule).label,
+        "selected": reading.development(job.training, job.rule).label,
         "selected_on": [found.name for found, *_ in training.choosing],
         "selected_step": progress.best_step,
         "selected_score": progress.best_score,

@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     TypeAdapter,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -19,10 +20,18 @@ from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.finetuning.reading import Selection
 from vocap.finetuning.tasks import TASKS, TRAININGS, first_task
-from vocap.training import Betas, Precision, Seed
+from vocap.training import Betas, Distinct, Precision, Seed
+
+
+def _known_task(name: str) -> str:
+    if name not in TASKS:
+        raise ValueError(f"no task {name!r}; there are {', '.join(TASKS)}")
+    return name
+
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Number = Annotated[int, Field(ge=1)]
+TaskName = Annotated[str, AfterValidator(_known_task)]
 OF_INPUTS = {"max_length", "question_length", "stride"}
 
 
@@ -31,8 +40,8 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    learning_rates: list[Rate] = Field(min_length=1, description="peaks of the schedule, each tried")
-    epochs: list[Number] = Field(min_length=1, description="passes over the training file, each number tried")
+    learning_rates: Distinct[Rate] = Field(min_length=1, description="peaks of the schedule, each tried")
+    epochs: Distinct[Number] = Field(min_length=1, description="passes over the training file, each tried")
     batch: Number = Field(32, description="inputs of an update")
     warmup: float = Field(
         0.0, ge=0, lt=1, description="share of the steps in which the rate rises; after them it falls to 0"
@@ -62,13 +71,6 @@ class Recipe(BaseModel):
         "auto",
         description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else fp32",
     )
-
-    @field_validator("learning_rates", "epochs")
-    @classmethod
-    def _each_once(cls, values: list) -> list:
-        if len(set(values)) < len(values):  # the runs of both would be one
-            raise ValueError("duplicate entry")
-        return values
 
     def of_inputs(self) -> dict[str, Any]:
         """The settings that inputs depend on."""
@@ -119,14 +121,12 @@ class Tuned(BaseModel):
     weights: Literal["pretrained", "random"] = Field(
         "pretrained", description="random: the same model, untrained, to measure the benefit of pre-training"
     )
-    tasks: list[str] | None = Field(
+    tasks: list[TaskName] | None = Field(
         None, min_length=1, description="those of finetuning.tasks that it is fine-tuned on; null: all of them"
     )
 
     @model_validator(mode="after")
     def _one_origin(self) -> "Tuned":
-        if unknown := [task for task in self.tasks or [] if task not in TASKS]:
-            raise ValueError(f"tasks: no task {unknown[0]!r}; there are {', '.join(TASKS)}")
         if self.path is not None and (self.model is not None or self.step is not None):
             raise ValueError("path names a model from elsewhere; model and step one of pretraining; keep one")
         return self
@@ -150,10 +150,10 @@ class Finetuning(BaseModel):
     models: Annotated[dict[str, Tuned] | None, BeforeValidator(_all_is_none)] = Field(
         None, description="the models, by name; null or all: every model of pretraining"
     )
-    tasks: Annotated[list[str] | None, BeforeValidator(_all_is_none)] = Field(
-        None, description=f"of {', '.join(TASKS)}; null or all: all of them"
+    tasks: Annotated[Distinct[TaskName] | None, BeforeValidator(_all_is_none)] = Field(
+        None, min_length=1, description=f"of {', '.join(TASKS)}; null or all: all of them"
     )
-    seeds: list[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean")
+    seeds: Distinct[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean")
     selection: Selection = Field(
         "paper",
         description="selects checkpoint, rate and epochs: paper, the mean over all languages' development "
@@ -168,17 +168,12 @@ class Finetuning(BaseModel):
     )
     recipes: Recipes = Field({}, validate_default=True)
 
-    @model_validator(mode="after")
-    def _consistent(self) -> "Finetuning":
-        if self.tasks is not None:
-            if unknown := [task for task in self.tasks if task not in TASKS]:
-                raise ValueError(f"tasks: no task {unknown[0]!r}; there are {', '.join(TASKS)}")
-            if not self.tasks:
-                raise ValueError("tasks: the list is empty; name at least one, or write: tasks: all")
-        for name, values in (("tasks", self.tasks or []), ("seeds", self.seeds)):
-            if len(set(values)) < len(values):
-                raise ValueError(f"{name}: duplicate entry")
-        return self
+    def folder_lacks(self, assume: bool) -> str | None:
+        """Why nothing can be read from the XTREME folder, if so; with `assume`, one that is not there will be."""
+        if self.xtreme is None:
+            return "no finetuning.xtreme"
+        there = self.download or assume or Path(self.xtreme).is_dir()
+        return None if there else f"no folder {self.xtreme}"
 
     def tuned(self, own: Iterable[str]) -> dict[str, Tuned]:
         """The models, of which `own` are those of pretraining."""

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from vocap.finetuning.grid import Supply, input_length, settings_of
+from vocap.finetuning.grid import input_length, settings_of
 from vocap.finetuning.published import ARCHIVES
-from vocap.finetuning.reading import DataSet, choosing_sets, locate, parse, predicted_sets
+from vocap.finetuning.reading import DataSet, choosing_sets, parse, predicted_sets
 from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, first_task
 from vocap.plan.features import Inputs, features
 from vocap.plan.jobs import Job
@@ -199,19 +199,15 @@ def sizes_of(inputs: Inputs, training: str, language: str | None = None) -> dict
     if (training, language) in inputs.sizes:
         return inputs.sizes[training, language]
     # the files that are there
-    task = first_task(training)
+    task, tuning = first_task(training), inputs.settings.finetuning
     if language:
-        supply = Supply(Path(inputs.settings.finetuning.xtreme))
-        sets = {DataSet(task, split, language): supply.find(task, split, language) for split in SPLITS}
+        sets, stand_ins = [DataSet(task, split, language) for split in SPLITS], {}
     else:
-        stand_ins = parse(inputs.settings.finetuning.stand_ins)
-        sets = {
-            one: locate(inputs.grid.xtreme, one.task, one.split, one.language, stand_ins)
-            for one in (DataSet(task, "train", ENGLISH), *predicted_sets(training))
-        }
+        sets, stand_ins = [DataSet(task, "train", ENGLISH), *predicted_sets(training)], parse(tuning.stand_ins)
+    paths = {one: one.file(Path(tuning.xtreme), stand_ins) for one in sets}
     # their sizes
     sizes = inputs.sizes[training, language] = {}
-    for one, path in sets.items():
+    for one, path in paths.items():
         planned = language or one in inputs.grid.planned
         rows = one.task.rows[one.split].get(one.language, TRAIN_ROWS) if planned and not path else 0
         unpacked = UNPACKED if path and path.suffix == ".xz" else 1.0

@@ -15,11 +15,11 @@ import numpy as np
 
 from vocap import __version__
 from vocap.allocation.solution import Inputs, LanguageInput
-from vocap.correlation.study import Measured, Size, holes, read_records
+from vocap.correlation.study import Correlation, Measured, unreached
 from vocap.errors import UsageError, VocapError
 from vocap.files.plain_data import read_object
 from vocap.files.tsv import read_tsv
-from vocap.finetuning.outcome import SELECTION, SUMMARY, read_selection
+from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
 from vocap.report.data import find
@@ -37,7 +37,7 @@ from vocap.report.data.results import (
 )
 from vocap.report.data.sentences import find_sentences
 from vocap.report.page.blocks import counted
-from vocap.tables.curve import Point, read_characters, read_points
+from vocap.tables.curve import Point, parse_sizes, read_characters, read_points
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.tables.size_table import Sizes
@@ -132,8 +132,8 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
 
     # models, and comparisons of tokenizers
     inputs, no_inputs = load_inputs(folder, curves, weights)
-    correlation, sizes = (folder / "correlation" / name for name in ("points.tsv", "sizes.tsv"))
-    points = read_records(correlation, Measured) if correlation.exists() else []
+    points = read_studied(folder / "correlation" / "points.tsv")
+    studied = find(settings, "correlation", "sizes") or Correlation().sizes
     models = selection.folders("models", folder.glob("pretraining/*/metrics.jsonl"))
     tasks = (path.parent for path in folder.glob(f"finetuning/*/*/{SELECTION}"))
     results = Results(
@@ -149,7 +149,7 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         training_bytes=_training_bytes(folder, languages),
         finetuned={n: read_finetuned(path) for n, path in selection.folders("fine-tuned models", tasks).items()},
         correlation=[point for point in points if point.language in languages],
-        unreached=holes(read_records(sizes, Size)) if sizes.exists() else {},
+        unreached=unreached(folder / "vocabularies", languages, parse_sizes(studied)),
         diffs=load_diffs(folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages),
         settings=settings,
         versions=_versions(),
@@ -304,6 +304,13 @@ def read_model(folder: Path) -> Model:
                 f"{path}, line {number}: no line of metrics; delete the file and run its stage again"
             ) from None
     return Model(folder.name, read_object(description) if description.exists() else {}, rows)
+
+
+def read_studied(path: Path) -> list[Measured]:
+    """The points of the correlation study; none where there is no such file."""
+    numbers = ("size", "alp", "f1", "seeds", "steps")
+    rows = read_rows(path, Measured._fields, numbers) if path.exists() else []
+    return [Measured(**row) for row in rows]
 
 
 def read_finetuned(folder: Path) -> Finetuned:

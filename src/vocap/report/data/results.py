@@ -7,7 +7,7 @@ from typing import Any
 from vocap.allocation.settings import RULES, Rule
 from vocap.allocation.solution import Inputs
 from vocap.correlation.study import Measured
-from vocap.finetuning.outcome import ALL as MEAN
+from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
 from vocap.report.data import find
 from vocap.report.paper.published import paper_languages

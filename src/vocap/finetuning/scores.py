@@ -1,0 +1,531 @@
+"""From predictions to scores: of runs, of the setting that they choose, their average, two models compared.
+
+Predictions have the form of an XTREME submission: `{split}-{language}.tsv` holds a label a line for pairs, for
+sentences a tag a line and a blank line after each; `{split}-{language}.json` an object of question id to answer.
+"""
+
+import csv
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas
+
+from vocap.errors import UsageError, VocapError
+from vocap.files.atomic import replacing, replacing_directory, write_text
+from vocap.files.plain_data import read_object
+from vocap.files.tsv import write_tsv
+from vocap.finetuning import metrics
+from vocap.finetuning.grid import Setting
+from vocap.finetuning.reading import HELD_OUT, DataSet, Example, StandIns, development, is_labelled, parse
+from vocap.finetuning.tasks import ENGLISH, TASKS, Task
+from vocap.languages import read_languages
+
+Predictions = list[str] | list[list[str]] | dict[str, str]  # labels, tags of each sentence, question id to answer
+
+# files of a run, and of a model's folder of one task
+DESCRIPTION, PREDICTIONS = "run.json", "predictions"
+SCORES, SUMMARY, SELECTION = "scores.tsv", "summary.tsv", "selection.json"
+SCORE_COLUMNS = ("language", "split", "seed", "learning_rate", "epochs", "metric", "value")
+SUMMARY_COLUMNS = ("language", "metric", "mean", "std", "seeds")
+ALL = "mean"  # the language of a summary's rows of the mean over languages
+
+ALIKE = ("training", "model", "weights", "tokenizer_sha256", "max_length", "settings", "selection", "stand_ins")
+CHOSEN = {"task", "learning_rate", "epochs", "seeds", "languages", "stand_ins"}  # of selection.json, that are read
+AGAIN = "delete the file and run its command again"
+
+
+def prediction_path(folder: Path, found: DataSet) -> Path:
+    """The path of a set's predictions in the folder of its task."""
+    return folder / f"{found.split}-{found.language}.{'json' if found.task.kind == 'spans' else 'tsv'}"
+
+
+def write_predictions(folder: Path, found: DataSet, predictions: Predictions) -> Path:
+    """Write one file, whole or not at all: labels, tags of each sentence, or id to answer by the task's kind."""
+    path = prediction_path(folder, found)
+    with replacing(path) as file:
+        if found.task.kind == "spans":
+            json.dump(predictions, file, indent=1)  # in ASCII: an answer may hold half a surrogate pair
+            file.write("\n")
+        elif found.task.kind == "tags":
+            file.writelines("".join(f"{tag}\n" for tag in sentence) + "\n" for sentence in predictions)
+        else:
+            file.writelines(f"{label}\n" for label in predictions)
+    return path
+
+
+def read_predictions(folder: Path, found: DataSet, examples: Sequence[Example]) -> Predictions:
+    """Read a file of `write_predictions`, or a foreign submission, for exactly these examples.
+
+    Raises VocapError naming file, line and remedy for a file that is missing or malformed, a label that
+    the task does not have, and for examples left out, or predictions of others.
+    """
+    path, kind = prediction_path(folder, found), found.task.kind
+    if kind == "spans":
+        answers = read_object(path, AGAIN)
+        if wrong := {example.id for example in examples} ^ answers.keys():
+            raise VocapError(
+                f"{path}: {len(wrong)} questions without an answer or not asked: {min(wrong)}; {AGAIN}"
+            )
+        if not all(isinstance(answer, str) for answer in answers.values()):
+            raise VocapError(f"{path}: not an object of question id to text; {AGAIN}")
+        return answers
+    try:
+        labels = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such file; predict {found.split} of {found.language} first") from None
+    except UnicodeDecodeError as error:
+        raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {AGAIN}") from None
+    known = {
+        *found.task.labels,
+        *(("", "O") if kind == "tags" else ()),
+    }  # O is one of every tagging task, as of xTune's
+    for number, label in enumerate(labels, 1):
+        if label not in known:
+            expected = ", ".join(found.task.labels)
+            raise VocapError(f"{path}, line {number}: {label!r} is no label of {found.task.name}: {expected}")
+    if kind == "pairs":
+        if len(labels) != len(examples):
+            raise VocapError(f"{path}: {len(labels)} labels for {len(examples)} pairs; {AGAIN}")
+        return labels
+
+    # the tags between blank lines
+    ends = [number for number, line in enumerate(labels) if not line]
+    if labels and labels[-1]:
+        ends.append(len(labels))  # without a blank line at the end
+    sentences = [labels[start + 1 : end] for start, end in pairwise([-1, *ends])]
+    if len(sentences) != len(examples):
+        raise VocapError(f"{path}: tags of {len(sentences)} sentences for {len(examples)}; {AGAIN}")
+    for end, tags, example in zip(ends, sentences, examples, strict=True):
+        if len(tags) != len(example.words):
+            raise VocapError(f"{path}, line {end}: {len(tags)} tags for {len(example.words)} words; {AGAIN}")
+    return sentences
+
+
+def score(task: Task, language: str, examples: Sequence[Example], predictions: Predictions) -> dict[str, float]:
+    """All measures of one language in percent, by their names in scores.tsv.
+
+    Pairs: acc. Tags: precision, recall, f1. Spans: exact_match, f1. Raises ScoringError where an example has no
+    label, or predictions do not fit.
+    """
+    _check_labelled(examples)
+    if task.kind == "pairs":
+        return {"acc": metrics.accuracy([example.label for example in examples], predictions)}
+    if task.kind == "tags":
+        return metrics.chunk_f1([example.tags for example in examples], predictions)
+    return metrics.span_score(predictions, _references(examples), task.words(language))
+
+
+def parts(
+    task: Task, language: str, examples: Sequence[Example], predictions: Predictions
+) -> dict[str, np.ndarray]:
+    """Contribution of each example to the measures: float64 [examples, 2], numerators and denominators.
+
+    The measure of any multiset of examples is 100 times the ratio of the two sums, 0 where both are 0. Raises
+    ScoringError as `score`.
+    """
+    _check_labelled(examples)
+    if task.kind == "tags":
+        counts = metrics.chunk_counts([example.tags for example in examples], predictions)
+        correct, predicted, expected = counts.T
+        return {"f1": np.stack([2.0 * correct, 1.0 * predicted + expected], axis=1)}
+    if task.kind == "pairs":
+        columns = {"acc": metrics.label_hits([example.label for example in examples], predictions)}
+    else:
+        scores = metrics.answer_scores(predictions, _references(examples), task.words(language))
+        columns = {"exact_match": scores[:, 0], "f1": scores[:, 1]}
+    return {name: np.stack([values, np.ones(len(values))], axis=1) for name, values in columns.items()}
+
+
+def ratio(sums: np.ndarray) -> np.ndarray:
+    """Percent from summed `parts`: float64 [..., 2] to [...]."""
+    numerator, denominator = sums[..., 0], sums[..., 1]
+    return 100 * np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+
+
+def _check_labelled(examples: Sequence[Example]) -> None:
+    blank = sum(not is_labelled(example) for example in examples)
+    if blank or not examples:
+        raise metrics.ScoringError(
+            f"{blank} of {len(examples)} examples have no label: XTREME withholds those of its test files; "
+            "score files with all labels (as of xTune's scripts)"
+        )
+
+
+def _references(examples: Sequence[Example]) -> dict[str, list[str]]:
+    references = {example.id: [answer.text for answer in example.answers] for example in examples}
+    if len(references) < len(examples):
+        raise metrics.ScoringError(
+            f"{len(examples) - len(references)} questions share an id with another; answers need distinct ids"
+        )
+    return references
+
+
+def read_runs(folders: Sequence[Path]) -> tuple[dict[Setting, Path], dict[str, Any]]:
+    """The runs in these folders by setting, in its order, and the run.json of the first.
+
+    Raises VocapError for a run without its description, two of one setting, and runs that differ in
+    model, inputs, recipe, rule, stand-ins.
+    """
+    found: dict[Setting, Path] = {}
+    first: dict[str, Any] = {}
+    for folder in folders:
+        path = folder / DESCRIPTION
+        described = read_object(path, "fine-tune again", "the run is not finished, or the folder is no run's")
+        if lacking := {*Setting._fields, *ALIKE} - described.keys():
+            raise VocapError(f"{path}: no {min(lacking)}; delete it and fine-tune again")
+        first, setting = first or described, Setting(*(described[key] for key in Setting._fields))
+        if differing := [key for key in ALIKE if first[key] != described[key]]:
+            said = f"{differing[0]} differ; name runs of one model and one recipe"
+            raise VocapError(f"{folders[0]}, {folder}: {said}")
+        if setting in found:
+            raise VocapError(f"{found[setting]}, {folder}: runs of one setting; name each once")
+        found[setting] = folder
+    return dict(sorted(found.items())), first
+
+
+class Score(NamedTuple):
+    """A row of scores.tsv, its columns in another order; `value` in percent."""
+
+    learning_rate: float
+    epochs: int
+    seed: int
+    split: str
+    language: str
+    metric: str
+    value: float
+
+
+def score_runs(
+    folder: Path, runs: Mapping[Setting, Path], sets: Iterable[DataSet], stand_ins: StandIns
+) -> tuple[list[Score], list[str], list[str]]:
+    """Score every prediction that the runs hold of these sets, on the files of `folder`.
+
+    Besides scores, returns the test languages without any: no file, or no labels in it. Raises VocapError for
+    files that cannot be read, and predictions that do not fit or only some runs have.
+    """
+    scores, absent, blank = [], [], []
+    for found in sets:
+        folders = {setting: run / PREDICTIONS / found.task.name for setting, run in runs.items()}
+        there = [prediction_path(one, found).exists() for one in folders.values()]
+        if not any(there) or found.file(folder, stand_ins) is None:
+            absent += [found.language] * (found.split == "test")
+            continue
+        examples = found.read(folder, stand_ins)
+        if not all(map(is_labelled, examples)):
+            blank += [found.language] * (found.split == "test")
+            continue
+        for setting, one in folders.items():
+            predictions = read_predictions(one, found, examples)
+            for name, value in score(found.task, found.language, examples, predictions).items():
+                scores.append(Score(*setting, found.split, found.language, name, value))
+    return sorted(scores), absent, blank
+
+
+class Choice(NamedTuple):
+    """The setting with the highest mean over seeds and languages, and the mean of each setting."""
+
+    learning_rate: float
+    epochs: int
+    seeds: tuple[int, ...]
+    values: Mapping[tuple[float, int], float]  # percent, by learning rate and epochs
+
+
+def choose(scores: Sequence[Score]) -> Choice:
+    """Choose learning rate and epochs by the mean of these scores, one of each run and selecting language.
+
+    Of equals the first in order of learning rate and epochs. Raises VocapError where settings differ in seeds.
+    """
+    table: dict[tuple[float, int], dict[tuple[int, str], float]] = {}  # by setting, by seed and language
+    for row in sorted(scores):
+        table.setdefault(row[:2], {})[row.seed, row.language] = row.value
+    wanted = sorted({key for values in table.values() for key in values})
+    for (rate, epochs), values in table.items():
+        if lacking := [seed for seed, language in wanted if (seed, language) not in values]:
+            raise VocapError(
+                f"no run of learning rate {rate!r}, {epochs} epochs and seed {lacking[0]}, which others of that "
+                "seed have; run it too: settings are compared over the same seeds"
+            )
+    means = {setting: float(np.mean([values[key] for key in wanted])) for setting, values in table.items()}
+    best = max(table, key=means.__getitem__)
+    return Choice(*best, tuple(dict.fromkeys(seed for seed, _ in wanted)), means)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The results of a model on a task: scores.tsv, the rows of summary.tsv, the content of selection.json."""
+
+    runs: dict[Setting, Path]
+    scores: list[Score]
+    summary: list[tuple[str, str, float, float | None, int]]
+    selection: dict[str, Any]
+
+
+def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
+    """Score the runs in these folders on the files of the XTREME folder, and choose among them by their rule.
+
+    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and without development scores;
+    UsageError for runs of another training.
+    """
+    runs, run = read_runs(folders)
+    if run["training"] != task.training:
+        raise UsageError(
+            f"{folders[0]}: these are runs of {run['training']}; --task {task.name} is scored on runs "
+            f"of {task.training}"
+        )
+
+    # scores of the task, and of the files that choose, which may be another task's
+    stand_ins, files = parse(run["stand_ins"]), development(task.training, run["selection"])
+    choosing = [DataSet(TASKS[files.task], files.split, code) for code in files.languages]
+    codes = {"dev": task.dev_languages, HELD_OUT: (ENGLISH,), "test": task.languages}
+    own = [DataSet(task, split, code) for split in codes for code in codes[split]]
+    scores, absent, blank = score_runs(folder, runs, own, stand_ins)
+    by = scores if files.task == task.name else score_runs(folder, runs, choosing, stand_ins)[0]
+    places = {(found.split, found.language, files.metric) for found in choosing}
+    by = [row for row in by if (row.split, row.language, row.metric) in places]
+    if not by:
+        raise VocapError(
+            f"{task.name}: no scores of {files.task} {files.split} ({', '.join(files.languages)}), by which the "
+            f"rule {run['selection']!r} chooses; bring these files, labelled, and fine-tune again"
+        )
+
+    # the choice, and what it is of
+    choice, chose = choose(by), sorted({row.language for row in by})
+    without = [code for code in files.languages if code not in chose]
+    fewer = f", {len(without)} of {len(files.languages)} languages absent" if without else ""
+    selection = {
+        "task": task.name,
+        "rule": run["selection"],
+        "label": files.label + fewer,
+        "development": {
+            "task": files.task,
+            "split": files.split,
+            "metric": files.metric,
+            "languages": chose,
+            "absent": without,
+        },
+        "learning_rate": choice.learning_rate,
+        "epochs": choice.epochs,
+        "seeds": list(choice.seeds),
+        "settings": [
+            {"learning_rate": rate, "epochs": epochs, "value": mean}
+            for (rate, epochs), mean in choice.values.items()
+        ],
+        "stand_ins": run["stand_ins"],
+        "languages": [code for code in task.languages if code not in {*absent, *blank}],
+        "absent": absent,
+        "blank": blank,
+        "outside": [code for code in task.languages if code not in read_languages()],
+    }
+    return Outcome(runs, scores, summarise(scores, choice), selection)
+
+
+def summarise(scores: Sequence[Score], choice: Choice) -> list[tuple[str, str, float, float | None, int]]:
+    """Rows of summary.tsv: the chosen setting on the test files, languages first, then the mean over them.
+
+    Mean over seeds, and sample standard deviation (none for a single seed); that of the mean over languages is the
+    deviation of the seeds' means.
+    """
+    table: dict[tuple[str, str], list[float]] = {}  # values in the order of seeds, as `scores` are
+    for row in scores:
+        if row.split == "test" and row[:2] == (choice.learning_rate, choice.epochs):
+            table.setdefault((row.language, row.metric), []).append(row.value)
+    for metric in sorted({metric for _, metric in table}):
+        languages = [values for (_, name), values in table.items() if name == metric]
+        table[ALL, metric] = np.mean(languages, axis=0).tolist()
+    return [(*key, float(np.mean(values)), deviation(values), len(values)) for key, values in table.items()]
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """The sample standard deviation; None for a single value."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def write_outcome(outcome: Outcome, out: Path) -> None:
+    """Write scores.tsv, summary.tsv, selection.json and the chosen runs' predictions, by seed, under `out`."""
+    said = outcome.selection
+    with replacing_directory(out / PREDICTIONS) as folder:
+        for (rate, epochs, seed), run in outcome.runs.items():
+            if (rate, epochs) == (said["learning_rate"], said["epochs"]):
+                shutil.copytree(run / PREDICTIONS / said["task"], folder / str(seed))
+    rows = ([getattr(row, name) for name in SCORE_COLUMNS] for row in outcome.scores)
+    write_tsv(out / SCORES, SCORE_COLUMNS, rows)
+    write_tsv(out / SUMMARY, SUMMARY_COLUMNS, outcome.summary)
+    write_text(out / SELECTION, json.dumps(said, ensure_ascii=False, indent=2) + "\n")
+
+
+def read_selection(folder: Path) -> dict[str, Any]:
+    """The selection.json of one model's folder of one task.
+
+    Raises VocapError for a folder without one, or one that does not say what it must.
+    """
+    path = folder / SELECTION
+    found = read_object(path, AGAIN, "the folder of one model's task is wanted, made by vocap score")
+    if not found.keys() >= CHOSEN or found["task"] not in TASKS:
+        raise VocapError(f"{path}: no choice that vocap score wrote; {AGAIN}")
+    return found
+
+
+def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
+    """A table of `vocap score`. Raises VocapError for one without these columns, or with text for a number."""
+    texts = dict.fromkeys({"language", "split", "metric"}.intersection(columns), str)
+    numbers = dict.fromkeys(set(columns) - texts.keys(), float)
+    layout = {"sep": "\t", "quoting": csv.QUOTE_NONE, "keep_default_na": False}
+    try:
+        return pandas.read_csv(path, usecols=columns, dtype=texts, converters=numbers, **layout)
+    except (FileNotFoundError, ValueError) as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else error
+        raise VocapError(f"{path}: {reason}; {AGAIN}") from None
+
+
+def chosen_scores(folder: Path, selection: Mapping[str, Any]) -> pandas.DataFrame:
+    """The scores of the chosen setting in one model's folder of one task. Raises VocapError as `read_table`."""
+    scores = read_table(folder / SCORES, SCORE_COLUMNS)
+    return scores[
+        (scores["learning_rate"] == selection["learning_rate"]) & (scores["epochs"] == selection["epochs"])
+    ]
+
+
+def average(folders: Sequence[Path]) -> dict[str, Any]:
+    """The content of average.json for one model's folders, one a task.
+
+    `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks without a score; null
+    where no task has one. `std` is the sample standard deviation of the seeds' averages, null where tasks differ
+    in seeds or there is only one. `stand_ins` took the place of files of the data sets; `languages` counts those
+    of each task that were scored. Raises VocapError as `read_selection` and `read_table` do, and for two folders
+    of one task.
+    """
+    # measures of each task, over seeds and by seed
+    selections: dict[str, dict[str, Any]] = {}
+    means: dict[str, dict[str, float]] = {}
+    by_seed: dict[str, dict[float, dict[str, float]]] = {}
+    for folder in folders:
+        selection = read_selection(folder)
+        task = selection["task"]
+        if task in selections:
+            raise VocapError(f"{folder}: a second folder of {task}; give the folders of one model")
+        selections[task] = selection
+        summary = read_table(folder / SUMMARY, ("language", "metric", "mean"))
+        reached = summary[summary["language"] == ALL].set_index("metric")["mean"].to_dict()
+        if task in metrics.AVERAGED and reached:
+            means[task] = reached
+            scores = chosen_scores(folder, selection)
+            test = scores[scores["split"] == "test"].groupby(["seed", "metric"])["value"]
+            by_seed[task] = test.agg(lambda values: sum(values) / len(values)).unstack().to_dict("index")
+
+    # their average, in the order of the paper
+    tasks = [task for task in metrics.AVERAGED if task in means]
+    seeds = {tuple(sorted(by_seed[task])) for task in tasks}
+    spread = None
+    if len(seeds) == 1:
+        runs = [{task: by_seed[task][seed] for task in tasks} for seed in min(seeds)]
+        spread = deviation(list(map(metrics.paper_average, runs)))
+    return {
+        "average": metrics.paper_average({task: means[task] for task in tasks}) if tasks else None,
+        "std": spread,
+        "tasks": {task: means[task] for task in tasks},
+        "missing": [task for task in metrics.AVERAGED if task not in means],
+        "languages": {task: len(selections[task]["languages"]) for task in tasks},
+        "stand_ins": {key: value for task in tasks for key, value in selections[task]["stand_ins"].items()},
+    }
+
+
+class Difference(NamedTuple):
+    """The first model's measure over the second's: percent, their difference and its interval, and p.
+
+    `low` and `high` hold the middle 95 % of the samples' differences; `p` is the two-sided share of samples whose
+    difference has the opposite sign, at least 2 / (samples + 1).
+    """
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+COLUMNS = ("language", "metric", *Difference._fields)
+
+
+def paired_bootstrap(
+    first: Mapping[str, np.ndarray],
+    second: Mapping[str, np.ndarray],
+    samples: int,
+    seed: int,
+    parallel: bool = False,
+) -> dict[str, Difference]:
+    """Compare two models on one measure of each language, and on the mean over languages, under the key "".
+
+    Parameters
+    ----------
+    first, second : language to the `parts` of its examples, float64 [seeds, examples, 2], for the same examples in
+        the same order
+    samples : number of samples; each draws as many examples as there are, with replacement, the same ones for both
+        models and all their seeds
+    seed : of the samples; equal seeds give equal numbers
+    parallel : whether the languages' examples are translations of each other: a sample then takes the same ones
+
+    Returns
+    -------
+    Language to its `Difference`; a model's measure is the mean over its seeds.
+    """
+    whole, sampled = {}, {}  # percent of both models: [2], [samples, 2]
+    for number, language in enumerate(first):
+        split, examples, _ = first[language].shape
+        both = np.concatenate([first[language], second[language]]).swapaxes(0, 1)  # [examples, seeds of both, 2]
+        random = np.random.default_rng([seed, examples if parallel else number])
+        draws = (random.integers(examples, size=examples) for _ in range(samples))
+        sums = [np.tensordot(np.bincount(drawn, minlength=examples), both, 1) for drawn in draws]
+        measures = ratio(np.array([both.sum(axis=0), *sums]))  # [1 + samples, seeds of both]
+        means = np.stack([measures[:, :split].mean(axis=1), measures[:, split:].mean(axis=1)], axis=1)
+        whole[language], sampled[language] = means[0], means[1:]
+    whole[""], sampled[""] = (np.mean(list(found.values()), axis=0) for found in (whole, sampled))
+    found = {}
+    for language, differences in ((name, both[:, 0] - both[:, 1]) for name, both in sampled.items()):
+        low, high = np.quantile(differences, [0.025, 0.975])
+        side = min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
+        p = min(1.0, 2 * (side + 1) / (samples + 1))
+        one, other = whole[language]
+        found[language] = Difference(*map(float, (one, other, one - other, low, high, p)))
+    return found
+
+
+def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: int) -> list[tuple]:
+    """Rows of `COLUMNS`: two models, in folders of `vocap score`, on the test languages that both have scores of.
+
+    Raises VocapError for folders of different tasks or stand-ins, without a language in common, or whose files
+    cannot be read.
+    """
+    models = {path: read_selection(path) for path in (first, second)}
+    said = models[first]
+    for key in ("task", "stand_ins"):
+        if said[key] != models[second][key]:
+            raise VocapError(f"{first}, {second}: their {key} differ; compare two models on the same files")
+    task, stand_ins = TASKS[said["task"]], parse(said["stand_ins"])
+    languages = [code for code in said["languages"] if code in models[second]["languages"]]
+    if not languages:
+        raise VocapError(f"{first}, {second}: no test language has scores of both; score them on the same files")
+
+    # parts of every example, by model, measure and language, an array a seed
+    tables = {path: {metric: {code: [] for code in languages} for metric in task.metrics} for path in models}
+    for found in (DataSet(task, "test", code) for code in languages):
+        examples = found.read(folder, stand_ins)
+        for path, selection in models.items():
+            for run in selection["seeds"]:
+                predictions = read_predictions(path / PREDICTIONS / str(run), found, examples)
+                for metric, values in parts(task, found.language, examples, predictions).items():
+                    tables[path][metric][found.language].append(values)
+    rows = []
+    for metric in task.metrics:
+        stacked = [
+            {code: np.stack(runs) for code, runs in tables[path][metric].items()} for path in (first, second)
+        ]
+        differences = paired_bootstrap(*stacked, samples=samples, seed=seed, parallel=task.parallel)
+        rows += [(language or ALL, metric, *difference) for language, difference in differences.items()]
+    return rows
