@@ -9,7 +9,7 @@ import pytest
 from tests.finetuning.factories import read
 from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.encoding import DESCRIPTION, encode_training, open_inputs
+from vocap.finetuning.encoding import encode_training
 from vocap.finetuning.grid import Setting
 from vocap.finetuning.reading import parse
 from vocap.finetuning.run import Job, finetune
@@ -30,14 +30,6 @@ def run(model: Path, inputs: Path, out: Path, xtreme: Path = XTREME) -> None:
     settings = {"setting": Setting(1e-3, 1, 1), "recipe": recipe("tydiqa", epochs=(1,))}
     job = Job(model, "tydiqa", xtreme=xtreme, inputs=inputs, output=out, **settings)
     finetune(job, 1, 1000)
-
-
-def edited(inputs: Path, folder: Path, **entries) -> Path:
-    """A copy of the inputs with these entries in the description."""
-    shutil.copytree(inputs, folder)
-    path = folder / DESCRIPTION
-    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | entries), "utf-8")
-    return folder
 
 
 def test_inputs_of_another_tokenizer_are_refused(model, inputs, tmp_path):
@@ -93,12 +85,3 @@ def test_a_file_that_changed_after_encoding_is_noticed_with_as_many_rows(model, 
     path.write_text(json.dumps(content), "utf-8")
     with pytest.raises(VocapError, match=rf"{name}: changed since .*vocap encode again"):
         run(model, inputs, tmp_path / "run", folder)
-
-
-@pytest.mark.parametrize("name", ["sets", "stand_ins"])
-def test_a_description_without_what_it_must_say_is_named(inputs, tmp_path, name):
-    folder = edited(inputs, tmp_path / "in")
-    kept = {key: value for key, value in open_inputs(inputs, "tydiqa").description.items() if key != name}
-    (folder / DESCRIPTION).write_text(json.dumps(kept), "utf-8")
-    with pytest.raises(VocapError, match=rf"description\.json: no '{name}', which vocap encode writes"):
-        open_inputs(folder, "tydiqa")
