@@ -10,8 +10,7 @@ from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
 from vocap.config import Text
-from vocap.corpora.settings import Corpora, Download, Mix, Starter
-from vocap.corpora.source_kinds import SOURCE_KINDS, Source
+from vocap.corpora.settings import SOURCE_KINDS, Corpora, Download, Mix, Source, Starter
 from vocap.correlation.study import Correlation
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned, make_recipes
 from vocap.finetuning.tasks import TASKS
@@ -121,10 +120,8 @@ to be done.
 `--configfile` takes every word up to the next option. A target is therefore written before it, as in
 `snakemake --cores all corpora --configfile my.yaml`, or after `--` at the end (`--configfile my.yaml -- corpora`).
 
-A duplicate key, an alias inside its own anchor, more than 64 levels, 100,000 values or 1 MiB are refused
-with file and line. Snakemake reads the files of `--configfile` before any code of this project runs. Where it
-fails (a number of 4,300 digits, thousands of levels, a billion laughs made of maps), it prints a traceback or
-takes more and more memory; `vocap plan --configfile FILE` names the line.
+A duplicate key is refused with file and line. Snakemake reads the files of `--configfile` before any code of
+this project runs. Where it fails, it prints a traceback; `vocap plan --configfile FILE` names the line.
 """
 
 

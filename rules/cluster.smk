@@ -16,7 +16,6 @@ def start_over():
 
 
 onstart:
-    check_dates(workflow.dag.needrun_jobs())
     # The jobs that a killed run left in the queue would write the same files as this run.
     try:
         cancelled = cancel_leftovers(Path.cwd(), workflow.executor_plugin.common_settings.non_local_exec)

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from vocap.config import compared_pairs, load
-from vocap.corpora.download import is_gone
 from vocap.corpora.settings import development_text, evaluation_text, resolve_all
 from vocap.correlation.study import plan_study, unreached
 from vocap.errors import VocapError, explain

@@ -1,19 +1,4 @@
-"""Files from elsewhere: dates of dumps, a run's downloads, and the files that its user brings."""
-
-
-def check_dates(jobs):
-    """Stop where a download of these jobs would ask for a dump of a date that is no longer there."""
-    asked = set()
-    for job in jobs:
-        if job.rule.name in ("download", "download_pretraining"):
-            sources = SOURCES if job.rule.name == "download" else PRETRAINING_SOURCES
-            found = sources[job.wildcards.lang]
-            if found.source.date and found.name not in asked and is_gone(found.url):
-                stop(
-                    f"corpora.sources.{found.name}.date: no file {found.url}; dated dumps go away after some weeks: give "
-                    f"the date of one that is there, corpora: {{sources: {{{found.name}: {{date: DATE}}}}}}"
-                )
-            asked.add(found.name)
+"""Files from elsewhere: a run's downloads, and the files that its user brings."""
 
 
 def sources_to_fetch(sources, folder):

@@ -31,14 +31,6 @@ def test_nothing_is_said_of_five_seconds(tmp_path, clock, caplog, monkeypatch):
     assert not caplog.messages
 
 
-def test_a_line_that_is_passed_over_is_reported_on_too(tmp_path, monkeypatch, caplog):
-    caplog.set_level(logging.INFO)
-    monkeypatch.setattr(progress, "FIRST_S", 0.0)
-    (tmp_path / "text.txt").write_bytes(b"x" * (5 << 20))
-    assert not list(read_blocks(tmp_path / "text.txt"))
-    assert len([message for message in caplog.messages if "% of the file" in message]) >= 5
-
-
 def test_a_line_after_five_seconds_and_ever_fewer(clock, caplog):
     caplog.set_level(logging.INFO)
     said = progress.Progress("text.txt")

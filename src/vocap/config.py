@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.config_errors import describe, yaml_booleans
-from vocap.corpora.settings import Corpora, Download, resolve_all
-from vocap.corpora.source_kinds import Resolved
+from vocap.corpora.settings import Corpora, Download, Resolved, resolve_all
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath

@@ -71,7 +71,7 @@ def test_a_beginning_of_unknown_length_is_weighed_as_it_is_and_said(tmp_path, te
     [
         ("absent.txt", None, "no such file; put text in ka there"),
         ("empty.txt", b"", "the file is empty; put text in ka there"),
-        ("blank.txt", b"\n \n\r\n", "no usable line of ka (3 read, 3 empty, 0 overlong, 0 no_field)"),
+        ("blank.txt", b"\n \n\r\n", "no usable line (3 read, 3 empty, 0 overlong, 0 no_field)"),
         ("torn.gz", gzip.compress(bytes(range(256)) * 200, mtime=0)[:-40], "the gzip data stop in the middle"),
         ("utf16.txt", "Привет\n".encode("utf-16"), "not UTF-8: "),
         ("nul.txt", b"a line\0\n" * 20, "20 of 20 lines hold NUL bytes; convert the file"),

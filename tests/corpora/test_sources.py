@@ -7,8 +7,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from vocap.corpora.settings import Corpora, resolve_all
-from vocap.corpora.source_kinds import StarterSource, UrlSource, resolve
+from vocap.corpora.settings import Corpora, StarterSource, UrlSource, resolve, resolve_all
 from vocap.errors import UsageError
 from vocap.languages import natural, read_languages
 
@@ -137,7 +136,7 @@ def test_code_column_of_a_user_s_table():
         ({"url": "file:///x"}, "http:// or https://"),
         ({"path": "x/{l}"}, r"\{l\} has no meaning here"),
         ({"path": []}, "at least 1"),
-        ({"path": ""}, "empty"),
+        ({"path": ""}, "at least 1 character"),
         ({"path": "x", "format": "csv"}, "write text, jsonl:FIELD"),
         ({"path": "x", "missing": [False]}, "valid string"),
         ({"path": "x", "codes": {"ka": 1}}, "valid string"),

@@ -7,8 +7,7 @@ import lzma
 import pytest
 
 from vocap.config import Settings
-from vocap.corpora.settings import PACKAGES
-from vocap.corpora.source_kinds import starter_table
+from vocap.corpora.settings import PACKAGES, starter_table
 from vocap.languages import default_table
 from vocap.plan.texts import estimate_texts
 

@@ -132,25 +132,3 @@ def test_a_dry_run_asks_nobody(workflow, server):
     assert run.returncode == 0, run.stdout[-3000:]
     assert "to bring, planned as if there: data/xtreme/panx (docs/finetuning.md)" in run.stdout
     assert not server.seen and not (workflow.folder / "data").exists()
-
-
-def test_a_date_whose_dump_is_gone_stops_before_the_first_job(workflow, server):
-    """Not under -n; and not where nothing of that source is to be fetched."""
-    address = f"http://127.0.0.1:{server.server_port}/{{date}}/{{lang}}-{{date}}.txt"
-    BODIES["ru-20260101.txt"] = (workflow.folder / "text/ru.txt").read_bytes()
-
-    def run(date, *arguments):
-        dated = {"dump": {"url": address, "date": date}, "made": {"path": "text/{lang}.txt"}}
-        workflow.write_config(corpora={"sources": dated, "languages": {"ru": "dump"}})
-        return workflow.snakemake(*arguments)
-
-    assert run("20250101", "-n").returncode == 0 and not server.seen
-    asked = run("20250101", "--", "results/corpora/ru/stats.json", "results/corpora/de/stats.json")
-    assert asked.returncode == 2
-    assert "corpora.sources.dump.date: no file http://127.0.0.1" in asked.stdout
-    assert "20250101/ru-20250101.txt" in asked.stdout and "give the date" in asked.stdout
-    assert "Traceback" not in asked.stdout and not (workflow.folder / "results/corpora/de").exists()
-    assert len(server.seen) == 1
-    assert run("20250101", "--", "results/corpora/de/stats.json").returncode == 0
-    assert len(server.seen) == 1
-    assert run("20260101", "--", "results/corpora/ru/stats.json").returncode == 0

@@ -76,17 +76,13 @@ def sample(
 
     # draw the sample, or find out that there is no text
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
-    missing = None
+    missing, warnings = None, []
     files = expand_all(files)
     try:
         check_present(language, files)
         corpus = Corpus(files, parsed, scan_bytes)
         drawn = draw_sample(corpus, max_sentences, seed, max_characters)
         warnings = check_dropped(files[0], parsed, drawn.counts)
-        if not drawn.counts["kept"]:
-            counted = ("read", "empty", "overlong", "no_field")
-            found = ", ".join(f"{drawn.counts[name]:,} {name}" for name in counted)
-            raise VocapError(f"{files[0]}: no usable line of {language} ({found}); check the file and its format")
     except VocapError as error:
         # text that cannot be used is no absence of text
         if not allow_empty or any(Path(file).is_file() and Path(file).stat().st_size for file in files):
@@ -94,39 +90,32 @@ def sample(
         missing = f"source {source_name} has no text in {language}"
         log.warning("%s; give it another source under corpora, or leave it out (%s)", missing, error)
         corpus, drawn = Corpus((), parsed), draw_sample((), max_sentences, seed)
-    # write its parts and their counts
-    with replacing(stats) as out, replacing(heldout, "wb") as held, replacing(train, "wb") as trained:
-        for target, lines in ((trained, drawn.train), (held, drawn.heldout)):
-            target.writelines(line + b"\n" for line in lines)
-        summary = _stats(language, source_name, drawn, corpus, missing) | ({FLAG: True} if documents else {})
-        out.write(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
-    if not missing:
-        about = "" if corpus.complete else f", about {summary['n']:,} in the whole"
-        log.info(
-            "%s: %s lines read%s; %s kept: %s train, %s held out",
-            language, f"{summary['read']:,}", about,
-            *(f"{summary[name]:,}" for name in ("kept", "train", "heldout")),
-        )  # fmt: skip
-        for warning in warnings:
-            log.warning("%s: %s", language, warning)
-        if summary["left_out"]:
-            log.info("%s: %s lines left out: more than --max-characters", language, f"{summary['left_out']:,}")
-
-
-def _stats(language: str, source: str, drawn, corpus, missing: str | None) -> dict:
-    """The contents of stats.json; docs/corpora.md explains each."""
+    # write its parts and their counts; docs/corpora.md explains each
     names = "read kept train heldout empty overlong invalid_utf8 duplicates left_out no_field valid bytes"
-    return {
+    counts = {name: drawn.counts[name] for name in names.split()}
+    summary = {
         "language": language,
-        "source": source,
-        **{name: drawn.counts[name] for name in names.split()},
+        "source": source_name,
+        **counts,
         "complete": corpus.complete,
-        "n": corpus.extrapolated(drawn.counts["valid"]),
-        "n_bytes": corpus.extrapolated(drawn.counts["bytes"]),
+        "n": corpus.extrapolated(counts["valid"]),
+        "n_bytes": corpus.extrapolated(counts["bytes"]),
         "scanned_bytes": corpus.consumed,
         "total_bytes": corpus.total,
         "missing": missing,
+        **({FLAG: True} if documents else {}),
     }
+    with replacing(stats) as out, replacing(heldout, "wb") as held, replacing(train, "wb") as trained:
+        for target, lines in ((trained, drawn.train), (held, drawn.heldout)):
+            target.writelines(line + b"\n" for line in lines)
+        out.write(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    log.info(
+        "%s: %s lines read%s; %s kept: %s train, %s held out",
+        language, f"{counts['read']:,}", "" if corpus.complete else f", about {summary['n']:,} in the whole",
+        *(f"{counts[name]:,}" for name in ("kept", "train", "heldout")),
+    )  # fmt: skip
+    for warning in warnings:
+        log.warning("%s: %s", language, warning)
 
 
 STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # entries of a stats.json that weighing needs
@@ -150,11 +139,9 @@ def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> No
     write_tsv(output, ("language", "n", "source"), rows)
     if warning := overlong_languages(entries):
         log.warning(warning)
-    absent = [language for language, n, _ in rows if not n]
-    if absent:
+    if absent := [language for language, n, _ in rows if not n]:
         log.warning("no text, left out from here on: %s", " ".join(absent))
-    parts = [language for language, _, source in rows if source == "incomplete"]
-    if parts:
+    if parts := [language for language, _, source in rows if source == "incomplete"]:
         log.warning(
             "n is of the part that was read, since the size of the whole is unknown: %s; weigh by a column of the "
             "table, or read all of it",

@@ -2,9 +2,9 @@
 
 import json
 import logging
-import os
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import requests
@@ -25,14 +25,6 @@ BACKOFF_S = 1.0
 LONGEST_WAIT_S = 300  # that a server may ask for
 _CHUNK = 1 << 16
 _CUT = (requests.ConnectionError, HTTPError)  # HTTPError: of the body, which requests leaves to urllib3
-
-
-def is_gone(url: str, timeout_s: float = 30) -> bool:
-    """Whether a server answers that it has no such file (404, 410); False for any other answer, or none."""
-    try:
-        return requests.head(url, allow_redirects=True, timeout=timeout_s).status_code in (404, 410)
-    except (requests.RequestException, ValueError):
-        return False
 
 
 def download(
@@ -85,11 +77,11 @@ class _Part:
         self.path = output.with_name(output.name + ".part")
         self._note = output.with_name(output.name + ".part.json")
         self.url = url
-        try:
+        self.version = self.total = None
+        with suppress(FileNotFoundError, ValueError, KeyError):
             note = json.loads(self._note.read_bytes())
-            self.version, self.total = (note["version"], note["total"]) if note["url"] == url else (None, None)
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            self.version = self.total = None
+            if note["url"] == url:
+                self.version, self.total = note["version"], note["total"]
         if not self.version:
             self.restart(None, None)
 
@@ -122,7 +114,7 @@ class _Part:
             session.headers.update({"User-Agent": f"vocap/{__version__}", "Accept-Encoding": "identity"})
             for scheme in ("http://", "https://"):
                 session.mount(scheme, HTTPAdapter(max_retries=retry))
-            while not self._arrived(limit_bytes):
+            while True:
                 try:
                     return self._attempt(session, limit_bytes, timeout_s, bar)
                 except _CUT as error:
@@ -133,14 +125,6 @@ class _Part:
                         raise
                     log.warning("%s: %s; again from byte %s", self.url, _reason(error), f"{self.size:,}")
                     time.sleep(BACKOFF_S * 2**failures)
-
-    def _arrived(self, limit_bytes: int | None) -> bool:
-        """Whether an earlier call fetched all bytes wanted; those beyond are cut off."""
-        wanted = min((size for size in (self.total, limit_bytes) if size is not None), default=None)
-        if wanted is None or not self.version or self.size < wanted:
-            return False
-        os.truncate(self.path, wanted)
-        return True
 
     def _attempt(self, session: requests.Session, limit_bytes: int | None, timeout_s: float, bar: tqdm) -> None:
         """One request from the end of the file on."""

@@ -114,7 +114,6 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
     order: list[int] = []  # of each its place in the corpus
     counts: Counter[str] = Counter()
     for file in files:
-        # sample the file's lines
         own: Counter[str] = Counter()  # of this file
         for block in file:
             found = survey(block)
@@ -129,10 +128,6 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
                     order.append(place)
                 else:
                     lines[slot], order[slot] = line, place
-        # count what the file holds besides
-        own["read"] += file.passed_over
-        own["overlong"] += file.passed_over
-        own["bytes"] += file.passed_bytes
         own["no_field"] += file.no_field
         _check_encoding(file.path, own)
         counts += own  # those above 0
@@ -157,8 +152,12 @@ def _check_encoding(path: str, counts: Mapping[str, int]) -> None:
 def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[str]:
     """Warnings on the counts of a sample, for a text whose first file is `path`.
 
-    Raises VocapError where most lines are too long to be learnt from and nothing cut them into sentences yet.
+    Raises VocapError where no line is left, and where most are too long to be learnt from and nothing cut them
+    into sentences yet.
     """
+    if not counts["kept"]:
+        found = ", ".join(f"{counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field"))
+        raise VocapError(f"{path}: no usable line ({found}); check the file and its format")
     overlong, lines = counts["overlong"], counts["read"] - counts["empty"]
     said = f"{overlong:,} of {lines:,} lines are {_LIMIT}"
     if layout.split_sentences:
@@ -177,6 +176,8 @@ def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[
         warnings.append(f"{said}, and were dropped; {remedy}")
     if (lacking := counts["no_field"]) > (valid := counts["valid"]):
         warnings.append(f"{lacking:,} records do not have the field; the others gave {valid:,} lines")
+    if counts["left_out"]:
+        warnings.append(f"{counts['left_out']:,} lines left out: more than --max-characters")
     return warnings
 
 

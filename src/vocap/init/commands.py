@@ -69,8 +69,7 @@ def init(folder, languages_table):
 def _measure(sources, languages, table) -> tuple[dict[str, float], int, float]:
     """The largest vocabulary that each language's text can reach; distinct characters; MB of text in all."""
     from vocap.config import Settings
-    from vocap.corpora.settings import resolve_all
-    from vocap.corpora.source_kinds import PROBE_BYTES
+    from vocap.corpora.settings import PROBE_BYTES, resolve_all
     from vocap.plan.forecast import reach_of, read_costs
     from vocap.plan.texts import estimate_texts
     from vocap.text_files import Layout

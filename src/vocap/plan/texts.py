@@ -8,8 +8,7 @@ from pathlib import Path
 
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
-from vocap.corpora.settings import resolve_all
-from vocap.corpora.source_kinds import MB, Basis, Resolved
+from vocap.corpora.settings import MB, Basis, Resolved, resolve_all
 from vocap.languages import Language
 
 

@@ -195,6 +195,5 @@ def _add_text(part: _Part, corpus: Corpus, heldout: frozenset[bytes], documents:
             left_out["heldout_lines"] += len(lines) - len(kept)
             for name in ("empty", "overlong", "invalid_utf8"):
                 left_out[name] += getattr(found, name)
-        left_out["overlong"] += file.passed_over
         left_out["no_field"] += file.no_field
     return left_out

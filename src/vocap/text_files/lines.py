@@ -9,7 +9,6 @@ import bz2
 import gzip
 import io
 import json
-import logging
 import lzma
 import os
 import re
@@ -28,11 +27,8 @@ from vocap.files.atomic import naming
 from vocap.progress import Progress
 from vocap.text_files import MAX_LINE_BYTES
 
-logger = logging.getLogger(__name__)
-
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
-LONGEST_LINE = 1 << 20  # a longer line of text is passed over, never whole in memory
-LONGEST_RECORD = 1 << 26
+LONGEST_LINE = 1 << 26  # bytes; a longer one, as of an array in JSON, is an error
 PIPE_S = 60  # a named pipe that nobody writes to is waited for so long
 
 # First bytes of a file: downloads have no ending that would tell.
@@ -94,25 +90,20 @@ class LineFile:
 
     The file is plain, gzip, xz, zstd or bzip2. `limit_bytes` bounds the bytes read of it as it is stored; `cut`:
     it is a prefix of a longer one. In both cases the last, partial line is dropped. Memory: a few blocks of 1 MiB,
-    as a line of more than `longest` bytes is never held: where lines are `records` that is 64 MiB and a longer one
-    an error, else 1 MiB, and longer ones are counted. Raises VocapError for no file, a folder and damaged
-    compressed data, and OSError.
+    or of the longest line. Raises VocapError for no file, a folder, damaged compressed data and a line of more
+    than 64 MiB, and OSError.
 
     Attributes
     ----------
     consumed, size : bytes of the file read so far, and its length, as it is stored.
     ended : whether the end of the whole text was reached.
     lines, before : lines so far, and those before the block at hand.
-    passed_over, passed_bytes : number and length of the lines that were too long.
     """
 
-    def __init__(
-        self, path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False, records: bool = False
-    ) -> None:
-        self.path, self.limit_bytes, self.cut, self.records = path, limit_bytes, cut, records
-        self.longest = LONGEST_RECORD if records else LONGEST_LINE
+    def __init__(self, path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False) -> None:
+        self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
         self.consumed, self.size, self.ended = 0, 0, False
-        self.lines = self.before = self.passed_over = self.passed_bytes = 0
+        self.lines = self.before = 0
 
     def blocks(self) -> Iterator[bytes]:
         """The text, decompressed, in blocks of 1 MiB, the last one shorter; what precedes an error is given."""
@@ -152,43 +143,25 @@ class LineFile:
 
     def __iter__(self) -> Iterator[bytes]:
         progress = Progress(self.path)
-        rest, skipped = b"", 0  # the beginning of a line whose end is to come; bytes of one that is too long
+        rest = b""  # the beginning of a line whose end is to come
         for block in self.blocks():
             progress.tell(self.lines, self.consumed, self.size)
-            end = block.rfind(b"\n") + 1
-            if end:
-                start = block.find(b"\n") + 1
-                if skipped + len(rest) + start - 1 > self.longest:
-                    self._pass_over(skipped + len(rest) + start)
-                    whole = block[start:end]
-                else:
-                    whole = rest + block[:end] if rest or end < len(block) else block
-                rest, skipped = b"", 0
-                if whole:
-                    self.before = self.lines
-                    self.lines += whole.count(b"\n")
-                    yield whole
+            if end := block.rfind(b"\n") + 1:
+                yield self._count(rest + block[:end])
+                rest = b""
             rest += block[end:]
-            if skipped + len(rest) > self.longest:
-                self._check_length()
-                skipped, rest = skipped + len(rest), b""
-        if self.ended and skipped:
-            self._pass_over(skipped + len(rest) + 1)
-        elif self.ended and rest:
-            self.before, self.lines = self.lines, self.lines + 1
-            yield rest + b"\n"
+            if len(rest) > LONGEST_LINE:
+                raise VocapError(
+                    f"{self.path}, line {self.lines + 1}: longer than {LONGEST_LINE >> 20} MiB; give one sentence "
+                    "or record a line"
+                )
+        if self.ended and rest:
+            yield self._count(rest + b"\n")
 
-    def _pass_over(self, length: int) -> None:
-        self._check_length()
-        self.passed_over += 1
-        self.passed_bytes += length
-        self.lines += 1
-
-    def _check_length(self) -> None:
-        if self.records:
-            raise VocapError(
-                f"{self.path}, line {self.lines + 1}: longer than {self.longest >> 20} MiB; give one record a line"
-            )
+    def _count(self, block: bytes) -> bytes:
+        self.before = self.lines
+        self.lines += block.count(b"\n")
+        return block
 
 
 def escape(text: str) -> str:
@@ -248,23 +221,21 @@ def read_blocks(path: str | os.PathLike) -> Iterator[list[str]]:
     r"""Yield the lines of a file without their `\n`, in lists of about 1 MiB.
 
     The file is plain, gzip, xz, zstd or bzip2. Only `\n` ends a line (no U+2028, no `\r`); a last line needs none.
-    In a folder of documents (`documents.holds_documents`) a line is given as the document that it stands for. A
-    line of more than 1 MiB is passed over, and a warning counts them: memory is that of a few blocks, whatever
-    the file holds. A file that takes more than 5 s is reported on. Raises VocapError, naming the file, where there
-    is none or its compressed data are damaged, and naming the line that is not UTF-8.
+    In a folder of documents (`holds_documents`) a line is given as the document that it stands for. A file that
+    takes more than 5 s is reported on. Raises VocapError as `LineFile`, and naming the line that is not UTF-8.
     """
     file, documents = LineFile(path), holds_documents(path)
     for block in file:
-        lines = _decode(path, block, file.before + 1)
+        try:
+            lines = block[:-1].decode("utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            number = file.before + 1 + block.count(b"\n", 0, error.start)
+            place = error.start - (block.rfind(b"\n", 0, error.start) + 1)
+            raise VocapError(
+                f"{path}, line {number}: not UTF-8 ({error.reason} at byte {place} of the line); "
+                "convert the file to UTF-8, or remove the line"
+            ) from None
         yield list(map(unescape, lines)) if documents else lines
-    if file.passed_over:
-        logger.warning(
-            "%s: passed over: %s longer than %d MiB, %s bytes in all; a sentence a line is expected",
-            path,
-            f"{file.passed_over:,} line" + "s" * (file.passed_over > 1),
-            file.longest >> 20,
-            f"{file.passed_bytes:,}",
-        )
 
 
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
@@ -279,19 +250,6 @@ def count_lines(path: str | os.PathLike) -> int:
     for _ in file:
         pass
     return file.lines
-
-
-def _decode(path: str | os.PathLike, block: bytes, first: int) -> list[str]:
-    r"""The lines of a block that ends with `\n`; its first line has the number `first`."""
-    try:
-        return block[:-1].decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        number = first + block.count(b"\n", 0, error.start)
-        place = error.start - (block.rfind(b"\n", 0, error.start) + 1)
-        raise VocapError(
-            f"{path}, line {number}: not UTF-8 ({error.reason} at byte {place} of the line); "
-            "convert the file to UTF-8, or remove the line"
-        ) from None
 
 
 def split_sentences(text: str) -> list[str]:
@@ -317,17 +275,8 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _white_pairs() -> np.ndarray:
-    """Whether a line that starts with these two bytes (first x 256 + second) may be white space alone."""
-    pairs = np.zeros((256, 256), bool)
-    for byte in (*range(9, 14), *range(28, 33)):
-        pairs[byte] = True
-    for first, second in ((0xC2, 0x85), (0xC2, 0xA0), (0xE1, 0x9A), (0xE2, 0x80), (0xE2, 0x81), (0xE3, 0x80)):
-        pairs[first, second] = True
-    return pairs.ravel()
-
-
-_WHITE_PAIRS = _white_pairs()
+# Whether a line that starts with this byte may be white space alone; later ones begin characters beyond ASCII.
+_WHITE_STARTS = np.isin(np.arange(256), [*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3])
 
 
 @dataclass
@@ -379,8 +328,7 @@ def survey(block: bytes) -> Survey:
 
     # take out those that are empty
     empty = (lengths == 0) & valid
-    second = data[np.minimum(starts + 1, len(data) - 1)]
-    suspects = _WHITE_PAIRS[data[starts].astype(np.intp) << 8 | second] & valid & (lengths > 0)
+    suspects = _WHITE_STARTS[data[starts]] & valid & (lengths > 0)
     for index in np.flatnonzero(suspects).tolist():
         empty[index] = not block[starts[index] : ends[index]].decode().strip()
     valid &= ~empty

@@ -39,7 +39,7 @@ class TextFile(LineFile):
     def __init__(
         self, path: str | os.PathLike, layout: Layout, limit_bytes: int | None = None, cut: bool = False
     ) -> None:
-        super().__init__(path, limit_bytes, cut, layout.kind == "jsonl" or layout.split_sentences)
+        super().__init__(path, limit_bytes, cut)
         self.layout, self.no_field = layout, 0
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
         self._found = 0  # records with the field
@@ -231,7 +231,7 @@ def detect_file(path: str | os.PathLike) -> Layout:
     found = survey(block)
     if found.invalid_utf8 > 0.1 * found.read:
         raise VocapError(f"{path}: not UTF-8 text; unpack it, or convert it: iconv -f ENCODING -t UTF-8")
-    return replace(layout, split_sentences=found.overlong + file.passed_over > _LONG_SHARE * found.read)
+    return replace(layout, split_sentences=found.overlong > _LONG_SHARE * found.read)
 
 
 def field_of(record: dict, name: str) -> object:
