@@ -17,9 +17,8 @@ import yaml
 
 from vocap.config import load, read_files
 from vocap.files.atomic import write_text
-from vocap.plan.forecast import Costs, make_forecast, read_costs
+from vocap.plan.forecast import Costs, make_forecast, measure, read_costs
 from vocap.plan.jobs import read_jobs
-from vocap.plan.measured import measure
 
 ROUNDS, PRIOR = 20, 1e-3  # of the weights; pull of the older coefficients
 FLOOR = 0.05  # of the mean: a smaller forecast counts as if it were that much
@@ -55,23 +54,23 @@ def nonnegative_least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndar
 
 def refit(costs: Costs, pairs: list) -> None:
     """Fit the coefficients of every rule of `pairs` of a job and its measured cost; features stay as they are."""
-    for name, rule in costs.rules.items():
+    for name, rule in costs["rules"].items():
         found = [(job.features, cost) for job, cost in pairs if job.priced_as == name]
         for part in ("cpu_s", "wait_s", "memory_mb", "disk_mb") if found else ():
-            old = getattr(rule, part)
+            old = rule.get(part, {})
             if part == "wait_s":
-                values = [cost.wall_s - cost.cpu_s / rule.cores for _, cost in found]
+                values = [cost.wall_s - cost.cpu_s / rule.get("cores", 1.0) for _, cost in found]
             else:
                 values = [getattr(cost, part) for _, cost in found]
             rows = [[1.0 if name == "job" else row.get(name, 0.0) for name in old] for row, _ in found]
             if old:
                 fitted = fit(np.array(rows), np.maximum(values, 0.0), np.array(list(old.values())))
-                setattr(rule, part, {name: float(f"{value:.4g}") for name, value in zip(old, fitted, strict=True)})
+                rule[part] = {name: float(f"{value:.4g}") for name, value in zip(old, fitted, strict=True)}
 
 
 def as_yaml(costs: Costs) -> str:
     """The text of a `costs.yaml`."""
-    content = costs.model_dump(exclude_defaults=True)
+    content = dict(costs)
     words = {name: content.pop(name) for name in ("fitted_on", "features")}
     style = {"sort_keys": False, "allow_unicode": True, "width": 113}
     return yaml.safe_dump(words, **style) + yaml.safe_dump(content, default_flow_style=None, **style)
@@ -83,7 +82,7 @@ if __name__ == "__main__":
     parser.add_argument("folders", nargs="*", type=Path, default=[Path()])
     parser.add_argument("--configfile", type=Path, action="append", default=[])
     options, costs, pairs = parser.parse_args(), read_costs(), []
-    configfiles, costs.fitted_on = [path.absolute() for path in options.configfile], []
+    configfiles, costs["fitted_on"] = [path.absolute() for path in options.configfile], []
     for folder in options.folders:
         with chdir(folder):
             settings = load(
@@ -92,6 +91,6 @@ if __name__ == "__main__":
             expected = make_forecast(settings, costs, read_jobs(configfiles), Path(settings.results))
             found = measure(expected.jobs, Path(settings.logs))
         pairs += [(job, found[job.name].cost) for job in expected.jobs if job.name in found]
-        costs.fitted_on.append(f"{len(found)} jobs")
+        costs["fitted_on"].append(f"{len(found)} jobs")
     refit(costs, pairs)
     write_text(options.output, as_yaml(costs))

@@ -9,8 +9,7 @@ from collections import Counter
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from vocap.plan.jobs import VARIABLE
-
+VARIABLE = "VOCAP_JOBS"  # names the file for `vocap plan` (vocap.plan.jobs)
 SHOWN_JOBS = 100  # of a dry run; with -p all
 
 

@@ -85,7 +85,7 @@ def configuration(**sections) -> Settings:
 
 def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
     from tests.pretraining.factories import LENGTH, RECIPE, make_blocks, make_tokenizer
-    from vocap.plan.training import candidates
+    from vocap.plan.jobs import candidates
     from vocap.pretraining.settings import Recipe
     from vocap.pretraining.training import Folders, train
 

@@ -7,8 +7,8 @@ from plan_costs import as_yaml
 
 from vocap.files.atomic import write_text
 from vocap.plan.forecast import read_costs, weigh
-from vocap.plan.training import PFLOP, encoder_operations, training_features
-from vocap.pretraining.settings import Recipe
+from vocap.plan.jobs import PFLOP, training_features
+from vocap.pretraining.settings import Recipe, encoder_operations
 
 from .sizes import Sizes
 from .step import shape_of
@@ -22,7 +22,7 @@ def run(table: Table, sizes: Sizes, steps: Table, learning: Table, output: Path)
     """Rows of coefficients and of forecasts, and the whole table of costs, for `vocap plan --costs`."""
     found = coefficients(steps, sizes)
     costs = read_costs()
-    own = costs.rules[RULE].gpu_s
+    own = costs["rules"][RULE]["gpu_s"]
     for feature, value in found.items():
         table.measure(
             lambda feature=feature, value=value: {"predicted": own.get(feature), "measured": value},
@@ -33,8 +33,8 @@ def run(table: Table, sizes: Sizes, steps: Table, learning: Table, output: Path)
         key = {"loss": row["loss"], "seed": row["seed"]}
         table.measure(lambda row=row: forecast(row, own, refitted), **key)
     if found:
-        costs.rules[RULE].gpu_s = refitted
-        costs.rules[RULE].cpu_s |= found  # a core waits for the GPU
+        costs["rules"][RULE]["gpu_s"] = refitted
+        costs["rules"][RULE]["cpu_s"] |= found  # a core waits for the GPU
         write_text(output, as_yaml(costs))
 
 

@@ -1,5 +1,6 @@
 """The arithmetic of the model, its file, and the fit: against sums by hand and coefficients known beforehand."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -8,27 +9,25 @@ import yaml
 
 from benchmarks.plan_costs import as_yaml, fit
 from vocap.errors import UsageError
-from vocap.plan.forecast import Cost, Costs, Forecast, cost_of, read_costs, schedule_jobs, total
+from vocap.plan.forecast import Cost, Forecast, cost_of, read_costs, schedule_jobs, total
 from vocap.plan.jobs import Job
 
-MODEL = Costs.model_validate(
-    {
-        "fitted_on": ["made up"],
-        "features": {"mb": "megabytes"},
-        "spread": {"low": 0.5, "high": 2},
-        "reach": {"scale": 100, "power": 0.5},
-        "overhead": {"local": {"start_s": 1, "planning_s": 0.1, "job_s": 0.5}},
-        "rules": {
-            "read": {"cpu_s": {"job": 1, "mb": 2}, "wait_s": {"mb": 0.5}, "memory_mb": {"job": 50, "mb": 3}},
-            "train": {"cpu_s": {"mb": 8}, "gpu_s": {"mb": 1}, "disk_mb": {"job": 7}, "cores": 1.6},
-        },
-    }
-)
+MODEL = {
+    "fitted_on": ["made up"],
+    "features": {"mb": "megabytes"},
+    "spread": {"low": 0.5, "high": 2},
+    "reach": {"scale": 100, "power": 0.5},
+    "overhead": {"local": {"start_s": 1, "planning_s": 0.1, "job_s": 0.5}},
+    "rules": {
+        "read": {"cpu_s": {"job": 1, "mb": 2}, "wait_s": {"mb": 0.5}, "memory_mb": {"job": 50, "mb": 3}},
+        "train": {"cpu_s": {"mb": 8}, "gpu_s": {"mb": 1}, "disk_mb": {"job": 7}, "cores": 1.6},
+    },
+}
 
 
 def test_cost_of_a_job_is_the_sum_of_its_terms():
-    slow_gpu = MODEL.model_copy(deep=True)
-    slow_gpu.rules["train"].gpu_s["mb"] = 9
+    slow_gpu = deepcopy(MODEL)
+    slow_gpu["rules"]["train"]["gpu_s"]["mb"] = 9
     read = cost_of(Job("read", "a/read", {"mb": 10, "unused": 1e9}), MODEL)
     assert read == Cost(wall_s=21 + 5, cpu_s=21, gpu_s=0, memory_mb=80, disk_mb=0)
     train = cost_of(Job("train", "a/train", {"mb": 10}, threads=2), MODEL)
@@ -45,16 +44,11 @@ def test_cost_of_a_job_is_the_sum_of_its_terms():
 
 def test_the_shipped_coefficients_name_each_feature_and_survive_writing(tmp_path):
     costs = read_costs()
-    used = {
-        name
-        for rule in costs.rules.values()
-        for part in rule.model_dump().values()
-        if isinstance(part, dict)
-        for name in part
-    }
-    described = set(costs.features)
+    parts = [part for rule in costs["rules"].values() for part in rule.values() if isinstance(part, dict)]
+    used = {name for part in parts for name in part}
+    described = set(costs["features"])
     assert {name.removeprefix("gpu_") for name in used if not name.startswith("package ")} <= described
-    assert {"local", "slurm"} <= set(costs.overhead)
+    assert {"local", "slurm"} <= set(costs["overhead"])
     path = tmp_path / "costs.yaml"
     path.write_text(as_yaml(costs), "utf-8")
     assert read_costs(path) == costs
@@ -66,8 +60,7 @@ def test_the_shipped_coefficients_name_each_feature_and_survive_writing(tmp_path
         (None, "No such file"),
         ("rules: [", "not YAML"),
         ("5", "costs.yaml"),
-        (yaml.safe_dump({**MODEL.model_dump(), "reach": {"scale": -1, "power": 1}}), "reach.scale"),
-        (yaml.safe_dump({**MODEL.model_dump(), "extra": 1}), "extra"),
+        (yaml.safe_dump({**MODEL, "extra": 1}), "no table of coefficients"),
     ],
 )
 def test_a_file_that_is_no_cost_model(tmp_path, content, message):
@@ -92,7 +85,7 @@ def test_a_run_takes_its_longest_chain_or_all_its_jobs_on_busy_cores():
     jobs = [Job("read", "a", {"mb": 10}), Job("read", "b", {"mb": 10}, after=("a",)), Job("read", "c", {"mb": 40})]
     costs = {job.name: cost_of(job, MODEL) for job in jobs}
     assert [costs[name].wall_s for name in "abc"] == [26, 26, 101]
-    model = MODEL.model_copy(update={"overhead": MODEL.overhead | {"slurm": MODEL.overhead["local"]}})
+    model = {**MODEL, "overhead": MODEL["overhead"] | {"slurm": MODEL["overhead"]["local"]}}
     one, two, many = (schedule_jobs(Forecast(jobs, costs, {}), model, cores) for cores in (1, 2, 9))
     assert one.wall_s == pytest.approx(1.3 + 26 + 26 + 101 + 3 * 0.5)
     assert two.wall_s == many.wall_s == two.longest_chain_s == pytest.approx(1.3 + 101.5)

@@ -8,8 +8,9 @@ import pytest
 
 from vocap.config import Settings
 from vocap.corpora.settings import PACKAGES, starter_table
+from vocap.errors import VocapError
 from vocap.languages import default_table
-from vocap.plan.texts import estimate_texts
+from vocap.plan.texts import check_files, estimate_texts
 
 LINES = [f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}" for number in range(4000)]
 TEXT = "".join(line + "\n" for line in LINES).encode()
@@ -57,13 +58,14 @@ def test_limits_bound_what_is_read_and_kept(tmp_path):
     assert text.train_mchars + text.heldout * text.line_characters / 1e6 == pytest.approx(0.1, rel=0.01)
 
 
-def test_several_files_count_together_and_absent_ones_leave_the_language_out(tmp_path):
+def test_several_files_count_together_and_absent_ones_are_named(tmp_path):
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_bytes(TEXT)
     both = {"path": [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]}
     assert estimate_texts(settings(both))["de"].lines == pytest.approx(8000, rel=0.02)
     (tmp_path / "b.txt").unlink()
-    assert estimate_texts(settings(both)) == {}
+    with pytest.raises(VocapError, match=r"leave the language out .*\n  de: no file .*b\.txt$"):
+        check_files(settings(both))
 
 
 def test_a_download_is_guessed_from_the_table_and_bounded():

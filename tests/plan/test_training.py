@@ -4,9 +4,9 @@ import pytest
 
 from vocap.config import Settings
 from vocap.languages import default_table
-from vocap.plan.training import candidates, encoder_operations, operations, training_features
+from vocap.plan.jobs import candidates, operations, training_features
 from vocap.pretraining.loss_kinds import Full, Knn
-from vocap.pretraining.settings import Model, Shape
+from vocap.pretraining.settings import Model, Shape, encoder_operations
 
 torch = pytest.importorskip("torch")
 

@@ -10,13 +10,11 @@ from typing import Any
 
 import click
 
-from vocap.errors import VocapError
 from vocap.files.plain_data import read_yaml
 from vocap.files.tsv import aligned
 from vocap.wording import duration, listed
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
-SHOWN = 10  # missing files in a message
 PROFILE = "slurm/config.yaml"
 BASES = {
     "earlier run": "counted by an earlier run (results/corpora)",
@@ -57,8 +55,9 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
     Call it in the project's root. Numbers come from the cost model of docs/cluster.md.
     """
     from vocap.config import load, read_files
-    from vocap.plan import forecast, measured
+    from vocap.plan import forecast
     from vocap.plan.jobs import read_jobs
+    from vocap.plan.texts import check_files
 
     if compare and profile:
         raise click.UsageError("--compare and --profile exclude each other")
@@ -66,12 +65,12 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
     gpu = gpu if gpu is not None else profile is not None or shutil.which("nvidia-smi") is not None
     costs = forecast.read_costs(costs_file)
     settings = load(read_files([SOURCES, *(configfiles or [DEFAULT])]))
-    _name_absent_files(settings)
+    check_files(settings)
     jobs = read_jobs(configfiles)
     if compare:
         expected = forecast.make_forecast(settings, costs, jobs, gpu=gpu)
         clock_s = forecast.schedule_jobs(expected, costs, cores).wall_s
-        content = measured.compare(expected, Path(settings.logs), clock_s, cores)
+        content = forecast.compare(expected, Path(settings.logs), clock_s, cores)
         text = comparison_text(content)
     else:
         gpus = _gpus_of(Path(PROFILE)) if profile else {}
@@ -81,23 +80,6 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
         content = forecast.as_plain(expected, costs, schedule)
         text = forecast_text(content, *place)
     click.echo(json.dumps(content, ensure_ascii=False, indent=1) if as_json else text)
-
-
-def _name_absent_files(settings) -> None:
-    """Name the languages that a forecast leaves out; raises VocapError where none is left."""
-    from vocap.plan.texts import absent_files
-
-    if not (absent := absent_files(settings)):
-        return
-    files = [f"{code}: no file {path}" for code, paths in absent.items() for path in paths]
-    shown = "\n  " + listed(files, SHOWN, separator="\n  ")
-    count = len(settings.selected())
-    if len(absent) == count:
-        raise VocapError(f"no language has its text; correct corpora.sources, or bring the files:{shown}")
-    for name, entry in settings.tokenizers.items():
-        if entry.kind == "mono" and entry.language in absent:
-            raise VocapError(f"tokenizers.{name} needs text in {entry.language!r}; bring the files:{shown}")
-    click.echo(f"left out: {len(absent)} of {count} languages, whose files are not there:{shown}", err=True)
 
 
 def _gpus_of(profile: Path) -> dict[str, int]:
@@ -124,13 +106,15 @@ def forecast_text(plain: dict[str, Any], cores: int, places: int | None) -> str:
     lines = [*aligned(lines, left=[0]), ""]
     # time by the clock
     schedule, spread = plain["schedule"], plain["spread"]
-    clock = duration_range(schedule["wall_s"], spread)
+    clock, chain = (
+        f"{duration(spread['low'] * seconds)} to {duration(spread['high'] * seconds)}"
+        for seconds in (schedule["wall_s"], schedule["longest_chain_s"])
+    )
     if places is not None:
         submissions = f"{places} jobs at once, {plain['submissions']:,} submissions"
         lines.append(f"With {submissions}: {clock}, if none waits for a free node.")
     else:
         machine = f"On {cores} cores{' and one GPU' if gpu else ''}"
-        chain = duration_range(schedule["longest_chain_s"], spread)
         lines.append(f"{machine}: {clock}, {size(schedule['memory_mb'])} of memory at most.")
         lines.append(f"On any number of cores: {chain}, the longest chain of jobs.")
     memory_mb, name = plain["largest_training"]
@@ -149,7 +133,7 @@ def forecast_text(plain: dict[str, Any], cores: int, places: int | None) -> str:
 
 
 def comparison_text(comparison: dict[str, Any]) -> str:
-    """Forecast, measured and their ratio, by rule, by stage and in all, from `measured.compare`."""
+    """Forecast, measured and their ratio, by rule, by stage and in all, from `forecast.compare`."""
     header = ["", "jobs", "CPU", "measured", "factor", "largest job", "measured", "factor"]
     header += ["disk", "measured", "factor"]
     rows = [_compared(name, row) for name, row in comparison["rules"].items()] + [[""] * len(header)]
@@ -180,17 +164,6 @@ def _compared(name: str, row: dict[str, Any]) -> list[str]:
         cells += [shown(row[side][quantity]) for side in ("forecast", "measured")]
         cells.append(f"{factor:.2f}" if factor else "-")
     return cells
-
-
-def duration_range(seconds: float, spread: dict[str, float]) -> str:
-    """The least and the most that a time may be.
-
-    >>> duration_range(1000, {"low": 0.75, "high": 1.5}), duration_range(100, {"low": 0.5, "high": 2})
-    ('12.5 to 25.0 min', '50 s to 3.3 min')
-    """
-    low, high = duration(spread["low"] * seconds), duration(spread["high"] * seconds)
-    number, unit = low.rsplit(" ", 1)
-    return f"{number if high.endswith(f' {unit}') else low} to {high}"
 
 
 def size(megabytes: float) -> str:

@@ -1,4 +1,4 @@
-"""The cost model and the forecast of a configuration: each job's cost, sums by stage, the time on so many cores.
+"""The cost model and the forecast of a configuration, and the measured costs of a finished run beside it.
 
 A job costs a sum of coefficient times feature; `costs.yaml` holds the coefficients, by rule.
 """
@@ -6,22 +6,19 @@ A job costs a sum of coefficient times feature; `costs.yaml` holds the coefficie
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, ValidationError
-
 from vocap.config import Settings
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.files.plain_data import read_yaml
+from vocap.files.tsv import read_tsv
 from vocap.finetuning.grid import make_grid
-from vocap.plan import training  # noqa: F401  registers its rules
-from vocap.plan.features import Inputs, with_features
-from vocap.plan.jobs import Job, longest_chain
-from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
+from vocap.plan.jobs import Inputs, Job, longest_chain, with_features
+from vocap.plan.texts import MB, Text, estimate_pretraining_texts, estimate_texts
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 STAGES = (
@@ -29,56 +26,21 @@ STAGES = (
     *("correlation", "report"),
 )
 
-Coefficients = dict[str, NonNegativeFloat]  # feature ("job" is 1 for every job) to coefficient
+# Snakemake samples a job every half second, after 31 samples every 30 s (`ScheduledPeriodicTimer`): the time
+# after the last sample is in no column but `s`.
+SHORT_S, SHORT_SAMPLES, LONG_S = 0.5, 31, 30.0
+SEEN_S = 1.0  # a shorter job ends before its memory has been seen
+# Files of a job that its rule does not declare, beside its first output; "." is the whole folder.
+UNDECLARED = {
+    "ladder": "../models",
+    "train": "../models/{size}.model",
+    **dict.fromkeys(("tokenize", "studied_text", "pretrain", "studied_model", "finetune"), "."),
+}
+MISSING = ("NA", "-", "")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class RuleCosts(_Part):
-    """The cost of a job of one rule of Snakemake."""
-
-    cpu_s: Coefficients = Field({}, description="seconds of one processor core")
-    wait_s: Coefficients = Field({}, description="seconds in which it waits, for a network")
-    gpu_s: Coefficients = Field({}, description="seconds of one GPU")
-    memory_mb: Coefficients = Field({}, description="peak resident memory, as Snakemake's benchmark counts it")
-    disk_mb: Coefficients = Field({}, description="megabytes of its files on the disk")
-    cores: PositiveFloat = Field(1.0, description="processor seconds a second, of a rule of several threads")
-
-
-class Reach(_Part):
-    """The largest vocabulary that a text can give: scale x megabytes ^ power."""
-
-    scale: PositiveFloat
-    power: PositiveFloat
-
-
-class Spread(_Part):
-    """Measured over forecast time of runs that the coefficients were not fitted on: the least and the most."""
-
-    low: PositiveFloat
-    high: PositiveFloat
-
-
-class Overhead(_Part):
-    """The time of Snakemake itself: to start, for each job of the plan, and around each job that runs."""
-
-    start_s: NonNegativeFloat = 0
-    planning_s: NonNegativeFloat = Field(0, description="for each job of the plan, before the first starts")
-    job_s: NonNegativeFloat = Field(description="around each job, while its core or place waits")
-    submit_s: NonNegativeFloat = Field(0, description="between two submissions to a cluster")
-
-
-class Costs(_Part):
-    """The content of `costs.yaml`."""
-
-    fitted_on: list[str] = Field(description="the runs, and the machine, that the coefficients come from")
-    features: dict[str, str] = Field(description="meaning and unit of each feature")
-    spread: Spread
-    reach: Reach
-    overhead: dict[str, Overhead] = Field(description="local, slurm")
-    rules: dict[str, RuleCosts]
+Costs = dict[str, Any]  # the content of `costs.yaml`, which says what its keys mean
+KEYS = {"fitted_on", "features", "spread", "reach", "overhead", "rules"}
 
 
 @dataclass(frozen=True)
@@ -93,17 +55,12 @@ class Cost:
 
 
 def read_costs(path: str | os.PathLike | None = None) -> Costs:
-    """The coefficients of a file, or those that ship with the package.
-
-    Raises UsageError, naming the file and the key, for a file that is no table of coefficients.
-    """
+    """The coefficients of a file, or those that ship with the package; UsageError for a file of other keys."""
     path = resources.files("vocap.plan") / "costs.yaml" if path is None else path
-    try:
-        return Costs.model_validate(read_yaml(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}: {key}: {first['msg']}; write it as src/vocap/plan/costs.yaml is") from None
+    costs = read_yaml(path)
+    if not isinstance(costs, dict) or costs.keys() != KEYS:
+        raise UsageError(f"{path}: no table of coefficients; write it as src/vocap/plan/costs.yaml is")
+    return costs
 
 
 def weigh(coefficients: Mapping[str, float], features: Mapping[str, float]) -> float:
@@ -117,18 +74,14 @@ def weigh(coefficients: Mapping[str, float], features: Mapping[str, float]) -> f
 
 def cost_of(job: Job, costs: Costs) -> Cost:
     """The cost of one job; raises UsageError for a rule without coefficients."""
-    rule = costs.rules.get(job.priced_as or job.rule)
+    rule = costs["rules"].get(job.priced_as or job.rule)
     if rule is None:
         raise UsageError(f"the cost model has no rule {job.priced_as or job.rule!r}; add it to the coefficients")
-    cpu_s, gpu_s = weigh(rule.cpu_s, job.features), weigh(rule.gpu_s, job.features)
-    return Cost(
-        # a GPU and the process that drives it work at the same time; the communication of several is not counted
-        wall_s=max(cpu_s / min(rule.cores, job.threads), gpu_s) / job.gpus + weigh(rule.wait_s, job.features),
-        cpu_s=cpu_s,
-        gpu_s=gpu_s,
-        memory_mb=weigh(rule.memory_mb, job.features),
-        disk_mb=weigh(rule.disk_mb, job.features),
-    )
+    parts = ("cpu_s", "wait_s", "gpu_s", "memory_mb", "disk_mb")
+    part = {name: weigh(rule.get(name, {}), job.features) for name in parts}
+    # a GPU and the process that drives it work at the same time; the communication of several is not counted
+    busy_s = max(part["cpu_s"] / min(rule.get("cores", 1.0), job.threads), part["gpu_s"])
+    return Cost(wall_s=busy_s / job.gpus + part.pop("wait_s"), **part)
 
 
 def total(costs: Iterable[Cost]) -> Cost:
@@ -142,9 +95,9 @@ def total(costs: Iterable[Cost]) -> Cost:
 
 def reach_of(texts: Mapping[str, Text], costs: Costs) -> dict[str, float]:
     """The largest vocabulary of each language, in pieces: known, or by the model's power law."""
+    scale, power = costs["reach"]["scale"], costs["reach"]["power"]
     return {
-        lang: text.reach if text.reach is not None else costs.reach.scale * text.train_mb**costs.reach.power
-        for lang, text in texts.items()
+        lang: scale * text.train_mb**power if text.reach is None else text.reach for lang, text in texts.items()
     }
 
 
@@ -200,39 +153,153 @@ def schedule_jobs(forecast: Forecast, costs: Costs, cores: int, places: int | No
     Models train on one GPU, one after the other. With `places`, a cluster runs so many jobs at once, without
     waiting longer than an idle SLURM does; only light jobs take cores, beside Snakemake (`LOCAL_CORES`).
     """
-    local, slurm = costs.overhead["local"], costs.overhead["slurm"]
+    local, slurm = costs["overhead"]["local"], costs["overhead"]["slurm"]
     here = [job for job in forecast.jobs if places is None or job.local]
     there = [job for job in forecast.jobs if places is not None and not job.local]
-    seconds = {job.name: forecast.costs[job.name].wall_s + local.job_s for job in here}
-    seconds |= {job.name: forecast.costs[job.name].wall_s + slurm.job_s for job in there}
+    seconds = {job.name: forecast.costs[job.name].wall_s + local["job_s"] for job in here}
+    seconds |= {job.name: forecast.costs[job.name].wall_s + slurm["job_s"] for job in there}
     chain = longest_chain(forecast.jobs, seconds)
     on_cores = sum(seconds[job.name] * min(job.threads, cores) for job in here) / cores
     on_gpu = sum(seconds[job.name] for job in here if job.features.get("gpu"))
-    submitted = max(sum(seconds[job.name] for job in there) / (places or 1), slurm.submit_s * len(there))
-    before = local.start_s + local.planning_s * len(forecast.jobs)
+    submitted = max(sum(seconds[job.name] for job in there) / (places or 1), slurm.get("submit_s", 0) * len(there))
+    before = local["start_s"] + local["planning_s"] * len(forecast.jobs)
     largest = sorted((cost.memory_mb for cost in forecast.costs.values()), reverse=True)[: places or cores]
     return Schedule(before + max(chain, on_cores, on_gpu, submitted), before + chain, sum(largest))
 
 
-def as_plain(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict[str, Any]:
-    """The forecast as plain values: costs by stage, by rule and in all, the schedule, and the texts below it."""
+def grouped(jobs: Sequence[Job], part: Callable[[Sequence[Job]], dict[str, Any]]) -> dict[str, Any]:
+    """`part` of the jobs of each stage, of each rule, and of all."""
     rules, stages = defaultdict(list), {stage: [] for stage in STAGES}
-    for job in forecast.jobs:
+    for job in jobs:
         rules[job.rule].append(job)
         stages[job.stage].append(job)
+    return {
+        "stages": {stage: part(found) for stage, found in stages.items() if found},
+        "rules": {rule: part(found) for rule, found in rules.items()},
+        "total": part(jobs),
+    }
+
+
+def as_plain(forecast: Forecast, costs: Costs, schedule: Schedule) -> dict[str, Any]:
+    """The forecast as plain values: costs by stage, by rule and in all, the schedule, and the texts below it."""
 
     def part(jobs: Sequence[Job]) -> dict[str, Any]:
         return {"jobs": len(jobs), **asdict(total(forecast.costs[job.name] for job in jobs))}
 
     trainings = [(job.features.get("gpu_memory_mb", 0.0), job.name) for job in forecast.jobs]
     return {
-        "stages": {stage: part(jobs) for stage, jobs in stages.items() if jobs},
-        "rules": {rule: part(jobs) for rule, jobs in rules.items()},
-        "total": part(forecast.jobs),
+        **grouped(forecast.jobs, part),
         "submissions": sum(not job.local for job in forecast.jobs),
         "largest_training": max(trainings, default=(0.0, "")),
         "schedule": asdict(schedule),
-        "spread": costs.spread.model_dump(),
+        "spread": costs["spread"],
         "texts": {lang: asdict(text) for lang, text in forecast.texts.items()},
-        "fitted_on": costs.fitted_on,
+        "fitted_on": costs["fitted_on"],
+    }
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One job: its cost, with memory 0 of a job too short to be seen, and its end in seconds since 1970."""
+
+    cost: Cost
+    end: float
+
+
+def measure(jobs: Iterable[Job], logs: Path) -> dict[str, Measured]:
+    """The jobs with a benchmark file, by name, of the run in the current folder that logged to `logs`.
+
+    Raises VocapError, naming file and remedy, for a file that is no benchmark, and where there is none.
+    """
+    folder, found = logs / "benchmarks", {}
+    for job in jobs:
+        path = folder / f"{job.name}.tsv"
+        if path.exists():
+            # the files that the job leaves, declared or not
+            beside = UNDECLARED.get(job.rule)
+            paths = [] if beside == "." else list(map(Path, job.outputs))
+            if beside:
+                paths.append(Path(job.outputs[0]).parent / beside.format(**job.wildcards))
+            found[job.name] = read_benchmark(path, job.threads, sum(map(disk_usage, paths)) / MB)
+    if not found:
+        raise VocapError(
+            f"{folder}: no benchmark of this configuration's jobs; let it run first (snakemake --cores all), "
+            "and give the same --configfile here"
+        )
+    return found
+
+
+def read_benchmark(path: Path, threads: int, disk_mb: float) -> Measured:
+    """The means of a benchmark's rows (one, unless the rule repeats it), and the largest memory."""
+    walls, cpus, memories = [], [], [0.0]
+    try:
+        for row in read_tsv(path, ("s", "max_rss", "cpu_time")):
+            wall_s = float(row["s"])
+            cpu, memory = (None if row[name] in MISSING else float(row[name]) for name in ("cpu_time", "max_rss"))
+            walls.append(wall_s)
+            cpus.append(processor_seconds(wall_s, cpu, threads))
+            memories.append(memory if memory is not None and wall_s >= SEEN_S else 0.0)
+        cost = Cost(sum(walls) / len(walls), sum(cpus) / len(cpus), 0.0, max(memories), disk_mb)
+    except (ValueError, ZeroDivisionError):
+        raise VocapError(f"{path}: not the numbers of a benchmark; delete it, and run its job again") from None
+    return Measured(cost, os.path.getmtime(path))
+
+
+def processor_seconds(wall_s: float, cpu_s: float | None, threads: int) -> float:
+    """All processor seconds of a job, from those counted until Snakemake's last sample of it.
+
+    After that sample the same rate is assumed; a job too short to be sampled is assumed to be busy.
+
+    >>> processor_seconds(40.0, 15.5, 1)
+    40.0
+    """
+    frequent_s = SHORT_S * (SHORT_SAMPLES - 1)
+    if wall_s < frequent_s + LONG_S:
+        sampled_s = min(math.floor(wall_s / SHORT_S) * SHORT_S, frequent_s + SHORT_S)
+    else:
+        sampled_s = frequent_s + SHORT_S + math.floor((wall_s - frequent_s - SHORT_S) / LONG_S) * LONG_S
+    if cpu_s is None or sampled_s < SEEN_S:
+        return wall_s
+    return min(cpu_s * max(wall_s / sampled_s, 1.0), threads * wall_s)
+
+
+def disk_usage(path: Path) -> int:
+    """Bytes that a file, or all files of a folder, take on the disk; 0 where there is none."""
+    if path.is_dir():
+        return sum(disk_usage(entry) for entry in path.iterdir() if not entry.is_symlink())
+    return path.stat().st_blocks * 512 if path.exists() else 0
+
+
+def compare(forecast: Forecast, logs: Path, clock_s: float, cores: int) -> dict[str, Any]:
+    """The forecast beside the benchmark files of the run that logged to `logs`, as plain values.
+
+    `rules`, `stages` and `total` have the costs of the jobs that were measured and `factor`, forecast over
+    measured. `clock_s`: forecast time on `cores` cores. Raises VocapError as `measure`.
+    """
+    measured = measure(forecast.jobs, logs)
+
+    def row(jobs: Sequence[Job]) -> dict[str, Any]:
+        found = [measured[job.name].cost for job in jobs]
+        expected = [forecast.costs[job.name] for job in jobs]
+        # the memory of a job that was not seen counts on neither side
+        expected = [
+            replace(one, memory_mb=one.memory_mb if cost.memory_mb else 0.0)
+            for one, cost in zip(expected, found, strict=True)
+        ]
+        sums = {"forecast": asdict(total(expected)), "measured": asdict(total(found))}
+        factors = {
+            name: sums["forecast"][name] / value if value else None for name, value in sums["measured"].items()
+        }
+        return {"jobs": len(jobs), **sums, "factor": factors}
+
+    # rows, the time from the first start to the last end, and jobs and benchmarks that have no counterpart
+    begun = min(found.end - found.cost.wall_s for found in measured.values())
+    ended = max(found.end for found in measured.values())
+    folder, known = logs / "benchmarks", {job.name for job in forecast.jobs}
+    names = (path.relative_to(folder).as_posix().removesuffix(".tsv") for path in folder.rglob("*.tsv"))
+    return {
+        **grouped([job for job in forecast.jobs if job.name in measured], row),
+        "clock": {"cores": cores, "forecast_s": clock_s, "measured_s": ended - begun},
+        "missing": sorted(known - measured.keys()),
+        "foreign": sorted(name for name in names if name not in known),
     }

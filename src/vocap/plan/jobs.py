@@ -1,21 +1,42 @@
-"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes them)."""
+"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes them), and their features.
+
+Features decide the cost of a job: one function for each rule. A new rule needs a function here, and coefficients
+in `costs.yaml`.
+"""
 
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from graphlib import TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
 
-from vocap.errors import VocapError
+from vocap.config import Settings
+from vocap.errors import UsageError, VocapError
+from vocap.finetuning.grid import Grid, input_length, settings_of
+from vocap.finetuning.published import ARCHIVES
+from vocap.finetuning.reading import DataSet, choosing_sets, parse, predicted_sets
+from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, first_task
+from vocap.plan.texts import MB, Text
+from vocap.pretraining.data import SHARE
+from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
+from vocap.tokenizers.parity import lines_of_each
+from vocap.tokenizers.settings import File, Joint
+from vocap.workflow import studied_model, tuned_model
 
 VARIABLE = "VOCAP_JOBS"  # names the file that the dry run writes, one line of JSON for each job
 CORES = 1_000_000  # Snakemake limits a job's threads to the cores that it is given
 SHOWN_LINES = 20  # of Snakemake's output, where the dry run fails
+PFLOP = 1e15
+UNPACKED = 4.0  # bytes of a file whose name ends in .xz, for each byte stored (measured on XTREME's files)
+BYTES_PER_TOKEN = 4.0
+WINDOWED = 2.0  # of question answering: a context is read with each of its questions, and in several windows
+TRAIN_ROWS = 20_000  # of a training file in another language than English, if it is not there: PAN-X of many
 
 
 @dataclass(frozen=True)
@@ -23,8 +44,8 @@ class Job:
     """One job: `name` is the path of its benchmark file under the folder of benchmarks, without `.tsv`.
 
     `after`: names of the jobs whose outputs it reads; `outputs`: paths that it writes; `local`: it runs beside
-    Snakemake, on a cluster too. `vocap.plan.features` adds the rest:
-    `features` multiply the coefficients of `costs.yaml` of the rule `priced_as`; `gpus` share it.
+    Snakemake, on a cluster too. `with_features` adds the rest: `features` multiply the coefficients of
+    `costs.yaml` of the rule `priced_as`; `gpus` share it.
     """
 
     rule: str
@@ -74,3 +95,341 @@ def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:
     for job in jobs:
         ends[job.name] = seconds[job.name] + max((ends[name] for name in job.after), default=0.0)
     return max(ends.values(), default=0.0)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The data that features are computed from.
+
+    `texts`: of the run's languages; `read`: those of pre-training; `reached`: the sizes that each language's text
+    is expected to give; `gpu`: models are trained on a GPU.
+    """
+
+    settings: Settings
+    texts: Mapping[str, Text]
+    read: Mapping[str, Text]
+    reached: Mapping[str, Sequence[int]]
+    grid: Grid
+    gpu: bool
+    sizes: dict[tuple, dict] = field(default_factory=dict)  # of XTREME's files, computed at their first use
+
+    @cached_property
+    def compared_klines(self) -> float:
+        """Thousands of lines that parity compares."""
+        return sum(min(text.kept, lines_of_each(len(self.texts))) for text in self.texts.values()) / 1000
+
+    @cached_property
+    def heldout_mb(self) -> float:
+        return sum(text.heldout_mb for text in self.texts.values())
+
+    @cached_property
+    def train_mb(self) -> float:
+        return sum(text.train_mb for text in self.texts.values())
+
+    @cached_property
+    def mix_mb(self) -> float:
+        """Megabytes of the multilingual text: all training lines, or a sample of lines of mean length."""
+        sentences = self.settings.corpora.mix.sentences
+        if sentences == "all" or not self.texts:
+            return self.train_mb
+        return sentences * sum(text.line_bytes for text in self.texts.values()) / len(self.texts) / MB
+
+
+Function = Callable[[Job, Inputs], dict[str, float]]
+FEATURES: dict[str, Function] = {}  # by rule of Snakemake
+PRICED_AS: dict[str, str] = {}  # rule: the rule whose coefficients it shares
+
+
+def features(*rules: str, like: str = "") -> Callable[[Function], Function]:
+    """Register the function of some rules; `like`: the rule whose coefficients they share, if not their own."""
+
+    def register(function: Function) -> Function:
+        FEATURES.update(dict.fromkeys(rules, function))
+        PRICED_AS.update({rule: like or rule for rule in rules})
+        return function
+
+    return register
+
+
+def with_features(job: Job, inputs: Inputs, gpus: Mapping[str, int]) -> Job:
+    """The job with its features; one that trains on GPUs has one thread, and the GPUs that `gpus` gives its rule.
+
+    Raises UsageError for a rule that has no function.
+    """
+    if job.rule not in FEATURES:
+        raise UsageError(f"vocap plan has no features of the rule {job.rule!r}; add them to vocap.plan.jobs")
+    job = replace(job, features=FEATURES[job.rule](job, inputs), priced_as=PRICED_AS[job.rule])
+    return replace(job, threads=1, gpus=gpus.get(job.rule, 1)) if job.features.get("gpu") else job
+
+
+@features("fetch_starter", "extract_starter", "merge_starter")
+def _packages(job: Job, inputs: Inputs) -> dict[str, float]:
+    one = job.wildcards.get("package")
+    return {f"package {name}": 1.0 for name in ([one] if one else inputs.settings.corpora.starter.packages)}
+
+
+@features("fetch_file", like="download")
+def _fetch_file(job: Job, inputs: Inputs) -> dict[str, float]:
+    return {"stored_mb": (inputs.settings.downloads[job.wildcards["download"]].bytes or 0) / MB}
+
+
+@features("download", "sample", "ladder", "curve", "train")
+def _language(job: Job, inputs: Inputs) -> dict[str, float]:
+    """One language's text, the sizes asked for, and the pieces of those that its text gives."""
+    text, reached = inputs.texts[job.wildcards["lang"]], inputs.reached[job.wildcards["lang"]]
+    size = int(job.wildcards.get("size", 0))
+    return {
+        "stored_mb": text.stored_mb,
+        "read_mb": text.read_mb,
+        "kept_mb": text.kept * text.line_bytes / MB,
+        "kept_klines": text.kept / 1000,
+        "train_mb": text.train_mb,
+        "train_mchars": text.train_mchars,
+        "reached_mchars": len(reached) * text.train_mchars,
+        "points": len(inputs.settings.vocabularies.sizes),
+        "pieces_k": sum(reached) / 1000,
+        "size_k": size / 1000 if size in reached else 0.0,
+    }
+
+
+@features("weigh", "mix", "joint_descent", "bpe_training", "report")
+def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
+    """The text of all languages together, and the points and cells of their results."""
+    settings, count = inputs.settings, len(inputs.texts)
+    return {
+        "languages": count,
+        "train_mb": inputs.train_mb,
+        "heldout_mb": inputs.heldout_mb,
+        "mix_mb": inputs.mix_mb,
+        "total_k": _trained_totals(job, settings) / 1000,
+        "points": count * len(settings.vocabularies.sizes),
+        "cells": count * (len(settings.allocation) + len(settings.tokenizers)),
+    }
+
+
+def _trained_totals(job: Job, settings: Settings) -> int:
+    """T of the tokenizers that one job trains: the sum of a descent, or the largest of byte-pair encoding."""
+    alpha = job.wildcards.get("descent", "").partition("-")[0]
+    kind = job.wildcards.get("training", "").rpartition("-")[0]
+    entries = settings.tokenizers.values()
+    joint = {entry.total for entry in entries if isinstance(entry, Joint) and str(entry.alpha) == alpha}
+    return sum(joint) or max((entry.total for entry in entries if entry.kind == kind), default=0)
+
+
+@features("trunk", "allocate", "allocate_pieces")
+def _allocation(job: Job, inputs: Inputs) -> dict[str, float]:
+    """Pieces and text of the languages of an allocation."""
+    entries = inputs.settings.allocation
+    if "name" in job.wildcards:
+        entry = entries[job.wildcards["name"]]
+    else:
+        entry = next(entry for entry in entries.values() if entry.trunk == job.wildcards["trunk"])
+    taking = [lang for lang in inputs.texts if lang not in entry.without]
+    train_mb = sum(inputs.texts[lang].train_mb for lang in taking)
+    return {
+        "pieces_k": sum(sum(inputs.reached[lang]) for lang in taking) / 1000,
+        "train_mb": train_mb,
+        "again_mb": train_mb if entry.token_fairness and job.rule != "trunk" else 0.0,
+        "total_k": entry.total / 1000,
+    }
+
+
+@features("fit", "pick_joint", "pick_bpe", "mono", "export", "export_bpe", "evaluate", "diff")
+def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
+    name = job.wildcards.get("name", job.wildcards.get("a"))
+    entry = inputs.settings.tokenizers.get(name)
+    if isinstance(entry, File) and entry.path is not None and Path(entry.path).exists():
+        total = Path(entry.path).stat().st_size / 20  # bytes a piece
+    else:
+        total = inputs.settings.rows(name) if entry else 0
+    return {
+        "total_k": total / 1000,
+        "mix_mb": inputs.mix_mb,
+        "compared_klines": inputs.compared_klines,
+        "heldout_mb": inputs.heldout_mb,
+    }
+
+
+@features("download_pretraining")
+def _download(job: Job, inputs: Inputs) -> dict[str, float]:
+    return {"stored_mb": inputs.read[job.wildcards["lang"]].stored_mb}
+
+
+def _rows(job: Job, inputs: Inputs) -> int:
+    """Rows of the tokenizer of a job: a configured one, or one of the correlation study."""
+    return (
+        int(job.wildcards["size"]) + 2
+        if "size" in job.wildcards
+        else inputs.settings.rows(job.wildcards["tokenizer"])
+    )
+
+
+@features("adopt", "studied_tokenizer", like="adopt")
+def _adopt(job: Job, inputs: Inputs) -> dict[str, float]:
+    return {"total_k": _rows(job, inputs) / 1000}
+
+
+@features("tokenize", "studied_text", like="tokenize")
+def _tokenize(job: Job, inputs: Inputs) -> dict[str, float]:
+    lang = job.wildcards["lang"]
+    return {**_adopt(job, inputs), "read_mb": inputs.read[lang].read_mb + inputs.texts[lang].heldout_mb}
+
+
+@features("pretrain")
+def _pretrain(job: Job, inputs: Inputs) -> dict[str, float]:
+    own = inputs.settings.pretraining
+    model = own.models[job.wildcards["name"]]
+    vocabulary = inputs.settings.rows(model.tokenizer)
+    return training_features(model, vocabulary, own.block, len(inputs.texts), inputs.gpu)
+
+
+@features("studied_model", like="pretrain")
+def _studied_model(job: Job, inputs: Inputs) -> dict[str, float]:
+    settings = inputs.settings
+    model, block = settings.correlation.model, settings.pretraining.block
+    return training_features(model, _rows(job, inputs), block, 1, inputs.gpu)
+
+
+def training_features(model: Recipe, vocabulary: int, block: int, languages: int, gpu: bool) -> dict[str, float]:
+    """The features of one pre-training."""
+    work = operations(model, vocabulary, block, languages)
+    prefix = "gpu_" if gpu else ""
+    parameters = count_parameters(model.shape, vocabulary)
+    half = model.precision in ("bf16", "fp16") or (gpu and model.precision == "auto")  # both take the same memory
+    held = estimate_memory(model, vocabulary, block, half)
+    return {
+        **{f"{prefix}{part}": value for part, value in work.items()},
+        "gpu": float(gpu),
+        # on a GPU the host holds the weights once more, for checkpoints.
+        "held_mb": (held["weights"] if gpu else sum(held.values())) / MB,
+        "gpu_memory_mb": sum(held.values()) / MB if gpu else 0.0,
+        "exported_mparameters": parameters * (1 + len(model.export_steps)) / 1e6,
+        "mparameters": parameters / 1e6,
+    }
+
+
+def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> dict[str, float]:
+    """Work of a training: 10^15 floating-point operations by part, 10^9 parameters updated, 10^3 passes.
+
+    Forward and backward take 6 for each weight and token, and 12 x layers x length x width for attention
+    (Kaplan et al. 2020, 2.1); the head takes 6 for each masked token and word that takes part; an index of
+    neighbours 2 V^2 d. Validation is forward only: a third, with the whole vocabulary.
+    """
+    shape = model.shape
+    tokens = model.steps * model.batch * block
+    encoder = encoder_operations(shape, block)
+    head = 6 * SHARE * shape.width * candidates(model, vocabulary, block)
+    logs = -(-model.steps // model.log_every)  # the last step is logged too
+    checked = logs * languages * model.heldout_blocks * block
+    return {
+        "encoder_pflop": tokens * encoder / PFLOP,
+        "head_pflop": tokens * head / PFLOP,
+        "validation_pflop": checked * (encoder / 3 + 2 * SHARE * shape.width * vocabulary) / PFLOP,
+        "index_pflop": model.loss.index_operations(vocabulary, shape.width, model.steps) / PFLOP,
+        "kpasses": model.steps * -(-model.batch // model.micro_batch) / 1000,
+        "updated_gparameters": model.steps * count_parameters(shape, vocabulary) / 1e9,
+    }
+
+
+def candidates(model: Recipe, vocabulary: int, block: int) -> float:
+    """Words that take part in the loss of a micro-batch: the mean over all steps."""
+    loss, targets = model.loss, SHARE * model.micro_batch * block
+    share = loss.full_softmax_fraction
+    return share * vocabulary + (1 - share) * loss.mean_candidates(vocabulary, targets)
+
+
+@features(
+    *("average", "studied_sizes", "own_files", "correlate"),
+    *(f"unpack_{collection}" for collection in ARCHIVES),
+    like="average",
+)
+def _light(job: Job, inputs: Inputs) -> dict[str, float]:
+    return {}
+
+
+@features("check_xtreme")
+def _check(job: Job, inputs: Inputs) -> dict[str, float]:
+    return {"checked_mb": sum(sizes_of(inputs, job.wildcards["training"]).values()) / MB}
+
+
+def _studied(job: Job) -> str | None:
+    """The language of a model, or of inputs, of the correlation study; None for others."""
+    stage, language, *_ = job.wildcards.get("tuned", job.wildcards.get("inputs", "")).split("/")
+    return language if stage == "correlation" else None
+
+
+@features("encode")
+def _encode(job: Job, inputs: Inputs) -> dict[str, float]:
+    training = job.wildcards["training"]
+    sizes = sizes_of(inputs, training, _studied(job))
+    return {"encoded_mb": _windows(training) * sum(sizes.values()) / MB}
+
+
+@features("score")
+def _score(job: Job, inputs: Inputs) -> dict[str, float]:
+    settings, task = inputs.settings, TASKS[job.wildcards["task"]]
+    seeds = settings.correlation.seeds if _studied(job) else settings.finetuning.seeds
+    runs = settings_of(settings.finetuning.recipes[task.training], seeds)
+    sizes = sizes_of(inputs, task.training, _studied(job))
+    predicted = [size for found, size in sizes.items() if found.task.name == task.name and found.split != "train"]
+    return {"scored_mb": sum(predicted) * len(runs) / MB}
+
+
+@features("finetune")
+def _finetune(job: Job, inputs: Inputs) -> dict[str, float]:
+    own, training, epochs = inputs.settings.finetuning, job.wildcards["training"], int(job.wildcards["epochs"])
+    recipe = own.recipes[training]
+    _, name, *size = job.wildcards["tuned"].split("/")
+    model = studied_model(inputs.settings, name, int(*size)) if size else tuned_model(inputs.settings, name)
+    # tokens of its training file, of each evaluation, and of the predictions at its end
+    sizes = sizes_of(inputs, training, _studied(job))
+    learnt = sum(size for found, size in sizes.items() if found.split == "train")
+    names = [found.name for found, size in sizes.items() if found.split != "train" and size]
+    choosing = {found.name for found in choosing_sets(training, own.selection, names)}
+    if _studied(job):
+        choosing = {found.name for found in sizes if found.split == "dev"}
+    looked = sum(size for found, size in sizes.items() if found.name in choosing)
+    tokens = _windows(training) / BYTES_PER_TOKEN
+    # steps and work
+    examples = learnt / first_task(training).bytes_per_row
+    share = min(1.0, (recipe.train_examples or examples) / max(examples, 1.0))
+    steps = max(1.0, epochs * share * examples / recipe.batch)
+    looks = epochs + (steps // recipe.evaluate_every if recipe.evaluate_every else 0)
+    operation = tokens * encoder_operations(model.shape, input_length(recipe, model.longest)) / PFLOP
+    prefix = "gpu_" if inputs.gpu else ""
+    return {
+        f"{prefix}tuned_pflop": epochs * share * learnt * operation,
+        f"{prefix}predicted_pflop": (looks * looked + sum(sizes.values()) - learnt) * operation / 3,
+        f"{prefix}updated_gparameters": steps * model.parameters / 1e9,
+        f"{prefix}kpasses": steps / 1000,
+        "gpu": float(inputs.gpu),
+        "mparameters": model.parameters / 1e6,
+    }
+
+
+def _windows(training: str) -> float:
+    return WINDOWED if first_task(training).kind == "spans" else 1.0
+
+
+def sizes_of(inputs: Inputs, training: str, language: str | None = None) -> dict[DataSet, float]:
+    """Bytes, unpacked, of the files of a training; of one `language` in the correlation study.
+
+    Files that are planned have their known rows; those that will not be there have 0.
+    """
+    if (training, language) in inputs.sizes:
+        return inputs.sizes[training, language]
+    # the files that are there
+    task, tuning = first_task(training), inputs.settings.finetuning
+    if language:
+        sets, stand_ins = [DataSet(task, split, language) for split in SPLITS], {}
+    else:
+        sets, stand_ins = [DataSet(task, "train", ENGLISH), *predicted_sets(training)], parse(tuning.stand_ins)
+    paths = {one: one.file(Path(tuning.xtreme), stand_ins) for one in sets}
+    # their sizes
+    sizes = inputs.sizes[training, language] = {}
+    for one, path in paths.items():
+        planned = language or one in inputs.grid.planned
+        rows = one.task.rows[one.split].get(one.language, TRAIN_ROWS) if planned and not path else 0
+        unpacked = UNPACKED if path and path.suffix == ".xz" else 1.0
+        sizes[one] = path.stat().st_size * unpacked if path else rows * one.task.bytes_per_row
+    return sizes

@@ -9,7 +9,11 @@ from pathlib import Path
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
 from vocap.corpora.settings import MB, Basis, Resolved, resolve_all
+from vocap.errors import VocapError
 from vocap.languages import Language
+from vocap.wording import listed
+
+SHOWN = 10  # missing files in a message
 
 
 @dataclass(frozen=True)
@@ -50,29 +54,30 @@ class Text:
         return (self.kept - self.heldout) * self.line_characters / MB
 
 
-def absent_files(settings: Settings) -> dict[str, list[str]]:
-    """The missing files of each language, also those of pre-training; only languages that miss some."""
-    further = settings.pretraining_sources()
-    absent = {}
+def check_files(settings: Settings) -> None:
+    """Raise VocapError, as a run does, where files of a language's text are not there, to pre-train on too."""
+    further, missing = settings.pretraining_sources(), []
     for code, source in resolve_all(settings.corpora, settings.selected()).items():
-        if missing := source.absent + (further[code].absent if further else []):
-            absent[code] = list(dict.fromkeys(missing))
-    return absent
+        absent = source.absent + (further[code].absent if further else [])
+        missing += [f"{code}: no file {path}" for path in dict.fromkeys(absent)]
+    if missing:
+        shown = listed(missing, SHOWN, separator="\n  ")
+        raise VocapError(
+            "corpus files are missing; put them there, correct corpora.sources, or leave the language out of "
+            f"`languages`:\n  {shown}"
+        )
 
 
 def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, Text]:
     """The text of every language of a run, in the order of the configuration.
 
-    Languages whose files are absent are left out, as in the workflow's dry run. With `results`, the folder of an
-    earlier run, its counts take precedence. Raises UsageError as `resolve_all` does.
+    With `results`, the folder of an earlier run, its counts take precedence. Raises UsageError as `resolve_all`.
     """
     languages = {language.code: language for language in settings.selected()}
     texts = {}
-    absent = absent_files(settings)
     for code, source in resolve_all(settings.corpora, languages.values()).items():
-        if code not in absent:
-            text = _estimate(settings, languages[code], source)
-            texts[code] = (_counted(settings, text, results) if results else None) or text
+        text = _estimate(settings, languages[code], source)
+        texts[code] = (_counted(settings, text, results) if results else None) or text
     return texts
 
 

@@ -8,15 +8,10 @@ the class of a loss alone, so that a new loss is written in one place.
 from abc import abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, TypeAdapter
 from pydantic_core import core_schema
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from vocap.pretraining.losses.interface import Loss
 
 FullSoftmaxFraction = Annotated[
     float, Field(ge=0, le=1, description="share of the steps, the last ones, that train with the full softmax")
@@ -57,10 +52,8 @@ class LossSettings(BaseModel):
         """The expected |V'| of such a call."""
         return self.candidates(vocabulary, targets)
 
-    def build(
-        self, vocabulary: int, excluded: Sequence[int], *, counts: "np.ndarray | None", **common: Any
-    ) -> "Loss":
-        """The computation, without the last part by the full softmax; `common` are the arguments of `Loss`."""
+    def build(self, vocabulary: int, excluded: Sequence[int], *, counts: Any, **common: Any) -> Any:
+        """The computation (a `Loss`), without the last part by the full softmax; arguments as in `build_loss`."""
         module, _, name = self.computation.partition(".")
         loss = getattr(import_module(f"vocap.pretraining.losses.{module}"), name)
         return loss(
@@ -194,37 +187,39 @@ class Uniform(Negative):
     restricted: ClassVar[bool] = True
 
 
+class Weighed(Negative):
+    """A loss with negatives that are drawn by their frequency."""
+
+    power: float = Field(1.0, ge=0, le=1, description="negatives are drawn by frequency to this power")
+    weighed: ClassVar[bool] = True
+
+
 @register_loss
-class Sampled(Negative):
+class Sampled(Weighed):
     """Sampled softmax with the logQ correction."""
 
     kind: Literal["sampled"] = "sampled"
-    power: float = Field(1.0, ge=0, le=1, description="negatives are drawn by frequency to this power")
     label: ClassVar[str] = "sampled softmax"
     computation: ClassVar[str] = "candidates.SampledSoftmax"
-    weighed: ClassVar[bool] = True
 
 
 @register_loss
-class Nce(Negative):
+class Nce(Weighed):
     """Noise contrastive estimation."""
 
     kind: Literal["nce"] = "nce"
-    power: float = Field(1.0, ge=0, le=1, description="noise is drawn by frequency to this power")
     label: ClassVar[str] = "NCE"
     computation: ClassVar[str] = "candidates.Nce"
-    weighed: ClassVar[bool] = True
 
 
 @register_loss
-class Neg(Negative):
+class Neg(Weighed):
     """Negative sampling, as in word2vec."""
 
     kind: Literal["neg"] = "neg"
     power: float = Field(0.75, ge=0, le=1, description="negatives are drawn by frequency to this power")
     label: ClassVar[str] = "NEG"
     computation: ClassVar[str] = "candidates.NegativeSampling"
-    weighed: ClassVar[bool] = True
 
 
 def parse_loss(value: Any) -> LossSettings:

@@ -210,3 +210,13 @@ def layer_parameters(shape: Shape) -> int:
 def paper_parameters(shape: Shape, vocabulary: int) -> int:
     """Parameters without the row of token types, which Hugging Face adds to XLM-R; "265M" is 265 * 2**20."""
     return count_parameters(shape, vocabulary) - shape.width
+
+
+def encoder_operations(shape: Shape, block: int) -> float:
+    """Operations of one token, forward and backward, without embeddings and head.
+
+    >>> round(encoder_operations(Shape(), 512) / 1e6)  # XLM-R base: 510 for its weights, 57 for attention
+    567
+    """
+    layer = 4 * shape.hidden**2 + 2 * shape.hidden * shape.intermediate
+    return 6 * shape.layers * layer + 12 * shape.layers * block * shape.hidden

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from vocap.errors import VocapError
-from vocap.plan.training import encoder_operations
 from vocap.pretraining.data import SHARE
-from vocap.pretraining.settings import Shape, count_parameters, layer_parameters
+from vocap.pretraining.settings import Shape, count_parameters, encoder_operations, layer_parameters
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tables.size_table import Sizes
 from vocap.wording import listed
