@@ -4,7 +4,7 @@
 
 FOLDER: the root of a project in which the configuration has run, alone on its machine; this one unless named.
 Least squares of relative errors, with coefficients of at least 0; what the runs leave open stays as it was.
-`spread`, `reach` and overheads are written by hand.
+`disk_mb`, `spread`, `reach` and overheads are written by hand.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def refit(costs: Costs, pairs: list) -> None:
     """Fit the coefficients of every rule of `pairs` of a job and its measured cost; features stay as they are."""
     for name, rule in costs["rules"].items():
         found = [(job.features, cost) for job, cost in pairs if job.priced_as == name]
-        for part in ("cpu_s", "wait_s", "memory_mb", "disk_mb") if found else ():
+        for part in ("cpu_s", "wait_s", "memory_mb") if found else ():
             old = rule.get(part, {})
             if part == "wait_s":
                 values = [cost.wall_s - cost.cpu_s / rule.get("cores", 1.0) for _, cost in found]

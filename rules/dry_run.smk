@@ -33,7 +33,6 @@ def write_jobs(path):
                 "rule": job.rule.name,
                 "name": name,
                 "wildcards": job.wildcards_dict,
-                "outputs": [str(output) for output in job.output],
                 "after": [names[before] for before in workflow.dag.dependencies[job] if before in names],
                 "threads": job.threads,
                 "local": job.rule.name in workflow._localrules,

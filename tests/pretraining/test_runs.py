@@ -121,6 +121,15 @@ def test_the_schedule_is_fairseqs_polynomial_decay():
         assert learning_rate(step, peak, warmup, total) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("given", "warmup"),
+    [({"steps": 50}, 5), ({"steps": 4}, 0), ({"steps": 10_001}, 10_000), ({"steps": 50, "warmup": 49}, 49)],
+)
+def test_a_short_training_has_a_short_warmup(given, warmup):
+    assert Recipe(**given).warmup == warmup
+    assert Recipe.model_validate(Recipe(**given).model_dump()).warmup == warmup
+
+
 def test_streams_of_random_numbers_are_apart():
     """Equal arguments, equal numbers; no number of one stream, step, place or call stands in another."""
     small, drawn = range(5), []
@@ -265,8 +274,8 @@ def test_a_run_that_ends_among_such_steps_fails_and_keeps_the_checkpoint_before_
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "neither JSON nor YAML"),
-        ("[1]", "not keys and values"),
+        ("{", "no keys and values: Expecting property name"),
+        ("[1]", "no keys and values"),
         ('{"steps": 0}', "steps"),
         ('{"loss": {"kind": "knn", "k": "many"}}', "loss.k: "),
         ('{"stps": 3}', "stps"),

@@ -97,6 +97,7 @@ def test_the_forecast_is_that_of_a_hand_count(tmp_path):
         assert float(row["inference_mflop_per_byte"]) == pytest.approx(mean * forward / 1e6)
         assert float(row["training_mflop_per_byte"]) == pytest.approx(3 * mean * forward / 1e6)
         assert float(row["training_pflop"]) == pytest.approx(3 * mean * forward * 1000 / 1e15)
+        assert float(row["logits_gb"]) == pytest.approx(4 * 32 * 8 * total / 1e9)
         assert float(row["cache_bytes_per_byte"]) == pytest.approx(mean * 2 * 2 * 16 * 2)
         assert row["mix_alp"] == row["mix_tokens_per_byte"] == ""
     assert [row["compared_with"] for row in rows] == ["", "50000", "100000"]
@@ -121,8 +122,11 @@ def test_weights_give_the_mix_of_the_training_text(tmp_path):
     ("shape", "message"),
     [
         (["--layers", 96, "--hidden", 12288], "as far as the table goes, more ids pay"),
-        (["--layers", 12, "--hidden", 768], "at T = 100,000; more ids cost more from T = 100,000 on"),
-        (["--layers", 1, "--hidden", 64], "at T = 50,000; more ids cost more from T = 50,000 on"),
+        (
+            ["--layers", 12, "--hidden", 768],
+            "(within 1 %: 100,000 to 100,000); more ids cost more from T = 100,000 on",
+        ),
+        (["--layers", 1, "--hidden", 64], "(within 1 %: 50,000 to 50,000); more ids cost more from T = 50,000 on"),
     ],
 )
 def test_a_larger_model_pays_for_more_ids(tmp_path, shape, message):

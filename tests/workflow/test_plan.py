@@ -77,13 +77,6 @@ def test_forecast_against_a_finished_run(finished):
     assert result["total"]["jobs"] == len(files)
     seconds = sum(float(path.read_text().splitlines()[1].split("\t")[0]) for path in files)
     assert result["total"]["measured"]["wall_s"] == pytest.approx(seconds)
-    made = ("train.txt", "heldout.txt", "stats.json")
-    sampled = sum(
-        (finished.folder / f"results/corpora/{lang}/{name}").stat().st_blocks * 512 / 1e6
-        for lang in ("de", "ja", "ru")
-        for name in made
-    )
-    assert result["rules"]["sample"]["measured"]["disk_mb"] == pytest.approx(sampled)
     table = plan(finished.folder, *arguments).stdout.splitlines()
     assert [line for line in table if line.startswith("vocabularies")]
 
@@ -94,8 +87,7 @@ def test_coefficients_fitted_on_a_run_forecast_it(finished):
     subprocess.run(program, cwd=finished.folder, check=True)
     arguments = ("--configfile", "test.yaml", "--cores", "2", "--compare", "--costs", "fitted.yaml", "--json")
     factor = json.loads(plan(finished.folder, *arguments).stdout)["total"]["factor"]
-    for quantity in ("cpu_s", "disk_mb"):
-        assert 1 / 1.5 < factor[quantity] < 1.5, quantity
+    assert 1 / 1.5 < factor["cpu_s"] < 1.5
 
 
 def test_wrong_calls_say_what_to_do(workflow):
@@ -137,7 +129,6 @@ def test_a_jobs_fields_are_those_of_its_rule(workflow, monkeypatch):
     assert (curve.rule, curve.wildcards, curve.local) == ("curve", {"lang": "de"}, True)
     assert set(curve.after) == {"vocabularies/ladder/de", "corpora/sample/de"}
     assert (ladder.local, ladder.threads) == (False, 1)
-    assert "results/vocabularies/de/curve.tsv" in curve.outputs
     assert jobs["report/report"].stage == "report"
     places = {name: place for place, name in enumerate(jobs)}
     assert all(places[before] < places[job.name] for job in jobs.values() for before in job.after)

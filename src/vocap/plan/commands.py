@@ -135,7 +135,6 @@ def forecast_text(plain: dict[str, Any], cores: int, places: int | None) -> str:
 def comparison_text(comparison: dict[str, Any]) -> str:
     """Forecast, measured and their ratio, by rule, by stage and in all, from `forecast.compare`."""
     header = ["", "jobs", "CPU", "measured", "factor", "largest job", "measured", "factor"]
-    header += ["disk", "measured", "factor"]
     rows = [_compared(name, row) for name, row in comparison["rules"].items()] + [[""] * len(header)]
     rows += [_compared(name, row) for name, row in comparison["stages"].items()]
     rows.append(_compared("total", comparison["total"]))
@@ -159,7 +158,7 @@ def comparison_text(comparison: dict[str, Any]) -> str:
 
 def _compared(name: str, row: dict[str, Any]) -> list[str]:
     cells = [name, f"{row['jobs']:,}"]
-    for quantity, shown in (("cpu_s", duration), ("memory_mb", size), ("disk_mb", size)):
+    for quantity, shown in (("cpu_s", duration), ("memory_mb", size)):
         factor = row["factor"][quantity]
         cells += [shown(row[side][quantity]) for side in ("forecast", "measured")]
         cells.append(f"{factor:.2f}" if factor else "-")

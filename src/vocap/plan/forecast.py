@@ -18,7 +18,7 @@ from vocap.files.plain_data import read_yaml
 from vocap.files.tsv import read_tsv
 from vocap.finetuning.grid import make_grid
 from vocap.plan.jobs import Inputs, Job, longest_chain, with_features
-from vocap.plan.texts import MB, Text, estimate_pretraining_texts, estimate_texts
+from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 STAGES = (
@@ -30,12 +30,6 @@ STAGES = (
 # after the last sample is in no column but `s`.
 SHORT_S, SHORT_SAMPLES, LONG_S = 0.5, 31, 30.0
 SEEN_S = 1.0  # a shorter job ends before its memory has been seen
-# Files of a job that its rule does not declare, beside its first output; "." is the whole folder.
-UNDECLARED = {
-    "ladder": "../models",
-    "train": "../models/{size}.model",
-    **dict.fromkeys(("tokenize", "studied_text", "pretrain", "studied_model", "finetune"), "."),
-}
 MISSING = ("NA", "-", "")
 
 
@@ -211,16 +205,9 @@ def measure(jobs: Iterable[Job], logs: Path) -> dict[str, Measured]:
 
     Raises VocapError, naming file and remedy, for a file that is no benchmark, and where there is none.
     """
-    folder, found = logs / "benchmarks", {}
-    for job in jobs:
-        path = folder / f"{job.name}.tsv"
-        if path.exists():
-            # the files that the job leaves, declared or not
-            beside = UNDECLARED.get(job.rule)
-            paths = [] if beside == "." else list(map(Path, job.outputs))
-            if beside:
-                paths.append(Path(job.outputs[0]).parent / beside.format(**job.wildcards))
-            found[job.name] = read_benchmark(path, job.threads, sum(map(disk_usage, paths)) / MB)
+    folder = logs / "benchmarks"
+    paths = ((job, folder / f"{job.name}.tsv") for job in jobs)
+    found = {job.name: read_benchmark(path, job.threads) for job, path in paths if path.exists()}
     if not found:
         raise VocapError(
             f"{folder}: no benchmark of this configuration's jobs; let it run first (snakemake --cores all), "
@@ -229,20 +216,16 @@ def measure(jobs: Iterable[Job], logs: Path) -> dict[str, Measured]:
     return found
 
 
-def read_benchmark(path: Path, threads: int, disk_mb: float) -> Measured:
-    """The means of a benchmark's rows (one, unless the rule repeats it), and the largest memory."""
-    walls, cpus, memories = [], [], [0.0]
+def read_benchmark(path: Path, threads: int) -> Measured:
+    """The time, processor time and memory of one job."""
     try:
-        for row in read_tsv(path, ("s", "max_rss", "cpu_time")):
-            wall_s = float(row["s"])
-            cpu, memory = (None if row[name] in MISSING else float(row[name]) for name in ("cpu_time", "max_rss"))
-            walls.append(wall_s)
-            cpus.append(processor_seconds(wall_s, cpu, threads))
-            memories.append(memory if memory is not None and wall_s >= SEEN_S else 0.0)
-        cost = Cost(sum(walls) / len(walls), sum(cpus) / len(cpus), 0.0, max(memories), disk_mb)
-    except (ValueError, ZeroDivisionError):
+        row = next(read_tsv(path, ("s", "max_rss", "cpu_time")))
+        wall_s = float(row["s"])
+        cpu_s, memory_mb = (None if row[name] in MISSING else float(row[name]) for name in ("cpu_time", "max_rss"))
+    except (ValueError, StopIteration):
         raise VocapError(f"{path}: not the numbers of a benchmark; delete it, and run its job again") from None
-    return Measured(cost, os.path.getmtime(path))
+    seen_mb = memory_mb if memory_mb is not None and wall_s >= SEEN_S else 0.0
+    return Measured(Cost(wall_s, processor_seconds(wall_s, cpu_s, threads), 0.0, seen_mb), os.path.getmtime(path))
 
 
 def processor_seconds(wall_s: float, cpu_s: float | None, threads: int) -> float:
@@ -263,13 +246,6 @@ def processor_seconds(wall_s: float, cpu_s: float | None, threads: int) -> float
     return min(cpu_s * max(wall_s / sampled_s, 1.0), threads * wall_s)
 
 
-def disk_usage(path: Path) -> int:
-    """Bytes that a file, or all files of a folder, take on the disk; 0 where there is none."""
-    if path.is_dir():
-        return sum(disk_usage(entry) for entry in path.iterdir() if not entry.is_symlink())
-    return path.stat().st_blocks * 512 if path.exists() else 0
-
-
 def compare(forecast: Forecast, logs: Path, clock_s: float, cores: int) -> dict[str, Any]:
     """The forecast beside the benchmark files of the run that logged to `logs`, as plain values.
 
@@ -282,10 +258,8 @@ def compare(forecast: Forecast, logs: Path, clock_s: float, cores: int) -> dict[
         found = [measured[job.name].cost for job in jobs]
         expected = [forecast.costs[job.name] for job in jobs]
         # the memory of a job that was not seen counts on neither side
-        expected = [
-            replace(one, memory_mb=one.memory_mb if cost.memory_mb else 0.0)
-            for one, cost in zip(expected, found, strict=True)
-        ]
+        seen = [one.memory_mb * bool(cost.memory_mb) for one, cost in zip(expected, found, strict=True)]
+        expected = [replace(one, memory_mb=memory_mb) for one, memory_mb in zip(expected, seen, strict=True)]
         sums = {"forecast": asdict(total(expected)), "measured": asdict(total(found))}
         factors = {
             name: sums["forecast"][name] / value if value else None for name, value in sums["measured"].items()

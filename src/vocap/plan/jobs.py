@@ -43,8 +43,8 @@ TRAIN_ROWS = 20_000  # of a training file in another language than English, if i
 class Job:
     """One job: `name` is the path of its benchmark file under the folder of benchmarks, without `.tsv`.
 
-    `after`: names of the jobs whose outputs it reads; `outputs`: paths that it writes; `local`: it runs beside
-    Snakemake, on a cluster too. `with_features` adds the rest: `features` multiply the coefficients of
+    `after`: names of the jobs whose outputs it reads; `local`: it runs beside Snakemake, on a cluster
+    too. `with_features` adds the rest: `features` multiply the coefficients of
     `costs.yaml` of the rule `priced_as`; `gpus` share it.
     """
 
@@ -52,7 +52,6 @@ class Job:
     name: str
     features: Mapping[str, float] = field(default_factory=dict)
     after: Sequence[str] = ()
-    outputs: Sequence[str] = ()
     threads: int = 1
     local: bool = False
     priced_as: str = ""

@@ -67,7 +67,10 @@ class Recipe(BaseModel):
     )
     learning_rate: float = Field(1e-4, gt=0, allow_inf_nan=False, description="peak of the schedule")
     warmup: int = Field(
-        10_000, ge=0, description="steps in which the rate rises to it; after them it falls to 0, both linearly"
+        10_000,
+        ge=0,
+        description="steps in which the rate rises to it; after them it falls to 0, both linearly. Unless given, "
+        "a tenth of the steps where these are 10,000 or fewer",
     )
     betas: Betas = Field((0.9, 0.98), description="of Adam")
     epsilon: float = Field(1e-6, gt=0, description="of Adam")
@@ -98,6 +101,8 @@ class Recipe(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":
+        if self.warmup >= self.steps and "warmup" not in self.model_fields_set:
+            self.warmup = self.steps // 10
         if self.warmup >= self.steps:
             raise ValueError(f"warmup {self.warmup} leaves none of {self.steps} steps; make it smaller")
         if self.micro_batch > self.batch:
@@ -152,20 +157,15 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
     where = "--settings-json" if path is None else str(path)
     try:
         values = json.loads(text) if path is None else read_yaml(path)
-    except ValueError as error:
-        raise UsageError(f"{where}: neither JSON nor YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict):
-        raise UsageError(f"{where}: not keys and values")
-    values.pop("tokenizer", None)
-    try:
-        return Recipe.model_validate(values)
+        return Recipe.model_validate({key: value for key, value in values.items() if key != "tokenizer"})
     except ValidationError as error:
         first = error.errors()[0]
-        keys = list(first["loc"])
-        if keys[:1] == ["loss"]:
-            del keys[1:2]  # the kind, which pydantic adds
+        # without the kind of a loss, which pydantic adds
+        keys = [key for place, key in enumerate(first["loc"]) if place != 1 or first["loc"][0] != "loss"]
         key = ".".join(map(str, keys)) or "settings"
         raise UsageError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
+    except (ValueError, AttributeError) as error:
+        raise UsageError(f"{where}: no keys and values: {' '.join(str(error).split())}") from None
 
 
 def estimate_memory(recipe: Recipe, vocabulary: int, length: int, half: bool = False) -> dict[str, int]:

@@ -23,6 +23,7 @@ COUNT = click.IntRange(1)
     help="A causal model (GPT-2's form, every token predicted); else a masked one (XLM-R's).",
 )
 @click.option("--untied", is_flag=True, help="The output layer has a table of its own.")
+@click.option("--micro-batch", default=32, show_default=True, type=COUNT, help="Blocks whose logits are held.")
 @click.option("--candidates", type=COUNT, metavar="K", help="Words in a sampled loss.  [default: all T]")
 @click.option("--weights", type=PATH, help="Table with the columns language, n: the mix of the training text.")
 @click.option(
@@ -30,16 +31,15 @@ COUNT = click.IntRange(1)
 )
 @click.option("--bytes", "size", type=COUNT, help="UTF-8 bytes of the training text: adds the whole training.")
 @click.option("-o", "--output", "out", type=PATH, help="Table to write (one TABLE only).")
-def size(
-    tables, layers, hidden, intermediate, length, causal, untied, candidates, weights, alpha, size, out
-) -> None:
+def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length, **model) -> None:
     """How large should T be: tokens, ALP, and the cost of a model by T.
 
     TABLE has the columns total, language, lines, bytes, tokens, alp: held-out text under the vocabulary of each T
     (vocap joint --curve). Costs are per byte of text: tokens per byte x operations per token. These are, in
     training, 6 L (4 H^2 + 2 H I) + 12 L S H + 6 p H K, p = 1 (--causal) or 0.15, K = T or --candidates, and
     6 p H^2 for the head's own layer of a masked model; in inference a third of the layers' part, with 2 H T for
-    the head of a causal model. Memory: 16 bytes a parameter in training, 2 in inference (docs/size.md).
+    the head of a causal model. Memory: 16 bytes a parameter in training, 2 in inference; 4 p S K bytes for the
+    logits of a block (docs/size.md).
     """
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
@@ -51,7 +51,7 @@ def size(
 
     wide = intermediate or 4 * hidden
     shape = Shape(layers=layers, hidden=hidden, heads=1, intermediate=wide, positions=length)
-    costs = ModelCosts(shape, causal, untied, candidates)
+    costs = ModelCosts(shape, **model)
     known = None if weights is None else read_weights(weights)
     for table in tables:
         sizes = read_sizes(table)
@@ -62,22 +62,19 @@ def size(
         for stage in STAGES:
             click.echo(verdict(rows, stage))
         if out:
-            more = () if size is None else ("training_pflop",)
-            cells = [(*vars(row).values(), *(_whole(row, size) for _ in more)) for row in rows]
-            write_tsv(out, (*COLUMNS, *more), cells)
-
-
-def _whole(row, size: int) -> float:
-    """10^15 operations of a training on so many bytes."""
-    return row.training_mflop_per_byte * size / 1e9
+            whole = {} if size is None else {"training_pflop": size / 1e9}
+            extra = [[row.training_mflop_per_byte * factor for factor in whole.values()] for row in rows]
+            cells = [(*vars(row).values(), *more) for row, more in zip(rows, extra, strict=True)]
+            write_tsv(out, (*COLUMNS, *whole), cells)
 
 
 def as_text(rows, size: int | None) -> str:
     """The rows as columns of text; changes are those from `compared_with`."""
     from vocap.files.tsv import aligned
 
-    heads = ["T", "ALP", "tokens/byte", "worst", "embeddings", "share", "train GB", "train MFLOP/byte"]
-    heads += ["use MFLOP/byte", "from T", "tokens", "training"] + ([] if size is None else ["PFLOP in all"])
+    heads = ["T", "ALP", "tokens/byte", "worst", "parameters", "embeddings", "share", "train GB", "logits GB"]
+    heads += ["train MFLOP/byte", "use MFLOP/byte", "from T", "tokens", "training"]
+    heads += [] if size is None else ["PFLOP in all"]
 
     def change(value: float | None) -> str:
         return "" if value is None else f"{value:+.1f} %"
@@ -88,15 +85,17 @@ def as_text(rows, size: int | None) -> str:
             f"{row.alp if row.mix_alp is None else row.mix_alp:.2f}",
             f"{row.used_tokens_per_byte:.4f}",
             f"{row.worst_tokens_per_byte:.3f} {row.worst}",
+            f"{row.mparameters:.1f} M",
             f"{row.embedding_mparameters:.1f} M",
             f"{100 * row.embedding_share:.0f} %",
             f"{row.training_gb:.2f}",
+            f"{row.logits_gb:.2f}",
             f"{row.training_mflop_per_byte:.1f}",
             f"{row.inference_mflop_per_byte:.1f}",
             "" if row.compared_with is None else f"{row.compared_with:,}",
             change(row.tokens_percent),
             change(row.training_percent),
-            *([] if size is None else [f"{_whole(row, size):,.4g}"]),
+            *([] if size is None else [f"{row.training_mflop_per_byte * size / 1e9:,.4g}"]),
         ]
         for row in rows
     ]

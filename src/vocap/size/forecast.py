@@ -17,6 +17,8 @@ from vocap.wording import listed
 
 TRAINED_BYTES = 16  # of a parameter: weight, gradient and both moments of Adam in float32
 SERVED_BYTES = 2  # of a parameter, and of a number of the cache of keys and values: 16 bits
+LOGIT_BYTES = 4  # of a float32
+NEAR = 0.01  # above the fewest operations: as good
 STEP = 50_000  # ids that a point is compared over
 STAGES = ("training", "inference")
 
@@ -33,6 +35,7 @@ class ModelCosts:
     causal: bool = False
     untied: bool = False
     candidates: int | None = None
+    micro_batch: int = 32  # blocks that a device works on at a time
 
     @property
     def predicted(self) -> float:
@@ -55,6 +58,11 @@ class ModelCosts:
     def training_bytes(self, total: int) -> int:
         """Memory of weights, gradients and moments; activations depend on the batch and are left out."""
         return TRAINED_BYTES * self.parameters(total)
+
+    def logits_bytes(self, total: int) -> int:
+        """Memory of a micro-batch's logits, float32, held at once; their gradients take as much again."""
+        predicted = round(self.predicted * self.micro_batch * self.shape.positions)
+        return LOGIT_BYTES * predicted * min(total, self.candidates or total)
 
     def inference_bytes(self, total: int) -> int:
         """Memory of the weights in 16 bits."""
@@ -110,6 +118,7 @@ class Forecast:
     training_mflop_per_byte: float
     inference_mflop_per_byte: float
     cache_bytes_per_byte: float
+    logits_gb: float
     compared_with: int | None = None
     alp_gain: float | None = None
     tokens_percent: float | None = None
@@ -171,6 +180,7 @@ def forecast(sizes: Sizes, costs: ModelCosts, shares: Mapping[str, float] | None
             used * costs.training_operations(total) / 1e6,
             used * costs.inference_operations(total) / 1e6,
             used * costs.cache_bytes(),
+            costs.logits_bytes(total) / 1e9,
         )
         # changes over STEP ids
         before = next((other for other in reversed(rows) if other.total <= total - STEP), None)
@@ -200,7 +210,10 @@ def limit(rows: Sequence[Forecast], stage: str = "training") -> int | None:
 
 
 def verdict(rows: Sequence[Forecast], stage: str) -> str:
-    """One line on the T of least cost, and on that from which more ids stop paying."""
-    stop = limit(rows, stage)
+    """One line on the T of least cost, those near it, and that from which more ids stop paying."""
+    stop, best = limit(rows, stage), cheapest(rows, stage)
+    most = (1 + NEAR) * getattr(best, f"{stage}_mflop_per_byte")
+    near = [row.total for row in rows if getattr(row, f"{stage}_mflop_per_byte") <= most]
     end = f"more ids cost more from T = {stop:,} on" if stop else "as far as the table goes, more ids pay"
-    return f"{stage}: fewest operations per byte at T = {cheapest(rows, stage).total:,}; {end}"
+    within = f"within {100 * NEAR:.0f} %: {min(near):,} to {max(near):,}"
+    return f"{stage}: fewest operations per byte at T = {best.total:,} ({within}); {end}"

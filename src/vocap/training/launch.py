@@ -38,8 +38,7 @@ def allocation(environment: Mapping[str, str]) -> Allocation | None:
 
     The nodes are queried: jobs that Snakemake starts lack SLURM_JOB_NODELIST.
     """
-    job = environment.get("SLURM_JOB_ID")
-    if job is None:
+    if (job := environment.get("SLURM_JOB_ID")) is None:
         return None
     listed = _ask("squeue", "--noheader", f"--jobs={job}", "--format=%N")
     nodes = tuple(_ask("scontrol", "show", "hostnames", listed).split())
