@@ -240,13 +240,3 @@ def test_a_share_above_the_sample_is_drawn_from_the_text_each_line_once(tmp_path
     assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "mix.txt").read_bytes()
     plain = write_mix(tmp_path / "plain.txt", files, np.array([0.6, 0.4]), 20_000, 1)
     assert plain.tolist() == counts.tolist()  # without a pool each line is there 24 times
-
-
-def test_a_pool_smaller_than_the_share_gives_all_it_has(tmp_path):
-    (tmp_path / "all.txt").write_text("".join(f"{number}\n" for number in range(100)))
-    (tmp_path / "heldout.txt").write_text("7\n")
-    (tmp_path / "train.txt").write_text("1\n2\n")
-    pool = Pool(Corpus([str(tmp_path / "all.txt")], Layout()), tmp_path / "heldout.txt")
-    write_mix(tmp_path / "mix", [("en", tmp_path / "train.txt")], np.array([1.0]), 150, 1, pools={"en": pool})
-    counts = collections.Counter((tmp_path / "mix").read_text().split())
-    assert len(counts) == 99 and "7" not in counts and sum(counts.values()) == 150

@@ -191,11 +191,3 @@ def test_with_neither_the_run_continues(apt, archive, site, tmp_path, monkeypatc
     assert f"; and {address}: " in missing
     assert "The run continues without its text" in caplog.text
     assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
-
-
-def test_an_unwritable_folder_is_an_error(tmp_path):
-    (tmp_path / "file").write_text("")
-    done = vocap("starter-fetch", "django", "-o", tmp_path / "file" / "django")
-    assert done.returncode == 1
-    assert str(tmp_path / "file") in done.stderr
-    assert "Traceback" not in done.stderr

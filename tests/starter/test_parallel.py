@@ -82,9 +82,8 @@ def made(request, tmp_path_factory):
         done = vocap("starter-extract", name, folder / name, "-o", folder / "m" / name, *table)
         assert done.returncode == 0, done.stderr
     tables = [folder / "m" / name for name in packages]
-    for name in ("text", "again"):
-        done = vocap("starter-merge", "-o", folder / name, *tables, *table)
-        assert done.returncode == 0, done.stderr
+    done = vocap("starter-merge", "-o", folder / "text", *tables, *table)
+    assert done.returncode == 0, done.stderr
     return folder, packages
 
 
@@ -185,13 +184,6 @@ def test_the_report_counts_the_shared_lines(made):
         assert report["languages"][language]["parallel"] == counted
     assert report["parallel_messages"] == report["languages"]["en"]["parallel"]
     assert "parallel" not in report["languages"]["python"]
-
-
-def test_the_same_tables_give_the_same_bytes(made):
-    folder, _ = made
-    files = sorted(path.relative_to(folder / "text") for path in (folder / "text").rglob("*.*"))
-    assert len(files) == 1 + 6 + 2 * 5
-    assert all((folder / "text" / path).read_bytes() == (folder / "again" / path).read_bytes() for path in files)
 
 
 def test_a_message_of_several_texts_has_no_translation(tmp_path):

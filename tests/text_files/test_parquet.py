@@ -82,11 +82,6 @@ def test_documents_with_lines_and_sentences(write):
     assert read(path, "text", escaped_newlines=True)[0] == b"It rains. It pours.\nA line.\nOne\ntwo\n"
 
 
-def test_a_text_that_looks_like_another_file(write):
-    """Only the file's own first bytes tell its format."""
-    assert read(write({"text": ["PAR1", "%PDF", '{"text": "a"}']}), "text")[0] == b'PAR1\n%PDF\n{"text": "a"}\n'
-
-
 def test_no_rows_and_no_text(write):
     assert read(write({"text": pyarrow.array([], pyarrow.string())}), "text")[0] == b""
     assert read(write({"text": pyarrow.array([None, None], pyarrow.string())}), "text")[1].no_field == 2

@@ -104,10 +104,6 @@ def check_varies(value: str) -> str:
     return value
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 Address = Annotated[str, AfterValidator(check_url)]
 PathPattern = Annotated[str, Field(min_length=1), AfterValidator(check_path_pattern)]
 AlignedPattern = Annotated[PathPattern, AfterValidator(check_varies)]
@@ -234,7 +230,11 @@ class UrlSource(Source):
 class PathSource(Source):
     """Files of the user's."""
 
-    path: Annotated[list[PathPattern], BeforeValidator(_as_list), Field(min_length=1)] = Field(
+    path: Annotated[
+        list[PathPattern],
+        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        Field(min_length=1),
+    ] = Field(
         description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with {lang}",
     )
     key: ClassVar[str] = "path"
@@ -537,13 +537,11 @@ def evaluation_text(
     Without `corpora.parallel` NTREX-128 in the folder of `VARIABLE`, if that has any of the languages, else the
     starter corpus's test text; both only where `starter` names its folder, as all text of the run comes from it.
     """
-    if corpora.parallel or not starter:
-        return ParallelText(corpora.parallel, corpora.parallel) if corpora.parallel else None
-    if folder := environment.get(VARIABLE):
+    if starter and not corpora.parallel and (folder := environment.get(VARIABLE)):
         pattern = f"{folder}/{NTREX}"
         if any(Path(pattern.replace("{lang}", language)).exists() for language in languages):
             return ParallelText(pattern, f"${VARIABLE}/{NTREX}")
-    return _held_out(starter, "test")
+    return _parallel_text(corpora.parallel, starter, "test")
 
 
 def development_text(corpora: Corpora, starter: str | None) -> ParallelText | None:
@@ -551,11 +549,11 @@ def development_text(corpora: Corpora, starter: str | None) -> ParallelText | No
 
     It depends on no environment variable, so neither do tokenizers.
     """
-    if corpora.development or not starter:
-        return ParallelText(corpora.development, corpora.development) if corpora.development else None
-    return _held_out(starter, "development")
+    return _parallel_text(corpora.development, starter, "development")
 
 
-def _held_out(starter: str, name: str) -> ParallelText:
-    """The text that the starter corpus holds out."""
+def _parallel_text(own: str | None, starter: str | None, name: str) -> ParallelText | None:
+    """The user's `own`, else the set `name` that the starter corpus holds out, else none."""
+    if own or not starter:
+        return ParallelText(own, own) if own else None
     return ParallelText(f"{starter}/parallel/{name}/{{lang}}.txt", f"the starter corpus, parallel/{name}", starter)

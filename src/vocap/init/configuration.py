@@ -9,6 +9,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path, PurePath
 
+import yaml
+
 from vocap.errors import VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
 from vocap.languages import Language
@@ -74,6 +76,16 @@ class Source:
     format: str
     split_sentences: bool
     codes: dict[str, str] = field(default_factory=dict)  # language to the text in the place of {lang}
+
+    def entry(self) -> dict:
+        """Its keys in a configuration."""
+        codes = {code: said for code, said in self.codes.items() if said and said != code}
+        return {
+            "path": self.paths[0] if len(self.paths) == 1 else list(self.paths),
+            **({"codes": codes} if codes else {}),
+            **({"format": self.format} if self.format != "text" else {}),
+            **({"split_sentences": True} if self.split_sentences else {}),
+        }
 
 
 def find_files(folder: Path, table: Mapping[str, Language]) -> tuple[list[LanguageFile], dict[str, str]]:
@@ -233,39 +245,35 @@ def choose_total(reaches: Sequence[float], characters: int) -> int:
     return max(total, next((total for total in TOTALS if total >= LEAST * characters), TOTALS[-1]))
 
 
+def corpora_section(sources: Sequence[Source], table: str | None) -> dict:
+    """The section `corpora` of a configuration: others than the usual source by language."""
+    labels = ["mine"] + [f"mine-{number}" for number in range(2, len(sources) + 1)]
+    named = dict(zip(labels, sources, strict=True))
+    usual = max(named, key=lambda label: len(named[label].codes))
+    others = {code: label for label in labels if label != usual for code in named[label].codes}
+    return {
+        **({"table": table} if table else {}),
+        "source": usual,
+        **({"languages": others} if others else {}),
+        "sources": {label: source.entry() for label, source in named.items()},
+    }
+
+
 def write_configuration(
-    folder: Path,
-    sources: Sequence[Source],
-    names: Mapping[str, str],
-    megabytes: float,
-    sizes: str,
-    total: int,
-    table: str | None,
+    folder: Path, names: Mapping[str, str], corpora: dict, megabytes: float, sizes: str, total: int
 ) -> str:
     """The text of `folder/config.yaml`; `names`: code to name of every language, in the order of the table."""
-    labels = ["mine"] + [f"mine-{number}" for number in range(2, len(sources) + 1)]
-    largest = max(sources, key=lambda source: len(source.codes))
-    entries, others = [], {}
-    for label, source in zip(labels, sources, strict=True):
-        entries.append(_entry(label, source))
-        if source is not largest:
-            others |= dict.fromkeys(source.codes, label)
-    codes = ", ".join(map(quoted, names))
     short = f"{total // 1000}k" if total % 1000 == 0 else str(total)
     name, joint = f"mine-{short}", f"joint-{short}"
-    languages = f"  languages: {quoted(others)}\n" if others else ""
-    own_table = f"  table: {quoted(table)}\n" if table else ""
     title = ", ".join(names.values()) if len(names) <= 4 else f"{len(names)} languages"
     return f"""# Made by `vocap init` from {megabytes:,.1f} MB of text in {len(names)} languages.
 # In the project's root: snakemake --cores all --configfile {folder / "config.yaml"}
 # An edit reruns the jobs that depend on it. docs/configuration.md has every key.
 results: {quoted(str(folder / "results"))}  # everything that the run makes
-languages: [{codes}]
+languages: [{", ".join(map(quoted, names))}]
 
-corpora:
-{own_table}  source: {labels[sources.index(largest)]}
-{languages}  sources:  # with the key licence, the tokenizers' model cards say it: `licence: CC BY-SA 4.0`
-{"".join(entries)}
+# Of sources with the key licence, as in `licence: CC BY-SA 4.0`, the tokenizers' model cards say it.
+{yaml.safe_dump({"corpora": corpora}, sort_keys=False, allow_unicode=True, width=1000)}
 vocabularies:
   sizes: {quoted(sizes)}  # of a language's models; larger ones need more text
 
@@ -279,20 +287,3 @@ tokenizers:
 report:
   title: {quoted(f"Tokenizers for {title}")}
 """
-
-
-def _entry(label: str, source: Source) -> str:
-    """A source as lines of YAML."""
-    paths = list(map(quoted, source.paths))
-    lines = [f"    {label}:"]
-    if len(paths) == 1:
-        lines.append(f"      path: {paths[0]}")
-    else:
-        lines += ["      path:", *(f"        - {path}" for path in paths)]
-    if differing := {code: said for code, said in source.codes.items() if said and said != code}:
-        lines.append(f"      codes: {quoted(differing)}")
-    if source.format != "text":
-        lines.append(f"      format: {quoted(source.format)}")
-    if source.split_sentences:
-        lines.append("      split_sentences: true  # lines are whole documents")
-    return "\n".join(lines) + "\n"

@@ -189,7 +189,7 @@ def parts(text: str, most: int = MAX_LINE_BYTES) -> Iterator[str]:
     ['one\\n', 'two\\n\\n', 'three']
     """
     part, size = "", 0
-    for line in _lines(text):
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         written = escape(line)
         length = len(written.encode("utf-8", "surrogatepass"))
         if part and size + length > most:
@@ -200,12 +200,6 @@ def parts(text: str, most: int = MAX_LINE_BYTES) -> Iterator[str]:
         size += length
     if part.strip():
         yield escape(part)
-
-
-def _lines(text: str) -> list[str]:
-    r"""The lines of a text with their `\n`, which alone ends one."""
-    *ended, last = text.split("\n")
-    return [line + "\n" for line in ended] + [last] * bool(last)
 
 
 def holds_documents(path: str | os.PathLike) -> bool:
