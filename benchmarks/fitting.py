@@ -19,9 +19,16 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from vocap.files.tsv import write_tsv
-from vocap.tokenizer_files.layout import Contents, build_model, read_contents, round_scores, serialize
+from vocap.tokenizer_files.layout import (
+    Contents,
+    build_model,
+    dead_pieces,
+    raise_shadowed,
+    read_contents,
+    round_scores,
+    serialize,
+)
 from vocap.tokenizer_files.model_file import read_model
-from vocap.tokenizer_files.shadowing import dead_pieces, raise_shadowed
 from vocap.tokenizers.fitting import maximum, mixture
 from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.sentencepiece_trainer import train

@@ -47,7 +47,7 @@ class Characters(Kind):
     def build(self, text, out):
         import numpy as np
 
-        from vocap.tokenizer_files.folder import write_as_trained
+        from vocap.tokenizer_files.layout import write_as_trained
         from vocap.tokenizer_files.layout import Contents, build_model, round_scores
         from vocap.unigram.sentencepiece_trainer import train
         from vocap.unigram.training_text import count_characters

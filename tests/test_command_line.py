@@ -119,8 +119,7 @@ def tokenizer(tmp_path_factory) -> Path:
 
     from tests.tokenizers.factories import make_lines
     from vocap.tokenizer_files.export import export
-    from vocap.tokenizer_files.folder import write_tokenizer
-    from vocap.tokenizer_files.layout import relayout
+    from vocap.tokenizer_files.layout import relayout, write_tokenizer
     from vocap.tokenizer_files.model_file import read_model
     from vocap.unigram.sentencepiece_trainer import train
 

@@ -36,13 +36,6 @@ def built_in_maps() -> frozenset[bytes]:
     return frozenset(parse(model).normalizer_spec.precompiled_charsmap for model in models)
 
 
-def own_rules_model(folder) -> bytes:
-    """A model whose character map is none of the library's, and small: two blocks of 256 units at most."""
-    rules = folder / "rules.tsv"
-    rules.write_text("61 62\t63\n61 62 63\t64 65\n41\t78 79 7A\n3000\t20\nE9\t65 301\n43F 440\t440\n")
-    return train_model(normalization_rule_tsv=str(rules))
-
-
 def charsmap(units: list[int], replacements: bytes = b"x\0") -> bytes:
     trie = b"".join(unit.to_bytes(4, "little") for unit in units)
     return len(trie).to_bytes(4, "little") + trie + replacements

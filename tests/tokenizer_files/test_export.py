@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 import unicodedata
@@ -18,6 +17,7 @@ from tokenizers import Tokenizer
 
 from tests.tokenizers.scripts import ODD, make_lines, model, processor
 from vocap.errors import UsageError, VocapError
+from vocap.tokenizer_files.card import About, write_card
 from vocap.tokenizer_files.export import build_tokenizer, export, scores_of
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizers.output_commands import export as export_command
@@ -218,15 +218,7 @@ def with_scores(change):
     return proto
 
 
-@pytest.mark.parametrize("score", [3.4e38, -3.4e38, 1e6, -128.5, float("inf"), -float("inf"), float("nan")])
-def test_scores_whose_sums_depend_on_the_precision(score):
-    proto = with_scores(lambda place, old: score if place == 7 else old)
-    piece = re.escape(repr([entry.piece for entry in proto.pieces if entry.type == entry.NORMAL][7]))
-    with pytest.raises(VocapError, match=f"it.model: 1 pieces have scores beyond 128 nats, such as {piece} with"):
-        build_tokenizer(proto, "it.model")
-
-
-def test_scores_up_to_the_limit():
+def test_large_scores():
     """No line differs: sums of up to 128 pieces are exact in 32 bits."""
     rng = random.Random(12)
     proto = with_scores(lambda place, old: rng.randrange(-(128 << 10), (128 << 10) + 1) / 1024)
@@ -240,13 +232,6 @@ def test_a_warning_for_scores_off_the_grid(caplog):
     assert not caplog.text
     build_tokenizer(with_scores(lambda place, old: old + 2.0**-12 * (place < 3)), "it.model")
     assert "it.model: 3 scores are no multiples of 2^-10" in caplog.text
-
-
-def test_an_unused_piece_is_refused():
-    proto = changed()
-    proto.pieces[-2].type = proto.pieces[-2].UNUSED
-    with pytest.raises(VocapError, match=r"it.model: the piece .* is of type UNUSED.*take it out"):
-        build_tokenizer(proto, "it.model")
 
 
 def write_model(path, proto):
@@ -343,6 +328,17 @@ def test_a_warning_for_characters_that_are_no_piece(caplog):
     proto = build_model(Contents(["▁", "a", "qu"], [-1, -2, -3]), model().normalizer_spec)
     build_tokenizer(proto, "it.model")
     assert "it.model: 2 characters occur in pieces and are none themselves (q u)" in caplog.text
+
+
+def test_the_card_lists_iso_codes_alone():
+    measures = {"alp": "-1.0", "tokens_per_sentence": "3.0", "unk_rate": "0.0"}
+    codes = {"de": "high", "sr-Latn": "low", "hi_rom": "low", "ceb": "low", "python": "code", "sql": "code"}
+    rows = [{"language": code, "resource": group, **measures} for code, group in codes.items()]
+    card = write_card("name", About.of(model()), {}, rows)
+    listed = card.split("language:\n")[1].split("---")[0].split()
+    assert [code for code in listed if code != "-"] == ['"de"', '"sr"', '"hi"', '"ceb"']
+    assert "| python |" in card
+    assert "language:" not in write_card("name", About.of(model()), {}, rows[-2:])
 
 
 def test_the_command(tmp_path):

@@ -253,15 +253,16 @@ def test_a_file_of_rules_without_nfc(seed, tmp_path):
     assert [line for line in lines if other.normalize_str(line) != own.normalize(line)] == []
 
 
-def test_a_normaliser_that_cannot_be_expressed():
-    many = {"\x01": ""} | {chr(0x4E00 + number): "y" for number in range(1200)}
-    with pytest.raises(VocapError, match=r"NFC changes \d+ code points.*such as U\+0340.*train"):
-        build_normalizer(many, b"")
-    with pytest.raises(VocapError, match=r"U\+FDD1"):
-        build_normalizer(many | {"x": "\ufdd1"}, b"")
-    odd = {"\x01": ""} | {f"x{chr(0x4E00 + number)}": "y" for number in range(1200)}
-    with pytest.raises(VocapError, match=r"1200 rules.*differ from Unicode's NFC"):
-        build_normalizer(odd, b"")
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({chr(0x4E00 + number): "y" for number in range(1200)}, r"in 0 rules and \d+ code points.*train"),
+        ({f"x{chr(0x4E00 + number)}": "y" for number in range(1200)}, r"NFC in 1200 rules"),
+    ],
+)
+def test_a_normaliser_that_cannot_be_expressed(rules, message):
+    with pytest.raises(VocapError, match=message):
+        build_normalizer({"\x01": ""} | rules, b"")
 
 
 def test_classes_are_ranges():

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 
 from tests.tokenizers.factories import trained_normalizer
-from vocap.tokenizer_files.layout import Contents, build_model, round_scores, serialize
-from vocap.tokenizer_files.shadowing import best_split, dead_pieces, raise_shadowed
+from vocap.tokenizer_files.layout import (
+    Contents,
+    best_split,
+    build_model,
+    dead_pieces,
+    raise_shadowed,
+    round_scores,
+    serialize,
+)
 
 UNKNOWN = -30.0
 LETTERS = "abc"

@@ -130,7 +130,6 @@ def test_the_default_is_xlm_r_s_and_needs_no_option():
         ("{special: [<unk>, <s>, {token: <b>, role: bos}]}", "2 tokens have the role bos"),
         ("{special: [<unk>, 'a b']}", "'a b' holds a space"),
         ("{special: [<unk>, <0x41>]}", "the name of a byte"),
-        ("{special: [<unk>, {token: 'a:b', role: eos}]}", "holds a colon"),
         ("{special: [<unk>], bos_eos: eos}", "no special token has the role eos"),
         ("{reserved: -1}", "reserved: Input should be greater than or equal to 0"),
         ("{masks: true}", "masks: Extra inputs"),

@@ -1,5 +1,6 @@
 """What a tokenizer of either kind does so that `trim` can cut it, and `extend` append to it."""
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from vocap.errors import VocapError
 from vocap.tokenizer_files.encoders import Encoder
 
+logger = logging.getLogger(__name__)
 TEXT, HELDOUT, CHARACTER, SPECIAL = "text", "heldout", "character", "special"  # reasons to keep a token
 
 
@@ -25,19 +28,35 @@ class Choice:
     facts: Mapping[str, int] = field(default_factory=dict)
 
 
-class Additions(Protocol):
-    """The new tokens of a language, from one training; behind all others, any number of them."""
+@dataclass(frozen=True)
+class Extension:
+    """The tokenizer `after`, with the new tokens of a language behind all others, which are `origin` (in words).
 
-    origin: str  # in words, for the summary
+    `origins`: the old ids behind each new token; `rows` of additions.tsv; `facts`: entries of description.json.
+    """
 
-    def available(self, count: int) -> int:
-        """The new tokens that the text gives where `count` are asked for."""
+    after: "Adaptable"
+    origin: str
+    origins: Sequence[Sequence[int]]
+    rows: Sequence[tuple]
+    facts: Mapping[str, int]
 
-    def extended(self, count: int) -> "Adaptable":
-        """The tokenizer with `count` of the new tokens."""
 
-    def account(self, after: "Adaptable") -> tuple[list[list[int]], list[tuple], dict[str, Any]]:
-        """The old ids behind each new token of `after`, rows of additions.tsv, facts for description.json."""
+def reachable_count(total: int, available: int, text: Path, settings: Mapping[str, Any]) -> int:
+    """The number of new tokens: `pieces` of the settings, or the most of `available` ones that keep `multiple_of`.
+
+    Raises VocapError where the text gives none.
+    """
+    wanted, multiple = settings["pieces"], settings.get("multiple_of", 1)
+    if available >= wanted:
+        return wanted
+    count = available - (total + available) % multiple
+    if count < 1:
+        raise VocapError(
+            f"{text}: it gives {available} new pieces, too few for a multiple of {multiple} ids; give more text"
+        )
+    logger.warning("%s: too little text for %d new pieces: %d", text, wanted, count)
+    return count
 
 
 class Adaptable(Protocol):
@@ -76,8 +95,8 @@ class Adaptable(Protocol):
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "Adaptable":
         """The tokenizer of these tokens alone."""
 
-    def learn(self, text: Path, counts: Sequence[int], settings: Mapping[str, Any]) -> Additions:
-        """Train the numbers of new tokens in `counts` (rising). Raises VocapError where the text gives none."""
+    def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
+        """Train on a text, and append `pieces` of the settings. Raises VocapError where it gives none."""
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
         """Write tokenizer, tables, description and export to `folder`, which becomes `out`; returns the card."""

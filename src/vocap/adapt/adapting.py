@@ -1,7 +1,7 @@
 """A tokenizer cut to what some languages need, or given a language more; every line is compared."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,20 +9,33 @@ from typing import Any
 import numpy as np
 
 from vocap.adapt.adaptable import SPECIAL, Adaptable
-from vocap.adapt.sparse_rows import sparse_sums
-from vocap.adapt.sweep import round_down
-from vocap.errors import VocapError
+from vocap.adapt.pairs import load_pairs
+from vocap.adapt.pieces import load_unigram
+from vocap.bpe.model_file import is_bpe
+from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing_directory
+from vocap.files.json_object import read_object
 from vocap.files.tsv import write_tsv
-from vocap.text_files.named_texts import Texts, read_sentences
+from vocap.text_files.named_texts import (
+    Texts,
+    check_file,
+    find_texts,
+    parse_files,
+    parse_languages,
+    read_sentences,
+)
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
-from vocap.unigram.alp import corpus_alp, count_tokens
+from vocap.unigram.alp import CorpusAlp, corpus_alp, count_tokens
 from vocap.wording import listed
 
 logger = logging.getLogger(__name__)
 EXAMPLES = 3
 _LINE = 80  # characters of an example
 ID_COLUMNS = ("old", "new", "piece", "reason")
+CHECK_COLUMNS = (
+    *("language", "part", "lines", "identical", "share"),
+    *("tokens_before", "tokens_after", "unforeseen", "example"),
+)
 OWNED = (
     *("sentencepiece.model", *EXPORTED[:2], CHAT_TEMPLATE, "pieces.tsv", "description.json"),
     *("ids.tsv", "comparison.tsv", "additions.tsv", "huggingface/", "model/"),
@@ -44,22 +57,74 @@ class Check:
     unforeseen: int | None = None
     examples: list[str] = field(default_factory=list)
 
-    def row(self, language: str, part: str) -> dict[str, Any]:
-        """The cells of comparison.tsv by column; no share where there is no line."""
-        return {
-            "language": language,
-            "part": part,
-            "lines": self.lines,
-            "identical": self.identical,
-            "share": self.identical / self.lines if self.lines else None,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "unforeseen": self.unforeseen,
-            "example": "; ".join(self.examples),
-        }
+    def cells(self) -> tuple:
+        """The cells of comparison.tsv behind language and part; no share where there is no line."""
+        share = self.identical / self.lines if self.lines else None
+        tokens = self.tokens_before, self.tokens_after
+        return self.lines, self.identical, share, *tokens, self.unforeseen, "; ".join(self.examples)
 
 
 Checks = Mapping[tuple[str, str], Check]  # by language and part
+
+
+def load(path: Path, model_folder: Path | None = None) -> tuple[Adaptable, Any]:
+    """The tokenizer of a file or folder, of the kind that it is, and its model (None without a folder of one)."""
+    source = load_pairs(path) if is_bpe(path) else load_unigram(path)
+    if model_folder is None:
+        return source, None
+    from vocap.adapt.model_rows import load_model  # torch: only where it is needed
+
+    if source.lacking:
+        raise VocapError(
+            f"{source.path}: no id for {', '.join(source.lacking)}, which a model needs; name the folder of the "
+            "tokenizer, with its tokenizer.json"
+        )
+    return source, load_model(model_folder, source.ids)
+
+
+def corpora_of(tokenizer: Path) -> Path | None:
+    """The corpora of the run in whose folder a tokenizer's file lies, if it lies in one."""
+    beside = tokenizer.parent.parent.parent / "corpora"
+    return beside if beside.is_dir() else None
+
+
+def served_languages(tokenizer: Path) -> list[str] | None:
+    """The languages that a tokenizer was trimmed to, and those added since; None for any other tokenizer."""
+    description = tokenizer.with_name("description.json")
+    return read_object(description).get("settings", {}).get("languages") if description.is_file() else None
+
+
+def find_own_and_others(
+    served: Sequence[str] | None,
+    corpora: Path | None,
+    language: str,
+    text: Path | None,
+    heldout: Path | None,
+    languages: str | None,
+    checks: Sequence[str],
+) -> tuple[dict[str, Path | None], Texts]:
+    """The texts of the new language by part (None: no held-out text), and those of the others.
+
+    `served`: the languages to be found in `corpora` where `languages` names none; None for all.
+    """
+    own = {"train": text, "heldout": heldout}
+    for part, path in own.items():
+        named = corpora / language / f"{part}.txt" if corpora is not None else None
+        own[part] = path or (named if named is not None and named.is_file() else None)
+        if own[part] is not None:
+            check_file(own[part])
+    if own["train"] is None:
+        raise UsageError(f"no text of {language}: give --text FILE, or --corpora with {language}/train.txt")
+    if corpora is None and not checks:
+        return own, {}
+    chosen = parse_languages(languages)
+    if chosen is None and corpora is not None and served is not None:
+        present = [code for code in served if (corpora / code / "heldout.txt").is_file()]
+        if not (chosen := list(dict.fromkeys([*present, *parse_files(checks, "--check")]))):
+            return own, {}
+    others = find_texts(checks, corpora, chosen, ["heldout"])
+    others.pop(language, None)
+    return own, others
 
 
 def trim(
@@ -93,18 +158,11 @@ def trim(
         logger.warning(says, source.path, len(choice.unreachable), shown)
     # cut and compare
     after = source.cut_to(choice, owners)
-    pieces, number = source.encoder.pieces, {piece: new for new, piece in enumerate(after.encoder.pieces)}
-    renamed = {old: number[piece] for old, piece in enumerate(pieces) if piece in number}
-    checks = compare_texts(source, after, renamed, files, np.array([piece in foreseen for piece in pieces]))
+    checks = compare_texts(source, after, files, foreseen)
     ids = [
         (source.ids.get(piece), new, name, choice.reasons.get(piece, SPECIAL))
         for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True))
     ]
-    if model is not None:
-        from vocap.adapt.model_rows import renumber_specials, replace_rows  # torch: only where it is needed
-
-        renumber_specials(model, {old: new for old, new, *_ in ids})
-        replace_rows(model, [[old] for old, *_ in ids])
     # write
     kept_for = {reason: sum(why == reason for why in choice.reasons.values()) for reason in source.reasons}
     facts = {
@@ -114,7 +172,8 @@ def trim(
         "lines_compared": sum(found.lines for found in checks.values()),
         "lines_identical": sum(found.identical for found in checks.values()),
     }
-    write_adapted(out, after, "trimmed", settings, ids, checks, facts, model)
+    origins = [[old] for old, *_ in ids]
+    write_adapted(out, after, "trimmed", settings, ids, checks, facts, model, origins)
     return _trimmed(checks, facts), len(ids)
 
 
@@ -140,7 +199,6 @@ def extend(
     others: Texts,
     settings: Mapping[str, Any],
     model,
-    init: str,
     out: Path,
 ) -> list[str]:
     """Write the tokenizer with a language more. Returns the lines to print.
@@ -148,69 +206,55 @@ def extend(
     `own` and `others`: the texts of the new language, by part, and of the others; `settings`: `language`,
     `pieces`, and others to record.
     """
-    language, wanted = settings["language"], settings["pieces"]
-    # train and append, fewer than asked for where the text does not give as many
-    learned = source.learn(own["train"], [wanted], settings)
-    count, available = wanted, learned.available(wanted)
-    if available < wanted:
-        multiple = settings.get("multiple_of", 1)
-        count = round_down(source.total, available, multiple)
-        if not count:
-            raise VocapError(
-                f"{own['train']}: it gives {available} new pieces, too few for a multiple of {multiple} ids; "
-                "give more text"
-            )
-        logger.warning("%s: too little text for %d new pieces: %d", own["train"], wanted, count)
-    after = learned.extended(count)
-    origins, additions, facts = learned.account(after)
-    # compare: every text, and the new language's ALP
-    same = {number: number for number in range(source.encoder.size)}
+    # append, and compare: every text, and the new language's ALP
+    language = settings["language"]
+    made = source.extended(own["train"], settings)
+    after = made.after
     texts = {language: {part: path for part, path in own.items() if path is not None}, **others}
-    checks = compare_texts(source, after, same, texts)
-    alps = {}
+    checks = compare_texts(source, after, texts)
+    alps, shown = {}, []
     for part, path in texts[language].items():
         found = [corpus_alp(side.encoder, read_sentences(path)) for side in (source, after)]
         if found[0] is not None:
             alps[part] = {"before": found[0].alp, "after": found[1].alp}
-    facts = {"total_before": source.total, **facts, "language_alp": alps}
-    # rows of the model
+            shown.append(f"{language} {part}: {_effect(*found, source.encoder.unk_id)}")
+    facts = {"total_before": source.total, **made.facts, "language_alp": alps}
     if model is not None:
-        from vocap.adapt.model_rows import replace_rows  # torch: only where it is needed
-
-        sums = sparse_sums(source.encoder, after.encoder, own["train"]) if init == "omp" else None
-        replace_rows(model, [*([number] for number in range(source.total)), *origins], sums)
-        facts["rows"] = init
+        facts["rows"] = "mean"
     # write
     old, new = after.names[: source.total], after.names[source.total :]
     ids = [(number, number, name, "old") for number, name in enumerate(old)]
     ids += [(None, number, name, "new") for number, name in enumerate(new, start=source.total)]
-    write_adapted(out, after, "extended", settings, ids, checks, facts, model, additions)
-    head = f"{out}: {source.total:,} + {count:,} = {after.total:,} ids, from {learned.origin}"
-    return [head, *_extended(language, checks, alps)]
+    origins = [*([number] for number in range(source.total)), *made.origins]
+    write_adapted(out, after, "extended", settings, ids, checks, facts, model, origins, made.rows)
+    head = f"{out}: {source.total:,} + {len(made.rows):,} = {after.total:,} ids, from {made.origin}"
+    return [head, *shown, *_changes_of_others(language, checks)]
 
 
-def _extended(language: str, checks: Checks, alps: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The summary: the effect of the new pieces on the language and on the others."""
-    shown = []
-    for part, alp in alps.items():
-        found = checks[language, part]
-        tokens = found.tokens_before / found.lines, found.tokens_after / found.lines
-        shown.append(
-            f"{language} {part}: {tokens[0]:.2f} to {tokens[1]:.2f} tokens a line, ALP {alp['before']:.2f} to "
-            f"{alp['after']:.2f}"
-        )
+def _effect(before: CorpusAlp, after: CorpusAlp, unknown: int | None) -> str:
+    """The effect of the new pieces on a text of their language; `unknown`: the id of the unknown token."""
+    tokens, alp = ([getattr(side, key) for side in (before, after)] for key in ("tokens_per_sentence", "alp"))
+    shown = f"{tokens[0]:.2f} to {tokens[1]:.2f} tokens a line, ALP {alp[0]:.2f} to {alp[1]:.2f}"
+    if unknown is None or not before.tokens:
+        return shown
+    shares = (100 * side.counts[unknown] / side.tokens for side in (before, after))
+    return "{}, unknown {:.2f} % to {:.2f} % of the tokens".format(shown, *shares)
+
+
+def _changes_of_others(language: str, checks: Checks) -> list[str]:
+    """The effect of the new pieces of `language` on the other languages."""
     others = {code: found for (code, _), found in checks.items() if code != language and found.lines}
     if not others:
-        return [*shown, "no text of other languages was given: changes for them are not measured"]
+        return ["no text of other languages was given: changes for them are not measured"]
     lines, identical, before, after = (
         sum(getattr(found, name) for found in others.values())
         for name in ("lines", "identical", "tokens_before", "tokens_after")
     )
     moved = 100 * (after - before) / before if before else 0.0
-    shown.append(
+    shown = [
         f"{len(others)} other languages: {lines - identical:,} of {lines:,} lines segmented differently "
         f"({100 * (lines - identical) / lines:.2f} %), tokens {moved:+.3f} %; the most:"
-    )
+    ]
     worst = sorted(others.items(), key=lambda pair: (pair[1].identical / pair[1].lines, pair[0]))
     for code, found in worst[:5]:
         if found.identical < found.lines:
@@ -220,19 +264,15 @@ def _extended(language: str, checks: Checks, alps: Mapping[str, Mapping[str, flo
 
 
 def compare_texts(
-    before: Adaptable,
-    after: Adaptable,
-    new_ids: Mapping[int, int],
-    texts: Texts,
-    foreseen: np.ndarray | None = None,
+    before: Adaptable, after: Adaptable, texts: Texts, foreseen: Collection[str] | None = None
 ) -> dict[tuple[str, str], Check]:
     """Segment every line of every text with both; one block of lines is held at a time.
 
-    `new_ids`: the encoder's id in `after` of each id of `before` that stays. `foreseen` bool [V before]: the
-    pieces that were chosen without held-out text, for its check.
+    `foreseen`: the pieces that were chosen without held-out text, for its check.
     """
-    renamed = [new_ids.get(number, -1) for number in range(before.encoder.size)]
-    surprising = None if foreseen is None else set(np.flatnonzero(~foreseen).tolist())
+    pieces, number = before.encoder.pieces, {piece: new for new, piece in enumerate(after.encoder.pieces)}
+    renamed = [number.get(piece, -1) for piece in pieces]
+    surprising = None if foreseen is None else {old for old, piece in enumerate(pieces) if piece not in foreseen}
     checks = {}
     for code, part, path in ((code, *entry) for code, parts in texts.items() for entry in parts.items()):
         check = checks[code, part] = Check()
@@ -261,8 +301,9 @@ def _show(one: list[str], other: list[str], line: str) -> str:
     while end < shortest - start and one[-1 - end] == other[-1 - end]:
         end += 1
     first, last = max(start - 1, 0), max(end - 1, 0)
-    shown = [" ".join(side[first : len(side) - last]) for side in (one, other)]
-    return f"“{line if len(line) <= _LINE else line[:_LINE] + '…'}”: {shown[0]} → {shown[1]}"
+    parts = (" ".join(side[first : len(side) - last]) for side in (one, other))
+    shown = [text if len(text) <= _LINE else text[:_LINE] + "…" for text in (line, *parts)]
+    return "“{}”: {} → {}".format(*shown)
 
 
 def write_adapted(
@@ -273,23 +314,26 @@ def write_adapted(
     ids: Sequence[tuple],
     checks: Checks,
     facts: Mapping[str, Any],
-    model=None,
+    model,
+    origins: Sequence[Sequence[int]],
     additions: Sequence[tuple] = (),
 ) -> None:
     """Write `OWNED` to the folder `out`, whole or not at all: `model/` with a model, additions.tsv with additions.
 
-    `ids` are rows of `ID_COLUMNS`, `additions` of `after.columns`; `facts` are entries of description.json.
+    `ids` are rows of `ID_COLUMNS`, `additions` of `after.columns`; `facts` are entries of description.json;
+    `origins`: the old rows of the model behind each new one.
     """
     with replacing_directory(out, owned=OWNED) as folder:
         known = {key: value for key, value in settings.items() if key not in after.unused}
         card = after.write(folder, out, kind, known, facts)
         write_tsv(folder / "ids.tsv", ID_COLUMNS, ids)
-        rows = [found.row(language, part) for (language, part), found in checks.items()]
-        write_tsv(folder / "comparison.tsv", tuple(rows[0]), [tuple(row.values()) for row in rows])
+        write_tsv(folder / "comparison.tsv", CHECK_COLUMNS, [(*key, *one.cells()) for key, one in checks.items()])
         if additions:
             write_tsv(folder / "additions.tsv", after.columns, additions)
         (folder / "huggingface" / CARD).write_text(card, "utf-8")
         if model is not None:
-            from vocap.adapt.model_rows import save_model  # torch: only where it is needed
+            from vocap.adapt.model_rows import renumber_specials, replace_rows, save_model  # torch, as above
 
+            renumber_specials(model, {old: new for old, new, *_ in ids if old is not None})
+            replace_rows(model, origins)
             save_model(model, folder / "huggingface", folder / "model")

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from vocap.errors import VocapError, system_error
+from vocap.errors import VocapError
 from vocap.model_folder import read_config
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import load_encoder
 from vocap.wording import one_line
 
-Sums = Mapping[int, tuple[Sequence[int], Sequence[float]]]  # of a new row: old rows and their factors
 AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
 
 
@@ -45,8 +44,7 @@ def load_model(folder: Path, ids: Mapping[str, int]):
     try:
         config = transformers.AutoConfig.from_pretrained(folder, **safe)
         kind = getattr(transformers, (architectures or ["?"])[0], None)
-        base = transformers.PreTrainedModel  # not itself: an instance of it changes a default of every other class
-        if not (isinstance(kind, type) and issubclass(kind, base)) or kind is base:
+        if not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)):
             raise ValueError(
                 f"its architecture {architectures} is none of transformers {transformers.__version__}"
             )
@@ -57,43 +55,30 @@ def load_model(folder: Path, ids: Mapping[str, int]):
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # the library raises types of its own for weights and settings
-        raise VocapError(f"{folder}: transformers cannot load it ({_said(error)}); {AGAIN}") from None
+        raise VocapError(f"{folder}: transformers cannot load it ({one_line(str(error))}); {AGAIN}") from None
     # whole, with a row for each id
     if loading["missing_keys"]:
         lacking = ", ".join(sorted(loading["missing_keys"])[:3])
         raise VocapError(f"{folder}: it lacks weights: {lacking}; {AGAIN}")
-    table, highest = model.get_input_embeddings(), max(ids.values())
-    if not isinstance(table, nn.Embedding):
-        raise VocapError(f"{type(model).__name__} has no table of input embeddings; give a model of text")
-    if highest >= table.num_embeddings:
-        raise VocapError(
-            f"the model has {table.num_embeddings} rows, and the tokenizer ids up to {highest}; give its own model"
-        )
+    rows, highest = model.get_input_embeddings().num_embeddings, max(ids.values())
+    if highest >= rows:
+        raise VocapError(f"the model has {rows} rows, and the tokenizer ids up to {highest}; give its own model")
     return model
 
 
-def _said(error: Exception) -> str:
-    if "ignore_mismatched_sizes" in str(error):  # the library's table, which is logged
-        return "the shapes of its weights are not those that config.json says"
-    return one_line(f"{type(error).__name__}: {error}")
-
-
-def row_bytes_of(model) -> int:
-    """Bytes that one row more takes: in the input embeddings and, where they are not tied, the output layer."""
-    tables = {id(parameter): parameter for _, _, parameter in _tables(model)}
-    return sum(parameter[0].numel() * parameter.element_size() for parameter in tables.values())
-
-
-def replace_rows(model, origins: Sequence[Sequence[int]], sums: Sums | None = None) -> None:
+def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
     """Give the model a table of len(origins) rows: row i is the mean of the old rows origins[i], one or several.
 
-    For i in `sums` it is the sum of other old rows, times their factors, except in a bias. The input embeddings,
-    the output layer's table and its bias, in place, tied where they were.
+    The input embeddings, the output layer's table and its bias, in place, tied where they were.
     """
     made: dict[int, nn.Parameter] = {}
     for module, name, parameter in list(_tables(model)):
         if id(parameter) not in made:  # tied ones are one parameter again
-            rows = gather(parameter.data, origins, sums if parameter.ndim > 1 else None)
+            table = parameter.data
+            rows = table[torch.tensor([rows[0] for rows in origins])].clone()
+            for place, several in enumerate(origins):
+                if len(several) > 1:
+                    rows[place] = table[torch.tensor(several)].float().mean(0).to(table.dtype)
             made[id(parameter)] = nn.Parameter(rows, requires_grad=parameter.requires_grad)
         module._parameters[name] = made[id(parameter)]
     for module in model.modules():
@@ -119,29 +104,10 @@ def _tables(model) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
                 yield module, name, parameter
 
 
-def gather(table: Tensor, origins: Sequence[Sequence[int]], sums: Sums | None = None) -> Tensor:
-    """Rows [len(origins), ...] of `table` [V, ...]: each one row as it is, or the mean of several (in float32).
-
-    For i in `sums`: the sum of its rows times its factors (in float64).
-    """
-    rows = table[torch.tensor([rows[0] for rows in origins])].clone()
-    for place, several in enumerate(origins):
-        if len(several) > 1:
-            rows[place] = table[torch.tensor(several)].float().mean(0).to(table.dtype)
-    for place, (several, factors) in (sums or {}).items():
-        rows[place] = (torch.tensor(factors).double() @ table[torch.tensor(several)].double()).to(table.dtype)
-    return rows
-
-
 def save_model(model, tokenizer: Path, folder: Path) -> None:
     """Write the model and its tokenizer's files to the new folder `folder`."""
     folder.mkdir()
-    try:
-        model.save_pretrained(folder)
-    except Exception as error:
-        if system_error(error):
-            raise
-        raise VocapError(f"{model.name_or_path}: transformers cannot save it ({_said(error)}); {AGAIN}") from None
+    model.save_pretrained(folder)
     for name in EXPORTED:
         shutil.copyfile(tokenizer / name, folder / name)
     mask = os.umask(0)

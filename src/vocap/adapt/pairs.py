@@ -12,18 +12,8 @@ import numpy as np
 import tokenizers
 
 from vocap import __version__
-from vocap.adapt.adaptable import CHARACTER, HELDOUT, SPECIAL, TEXT, Choice
-from vocap.bpe.model_file import (
-    BpeFile,
-    Derivations,
-    about,
-    append_tokens,
-    keep_tokens,
-    longest_input,
-    read_bpe,
-    write_definition,
-    write_export,
-)
+from vocap.adapt.adaptable import CHARACTER, HELDOUT, SPECIAL, TEXT, Choice, Extension, reachable_count
+from vocap.bpe import model_file
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import write_text
 from vocap.files.plain_data import read_object
@@ -32,7 +22,7 @@ from vocap.text_files.named_texts import read_sentences
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.card import write_card
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, parse_encoder
-from vocap.tokenizer_files.folder import COLUMNS
+from vocap.tokenizer_files.layout import PIECE_COLUMNS
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.splitter import Splitter, byte_characters, step_types
 from vocap.unigram.alp import count_tokens
@@ -50,7 +40,7 @@ class BpeTokenizer:
     columns = ("piece", "id", "merge", "uses", "origin")
     lacking: Sequence[str] = ()
 
-    def __init__(self, read: BpeFile, definition: Mapping | None = None, tokens: Sequence[str] = ()):
+    def __init__(self, read: model_file.BpeFile, definition: Mapping | None = None, tokens: Sequence[str] = ()):
         """Raises VocapError where the library refuses the definition, or gives tokens other ids."""
         self.read, self.path = read, read.path
         self.ids = {token: number for number, token in enumerate(tokens or read.tokens)}
@@ -73,8 +63,8 @@ class BpeTokenizer:
         return [piece or "" for piece in Splitter(self.encoder).pieces]
 
     @cached_property
-    def derivations(self) -> Derivations:
-        return Derivations(self.read)
+    def derivations(self) -> model_file.Derivations:
+        return model_file.Derivations(self.read)
 
     @cached_property
     def unreachable(self) -> list[int]:
@@ -130,15 +120,56 @@ class BpeTokenizer:
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "BpeTokenizer":
         kept = list(choice.reasons)
         numbers = [self.ids[token] for token in kept]
-        return BpeTokenizer(self.read, keep_tokens(self.read, numbers, choice.merges), kept)
+        return BpeTokenizer(self.read, model_file.keep_tokens(self.read, numbers, choice.merges), kept)
 
-    def learn(self, text: Path, counts: Sequence[int], settings: Mapping[str, Any]) -> "PairAdditions":
-        return PairAdditions(self, text, counts, settings)
+    def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
+        """A token comes from its characters; from the unknown token, or the first, where one of them has none."""
+        from vocap.unigram.kernels import one_compiler  # numba: seconds, which trim need not take
+
+        with one_compiler():
+            from vocap.bpe.continuing import continue_training, count_words
+        # the merges of the language's text
+        words = count_words(self.read, self.encoder.tokenizer, read_sentences(text))
+        if not words:
+            raise VocapError(f"{text}: no text in it; give text with a sentence a line")
+        logger.info("%s: %d distinct words", text, len(words))
+        added = continue_training(self.read, words, settings["pieces"], settings["coverage"])
+        if not len(added):
+            raise VocapError(f"{text}: every word of it is a token already; nothing to add")
+        # the tokenizer with them
+        total = self.total
+        tokens, pairs = added.first(reachable_count(total, len(added), text, settings))
+        after = BpeTokenizer(
+            self.read, model_file.append_tokens(self.read, tokens, pairs), [*self.read.tokens, *tokens]
+        )
+        uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(text))[0]
+        if unused := [after.names[number] for number in range(total, after.total) if not uses[number]]:
+            says = "%s: %d of %d new tokens are only parts of longer ones: %s"
+            logger.warning(says, text, len(unused), len(tokens), listed(unused, separator=" "))
+        # old tokens behind each new one
+        single, unknown = self.derivations.single, self.encoder.unk_id or 0
+        made = {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each
+        origins, rows = [], []
+        for number, token in enumerate(tokens, start=total):
+            known = all(character in single for character in token)
+            origins.append(self.derivations.encode(token)[0] if known else [unknown])
+            merge = " ".join(after.names[after.ids[part]] for part in made.get(token, ()))
+            old = " ".join(after.names[one] for one in origins[-1])
+            rows.append((after.names[number], number, merge, int(uses[number]), old))
+        facts = {
+            "merges_before": len(self.read.merges),
+            "added": len(tokens),
+            "new_characters": len(added.characters[: len(tokens)]),
+            "never_used": len(unused),
+        }
+        return Extension(after, f"merges of {settings['language']}", origins, rows, facts)
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
-        write_definition(folder, self.encoder.tokenizer, self.read.roles, longest_input(self.path))
-        read = read_bpe(folder / "tokenizer.json")
-        dead = set(Derivations(read).unreachable())
+        model_file.write_definition(
+            folder, self.encoder.tokenizer, self.read.roles, model_file.longest_input(self.path)
+        )
+        read = model_file.read_bpe(folder / "tokenizer.json")
+        dead = set(model_file.Derivations(read).unreachable())
         description = {
             "kind": kind,
             "total": len(read.tokens),
@@ -159,88 +190,24 @@ class BpeTokenizer:
             for number, name in enumerate(self.names)
             if number not in read.special
         ]
-        write_tsv(folder / "pieces.tsv", COLUMNS, rows)
+        write_tsv(folder / "pieces.tsv", PIECE_COLUMNS, rows)
         write_text(folder / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
-        write_export(read, folder / "huggingface")
+        model_file.write_export(read, folder / "huggingface")
         config, template = self.path.with_name(EXPORTED[1]), self.path.with_name(CHAT_TEMPLATE)
         chat = read_object(config).get("chat_template") if config.is_file() else None
         chat = template.read_text("utf-8") if template.is_file() else chat
         for place in (folder, folder / "huggingface") if isinstance(chat, str) else ():
             write_text(place / CHAT_TEMPLATE, chat)
-        return write_card(out.resolve().name, about(read), description)
+        return write_card(out.resolve().name, model_file.about(read), description)
 
 
 def load_pairs(path: Path) -> BpeTokenizer:
     """The tokenizer of a tokenizer.json or of a folder with one.
 
-    Raises VocapError as `read_bpe`, and for one that leaves out merges at random.
+    Raises VocapError as `model_file.read_bpe`, and for one that leaves out merges at random.
     """
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core, as with SentencePiece
-    read = read_bpe(path)
+    read = model_file.read_bpe(path)
     if read.definition["model"].get("dropout"):
         raise VocapError(f"{read.path}: dropout leaves out merges at random; set model.dropout to null first")
     return BpeTokenizer(read)
-
-
-class PairAdditions:
-    """The new tokens of a language for `source`: one training gives any number of them."""
-
-    def __init__(self, source: BpeTokenizer, text: Path, counts: Sequence[int], settings: Mapping[str, Any]):
-        from vocap.unigram.kernels import one_compiler  # numba: seconds, which trim need not take
-
-        with one_compiler():
-            from vocap.bpe.continuing import continue_training, count_words
-
-        self.source, self.text, self.origin = source, text, f"merges of {settings['language']}"
-        words = count_words(source.read, source.encoder.tokenizer, read_sentences(text))
-        if not words:
-            raise VocapError(f"{text}: no text in it; give text with a sentence a line")
-        logger.info("%s: %d distinct words", text, len(words))
-        self.added = continue_training(source.read, words, max(counts), settings["coverage"])
-        if not len(self.added):
-            raise VocapError(f"{text}: every word of it is a token already; nothing to add")
-
-    def available(self, count: int) -> int:
-        return len(self.added)
-
-    def extended(self, count: int) -> BpeTokenizer:
-        read, (tokens, merges) = self.source.read, self.added.first(count)
-        return BpeTokenizer(read, append_tokens(read, tokens, merges), [*read.tokens, *tokens])
-
-    def account(self, after: BpeTokenizer) -> tuple[list[list[int]], list[tuple], dict[str, Any]]:
-        """A token comes from its characters; from the unknown token, or the first, where one of them has none."""
-        # origins
-        total, names = self.source.total, after.names
-        known, unknown = self.source.derivations, self.source.encoder.unk_id or 0
-        origins = [
-            known.encode(token)[0] if all(character in known.single for character in token) else [unknown]
-            for token in list(after.ids)[total:]
-        ]
-        # uses in the text
-        tokens, pairs = self.added.first(after.total - total)
-        uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(self.text))[0]
-        if unused := [names[number] for number in range(total, after.total) if not uses[number]]:
-            logger.warning(
-                "%s: %d of %d new tokens are only parts of longer ones: %s",
-                self.text,
-                len(unused),
-                len(tokens),
-                listed(unused, separator=" "),
-            )
-        # rows
-        made = {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each
-        rows = []
-        for number, (token, origin) in enumerate(zip(tokens, origins, strict=True), start=total):
-            merge = " ".join(names[after.ids[part]] for part in made.get(token, ()))
-            old = " ".join(names[one] for one in origin)
-            rows.append((names[number], number, merge, int(uses[number]), old))
-        return (
-            origins,
-            rows,
-            {
-                "merges_before": len(self.source.read.merges),
-                "added": len(tokens),
-                "new_characters": len(self.added.characters[: len(tokens)]),
-                "never_used": len(unused),
-            },
-        )

@@ -11,26 +11,17 @@ from typing import Any
 import numpy as np
 from sentencepiece import sentencepiece_model_pb2
 
-from vocap.adapt.adaptable import CHARACTER, HELDOUT, SPECIAL, TEXT, Choice
+from vocap.adapt.adaptable import CHARACTER, HELDOUT, SPECIAL, TEXT, Choice, Extension, reachable_count
 from vocap.errors import VocapError
 from vocap.files.plain_data import read_object
 from vocap.files.tsv import read_tsv
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files import EXPORTED
+from vocap.tokenizer_files import EXPORTED, layout
 from vocap.tokenizer_files.card import About, write_card
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, is_json, load_encoder
 from vocap.tokenizer_files.export import write_export
-from vocap.tokenizer_files.folder import account, describe, write_tokenizer
 from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of
-from vocap.tokenizer_files.layout import STEP, Contents, lay_out, read_contents, round_scores
 from vocap.tokenizer_files.model_file import NORMAL, build_processor, find_model, read_model
-from vocap.tokenizer_files.shadowing import (
-    UNKNOWN_PENALTY,
-    bare_processor,
-    best_split,
-    dead_pieces,
-    symbol_scores,
-)
 from vocap.unigram import COVERAGE
 from vocap.unigram.text_settings import META_PIECES, NFC, TextSettings, settings_of
 
@@ -60,8 +51,8 @@ class UnigramTokenizer:
     columns = ("piece", "id", "score", "own_score", "origin")
 
     @cached_property
-    def contents(self) -> Contents:
-        return read_contents(self.proto, str(self.path))
+    def contents(self) -> layout.Contents:
+        return layout.read_contents(self.proto, str(self.path))
 
     @cached_property
     def encoder(self) -> SentencePieceEncoder:
@@ -80,7 +71,7 @@ class UnigramTokenizer:
         return [token for token in self.layout.names if token not in self.ids]
 
     def tokens(self, line: str) -> list[str]:
-        return self.encoder.split_batch([line])[0]
+        return self.encoder.processor.encode(line, out_type=str)  # unknown text is itself
 
     def owners(self, table: Path | None) -> dict[str, list[str]]:
         """Piece to languages by a table with the columns piece and languages; without one, pieces.tsv beside."""
@@ -93,7 +84,7 @@ class UnigramTokenizer:
     def in_order(self) -> "UnigramTokenizer":
         """Raise VocapError unless each piece has one id, and special tokens have the first, in order."""
         wanted = [entry.token for entry in self.layout.special]
-        proto = lay_out(self.contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
+        proto = layout.lay_out(self.contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
         entries = {entry.piece: entry for entry in proto.pieces}
         by_id = sorted(self.ids, key=self.ids.get)
         if self.lacking or by_id[: len(wanted)] != wanted or not self.total == len(self.ids):
@@ -118,7 +109,7 @@ class UnigramTokenizer:
 
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "UnigramTokenizer":
         contents = with_pieces(self.contents, choice.reasons)
-        proto = lay_out(contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
+        proto = layout.lay_out(contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
         return replace(
             self,
             proto=proto,
@@ -128,15 +119,51 @@ class UnigramTokenizer:
             rounding="none: every score is as it was",
         )
 
-    def learn(self, text: Path, counts: Sequence[int], settings: Mapping[str, Any]) -> "PieceAdditions":
-        return PieceAdditions(self, text, counts, settings)
+    def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
+        """A piece comes from those of its string under the old model: not normalised, no space before it."""
+        language, share, coverage = (settings[key] for key in ("language", "share", "coverage"))
+        # the model of the language's text, and its pieces
+        words = _read_words(self, text, coverage)
+        size, own_scores = choose_model(words, self.ids, self.contents.symbols, settings["pieces"], coverage)
+        new = additions(own_scores, self.ids, self.contents.symbols)
+        if not new:
+            raise VocapError(f"{text}: every piece of its vocabulary is in the tokenizer already; nothing to add")
+        ordered = sorted(new, key=lambda piece: (len(piece) > 1, -new[piece], piece))  # characters first
+        new = {piece: new[piece] for piece in ordered[: reachable_count(self.total, len(new), text, settings)]}
+        # the tokenizer with them
+        proto = append(self.proto, layout.score_additions(self.contents, new, share))
+        languages = self.owners(None)
+        for piece in own_scores.keys() & {entry.piece for entry in proto.pieces}:
+            languages[piece] = sorted({*languages.get(piece, ()), language})
+        after = replace(
+            self,
+            proto=proto,
+            ids=_ids(proto),
+            languages=languages,
+            scores=f"old pieces as they were; new ones log({share} p(x)), p of the model of {size} ids that "
+            "the language's text gives, not below the lowest old score, and raised above their best split",
+            rounding="old scores as they were, new ones to multiples of 2^-10",
+        )
+        # old pieces behind each new one
+        entries = proto.pieces[self.total :]
+        bare = layout.bare_processor(self.proto)
+        origins = bare.encode([entry.piece for entry in entries], out_type=int, num_threads=1)
+        rows = [
+            (
+                entry.piece,
+                number,
+                entry.score,
+                own_scores[entry.piece],
+                " ".join(self.names[old] for old in origin),
+            )
+            for number, (entry, origin) in enumerate(zip(entries, origins, strict=True), start=self.total)
+        ]
+        facts = {"added": len(rows), "size": size}
+        return Extension(after, f"a model of {size:,} of {language}", origins, rows, facts)
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
-        dead = dead_pieces(self.proto)
-        facts = {"rounding": self.rounding, **facts}
-        description = describe(kind, self.proto, settings, self.scores, len(dead), **facts)
-        rows = account(self.proto, self.languages, dict.fromkeys(dead, "dead"), dead)
-        write_tokenizer(folder, self.proto, rows, description)
+        more = {"scores": self.scores, "rounding": self.rounding, **facts}
+        description = layout.write_as_trained(folder, kind, self.proto, settings, self.languages, **more)
         write_export(self.proto, str(out), folder / "huggingface", self.layout)
         return write_card(out.resolve().name, About.of(self.proto), description)
 
@@ -188,7 +215,7 @@ def _layout(path: Path, proto) -> IdLayout:
 
 
 def choose(
-    contents: Contents,
+    contents: layout.Contents,
     text: Mapping[str, int],
     heldout: Mapping[str, int],
     owned: Collection[str] = (),
@@ -219,62 +246,11 @@ def choose(
     return {piece: kept[piece] for piece in contents.pieces if piece in kept}
 
 
-def with_pieces(contents: Contents, kept: Collection[str]) -> Contents:
+def with_pieces(contents: layout.Contents, kept: Collection[str]) -> layout.Contents:
     """`contents` with these pieces alone, scores as they are; symbols and byte pieces stay."""
     places = [place for place, piece in enumerate(contents.pieces) if piece in kept]
     pieces = [contents.pieces[place] for place in places]
     return replace(contents, pieces=pieces, scores=np.asarray(contents.scores)[places])
-
-
-class PieceAdditions:
-    """The new pieces of a language for `source`, of the models that its text gives for each of `counts`."""
-
-    def __init__(self, source: UnigramTokenizer, text: Path, counts: Sequence[int], settings: Mapping[str, Any]):
-        self.source, self.language, self.share = source, settings["language"], settings["share"]
-        coverage, symbols = settings["coverage"], source.contents.symbols
-        words = _read_words(source, text, coverage)
-        self.models = choose_models(words, source.ids, symbols, counts, coverage)
-        self.new = {count: additions(scores, source.ids, symbols) for count, (_, scores) in self.models.items()}
-        if not any(self.new.values()):
-            raise VocapError(f"{text}: every piece of its vocabulary is in the tokenizer already; nothing to add")
-
-    @property
-    def origin(self) -> str:
-        size, _ = self.models[max(self.models)]
-        return f"a model of {size:,} of {self.language}"
-
-    def available(self, count: int) -> int:
-        return len(self.new[count])
-
-    def extended(self, count: int) -> UnigramTokenizer:
-        # the model trained for this number, or for one that the text does not give
-        source, trained = self.source, min(n for n in self.models if n >= count)
-        size, own_scores = self.models[trained]
-        new = clip(self.new[trained], count)
-        proto = append(source.proto, score_additions(source.contents, new, self.share))
-        languages = source.owners(None)
-        for piece in own_scores.keys() & {entry.piece for entry in proto.pieces}:
-            languages[piece] = sorted({*languages.get(piece, ()), self.language})
-        return replace(
-            source,
-            proto=proto,
-            ids=_ids(proto),
-            languages=languages,
-            scores=f"old pieces as they were; new ones log({self.share} p(x)), p of the model of {size} ids that "
-            "the language's text gives, not below the lowest old score, and raised above their best split",
-            rounding="old scores as they were, new ones to multiples of 2^-10",
-        )
-
-    def account(self, after: UnigramTokenizer) -> tuple[list[list[int]], list[tuple], dict[str, Any]]:
-        """A piece comes from those of its string under the old model: not normalised, no space before it."""
-        names, total = self.source.names, self.source.total
-        origins = bare_processor(self.source.proto).encode(after.names[total:], out_type=int, num_threads=1)
-        size, own_scores = self.models[max(self.models)]
-        rows = [
-            (entry.piece, number, entry.score, own_scores[entry.piece], " ".join(names[old] for old in origin))
-            for number, (entry, origin) in enumerate(zip(after.proto.pieces[total:], origins, strict=True), total)
-        ]
-        return origins, rows, {"added": len(rows), "size": size}
 
 
 def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
@@ -316,20 +292,14 @@ def additions(scores: Mapping[str, float], taken: Collection[str], symbols: Coll
     }
 
 
-def clip(new: Mapping[str, float], count: int) -> dict[str, float]:
-    """`count` of the new pieces: single characters first, then by score, then by string."""
-    ordered = sorted(new, key=lambda piece: (len(piece) > 1, -new[piece], piece))
-    return {piece: new[piece] for piece in ordered[:count]}
-
-
-def choose_models(
-    words, taken: Collection[str], symbols: Sequence[str], wanted: Collection[int], coverage: float = COVERAGE
-) -> dict[int, tuple[int, dict[str, float]]]:
-    """For each number of new pieces in `wanted`, the smallest model of a language with as many: size and scores.
+def choose_model(
+    words, taken: Collection[str], symbols: Sequence[str], count: int, coverage: float = COVERAGE
+) -> tuple[int, dict[str, float]]:
+    """The smallest model of a language with `count` new pieces: size and scores.
 
     Sizes are 2^(n/12) rounded up, or the smallest or largest that the text gives; one descent trains all of them.
-    A number's model does not depend on the others. Where the text cannot give as many pieces, the largest model
-    that it gives. `words` as `load_word_types` gives them. Raises VocapError where the text gives none.
+    Where the text cannot give as many pieces, the largest model that it gives. `words` as `load_word_types` gives
+    them. Raises VocapError where the text gives none.
     """
     from vocap.unigram.kernels import one_compiler  # numba, as above
 
@@ -337,51 +307,28 @@ def choose_models(
         from vocap.unigram.ladder import train_sizes
     # sizes
     least = len(words.required) + len(META_PIECES)
-    exponents = {count: (count * WIDEST - 1).bit_length() for count in wanted}
-    steps = range(FINE * (min(wanted).bit_length() - 1), FINE * max(exponents.values()) + 1)
+    exponents = count.bit_length() - 1, (count * WIDEST - 1).bit_length()
+    steps = range(FINE * exponents[0], FINE * exponents[1] + 1)
     sizes = {least, *(max(least, math.ceil(2 ** (step / FINE))) for step in steps)}
-    # models from the largest down, to the first with too few pieces for all
-    chosen: dict[int, tuple[int, dict[str, float]]] = {}
-    short, most = set(wanted), None  # numbers that no model has reached; the largest size possible, if known
+    # models from the largest down, to the first with too few pieces
+    chosen, enough, most = None, False, None  # `most`: the largest size possible, if known
     while sizes:
         for rung in train_sizes(words, sorted(sizes), coverage):
             most = rung.most or most
             if rung.model is None:
                 continue
             proto = sentencepiece_model_pb2.ModelProto.FromString(rung.model)
-            contents = read_contents(proto, "the language's model")
+            contents = layout.read_contents(proto, "the language's model")
             scores = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
-            size, new = rung.point.size, len(additions(scores, taken, symbols))
-            for count in wanted:
-                enough = new >= count
-                largest = count in short and size > chosen.get(count, (0, {}))[0]
-                if size <= max(least, 2 ** exponents[count]) and (enough or largest):
-                    chosen[count] = size, scores
-                    short -= {count} if enough else set()
-            if new < min(wanted):
+            found = rung.point.size, scores
+            if len(additions(scores, taken, symbols)) < count:
+                chosen = chosen if enough or (chosen and chosen[0] > found[0]) else found
                 break
-        sizes = {most} - sizes if short and most is not None else set()
-    if not chosen:
+            chosen, enough = found, True
+        sizes = {most} - sizes if not enough and most is not None else set()
+    if chosen is None:
         raise VocapError("the text gives no vocabulary: it holds no word")
     return chosen
-
-
-def score_additions(contents: Contents, new: Mapping[str, float], share: float) -> dict[str, float]:
-    """The scores of the new pieces beside `contents`, whose scores stay.
-
-    log(share p(x)), p of the language's own model, as in a mixture where the language has this share of the
-    tokens; not below the lowest old score, on which the penalty of unknown characters depends; and, as in
-    `raise_shadowed`, 2^-10 above the best split where that would win, shortest pieces first.
-    """
-    lowest = float(np.min(contents.scores))
-    table = dict(zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True))
-    table |= symbol_scores(contents)
-    shifted = round_scores(np.array(list(new.values())) + math.log(share))
-    own = dict(zip(new, np.maximum(shifted, math.ceil(lowest / STEP) * STEP).tolist(), strict=True))
-    for piece in sorted(own, key=lambda piece: (len(piece), piece)):
-        split, _ = best_split(piece, table, lowest - UNKNOWN_PENALTY)
-        table[piece] = max(own[piece], math.floor(split / STEP) * STEP + STEP) if len(piece) > 1 else own[piece]
-    return {piece: table[piece] for piece in new}
 
 
 def append(proto, scores: Mapping[str, float]):

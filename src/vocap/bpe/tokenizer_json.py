@@ -18,8 +18,8 @@ from vocap.errors import UsageError
 from vocap.files.atomic import write_text
 from vocap.files.tsv import write_tsv
 from vocap.tokenizer_files.export import template
-from vocap.tokenizer_files.folder import COLUMNS
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
+from vocap.tokenizer_files.layout import PIECE_COLUMNS
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
 from vocap.unigram import COVERAGE
@@ -96,7 +96,7 @@ def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
     from vocap.unigram.ladder import template
 
     spec = sentencepiece_model_pb2.ModelProto.FromString(template(COVERAGE, how.settings)[1]).normalizer_spec
-    rules = read_charsmap(spec.precompiled_charsmap, "the rules of normalisation")
+    rules = read_charsmap(spec.precompiled_charsmap)
     step = build_normalizer(
         rules, spec.precompiled_charsmap, (), spec.add_dummy_prefix, spec.remove_extra_whitespaces
     )
@@ -132,7 +132,7 @@ def write_tokenizer(
         symbol = number < first + len(rows.symbols)
         piece = name if symbol else alphabet.text(name)
         table.append((piece, number, 0 if symbol else ranks.get(name, 0), "", "symbol" if symbol else "ok", ""))
-    write_tsv(out / "pieces.tsv", COLUMNS, table)
+    write_tsv(out / "pieces.tsv", PIECE_COLUMNS, table)
     content = {
         "kind": description["kind"],
         "total": len(by_id),

@@ -1,5 +1,6 @@
 """`vocap diff`: two tokenizers on the user's text."""
 
+import json
 import os
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError, VocapError, explain, system_error
+from vocap.text_files.named_texts import find_texts, parse_languages
 
 PATH = click.Path(path_type=Path)
 LIMIT = options.Real(min=0)
@@ -43,40 +45,15 @@ def diff(context, a, b, texts, corpora, languages, part, as_json, out, words, ex
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
     limits = {name: value for name, value in limits.items() if value is not None}
     try:
-        summary, text = _compare(a, b, texts, corpora, languages, part, limits, out, words, examples)
+        from vocap.diff.changes import compare  # numpy, SentencePiece, tokenizers: not for --help
+
+        files = find_texts(texts, corpora, parse_languages(languages), [part])
+        summary, text = compare((a, b), files, limits, out, words, examples)
     except Exception as error:
         system = system_error(error)
         if system is None and not isinstance(error, VocapError):
             raise
         raise UsageError(explain(system) if system else str(error)) from None  # 1 means that the tokenizers differ
-    if as_json:
-        import json
-
-        click.echo(json.dumps(summary, ensure_ascii=False))
-    else:
-        click.echo(text)
+    click.echo(json.dumps(summary, ensure_ascii=False) if as_json else text)
     if summary["beyond"]:
         context.exit(1)
-
-
-def _compare(a, b, texts, corpora, languages, part, limits, out, words, examples) -> tuple[dict, str]:
-    from vocap.diff.changes import compare_text  # numpy, SentencePiece, tokenizers: not for --help
-    from vocap.diff.writing import as_text, compare_ids, describe, write_tables
-    from vocap.text_files.named_texts import find_texts, parse_languages, read_sentences
-    from vocap.tokenizer_files.encoders import load_encoder
-    from vocap.tokenizer_files.splitter import Splitter
-
-    files = find_texts(texts, corpora, parse_languages(languages), [part])
-    one, other = Splitter(load_encoder(a)), Splitter(load_encoder(b))
-    found = {
-        code: compare_text(one, other, (block for path in parts.values() for block in read_sentences(path)))
-        for code, parts in files.items()
-    }
-    if not any(change.lines for change in found.values()):
-        raise VocapError("no line in any text; give text with a sentence a line")
-    uses = (sum(getattr(change, side).counts for change in found.values()) for side in "ab")
-    pieces = compare_ids(one, other, *uses)
-    summary = describe((str(a), str(b)), (one.encoder.size, other.encoder.size), found, pieces, limits)
-    if out is not None:
-        write_tables(out, summary, found, pieces)
-    return summary, as_text(summary, found, pieces, words, examples)

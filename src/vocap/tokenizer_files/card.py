@@ -1,8 +1,10 @@
 """The model card of a tokenizer: README.md of its huggingface/ folder."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from vocap.languages import DOMAINS
 from vocap.tokenizer_files.id_layout import layout_of
 from vocap.tokenizer_files.model_file import CONTROL
 
@@ -13,6 +15,7 @@ METHODS = {  # besides those of the kinds in `vocap.tokenizers.settings`
     "extended": "another tokenizer with the pieces of one language more",
 }
 COLUMNS = ("language", "alp", "tokens_per_sentence", "unk_rate")
+ISO = re.compile("[a-z]{2,3}")  # ISO 639-1 or 639-3
 CARD = """\
 ---
 library_name: transformers
@@ -112,11 +115,12 @@ def write_card(
         " | ".join([row["language"], *(f"{float(row[key]):.4g}" if row[key] else "" for key in COLUMNS[1:])])
         for row in evaluation or ()
     ]
+    # the Hub's list has ISO codes alone: `sr` of `sr-Latn`, nothing of `python`
+    natural = [row["language"] for row in evaluation or () if row.get("resource") not in DOMAINS]
+    codes = dict.fromkeys(code for code in (re.split("[-_]", one)[0] for one in natural) if ISO.fullmatch(code))
     return CARD.format(
         tags=about.tags,
-        languages="".join(["language:\n", *(f'- "{row["language"]}"\n' for row in evaluation)])
-        if evaluation
-        else "",
+        languages="".join(["language:\n", *(f'- "{code}"\n' for code in codes)]) if codes else "",
         name=name,
         kind=about.method,
         total=about.total,

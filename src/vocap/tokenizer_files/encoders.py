@@ -9,16 +9,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from vocap.errors import VocapError
 from vocap.files.plain_data import read_object
 from vocap.tokenizer_files import EXPORTED, MASK
 from vocap.tokenizer_files.model_file import find_model, load_processor
 from vocap.wording import one_line
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 REMEDY = "save it again with its own library, or use another tokenizer"
 
@@ -32,9 +29,6 @@ class Encoder(Protocol):
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         """The ids of every line, no special tokens added."""
-
-    def split_batch(self, lines: list[str]) -> list[list[str]]:
-        """The pieces of every line, as the file has them."""
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         """The text of the ids of every line."""
@@ -56,10 +50,6 @@ class SentencePieceEncoder:
         # one thread: the workflow starts as many jobs as there are cores
         return self.processor.encode(lines, num_threads=1) if lines else []
 
-    def split_batch(self, lines: list[str]) -> list[list[str]]:
-        """The pieces of every line; unknown text is itself."""
-        return self.processor.encode(lines, out_type=str, num_threads=1) if lines else []
-
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.processor.decode(ids, num_threads=1) if ids else []
 
@@ -70,7 +60,7 @@ class HuggingFaceEncoder:
     Truncation and padding, which a file may ask for, are switched off.
     """
 
-    def __init__(self, tokenizer: "Tokenizer", unk_id: int | None, path: str | os.PathLike = "the tokenizer"):
+    def __init__(self, tokenizer, unk_id: int | None, path: str | os.PathLike = "the tokenizer"):
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True  # a literal "<s>" in the text is text, as SentencePiece has it
@@ -88,9 +78,6 @@ class HuggingFaceEncoder:
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         with refusals(self.path):
             return [entry.ids for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
-
-    def split_batch(self, lines: list[str]) -> list[list[str]]:
-        return [[self.pieces[number] for number in ids] for ids in self.encode_batch(lines)]
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.tokenizer.decode_batch(ids, skip_special_tokens=False)
@@ -132,10 +119,7 @@ def parse_encoder(definition: str, path: str | os.PathLike) -> HuggingFaceEncode
         model = json.loads(definition)["model"]
         tokenizer = Tokenizer.from_str(definition)
         token, number = model.get("unk_token"), model.get("unk_id")
-        encoder = HuggingFaceEncoder(tokenizer, number if token is None else tokenizer.token_to_id(token), path)
-    if not 0 < encoder.size <= 2 * len(encoder.ids) + 1000:
-        raise VocapError(f"{path}: {len(encoder.ids)} tokens with ids up to {encoder.size - 1}; save it again")
-    return encoder
+        return HuggingFaceEncoder(tokenizer, number if token is None else tokenizer.token_to_id(token), path)
 
 
 def is_json(path: Path) -> bool:

@@ -5,32 +5,21 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from tokenizers import (
-    AddedToken,
-    Regex,
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-)
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_unigram
-from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, read_model
+from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
 from vocap.tokenizer_files.normalizer import SPACE, build_normalizer, inert_characters, read_charsmap
 from vocap.tokenizer_files.normalizer import literal as literal_expression
 
 logger = logging.getLogger(__name__)
 
-MAX_SCORE = 128.0  # nats: sums of 128 pieces and more are exact in float32 (multiples of 2^-10 below 2^14)
 NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
-WORDS_APART = [pre_tokenizers.Split(SPACE, "merged_with_next")]
 
 
 def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = None) -> Tokenizer:
@@ -56,7 +45,7 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
         # words apart: the best path of a line is that of its words, which `Unigram` remembers; but an unknown
         # U+2581 is one token with the unknown characters before it
-        splits += WORDS_APART
+        splits.append(pre_tokenizers.Split(SPACE, "merged_with_next"))
     if unknown := unknown_in_literals(proto):
         if proto.trainer_spec.byte_fallback:
             splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
@@ -85,7 +74,7 @@ def normalizer_of(proto, name: str = "the model") -> normalizers.Normalizer:
     """The normaliser of `proto` as `tokenizers` has it. Raises VocapError where it cannot be expressed."""
     spec = proto.normalizer_spec
     symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
-    rules = read_charsmap(spec.precompiled_charsmap, name)
+    rules = read_charsmap(spec.precompiled_charsmap)
     try:
         return build_normalizer(
             rules, spec.precompiled_charsmap, symbols, spec.add_dummy_prefix, spec.remove_extra_whitespaces
@@ -197,8 +186,7 @@ def write_folder(output: str | Path, tokenizer: Tokenizer, tokens: Mapping[str, 
         config: configuration(tokenizer, tokens, max_length),
         special_tokens: {name: mask if token == MASK else token for name, token in named.items()},
     }
-    earlier = "golden.json"  # of earlier versions
-    with replacing_directory(output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, earlier)) as folder:
+    with replacing_directory(output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, "golden.json")) as folder:  # once made
         tokenizer.save(str(folder / definition), pretty=False)
         for name, content in contents.items():
             text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
@@ -230,20 +218,9 @@ def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: i
 
 def _check(proto, name: str) -> None:
     """Raise VocapError for a model that tokenizer.json cannot hold; warn of what may give other ids in it."""
-    # types of model and pieces
     check_unigram(proto, name)
-    if unused := [entry.piece for entry in proto.pieces if entry.type == UNUSED]:
-        raise VocapError(
-            f"{name}: the piece {unused[0]!r} is of type UNUSED, which tokenizer.json cannot hold; take it out"
-        )
     # sums of scores in float32 and in float64
     entries = [entry for entry in proto.pieces if entry.type == NORMAL]
-    if beyond := [entry for entry in entries if not abs(entry.score) <= MAX_SCORE]:  # true of a NaN
-        raise VocapError(
-            f"{name}: {len(beyond)} pieces have scores beyond {MAX_SCORE:.0f} nats, such as {beyond[0].piece!r} "
-            f"with {beyond[0].score:g}: SentencePiece's 32-bit sums and the 64-bit sums of tokenizers would "
-            "choose different pieces; train the model again"
-        )
     if rough := sum(entry.score % STEP != 0 for entry in entries):
         logger.warning(
             "%s: %d scores are no multiples of 2^-10: the two forms may choose different pieces of equal score; "

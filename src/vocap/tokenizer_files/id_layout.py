@@ -81,10 +81,6 @@ class IdLayout(BaseModel):
         if "unk" not in roles:
             raise ValueError("special: no token has the role unk, which SentencePiece needs; add <unk>")
         for role in ("bos", "eos"):
-            if ":" in (self.token(role) or ""):
-                raise ValueError(
-                    f"special: the token of role {role} holds a colon, which tokenizers refuses there"
-                )
             if self.bos_eos in ("both", role) and role not in roles:
                 raise ValueError(f"bos_eos: {self.bos_eos}: no special token has the role {role}; add one")
         return self

@@ -1,16 +1,29 @@
-"""The model file of a tokenizer: ids in the order that all of a run share, rounded scores, exactly T ids.
+"""The model file of a tokenizer, and its folder: ids in one order for all of a run, rounded scores, exactly T ids.
 
 Special tokens (XLM-R's: `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3), then control symbols, reserved ids, 256 byte
 pieces if asked for, user-defined symbols, the pieces by (score descending, string ascending), and `<mask>` T - 1.
+
+A piece is dead if segmenting its own string gives other pieces, so that no text can hold it. The best split of a
+piece is its best segmentation without the piece itself. Where it scores at least as high, the piece is shadowed;
+raising the score just above the split makes the piece reachable again.
 """
 
+import json
+import math
+import os
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
-from sentencepiece import sentencepiece_model_pb2
+import sentencepiece
+from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
+from vocap import __version__
 from vocap.errors import VocapError
+from vocap.files.atomic import replacing, write_text
+from vocap.files.tsv import write_tsv
 from vocap.tokenizer_files.id_layout import MASK, XLM_R_LAYOUT, IdLayout, layout_of, set_roles
 from vocap.tokenizer_files.model_file import (
     BYTE,
@@ -25,6 +38,9 @@ from vocap.tokenizer_files.model_file import (
 
 STEP = 2.0**-10  # sums of its multiples are exact in float32 (SentencePiece) and float64 (tokenizers) below 2^14
 ROUNDING = "every piece score is rounded to the nearest multiple of 2^-10, so that float32 and float64 sums agree"
+UNKNOWN_PENALTY = 10.0  # kUnkPenalty of unigram_model.cc: an unknown character costs the lowest score less 10
+SYMBOL_SCORE = -0.1  # a user-defined symbol of n characters: n * max(0, highest score) - 0.1
+PIECE_COLUMNS = ("piece", "id", "score", "languages", "status", "shadowed_by")
 
 
 @dataclass(frozen=True)
@@ -118,8 +134,6 @@ def read_contents(proto, name: str) -> Contents:
         elif entry.type == CONTROL and entry.piece not in own:
             controls.append(entry.piece)
     has_bytes = any(entry.type == BYTE for entry in proto.pieces)
-    if not pieces:
-        raise VocapError(f"{name}: no pieces besides the special tokens; train it again")
     return Contents(pieces, np.array(scores, np.float64), symbols, has_bytes, controls)
 
 
@@ -152,3 +166,177 @@ def relayout(proto, name: str, layout: IdLayout = XLM_R_LAYOUT):
     return build_model(
         replace(contents, controls=controls), proto.normalizer_spec, layout, trained=proto.trainer_spec
     )
+
+
+def best_split(piece: str, scores: Mapping[str, float], unknown: float) -> tuple[float, list[str]]:
+    """Score and pieces of the best segmentation of `piece` (n code points) without `piece` itself.
+
+    `scores` holds natural logarithms; a character that is no piece costs `unknown`. The longest last piece wins
+    ties, as in SentencePiece's `EncodeOptimized`. A single character has no split: -inf.
+
+    >>> best_split("abc", {"a": -1.0, "b": -1.0, "bc": -1.5, "abc": -9.0, "c": -1.0}, -20.0)
+    (-2.5, ['a', 'bc'])
+    """
+    length = len(piece)
+    best = [0.0] + [-np.inf] * length
+    start = [0] * (length + 1)
+    for begin in range(length):
+        here = best[begin]
+        for end in range(begin + 1, length + 1 if begin else length):
+            score = scores.get(piece[begin:end])
+            if score is None:
+                if end > begin + 1:
+                    continue
+                score = unknown
+            if here + score > best[end]:
+                best[end] = here + score
+                start[end] = begin
+    if length < 2:
+        return -np.inf, []
+    parts, end = [], length
+    while end:
+        parts.append(piece[start[end] : end])
+        end = start[end]
+    return float(best[length]), parts[::-1]
+
+
+def raise_shadowed(contents: Contents) -> tuple[np.ndarray, dict[str, list[str]]]:
+    """Raise every shadowed piece of `contents` to its best split + 2^-10, shortest pieces first.
+
+    The scores must be multiples of 2^-10 already. A split holds shorter pieces only, so one pass by length is
+    enough, and raising a piece never shadows another. Returns the new scores [n] and, for each piece raised, the
+    pieces that shadowed it. Pieces that hold a user-defined symbol stay as they are: the symbol comes first.
+    """
+    scores = dict(zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True))
+    table = scores | symbol_scores(contents)
+    unknown = min(scores.values()) - UNKNOWN_PENALTY
+    raised = {}
+    for piece in sorted(contents.pieces, key=lambda piece: (len(piece), piece)):
+        if len(piece) < 2:
+            continue
+        split, parts = best_split(piece, table, unknown)
+        if split >= table[piece] and not any(symbol in piece for symbol in contents.symbols):
+            table[piece] = split + STEP
+            raised[piece] = parts
+    return np.array([table[piece] for piece in contents.pieces]), raised
+
+
+def score_additions(contents: Contents, new: Mapping[str, float], share: float) -> dict[str, float]:
+    """The scores of the new pieces beside `contents`, whose scores stay.
+
+    log(share p(x)), p of the language's own model, as in a mixture where the language has this share of the
+    tokens; not below the lowest old score, on which the penalty of unknown characters depends; and, as in
+    `raise_shadowed`, 2^-10 above the best split where that would win, shortest pieces first.
+    """
+    lowest = float(np.min(contents.scores))
+    table = dict(zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True))
+    table |= symbol_scores(contents)
+    shifted = round_scores(np.array(list(new.values())) + math.log(share))
+    own = dict(zip(new, np.maximum(shifted, math.ceil(lowest / STEP) * STEP).tolist(), strict=True))
+    for piece in sorted(own, key=lambda piece: (len(piece), piece)):
+        split, _ = best_split(piece, table, lowest - UNKNOWN_PENALTY)
+        table[piece] = max(own[piece], math.floor(split / STEP) * STEP + STEP) if len(piece) > 1 else own[piece]
+    return {piece: table[piece] for piece in new}
+
+
+def symbol_scores(contents: Contents) -> dict[str, float]:
+    """The scores of the user-defined symbols of `contents` in a lattice (`unigram_model.cc`)."""
+    highest = max(0.0, float(np.max(contents.scores)))
+    return {symbol: len(symbol.encode()) * highest + SYMBOL_SCORE for symbol in contents.symbols}
+
+
+def dead_pieces(proto) -> dict[str, list[str]]:
+    """Every dead piece of a `ModelProto`, with the pieces that its string becomes, by SentencePiece itself.
+
+    All pieces of type NORMAL are tried; in the order of their ids.
+    """
+    processor = bare_processor(proto)
+    pieces = [(index, entry.piece) for index, entry in enumerate(proto.pieces) if entry.type == NORMAL]
+    answers = processor.encode([piece for _, piece in pieces], out_type=int, num_threads=1)
+    return {
+        piece: processor.id_to_piece(ids)
+        for (index, piece), ids in zip(pieces, answers, strict=True)
+        if ids != [index]
+    }
+
+
+def bare_processor(proto) -> SentencePieceProcessor:
+    """The model with an identity normaliser and no dummy prefix: a string reaches the lattice as it is."""
+    bare = sentencepiece_model_pb2.ModelProto()
+    bare.CopyFrom(proto)
+    bare.normalizer_spec.Clear()
+    bare.normalizer_spec.name = "identity"
+    bare.normalizer_spec.add_dummy_prefix = False
+    bare.normalizer_spec.remove_extra_whitespaces = False
+    bare.normalizer_spec.escape_whitespaces = False
+    return SentencePieceProcessor(model_proto=bare.SerializeToString(deterministic=True))
+
+
+def account(
+    proto,
+    owners: Mapping[str, Sequence[str]],
+    status: Mapping[str, str],
+    shadows: Mapping[str, Sequence[str]],
+    dropped: Sequence[tuple[str, float]] = (),
+) -> list[tuple]:
+    """Rows of `pieces.tsv`: the pieces and symbols by id, then those `dropped` (piece, score), without an id.
+
+    `status`: that of pieces which are not `ok`; `shadows`: the segmentation of a raised or dead piece.
+    """
+    rows = []
+    for index, entry in enumerate(proto.pieces):
+        if entry.type in (NORMAL, USER_DEFINED):
+            own = "symbol" if entry.type == USER_DEFINED else "ok"
+            rows.append((entry.piece, index, entry.score, status.get(entry.piece, own)))
+    rows += [(piece, None, score, "dropped") for piece, score in dropped]
+    return [
+        (piece, index, score, ",".join(owners.get(piece, ())), kind, " ".join(shadows.get(piece, ())))
+        for piece, index, score, kind in rows
+    ]
+
+
+def write_tokenizer(out: str | os.PathLike, proto, rows: Sequence[tuple], description: Mapping) -> None:
+    """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each whole or not at all."""
+    out = Path(out)
+    data = serialize(proto)
+    (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
+    with replacing(out / "sentencepiece.model", "wb") as file:
+        file.write(data)
+    write_tsv(out / "pieces.tsv", PIECE_COLUMNS, rows)
+    write_text(out / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
+
+
+def describe(kind: str, proto, settings: Mapping, scores: str, dead: int, **more) -> dict:
+    """The entries of `description.json` for every kind of tokenizer, and `more` for some."""
+    pieces = sum(entry.type == NORMAL for entry in proto.pieces)
+    return {
+        "kind": kind,
+        "total": len(proto.pieces),
+        "settings": dict(settings),
+        "scores": scores,
+        "rounding": ROUNDING,
+        "pieces": pieces,
+        "dead": dead,
+        "dead_share": dead / pieces,
+        **more,
+        "versions": {"vocap": __version__, "sentencepiece": sentencepiece.__version__},
+    }
+
+
+def write_as_trained(
+    out: str | os.PathLike,
+    kind: str,
+    proto,
+    settings: Mapping,
+    owners: Mapping[str, Sequence[str]] | None = None,
+    scores: str = "as SentencePiece trained them",
+    **more,
+) -> dict:
+    """Write a tokenizer with its scores as they are: dead pieces are reported, not repaired.
+
+    `owners`: piece to languages, `more`: further entries of `description.json`, which is returned.
+    """
+    dead = dead_pieces(proto)
+    description = describe(kind, proto, settings, scores, len(dead), **more)
+    write_tokenizer(out, proto, account(proto, owners or {}, dict.fromkeys(dead, "dead"), dead), description)
+    return description

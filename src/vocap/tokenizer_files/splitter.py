@@ -90,7 +90,7 @@ class Splitter:
 
     def _find_prefix(self) -> str:
         """The prefix that gives a word its segmentation inside a line: nothing, or a space."""
-        one, other, both, after = self.encoder.split_batch(["a", "b", "a b", " b"])
+        one, other, both, after = self.encoder.encode_batch(["a", "b", "a b", " b"])
         tokens = both[len(one) :]
         return " " if tokens != other and tokens == after else ""
 

@@ -60,7 +60,7 @@ def fit(allocation, vocabularies, weights, alpha, scores, layout, out, **rows) -
     """
     settings = TextSettings(**{name: value for name, value in rows.items() if value is not None})
     _check_symbols(settings, layout)
-    from vocap.tokenizer_files.folder import write_tokenizer
+    from vocap.tokenizer_files.layout import write_tokenizer
     from vocap.tokenizers import fitting
 
     chosen = fitting.read_allocation(allocation, layout)
@@ -130,7 +130,7 @@ def joint(mix, corpora, weights, alpha, characters, totals, curve, heldout, out,
     from vocap.tables.sampling_probabilities import read_weights
     from vocap.tables.size_table import measure_size, points_below, write_sizes
     from vocap.tokenizer_files.encoders import SentencePieceEncoder
-    from vocap.tokenizer_files.folder import write_as_trained
+    from vocap.tokenizer_files.layout import write_as_trained
     from vocap.tokenizer_files.model_file import build_processor
     from vocap.tokenizers.joint import descend_joint
     from vocap.tokenizers.multilingual_text import sampled_text, whole_text
@@ -178,8 +178,7 @@ def mono(model, language, layout, out) -> None:
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
     from vocap.tables.curve import count_lines
-    from vocap.tokenizer_files.folder import write_as_trained
-    from vocap.tokenizer_files.layout import relayout
+    from vocap.tokenizer_files.layout import relayout, write_as_trained
     from vocap.tokenizer_files.model_file import read_model
 
     if not model.exists():
@@ -188,7 +187,8 @@ def mono(model, language, layout, out) -> None:
     settings = {"language": language, "size": len(proto.pieces)}
     seen = {"lines": count_lines(table)} if table.exists() else {}
     laid_out = relayout(proto, str(model), layout)
-    _report(out, write_as_trained(out, "mono", laid_out, settings, [language], text=seen))
+    owners = {entry.piece: [language] for entry in laid_out.pieces}
+    _report(out, write_as_trained(out, "mono", laid_out, settings, owners, text=seen))
 
 
 def _reason(model: Path) -> str:

@@ -14,11 +14,18 @@ from vocap.files.tsv import read_tsv
 from vocap.tables.curve import count_lines, read_points
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
-from vocap.tokenizer_files.folder import account, describe
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
-from vocap.tokenizer_files.layout import Contents, build_model, read_contents, round_scores
+from vocap.tokenizer_files.layout import (
+    Contents,
+    account,
+    build_model,
+    dead_pieces,
+    describe,
+    raise_shadowed,
+    read_contents,
+    round_scores,
+)
 from vocap.tokenizer_files.model_file import read_model
-from vocap.tokenizer_files.shadowing import dead_pieces, raise_shadowed
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 UNLISTED = 10.0  # a piece that no model scores lies this far (nats) below the lowest one that is scored
