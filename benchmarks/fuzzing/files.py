@@ -71,7 +71,7 @@ REALS = [0.0, -0.0, 1.0, -1e30, 3.4e38, float("nan"), float("inf"), -float("inf"
 MODULES = (
     *("vocap.cli", "vocap.adapt.commands", "vocap.diff.commands"),
     *("vocap.adapt.model_rows", "vocap.adapt.pieces"),
-    *("vocap.adapt.trimming", "vocap.diff.changes", "vocap.diff.writing"),
+    *("vocap.adapt.adapting", "vocap.diff.changes"),
     "vocap.text_files.named_texts",
     *("vocap.vocabularies.commands", "vocap.unigram.alp", "vocap.unigram.alp"),
     *("vocap.tokenizers.commands", "vocap.tokenizers.output_commands"),

@@ -14,7 +14,7 @@ from vocap.adapt.pieces import load_unigram
 from vocap.bpe.model_file import is_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing_directory
-from vocap.files.json_object import read_object
+from vocap.files.plain_data import read_object
 from vocap.files.tsv import write_tsv
 from vocap.text_files.named_texts import (
     Texts,
