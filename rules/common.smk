@@ -20,7 +20,7 @@ from vocap.languages import read_languages
 from vocap.pretraining.settings import count_parameters
 from vocap.starter.packages import PACKAGES
 from vocap.text_files.named_texts import find_aligned, read_aligned
-from vocap.text_options import text_words
+from vocap.options import text_words
 from vocap.tokenizer_files import CARD, EXPORTED
 from vocap.workflow import BYTE_PAIR_FILES, FILES, descent_name, training_name
 from vocap.workflow import cancel_leftovers, check_owner, prepend_to_path, record_owner

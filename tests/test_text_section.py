@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from vocap.config import Settings, Text, load
 from vocap.errors import UsageError
 from vocap.languages import default_table
-from vocap.text_options import text_options, text_words
+from vocap.options import text_options, text_words
 from vocap.unigram.text_settings import LOSSLESS, XLM_R, TextSettings, text_settings
 
 

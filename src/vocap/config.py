@@ -4,7 +4,7 @@ import copy
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields as fields_of
 from itertools import chain
 from typing import Any, Literal
@@ -18,7 +18,6 @@ from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
 from vocap.files.plain_data import read_yaml
-from vocap.files.tsv import number
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
@@ -27,6 +26,7 @@ from vocap.languages import Language, natural, read_languages, select
 from vocap.options import CODE
 from vocap.pretraining.settings import Pretraining
 from vocap.report.settings import Report
+from vocap.tables.sampling_probabilities import column_weight
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.settings import Joint, Kind, Vocap, tokenizer_type
@@ -38,8 +38,6 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 RESULTS = "results"  # folder of a run that names none
 OF_THE_PROJECT = ("benchmarks", "config", "dev", "docs", "envs", "profiles", "rules", "slurm", "src", "tests")
-RESERVED = ("tokens", "tokenizers", "downloads")  # folders of results/pretraining that are no model's
-TUNING_RESERVED = ("checks", "inputs")  # likewise of results/finetuning
 UNLIMITED = {"max_characters"}  # keys whose null is no default
 SHOWN = 50  # mistakes that a message names
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
@@ -211,63 +209,89 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _loose_ends(settings: Settings) -> list[str]:
-    """Names of one section that another must know."""
+    """Names of one section that another must know, names that cannot be folders, and contradictions."""
     try:
         table = read_languages(settings.corpora.table)
     except VocapError as error:
         return [f"corpora.table: {error}"]
     chosen = list(natural(table)) if settings.languages == "all" else settings.languages
+    if not chosen:
+        return ["languages: the list is empty; name at least one, or write: languages: all"]
     mistakes = [
-        *_languages(settings, table, chosen),
+        *(
+            f"{key}: {name!r} is not among {where}"
+            for key, name, known, where in _references(settings, table, chosen)
+            if name not in known
+        ),
+        *(f"languages: {code!r} is given more than once; keep one" for code in chosen if chosen.count(code) > 1),
+        *_names(settings, chosen),
         *_weights(settings, table, chosen),
-        *_names(settings),
         *_text(settings),
-        *_allocations(settings, chosen),
         *_tokenizers(settings, chosen),
-        *_models(settings, table),
+        *_models(settings),
         *_tuned(settings),
-        *_studied(settings, chosen),
     ]
     return list(dict.fromkeys(mistakes))
 
 
-def _languages(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> Iterator[str]:
-    """Codes that the table does not have, and sources that are not there."""
-    own, where = settings.corpora, settings.corpora.table
-    if not chosen:
-        yield "languages: the list is empty; name at least one, or write: languages: all"
+def _references(
+    settings: Settings, table: Mapping[str, Language], chosen: list[str]
+) -> Iterator[tuple[str, object, Collection, str]]:
+    """A key, a name that stands there, the names that may, and where these are listed."""
+    corpora, models, study = settings.corpora, settings.pretraining.models, settings.correlation
+    rows = f"the languages of {corpora.table}; add a row for a new one"
+    sources, run = f"corpora.sources ({', '.join(corpora.sources)})", "the languages of this run"
+    # languages, and the sources of their text
+    yield from (("languages", code, table, rows) for code in chosen)
+    yield "corpora.source", corpora.source, corpora.sources, sources
+    if settings.pretraining.corpus is not None:
+        yield "pretraining.corpus", settings.pretraining.corpus, corpora.sources, sources
+    for section, given in (("corpora", corpora.languages), ("pretraining", settings.pretraining.languages)):
+        for code, source in given.items():
+            yield f"{section}.languages.{code}", code, table, rows
+            yield f"{section}.languages.{code}", source, corpora.sources, sources
+    for name, entry in settings.allocation.items():
+        yield from ((f"allocation.{name}.without", code, chosen, run) for code in entry.without)
+    # models
+    for name, entry in models.items():
+        yield f"pretraining.models.{name}.tokenizer", entry.tokenizer, settings.tokenizers, "tokenizers"
+    for name, entry in settings.finetuning.tuned(models).items():
+        key, origin = f"finetuning.models.{name}", entry.model or name
+        if entry.path is None:
+            yield f"{key}.model", origin, models, "pretraining.models; name one of them, or give a path"
+            if entry.step is not None and origin in models:
+                steps = models[origin].export_steps
+                yield f"{key}.step", entry.step, steps, f"export_steps of pretraining.models.{origin}"
+    # the correlation study
+    for code in study.languages:
+        yield "correlation.languages", code, chosen, run
+        for task in study.tasks:
+            yield "correlation.tasks", code, TASKS[task].languages, f"the languages of {task}; take one out"
+    for size in study.sizes if study.languages else ():
+        yield "correlation.sizes", size, settings.vocabularies.sizes, "vocabularies.sizes"
+
+
+def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
+    """Names that cannot be folders, and those that are folders of something else."""
     for code in chosen:
-        if code not in table:
-            yield f"languages: unknown code {code!r}; {where} lists the known ones, add a row for a new one"
-        elif chosen.count(code) > 1:
-            yield f"languages: {code!r} is given {chosen.count(code)} times; keep one"
-        elif not CODE.fullmatch(code):
-            yield f"corpora.table: {where}: {code!r} is not a language code; use letters, digits, - and _"
-    for code, source in own.languages.items():
-        if code not in table:
-            yield f"corpora.languages.{code}: unknown code; {where} lists the known ones"
-        if source not in own.sources:
-            yield f"corpora.languages.{code}: no source {source!r} under corpora.sources"
-    if own.source not in own.sources:
-        yield f"corpora.source: no source {own.source!r} under corpora.sources ({', '.join(own.sources)})"
-
-
-def _names(settings: Settings) -> Iterator[str]:
-    """Names that cannot be folders."""
+        if not CODE.fullmatch(code):
+            where = f"corpora.table: {settings.corpora.table}"
+            yield f"{where}: {code!r} is not a language code; use letters, digits, - and _"
+    fetched = [name for name, source in settings.corpora.sources.items() if source and source.url_of("en")]
     sections = {
-        "allocation": settings.allocation,
-        "tokenizers": settings.tokenizers,
-        "pretraining.models": settings.pretraining.models,
-        "finetuning.models": settings.finetuning.tuned([]),
-        "downloads": settings.downloads,
-        "corpora.sources": [
-            name for name, source in settings.corpora.sources.items() if source and source.url_of("en")
-        ],
+        "allocation": (settings.allocation, ()),
+        "tokenizers": (settings.tokenizers, (DIFFS,)),
+        "pretraining.models": (settings.pretraining.models, ("tokens", "tokenizers", "downloads")),
+        "finetuning.models": (settings.finetuning.tuned([]), ("checks", "inputs")),
+        "downloads": (settings.downloads, ()),
+        "corpora.sources": (fetched, ()),
     }
-    for section, entries in sections.items():
+    for section, (entries, reserved) in sections.items():
         for name in entries:
             if not NAME.fullmatch(name):
                 yield f"{section}.{name}: names become folders: use letters, digits, dots, - and _"
+            if name in reserved:
+                yield f"{section}.{name}: a folder of this name holds something else; take another name"
 
 
 def _text(settings: Settings) -> Iterator[str]:
@@ -283,23 +307,13 @@ def _text(settings: Settings) -> Iterator[str]:
         yield f"text.normalization: {text.rule_file}: no such file; take {known}, or a file *.tsv"
 
 
-def _allocations(settings: Settings, chosen: list[str]) -> Iterator[str]:
-    """Languages that an allocation leaves out."""
-    for name, entry in settings.allocation.items():
-        for code in entry.without:
-            if code not in chosen:
-                yield f"allocation.{name}.without: {code!r} is not among the languages of this run"
-        if chosen and set(entry.without).issuperset(chosen):
-            yield f"allocation.{name}.without: no language is left to allocate to; name fewer"
-
-
 def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
-    """Contradictions of tokenizers with other sections, and names of comparisons that clash."""
+    """Contradictions of allocations and tokenizers with other sections, and names of comparisons that clash."""
+    for name, entry in settings.allocation.items():
+        if set(entry.without).issuperset(chosen):
+            yield f"allocation.{name}.without: no language is left to allocate to; name fewer"
     for name, entry in settings.tokenizers.items():
-        key = f"tokenizers.{name}"
-        if name == DIFFS:
-            yield f"{key}: results/tokenizers/{name} holds comparisons; give the tokenizer another name"
-        yield from (f"{key}{mistake}" for mistake in entry.mistakes(settings, chosen))
+        yield from (f"tokenizers.{name}{mistake}" for mistake in entry.mistakes(settings, chosen))
     made = {
         name: entry
         for name, entry in settings.tokenizers.items()
@@ -314,31 +328,23 @@ def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
             )
 
 
-def _models(settings: Settings, table: Mapping[str, Language]) -> Iterator[str]:
-    """References of the pretraining section to other sections."""
-    own = settings.pretraining
-    for name, entry in own.models.items():
-        key = f"pretraining.models.{name}"
-        if name in RESERVED:
-            yield f"{key}: results/pretraining/{name} holds something else; give the model another name"
-        if entry.tokenizer not in settings.tokenizers:
-            yield f"{key}.tokenizer: no tokenizer is named {entry.tokenizer!r}"
-        else:
-            rows = settings.tokenizers[entry.tokenizer].rows(settings)  # None: only its file knows
-            if reason := entry.loss.check(math.inf if rows is None else rows - settings.layout.rows):
-                yield f"{key}.loss.{reason}"
-            if settings.tokenizers[entry.tokenizer].kind != "file" and (lacking := _lacking(settings.layout)):
-                yield (
-                    f"{key}: a masked language model needs special tokens of every role, and the layout has none "
-                    f"of role {lacking}; add them under layout.special (layout.mask: true for the mask)"
-                )
-    for code, source in [("", own.corpus), *own.languages.items()]:
-        key = f"pretraining.languages.{code}" if code else "pretraining.corpus"
-        if code and code not in table:
-            yield f"{key}: unknown code; {settings.corpora.table} lists the known ones"
-        if source is not None and source not in settings.corpora.sources:
-            known = ", ".join(settings.corpora.sources)
-            yield f"{key}: no source {source!r} under corpora.sources ({known})"
+def _models(settings: Settings) -> Iterator[str]:
+    """Contradictions of models with their tokenizers, and of the study with its text."""
+    for name, entry in settings.pretraining.models.items():
+        key, tokenizer = f"pretraining.models.{name}", settings.tokenizers.get(entry.tokenizer)
+        if tokenizer is None:
+            continue
+        rows = tokenizer.rows(settings)  # None: only its file knows
+        if reason := entry.loss.check(math.inf if rows is None else rows - settings.layout.rows):
+            yield f"{key}.loss.{reason}"
+        if tokenizer.kind != "file" and (lacking := _lacking(settings.layout)):
+            yield (
+                f"{key}: a masked language model needs special tokens of every role, and the layout has none "
+                f"of role {lacking}; add them under layout.special (layout.mask: true for the mask)"
+            )
+    study, block = settings.correlation, settings.pretraining.block
+    if study.languages and study.model.shape.positions < block:
+        yield f"correlation.model.shape.positions: below pretraining.block, {block}"
 
 
 def _lacking(layout: IdLayout) -> str:
@@ -347,7 +353,7 @@ def _lacking(layout: IdLayout) -> str:
 
 
 def _tuned(settings: Settings) -> Iterator[str]:
-    """References of the finetuning section to the pretraining section."""
+    """Files of XTREME that are to be fetched, or stand in for others."""
     try:
         parse(settings.finetuning.stand_ins)
     except UsageError as error:
@@ -358,61 +364,17 @@ def _tuned(settings: Settings) -> Iterator[str]:
         for name in dict.fromkeys(chain(*ARCHIVES.values())):
             if name not in settings.downloads:
                 yield f"finetuning.download: no file {name!r} under downloads; config/sources.yaml has them"
-    known = settings.pretraining.models
-    for name, entry in settings.finetuning.tuned(known).items():
-        key = f"finetuning.models.{name}"
-        if name in TUNING_RESERVED:
-            yield f"{key}: results/finetuning/{name} holds something else; give the model another name"
-        if entry.path is not None:
-            continue
-        origin = entry.model or name
-        if origin not in known:
-            yield f"{key}.model: no model of pretraining is named {origin!r}; name one, or give a path"
-        elif entry.step is not None and entry.step not in known[origin].export_steps:
-            yield f"{key}.step: {entry.step} is not among export_steps of pretraining.models.{origin}"
 
 
-def _studied(settings: Settings, chosen: list[str]) -> Iterator[str]:
-    """References of the correlation section to other sections."""
-    own = settings.correlation
-    for code in own.languages:
-        if code not in chosen:
-            yield f"correlation.languages: {code!r} is not among the languages of this run"
-        yield from (
-            f"correlation.tasks: {task} has no language {code!r}; take one of them out"
-            for task in own.tasks
-            if code not in TASKS[task].languages
-        )
-    if own.languages:
-        yield from (
-            f"correlation.sizes: {size} is not among vocabularies.sizes"
-            for size in own.sizes
-            if size not in settings.vocabularies.sizes
-        )
-        if own.model.shape.positions < settings.pretraining.block:
-            yield f"correlation.model.shape.positions: below pretraining.block, {settings.pretraining.block}"
-
-
-def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> list[str]:
+def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> Iterator[str]:
     """A column of the table that is to weigh the languages must have a number above 0 for each."""
     column = settings.corpora.weights
-    if column in ("lines", "bytes"):
-        return []
-    mistakes = []
-    for code in chosen:
-        facts = table[code].facts if code in table else {column: "1"}
-        if column not in facts:
-            numeric = [name for name in facts if name.startswith("paper_")]
-            return [
-                f"corpora.weights: {settings.corpora.table} has no column {column!r}; "
-                f"lines, bytes, or a numeric column such as {', '.join(numeric)}"
-            ]
-        if not 0 < number(facts[column]) < math.inf:
-            mistakes.append(
-                f"corpora.weights: {settings.corpora.table}, language {code}: {column} is {facts[column]!r}, "
-                "not a number above 0; fill it in, or leave the language out"
-            )
-    return mistakes
+    for code in chosen if column not in ("lines", "bytes") else ():
+        try:
+            if code in table:
+                column_weight(table, code, column, settings.corpora.table)
+        except VocapError as error:
+            yield f"corpora.weights: {error}"
 
 
 def compared_pairs(tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]) -> list[tuple[str, str]]:

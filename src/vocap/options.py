@@ -1,13 +1,17 @@
-"""Command-line options that several verbs share, and their types."""
+"""Command-line options that several verbs share, and their types; those of the text also as words of a command."""
 
+import csv
+import functools
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 
 import click
 
 from vocap.errors import UsageError
+from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # a folder's name, and a part of a comma-separated list
 
@@ -36,6 +40,7 @@ class Code(click.ParamType):
 
 
 THREADS = click.IntRange(1, 1024)
+FIELDS = {one.name: one for one in fields(TextSettings)}
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
 
@@ -98,3 +103,83 @@ def layout(command: Callable) -> Callable:
     for decorate in reversed(decorators):  # as if written above the command one by one: --help shows this order
         command = decorate(command)
     return command
+
+
+def text_options(command: Callable) -> Callable:
+    """The options --preset and those of single keys; the command gets `settings`, a TextSettings."""
+
+    @functools.wraps(command)
+    def with_settings(preset: str, **options):
+        given = {name: options.pop(name) for name in FIELDS}
+        keys = {name: value for name, value in given.items() if value is not None}
+        return command(settings=text_settings(preset, **keys), **options)
+
+    preset = click.option(
+        "--preset",
+        type=click.Choice(list(PRESETS)),
+        default=next(iter(PRESETS)),
+        show_default=True,
+        help="Settings of the text; the options below change single ones, and are named as in SentencePiece.",
+    )
+    return preset(text_keys(*FIELDS)(with_settings))
+
+
+def text_keys(*names: str) -> Callable:
+    """A decorator with the options of some keys alone; one that is not given is None."""
+
+    def decorate(command: Callable) -> Callable:
+        for name in reversed(names):
+            command = _option(FIELDS[name])(command)
+        return command
+
+    return decorate
+
+
+def text_words(settings: TextSettings) -> list[str]:
+    """The options that give these settings; none for those of preset xlm-r.
+
+    >>> text_words(text_settings("lossless", split_digits=False, control_symbols=("<a>", "b,c")))
+    ['--preset=lossless', '--no-split-digits', '--control-symbols=<a>,"b,c"']
+    """
+    written = ([f"--preset={name}", *_changed(settings, preset)] for name, preset in PRESETS.items())
+    words = min(written, key=len)  # of equally short ones the first
+    return words[1:] if words[0] == f"--preset={next(iter(PRESETS))}" else words
+
+
+def _changed(settings: TextSettings, preset: TextSettings) -> list[str]:
+    words = []
+    for key in FIELDS:
+        value, flag = getattr(settings, key), key.replace("_", "-")
+        if value != getattr(preset, key):
+            if isinstance(value, bool):
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                words.append(f"--{flag}={_as_csv(value) if isinstance(value, tuple) else value}")
+    return words
+
+
+def _option(one: Field) -> Callable:
+    """An option without a default of its own: the preset has it."""
+    flag = f"--{one.name.replace('_', '-')}"
+    help = one.metadata["help"]
+    if one.type is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", one.name, default=None, help=help)
+    if one.default == ():
+        help = f"{help} Several: separated by commas, or the option repeated."
+        return click.option(flag, one.name, multiple=True, metavar="A,B", callback=_split, help=help)
+    assert one.default is not MISSING
+    return click.option(flag, one.name, type=one.type, help=help)
+
+
+def _split(context: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[str, ...] | None:
+    """The strings of all values, each a line of CSV, as SentencePiece's trainer takes them; None for no value."""
+    try:
+        rows = [row for value in values for row in csv.reader([value], strict=True)]
+    except csv.Error as error:
+        raise UsageError(f"{option.opts[0]}: {error}; write A,B, and a comma inside quotes") from None
+    return tuple(text for row in rows for text in row) or None
+
+
+def _as_csv(texts: Sequence[str]) -> str:
+    quoted = ('"' + text.replace('"', '""') + '"' if set(text) & set(',"') else text for text in texts)
+    return ",".join(quoted)

@@ -157,69 +157,39 @@ def _names(configfiles: Sequence[str | os.PathLike]) -> list[str]:
 def summarize(settings: Settings) -> list[str]:
     """Lines for the terminal; empty where a run made neither a tokenizer nor the report.
 
-    Only entries of the configuration count. An absent or malformed file is passed over: its job has reported the
-    error.
+    Only entries of the configuration count.
     """
-    results = Path(settings.results)
+    results, page = Path(settings.results), Path(settings.results, "report", "index.html")
     made = {name: results / "tokenizers" / name for name in settings.tokenizers}
     made = {name: folder for name, folder in made.items() if (folder / "huggingface" / "tokenizer.json").exists()}
-    page = results / "report" / "index.html"
-    lines = []
-    if made:
-        width = max(map(len, made))
-        lines.append("Tokenizers:")
-        for name, folder in list(made.items())[:SHOWN]:
-            total = _read(folder / "description.json").get("total")
-            ids = f"{total:,} ids" if isinstance(total, int) else ""
-            lines.append(f"  {name:{width}}  {ids:>11}  {folder}")
-        if len(made) > SHOWN:
-            lines.append(f"  and {len(made) - SHOWN} more in {results / 'tokenizers'}")
-        first = next(iter(made.values())) / "huggingface"
-        lines.append(f'Load one: transformers.AutoTokenizer.from_pretrained("{first}")')
-    if page.exists():
-        lines.append(f"Report: {page}")
-    return lines + [f"Warning: {warning}" for warning in (_warnings(settings, results, made) if lines else [])]
-
-
-def _warnings(settings: Settings, results: Path, made: dict[str, Path]) -> list[str]:
-    short, differing = [], []
+    width, lines, short, differing = max(map(len, made), default=0), [], [], []
     for name, folder in made.items():
-        asked = settings.tokenizers[name].rows(settings)
-        total = _read(folder / "description.json").get("total")
-        if asked and isinstance(total, int) and total < asked:
+        total, asked = _read(folder / "description.json").get("total", 0), settings.tokenizers[name].rows(settings)
+        lines.append(f"  {name:{width}}  {f'{total:,} ids':>11}  {folder}")
+        if asked and total < asked:
             short.append(f"{name} has {total:,} of the {asked:,} ids asked for")
-        if any(share < PARITY for share in _shares(folder / "parity.tsv")):
+        parity = folder / "parity.tsv"
+        shares = [row["share"] for row in read_tsv(parity, ("share",))] if parity.exists() else []
+        if any(float(share) < PARITY for share in shares if share):
             differing.append(name)
-    codes = [
-        path.parent.name for path in sorted(results.glob("corpora/*/stats.json")) if not _read(path).get("kept")
-    ]
-    chosen = {language.code for language in settings.selected()}
-    empty = [code for code in codes if code in chosen]
-    warnings = []
-    if short:
-        warnings.append(
-            f"{listed(short, SHOWN, '; ')}: the text has too few different pieces; bring more text, or lower T"
-        )
-    if differing:
-        warnings.append(f"ids of SentencePiece and Hugging Face differ: {listed(differing)}; see parity.tsv")
-    if empty:
-        warnings.append(f"languages without text: {listed(empty)}")
-    return warnings
+    if made:
+        more = [f"  and {len(made) - SHOWN} more in {results / 'tokenizers'}"] if len(made) > SHOWN else []
+        first = next(iter(made.values())) / "huggingface"
+        load = f'Load one: transformers.AutoTokenizer.from_pretrained("{first}")'
+        lines = ["Tokenizers:", *lines[:SHOWN], *more, load]
+    lines += [f"Report: {page}"] if page.exists() else []
+    stats = {language.code: results / "corpora" / language.code / "stats.json" for language in settings.selected()}
+    empty = [code for code, path in stats.items() if path.exists() and not _read(path).get("kept")]
+    warnings = {
+        "the text has too few different pieces; bring more text, or lower T": listed(short, SHOWN, "; "),
+        "ids of SentencePiece and Hugging Face differ; see parity.tsv": listed(differing),
+        "languages without text": listed(empty),
+    }
+    return lines + [f"Warning: {what}: {names}" for what, names in warnings.items() if lines and names]
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _shares(path: Path) -> list[float]:
-    try:
-        return [float(row["share"]) for row in read_tsv(path, ("share",)) if row["share"]]
-    except (OSError, ValueError, VocapError):
-        return []
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
 def jobs_of(folder: Path) -> dict[str, str]:

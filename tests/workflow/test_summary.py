@@ -39,5 +39,5 @@ def test_a_total_that_was_not_reached_and_forms_that_differ_are_warned_of(finish
         finished.snakemake("--touch", str(path.relative_to(finished.folder)))
     finished.write_config(report={"title": "Another title"})
     run = finished.snakemake()
-    assert "Warning: vocap has 480 of the 500 ids asked for" in run.stdout, run.stdout
-    assert "Warning: ids of SentencePiece and Hugging Face differ: joint" in run.stdout
+    assert "pieces; bring more text, or lower T: vocap has 480 of the 500 ids asked for" in run.stdout, run.stdout
+    assert "Warning: ids of SentencePiece and Hugging Face differ; see parity.tsv: joint" in run.stdout

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from vocap import options
 from vocap.allocation.settings import RULES, Allocation, rows_beside_pieces
 from vocap.errors import UsageError
-from vocap.text_options import text_options
+from vocap.options import text_options
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram import COVERAGE
 

@@ -225,15 +225,13 @@ def solve(
         warnings=[
             *inputs.warnings,
             *uneven_lines(inputs, settings),
-            *_warnings(problem, settings, choice, chosen, union.size, len(pieces)),
+            *_warnings(problem, settings, choice, union.size, len(pieces)),
         ],
     )
 
 
-def _warnings(
-    problem: Problem, settings: Allocation, choice: Choice, chosen: Assessment, union: int, pieces: int
-) -> Iterator[str]:
-    """Why the vocabulary is short of T, or its languages worse off than at their smallest sizes."""
+def _warnings(problem: Problem, settings: Allocation, choice: Choice, union: int, pieces: int) -> Iterator[str]:
+    """Why the vocabulary is short of T, or clipped below the languages' smallest sizes."""
     short, curves = problem.capacity - pieces, problem.curves
     stopped = [own.language for own, rank in zip(curves, choice.ranks, strict=True) if rank + 1 < len(own.sizes)]
     if short and stopped:
@@ -251,17 +249,6 @@ def _warnings(
             f"a total of {settings.total} is below the smallest sizes of all languages, "
             f"{union + settings.reserved} together; their lowest-scored pieces are clipped (leave out languages, "
             "or train smaller sizes)"
-        )
-    smallest = problem.objective([0] * len(curves))
-    if chosen.objective is not None and chosen.objective < smallest - ROUNDING * abs(smallest):
-        falling = [
-            own.language
-            for own, rank in zip(curves, choice.fitting, strict=True)
-            if own.value[rank] < own.value[0]
-        ]
-        yield (
-            f"at the last union that fits, F is {smallest - chosen.objective:.3g} nats below that of the smallest "
-            f"sizes: as measured, the curve of {', '.join(falling)} falls (more text makes a curve smoother)"
         )
 
 
@@ -438,9 +425,22 @@ def clip(
     return [piece for piece in union if piece not in dropped], list(dropped)
 
 
-def summarise(inputs: Inputs, settings: Allocation, coverage: float, solution: Solution) -> dict:
-    """The content of `summary.json`."""
-    return {
+def write_allocation(
+    output: str | os.PathLike,
+    inputs: Inputs,
+    settings: Allocation,
+    coverage: float,
+    solution: Solution,
+    models: Mapping | None = None,
+) -> None:
+    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay.
+
+    `models`: each language's own model on the pieces, of a rule that reads text; written to the folder
+    `vocabularies` with a curve of one size for each language.
+    """
+    output = Path(output)
+    # the contents of the files
+    summary = {
         "settings": {**settings.model_dump(), "coverage": coverage},
         "languages": len(solution.rows),
         "left_out": inputs.left_out,
@@ -461,23 +461,6 @@ def summarise(inputs: Inputs, settings: Allocation, coverage: float, solution: S
         **({} if solution.lines is None else {"lines": solution.lines}),
         "warnings": solution.warnings,
     }
-
-
-def write_allocation(
-    output: str | os.PathLike,
-    inputs: Inputs,
-    settings: Allocation,
-    coverage: float,
-    solution: Solution,
-    models: Mapping | None = None,
-) -> None:
-    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay.
-
-    `models`: each language's own model on the pieces, of a rule that reads text; written to the folder
-    `vocabularies` with a curve of one size for each language.
-    """
-    output = Path(output)
-    summary = summarise(inputs, settings, coverage, solution)
     texts = {
         "allocation.tsv": table_lines([field.name for field in fields(Row)], map(astuple, solution.rows)),
         "vocabulary.tsv": table_lines(

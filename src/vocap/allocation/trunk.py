@@ -201,11 +201,6 @@ class PieceTable:
         table.known = number_pieces(text, place, length, numbers, table.known, *table.arrays())
         return numbers
 
-    def add_characters(self, characters: Iterable[str]) -> np.ndarray:
-        """The numbers of single characters."""
-        text = np.array([ord(character) for character in characters], np.int32)
-        return self.add(text, np.arange(len(text), dtype=np.int32), np.ones(len(text), np.int32))
-
     def strings(self, numbers: np.ndarray) -> list[str]:
         """The pieces of these numbers."""
         store, bounds = self._table.store, self._table.bounds
@@ -225,7 +220,7 @@ def number_pieces(text, place, length, numbers, known, store, bounds, hashes, sl
     return known
 
 
-def prune_alone(words: WordTypes, most: int) -> tuple[descent.Corpus, descent.State]:
+def prune_alone(words: WordTypes, most: int) -> tuple[WordTypes, descent.Corpus, descent.State]:
     """The ladder's descent in one language, down to `most` pieces at most (and its required characters)."""
     corpus, state = descent.seed(words)
     while True:
@@ -233,7 +228,7 @@ def prune_alone(words: WordTypes, most: int) -> tuple[descent.Corpus, descent.St
             state = descent.expectation_maximisation(corpus, state, expect)
         size = len(state.ids)
         if size <= most:
-            return descent.compact(corpus, state)
+            return words, *descent.compact(corpus, state)
         ranking = descent.prune_order(corpus, state)
         chosen = np.sort(ranking[: max(most, pruned_size(size))])
         state = descent.reduce(corpus, state, chosen, state.scores[chosen], state.lattice)
@@ -351,8 +346,10 @@ def grow_trunk(
     # every language alone; candidates of all together
     union = PieceTable()
     most = SEEDS // len(texts)
-    needed, pooled, whole = [union.add_characters(required)], [], WholeWords(most)
-    for code, (words, corpus, state) in in_order(texts, lambda count: _alone(count(), most), threads):
+    text = np.array([ord(character) for character in required], np.int32)
+    numbers = union.add(text, np.arange(len(text), dtype=np.int32), np.ones(len(text), np.int32))
+    needed, pooled, whole = [numbers], [], WholeWords(most)
+    for code, (words, corpus, state) in in_order(texts, lambda count: prune_alone(count(), most), threads):
         numbers = union.add(corpus.text, corpus.piece_place, corpus.piece_length)
         needed.append(numbers[: corpus.required])
         languages.put(code, Language(corpus, state, numbers, *texts_in(words)))
@@ -381,10 +378,6 @@ def grow_trunk(
     order, scores = _nested(last, rungs)
     common, required = Rungs(union.strings(order), scores), union.strings(np.flatnonzero(always))
     return Trunk(common, pool, frozenset(required), *words)
-
-
-def _alone(words: WordTypes, most: int):
-    return words, *prune_alone(words, most)
 
 
 def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:

@@ -102,11 +102,12 @@ def weigh_languages(
             part = "incomplete" if entry["total_bytes"] is None else "extrapolated"
             rows.append((language, n, by if entry["complete"] else part))
         else:
-            rows.append((language, _cell(table, language, by, where), by))
+            rows.append((language, column_weight(table, language, by, where), by))
     return rows
 
 
-def _cell(table: Mapping[str, Language], language: str, column: str, where: str) -> float:
+def column_weight(table: Mapping[str, Language], language: str, column: str, where: str) -> float:
+    """The number above 0 of a language in a column of the table; raises VocapError where there is none."""
     if language not in table:
         raise UsageError(f"{where}: no row for {language!r}; add one, or weigh by lines")
     facts = table[language].facts

@@ -13,8 +13,8 @@ import click
 from vocap import options
 from vocap.bpe import SPLITS, UNITS
 from vocap.errors import UsageError
+from vocap.options import text_options
 from vocap.progress import Steps
-from vocap.text_options import text_options
 from vocap.unigram import COVERAGE
 
 logger = logging.getLogger(__name__)

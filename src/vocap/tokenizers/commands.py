@@ -10,8 +10,8 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError, VocapError
+from vocap.options import text_keys, text_options
 from vocap.text_files.named_texts import find_texts
-from vocap.text_options import text_keys, text_options
 from vocap.unigram import COVERAGE
 from vocap.unigram.text_settings import TextSettings
 

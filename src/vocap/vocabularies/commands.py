@@ -16,9 +16,9 @@ import click
 from vocap import options
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing
+from vocap.options import text_options
 from vocap.tables.curve import Point, parse_option, read_points, write_characters, write_points
 from vocap.text_files.lines import read_blocks
-from vocap.text_options import text_options
 from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import COVERAGE, SEEDS
 from vocap.unigram.text_settings import XLM_R, TextSettings
