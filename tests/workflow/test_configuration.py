@@ -225,8 +225,6 @@ def test_sizes_as_a_range_include_both_ends():
     ("text", "says"),
     [
         ("languages: [de, no]\n", '"no" in quotes'),
-        ("corpora: {max_sentences: many}\n", "corpora.max_sentences"),
-        ("vocabularies: {sizes: [200, 100]}\n", "100 comes after 200"),
         ("alocation: {}\n", "alocation: no such key"),
     ],
 )
