@@ -54,15 +54,10 @@ class Inputs:
 def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
     """Read the files of `directory/{lang}/` for every language of the weights, except those `without`.
 
-    A language whose n is 0, or none of whose sizes is ok, is left out with a warning.
-    The order of the weights does not matter. Raises UsageError where `without` names an unknown language or leaves
-    none, VocapError for files that are missing or damaged, and where no language has a size.
+    A language whose n is 0, or none of whose sizes is ok, is left out with a warning. The order of the weights does
+    not matter. Raises UsageError where `without` names an unknown language, or where none is left, VocapError for
+    files that are missing or damaged.
     """
-    directory = Path(directory)
-    if not directory.is_dir():
-        raise VocapError(
-            f"{directory}: no such folder of vocabularies; it should hold LANG/curve.tsv and LANG/models/"
-        )
     if unknown := [language for language in without if language not in weights]:
         raise UsageError(
             f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
@@ -75,20 +70,16 @@ def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: 
     for language, n in sorted(weights.items()):
         if language in left_out:
             continue
-        if n == 0:
-            left_out[language] = "n is 0: no text of it"
-            warnings.append(f"{language} is left out: its n is 0")
-            continue
-        folder = directory / language
-        if not (folder / "curve.tsv").exists():
+        folder = Path(directory, language)
+        if n and not (folder / "curve.tsv").exists():
             raise VocapError(
                 f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}; make its "
                 f"curve (vocap curve), remove its row from the weights, or pass --without {language}"
             )
-        points = [point for point in read_points(folder / "curve.tsv") if point.ok]
+        points = [point for point in read_points(folder / "curve.tsv") if point.ok] if n else []
         if not points:
-            left_out[language] = "no size could be trained"
-            warnings.append(f"{language} is left out: {folder / 'curve.tsv'} has no size that is ok")
+            left_out[language] = "no size could be trained" if n else "n is 0: no text of it"
+            warnings.append(f"{language} is left out: {left_out[language]}")
             continue
         index = load_or_build(folder / NAME, folder / "models", [point.size for point in points])
         alp = np.array([point.alp for point in points], np.float64)
@@ -97,9 +88,9 @@ def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: 
         languages.append(LanguageInput(language, n, index, alp, characters))
     # what is missing
     if not languages:
-        if without:
-            raise UsageError(f"--without {','.join(without)}: no language is left to allocate to; name fewer")
-        raise VocapError(f"{directory}: no language to allocate to: each has n = 0 or no size that is ok")
+        raise UsageError(
+            f"{directory}: no language is left to allocate to: each is left out, has n = 0 or no size"
+        )
     if missing := [entry.language for entry in languages if entry.characters is None]:
         warnings.append(f"no characters.tsv for {listed(missing)}: none of their characters are required")
     return Inputs(languages, left_out, warnings)
