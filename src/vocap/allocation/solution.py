@@ -54,9 +54,9 @@ class Inputs:
 def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
     """Read the files of `directory/{lang}/` for every language of the weights, except those `without`.
 
-    A language whose n is 0, or none of whose sizes is ok, is left out with a warning. The order of the weights does
-    not matter. Raises UsageError where `without` names an unknown language, or where none is left, VocapError for
-    files that are missing or damaged.
+    A language whose n is 0, or none of whose sizes is ok, is left out with a warning. The order of the weights
+    does not matter. Raises UsageError where `without` names an unknown language, or where none is left. VocapError
+    names a file that is missing or damaged.
     """
     if unknown := [language for language in without if language not in weights]:
         raise UsageError(
