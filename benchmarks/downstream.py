@@ -78,7 +78,9 @@ def train(tokenizer: Path, tokens: Path, languages: list[str], seed: int, option
     data = load_data(tokens, languages, tokenizer, ALPHA, "lines")
     last = Last()
     with tempfile.TemporaryDirectory() as folder:
-        Training(recipe, seed, data, Path(folder), torch.device("cpu")).run(StopRequest(), last, lambda step: None)
+        Training(recipe, seed, data, Path(folder), torch.device("cpu")).run(
+            StopRequest(), lambda step: None, last.add
+        )
     return last.row
 
 

@@ -204,7 +204,7 @@ def train_one(data: Data, tasks: dict[str, Tagging], name: str, budget: str, see
     with tempfile.TemporaryDirectory() as folder:
         training = build(data, name, losses(words), steps, seed, arguments, Path(folder))
         watch = Watch(training)
-        training.run(StopRequest(), watch, export=lambda step: None)
+        training.run(StopRequest(), lambda step: None, watch.add)
     settings = training.recipe.model_dump(mode="json")
     return {"settings": settings, "rows": watch.rows, "probes": probes(training, tasks)}
 

@@ -105,7 +105,7 @@ def train(data: Data, name: str, seed: int, sizes: Sizes, device: torch.device) 
         recipe = recipe_of(name, steps, max(1, steps // sizes.looks), sizes, data.longest)
         training = Measured(recipe, seed, data, Path(folder), device)
         curve = Curve(training)
-        training.run(StopRequest(), curve, export=lambda step: None)
+        training.run(StopRequest(), lambda step: None, curve.add)
     facts = {"recipe": recipe.model_dump(mode="json"), "languages": len(data.languages), "length": data.longest}
     return {**curve.rows[-1], "calibrated_step_s": step_s, **facts, "curve": curve.rows}
 

@@ -90,12 +90,6 @@ def test_every_block_comes_once_before_any_comes_again():
         assert len({tuple(one) for one in rounds.tolist()}) > 1
 
 
-def test_another_seed_is_another_order():
-    one, other = (Order([50, 50], np.array([0.5, 0.5]), seed).slots(0, 100) for seed in (1, 2))
-    assert (one[0] != other[0]).any()
-    assert (one[1] != other[1]).any()
-
-
 @given(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=80), st.integers(0, 1000))
 def test_masks_touch_what_they_say(ids, seed):
     ids = np.array(ids)

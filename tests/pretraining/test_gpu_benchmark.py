@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.gpu.heads import ScalableCrossEntropy
 from benchmarks.gpu.table import Table
 from tests.pretraining.factories import pretrain_arguments
 
@@ -50,19 +49,3 @@ def test_a_dry_run_fills_every_table_and_goes_on_where_it_stopped(tmp_path):
     found = Table(path, {name: measured[0][name] for name in FACTS}, 0.0).rows
     assert [row["head"] for row in found] == [row["head"] for row in measured]
     assert found[:-2] == measured[:-2] and found[-2] != measured[-2] and found[-1] != measured[-1]
-
-
-def test_scalable_cross_entropy_with_buckets_of_everything_is_the_softmax():
-    """2 sqrt(N) is at least N for N = 4: every bucket holds all targets, and all words but the special ones."""
-    torch.manual_seed(0)
-    hidden, weight, bias = torch.randn(4, 8), torch.randn(30, 8), torch.randn(30)
-    tensors = [tensor.requires_grad_() for tensor in (hidden, weight, bias)]
-    targets, special = torch.tensor([5, 9, 9, 20]), [0, 1, 2, 3, 29]
-    output = ScalableCrossEntropy(30, special, words=100)(*tensors, targets)
-    logits = (hidden @ weight.T + bias).index_fill(1, torch.tensor(special), -torch.inf)
-    reference = torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
-    torch.testing.assert_close(output.loss, reference)
-    for found, right in zip(
-        torch.autograd.grad(output.loss, tensors), torch.autograd.grad(reference, tensors), strict=True
-    ):
-        torch.testing.assert_close(found, right)

@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from vocap.errors import UsageError
 from vocap.pretraining.losses.knn import NeighbourIndex, nearest
@@ -125,41 +124,6 @@ def test_lazy_builds_only_what_occurs():
             right = expected(weights(built[word]), 6)[WORDS.tolist().index(word)]
             assert torch.equal(row, right)
     assert (index.built >= 0).sum() == 3
-
-
-def test_neighbours_of_a_few_words_need_no_copy_of_the_table():
-    """Of half a million rows it would take gigabytes, at every call with a new word."""
-    weight = weights(0, 2010, 64)
-    largest = 0
-
-    class Sizes(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            nonlocal largest
-            made = function(*args, **(kwargs or {}))
-            if isinstance(made, torch.Tensor) and made.untyped_storage().data_ptr() != memory:
-                largest = max(largest, made.untyped_storage().nbytes())
-            return made
-
-    memory = weight.untyped_storage().data_ptr()
-    index = made_index("lazy", 2010, torch.arange(4, 2009), 5)
-    index.start(0, weight)
-    with Sizes():
-        neighbours(index, torch.tensor([4, 7, 2008]), weight)
-    assert 0 < largest < memory_of(weight) / 10
-
-
-def memory_of(tensor):
-    return tensor.untyped_storage().nbytes()
-
-
-def test_state_returns():
-    weight = weights(0)
-    index = made_index("burst", every=10)
-    index.start(0, weight)
-    other = made_index("burst", every=10)
-    other.load_state_dict({name: value.clone() for name, value in index.state_dict().items()})
-    other.start(7, weights(1))
-    assert torch.equal(neighbours(other, WORDS, weight), neighbours(index, WORDS, weight))
 
 
 def test_more_neighbours_than_words():

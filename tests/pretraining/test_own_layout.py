@@ -18,19 +18,8 @@ from vocap.text_files import Layout
 from vocap.tokenizer_files.layout import serialize
 from vocap.tokenizer_files.model_file import read_model
 
-LAYOUT = json.dumps(
-    {
-        "special": [
-            "<unk>",
-            {"token": "<|end|>", "role": "eos"},
-            "<|user|>",
-            {"token": "<|begin|>", "role": "bos"},
-            "<pad>",
-        ],
-        "reserved": 3,
-        "multiple_of": 8,
-    }
-)
+ENDS = {"token": "<|end|>", "role": "eos"}, {"token": "<|begin|>", "role": "bos"}
+LAYOUT = json.dumps({"special": ["<unk>", ENDS[0], "<|user|>", ENDS[1], "<pad>"], "reserved": 3, "multiple_of": 8})
 UNK, EOS, USER, BOS, PAD, MASK = 0, 1, 2, 3, 4, TOTAL - 1
 RESERVED = [5, 6, 7]
 SPECIAL = [UNK, EOS, USER, BOS, PAD, *RESERVED, MASK]

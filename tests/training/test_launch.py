@@ -40,33 +40,15 @@ def test_several_nodes_meet_at_the_first():
 
 def test_a_command_outside_slurm_is_run_as_it_is():
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
-    run = subprocess.run(
-        [
-            VOCAP,
-            "launch",
-            "--threads",
-            "2",
-            sys.executable,
-            "-c",
-            "import sys; print(sys.argv); sys.exit(7)",
-            "--threads",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
+    program = [sys.executable, "-c", "import sys; print(sys.argv); sys.exit(7)", "--threads"]
+    words = [VOCAP, "launch", "--threads", "2", *program]
+    run = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert (run.returncode, run.stdout, run.stderr) == (7, "['-c', '--threads']\n", "")
 
 
 def test_a_job_that_slurm_does_not_know_is_one_message():
-    run = subprocess.run(
-        [VOCAP, "launch", "true"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "SLURM_JOB_ID": "999999999"},
-    )
+    environment = {**os.environ, "SLURM_JOB_ID": "999999999"}
+    run = subprocess.run([VOCAP, "launch", "true"], capture_output=True, text=True, check=False, env=environment)
     assert run.returncode == 1
     assert "squeue gives no nodes of this SLURM job" in run.stderr
     assert "Traceback" not in run.stderr

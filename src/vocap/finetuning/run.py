@@ -27,7 +27,7 @@ from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config
 from vocap.training import checkpoints, loop
-from vocap.training.distributed import StopRequest, own_device, stop_requests, world_size
+from vocap.training.distributed import StopRequest, own_device, world_size
 from vocap.training.randomness import DROPOUT, generator
 
 HEADS = {
@@ -325,7 +325,7 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
         raise UsageError("fine-tuning works in one process, on one GPU; start one, and give each run its own")
     inputs = open_inputs(job.inputs, job.training)
     check_inputs(job, inputs)
-    with own_device() as device, stop_requests() as stop, locked(job.checkpoints / "lock"):
+    with own_device() as device, StopRequest() as stop, locked(job.checkpoints / "lock"):
         checkpoints.clean(job.checkpoints)
         task = reading.training_set(job.training).task
         model = build_model(job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained)

@@ -19,18 +19,7 @@ from transformers.utils.logging import disable_progress_bar
 from vocap import __version__
 from vocap.errors import UsageError
 from vocap.files.atomic import locked, write_text
-from vocap.pretraining.data import (
-    DESCRIPTION,
-    EXPORT,
-    Batch,
-    Data,
-    TrainingBatches,
-    Vocabulary,
-    heldout_batch,
-    heldout_blocks,
-    load_data,
-    unigram_counts,
-)
+from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import MaskedLanguageModel, build_model, export_model
 from vocap.pretraining.settings import Recipe, paper_parameters
@@ -66,7 +55,7 @@ class Training(Loop):
 
     progress: PretrainingProgress
 
-    def __init__(self, recipe: Recipe, seed: int, data: Data, folder: Path, device: torch.device) -> None:
+    def __init__(self, recipe: Recipe, seed: int, data: text.Data, folder: Path, device: torch.device) -> None:
         super().__init__(folder, recipe.steps, recipe.checkpoint_every)
         self.recipe, self.seed, self.data = recipe, seed, data
         self.set_precision(recipe.precision, device)
@@ -74,7 +63,7 @@ class Training(Loop):
         self.model = build_model(recipe.shape, data.vocabulary, data.special).to(device)
         # the loss, and the output bias that it starts from
         special, unigram = data.special.all, recipe.output_bias == "unigram"
-        counts = unigram_counts(data) if recipe.loss.weighed or unigram else None
+        counts = text.unigram_counts(data) if recipe.loss.weighed or unigram else None
         common = {"counts": counts, "seed": seed, "steps": recipe.steps, "device": device}
         self.loss = build_loss(recipe.loss, data.vocabulary, special, **common)
         with torch.no_grad():
@@ -85,8 +74,8 @@ class Training(Loop):
         # optimizer and data
         adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
         self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
-        ids = Vocabulary(data.vocabulary, data.special)
-        self.batches = TrainingBatches(
+        ids = text.Vocabulary(data.vocabulary, data.special)
+        self.batches = text.TrainingBatches(
             data.train, data.q, ids, seed, recipe.batch, recipe.micro_batch, rank(), world_size()
         )
         self.validation = Validation(data, recipe.heldout_blocks, recipe.micro_batch)
@@ -106,10 +95,16 @@ class Training(Loop):
     def load_further(self, load):
         self.loss.load_state_dict(load("loss"))
 
-    def run(self, stop: distributed.StopRequest, export: Callable[[int], None]) -> Metrics | None:
+    def run(
+        self,
+        stop: distributed.StopRequest,
+        export: Callable[[int], None],
+        watch: Callable[[dict[str, Any]], None] = lambda row: None,
+    ) -> Metrics | None:
         """Train to the end; the lines of metrics, on the first rank.
 
-        `export` is called on the first rank after each of `export_steps`. Raises as `Loop.train`.
+        `export` is called on the first rank after each of `export_steps`, `watch` with each line of metrics.
+        Raises as `Loop.train`.
         """
         recipe, progress = self.recipe, self.progress
         metrics = Metrics(self.folder, progress.step) if rank() == 0 else None
@@ -117,6 +112,7 @@ class Training(Loop):
         def after_step(last: bool) -> None:
             if progress.step % recipe.log_every == 0 or last:
                 row = self._row()
+                watch(row)
                 if metrics is not None:
                     metrics.add(row)
             if progress.step in recipe.export_steps and rank() == 0:
@@ -125,7 +121,7 @@ class Training(Loop):
         self.train(stop, after_step)
         return metrics
 
-    def take_step(self, batches: list[Batch], stop: bool) -> tuple[float, bool]:
+    def take_step(self, batches: list[text.Batch], stop: bool) -> tuple[float, bool]:
         """The loss is that of the masked tokens, in nats."""
         recipe, progress = self.recipe, self.progress
         masked, tokens, stopping = summed(
@@ -144,7 +140,7 @@ class Training(Loop):
         progress.recent_tokens += int(tokens)
         return nats / max(1.0, masked), bool(stopping)
 
-    def gradients(self, batches: list[Batch], step: int, masked: float) -> float:
+    def gradients(self, batches: list[text.Batch], step: int, masked: float) -> float:
         """Leave in every parameter the gradient of the mean loss over the `masked` tokens of all ranks' batches.
 
         Returns the sum of their losses in nats.
@@ -206,14 +202,14 @@ def log_frequencies(counts: np.ndarray, special: Sequence[int]) -> torch.Tensor:
 class Validation:
     """The fixed held-out batch of a run; this process measures the batches `rank`, `rank + ranks`, ..."""
 
-    def __init__(self, data: Data, blocks: int, micro_batch: int) -> None:
-        chosen = heldout_blocks(data.heldout, blocks)
+    def __init__(self, data: text.Data, blocks: int, micro_batch: int) -> None:
+        chosen = text.heldout_blocks(data.heldout, blocks)
         parts = [chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)]
         self.languages, self.special = data.languages, data.special.all
-        ids = Vocabulary(data.vocabulary, data.special)
+        ids = text.Vocabulary(data.vocabulary, data.special)
         self._batches = []  # with the language of each masked token
         for part in parts[rank() :: world_size()]:
-            batch = heldout_batch(part, ids)
+            batch = text.heldout_batch(part, ids)
             self._batches.append((batch, np.array([block.language for block in part])[batch.rows]))
         self._text = np.zeros((2, len(data.languages)))  # tokens and bytes
         for block in chosen:
@@ -240,7 +236,7 @@ class Validation:
         return {**scores(each), "languages": own}
 
 
-def encode(model: MaskedLanguageModel, batch: Batch, device: torch.device) -> torch.Tensor:
+def encode(model: MaskedLanguageModel, batch: text.Batch, device: torch.device) -> torch.Tensor:
     """h [m, d] at the masked positions of a batch."""
     ids, attention, positions = (
         torch.from_numpy(array).to(device, non_blocking=True)
@@ -289,12 +285,9 @@ def train(
     """
     torch.set_num_threads(threads)
     disable_progress_bar()  # of transformers, in the middle of ours
-    data = load_data(folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, folders.weights)
-    with (
-        distributed.own_device() as device,
-        distributed.stop_requests() as stop,
-        distributed.joined(device),
-    ):
+    weights = folders.weights
+    data = text.load_data(folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, weights)
+    with distributed.own_device() as device, distributed.StopRequest() as stop, distributed.joined(device):
         check(recipe, data)
         with locked(folders.checkpoints / "lock") if rank() == 0 else nullcontext():
             if rank() == 0:
@@ -304,7 +297,7 @@ def train(
             _run(training, folders, stop, keep)
 
 
-def check(recipe: Recipe, data: Data) -> None:
+def check(recipe: Recipe, data: text.Data) -> None:
     """Raise UsageError for settings that do not fit the data, or the number of processes."""
     words = data.vocabulary - len(data.special.all)
     if reason := recipe.loss.check(words):
@@ -324,7 +317,7 @@ def check(recipe: Recipe, data: Data) -> None:
 
 def _run(training: Training, folders: Folders, stop: distributed.StopRequest, keep: bool) -> None:
     """Train to the end and, on the first rank, write the results."""
-    recipe, data, exported = training.recipe, training.data, folders.tokenizer / EXPORT
+    recipe, data, exported = training.recipe, training.data, folders.tokenizer / text.EXPORT
     step = training.progress.step
     if rank() == 0:
         count = paper_parameters(recipe.shape, data.vocabulary)
@@ -350,7 +343,7 @@ def _run(training: Training, folders: Folders, stop: distributed.StopRequest, ke
     export_model(training.model, exported, folders.output / "model")
     metrics.publish(folders.output / FILE)
     facts = json.dumps(description(training, folders.tokenizer), indent=2, ensure_ascii=False)
-    write_text(folders.output / DESCRIPTION, facts + "\n")
+    write_text(folders.output / text.DESCRIPTION, facts + "\n")
     if not keep:
         checkpoints.remove_all(folders.checkpoints)
         metrics.path.unlink()

@@ -119,29 +119,21 @@ class Stopped(VocapError):
 
 
 class StopRequest:
-    """The stop request of this process; `name` of the signal, if any."""
+    """Records a stop signal within `with`, instead of ending on it; `name` of the signal, if any."""
 
     name = ""
 
-    def __init__(self) -> None:
-        self.before = {number: signal.getsignal(number) for number in SIGNALS}
+    def __enter__(self) -> "StopRequest":
+        self.before = {number: signal.signal(number, self) for number in SIGNALS}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
     def __call__(self, number: int, frame: object) -> None:
         self.name = signal.Signals(number).name
         signal.signal(signal.SIGINT, self.before[signal.SIGINT])  # a second Ctrl-C ends it at once
-
-
-@contextmanager
-def stop_requests() -> Iterator[StopRequest]:
-    """Record the signals in a `StopRequest` instead of ending on them."""
-    request = StopRequest()
-    try:
-        for number in SIGNALS:
-            signal.signal(number, request)
-        yield request
-    finally:
-        for number, handler in request.before.items():
-            signal.signal(number, handler)
 
 
 def rank() -> int:
