@@ -10,7 +10,8 @@ from vocap.config import Settings
 from vocap.corpora.settings import PACKAGES, starter_table
 from vocap.errors import VocapError
 from vocap.languages import default_table
-from vocap.plan.texts import check_files, estimate_texts
+from vocap.plan.texts import check_files, check_totals, estimate_texts
+from vocap.tokenizers.settings import Joint
 
 LINES = [f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}" for number in range(4000)]
 TEXT = "".join(line + "\n" for line in LINES).encode()
@@ -66,6 +67,19 @@ def test_several_files_count_together_and_absent_ones_are_named(tmp_path):
     (tmp_path / "b.txt").unlink()
     with pytest.raises(VocapError, match=r"leave the language out .*\n  de: no file .*b\.txt$"):
         check_files(settings(both))
+
+
+def test_a_total_below_the_required_characters_stops_the_plan(tmp_path):
+    """400 letters and few others are 99.95 % of the text: these must be pieces."""
+    letters = [chr(0x4E00 + number) for number in range(400)]
+    path = tmp_path / "de.txt"
+    path.write_text("".join(f"{''.join(letters)} {'x' if number == 7 else ''}\n" for number in range(50)), "utf-8")
+    config = settings({"path": str(path)})
+    config.tokenizers["j"] = Joint(kind="joint", total=405)
+    check_totals(config, estimate_texts(config))
+    config.tokenizers["j"] = Joint(kind="joint", total=404)
+    with pytest.raises(VocapError, match=r"tokenizers\.j: a total of 404 holds 399 pieces, but 400 characters"):
+        check_totals(config, estimate_texts(config))
 
 
 def test_a_download_is_guessed_from_the_table_and_bounded():

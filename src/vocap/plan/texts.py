@@ -2,15 +2,21 @@
 
 import json
 import sys
-from collections.abc import Iterable
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
-from vocap.corpora.settings import MB, Basis, Resolved, resolve_all
+from vocap.corpora.settings import MB, PROBE_BYTES, Basis, PathSource, Resolved, resolve_all
 from vocap.errors import VocapError
 from vocap.languages import Language
+from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.text_files.records import TextFile
+from vocap.tokenizers.settings import Joint
+from vocap.unigram.training_text import required_in_sample
 from vocap.wording import listed
 
 SHOWN = 10  # missing files in a message
@@ -66,6 +72,40 @@ def check_files(settings: Settings) -> None:
             "corpus files are missing; put them there, correct corpora.sources, or leave the language out of "
             f"`languages`:\n  {shown}"
         )
+
+
+def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
+    """Raise VocapError, as a run does, where T holds fewer pieces than characters that must be pieces.
+
+    Only of files that are there: characters are counted at their beginning, so that a run may find some more.
+    """
+    sources = resolve_all(settings.corpora, settings.selected())
+    if not all(isinstance(found.source, PathSource) for found in sources.values()):
+        return
+    # characters per line
+    per_line = {}
+    for code, found in sources.items():
+        blocks = TextFile(found.files()[0], found.source.layout, PROBE_BYTES)
+        text = "".join(block.decode(errors="replace") for block in blocks)
+        if settings.text.settings.normalization in ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf"):
+            text = unicodedata.normalize("NFKC", text)
+        counts, lines = Counter(text), max(1, text.count("\n"))
+        per_line[code] = {one: count / lines for one, count in counts.items() if not one.isspace()}
+    # what each T leaves for pieces
+    totals = {f"allocation.{name}": (one, one.capacity, one.without) for name, one in settings.allocation.items()}
+    for name, entry in settings.tokenizers.items():
+        if isinstance(entry, Joint):
+            totals[f"tokenizers.{name}"] = entry, entry.total - settings.layout.rows, []
+    for name, (entry, capacity, without) in totals.items():
+        taking = [code for code in texts if code not in without]
+        q = sampling_probabilities([texts[code].lines for code in taking], entry.alpha)
+        coverage = settings.vocabularies.coverage
+        required = len(required_in_sample([per_line[code] for code in taking], q, coverage))
+        if required > capacity:
+            raise VocapError(
+                f"{name}: a total of {entry.total:,} holds {capacity:,} pieces, but {required:,} characters at "
+                "the beginning of the texts must be pieces; raise total, or leave out languages"
+            )
 
 
 def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, Text]:
