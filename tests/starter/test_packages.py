@@ -170,7 +170,6 @@ def test_merge_writes_every_language_and_drops_english_text(tables):
     assert text["python"] == "def f(x):\n\treturn  x\n    s = 'é\\n'\n" and text["javascript"] == "'use strict';\n"
     report = json.loads((tables / "text" / "report.json").read_text(encoding="utf-8"))
     assert report["languages"]["de"]["by_package"] == {"mediawiki": 1, "django": 2}
-    assert report["languages"]["ka"]["missing"] == "no text in mediawiki, django; bring your own text"
     assert "bring your own text" in done.stderr
 
 
@@ -213,7 +212,6 @@ def test_missing_packages_are_named_to_the_end(tables):
     assert "without weblate: no index answered" in done.stderr
     report = json.loads((tables / "text" / "report.json").read_text())
     assert report["missing_packages"] == {"weblate": "no index answered"}
-    assert "weblate could not be had: no index answered" in report["languages"]["am"]["missing"]
 
 
 @pytest.mark.parametrize(

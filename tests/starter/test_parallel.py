@@ -182,7 +182,6 @@ def test_the_report_counts_the_shared_lines(made):
             for name in ("development", "test")
         }
         assert report["languages"][language]["parallel"] == counted
-    assert report["parallel_messages"] == report["languages"]["en"]["parallel"]
     assert "parallel" not in report["languages"]["python"]
 
 

@@ -85,8 +85,6 @@ def test_a_pattern_or_folder_without_files_is_named(tmp_path):
     for path, problem in (("ko/*.txt", "no file matches this pattern"), ("empty", "a folder without files")):
         done = vocap(*sample_words(tmp_path / "out", path, language="ko"), cwd=tmp_path)
         assert done.returncode == 1 and done.stderr.startswith(f"vocap: error: {path}: {problem}; put text in ko")
-    done = vocap(*sample_words(tmp_path / "out", "hf://datasets/x/y/ko.parquet", language="ko"), cwd=tmp_path)
-    assert done.returncode == 2 and "hf:// paths are not read: download the files first" in done.stderr
 
 
 def resolved(path, languages=("ko",)):

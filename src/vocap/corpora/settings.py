@@ -313,16 +313,8 @@ class Resolved:
     language: str  # our code
     code: str  # the source's own code
     source: Source
-
-    @property
-    def url(self) -> str | None:
-        """The address to download it from, if any."""
-        return self.source.url_of(self.code)
-
-    @property
-    def paths(self) -> list[str]:
-        """Files, folders and patterns on this machine, as written in the configuration."""
-        return self.source.paths_of(self.code)
+    url: str | None  # to download it from, if any
+    paths: list[str]  # files, folders and patterns on this machine, as written in the configuration
 
     @property
     def absent(self) -> list[str]:
@@ -380,7 +372,7 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
             )
     if not code or re.search(r"[/{}<>\x00-\x1f]", code) or code in (".", ".."):
         raise UsageError(f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path")
-    return Resolved(name, language.code, code, source)
+    return Resolved(name, language.code, code, source, source.url_of(code), source.paths_of(code))
 
 
 class Download(BaseModel):

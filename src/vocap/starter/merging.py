@@ -30,8 +30,6 @@ MESSAGES = 500  # in each set; of a language at most a tenth of its sentences (a
 LEAST_PART = 15
 REPORT = "report.json"  # beside the merged texts, always
 PARALLEL = "parallel"  # the folder beside them, of text that is held out of them
-# Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky 754 1,266, ur 414 633).
-FEW_LINES = 1000
 
 
 def write_messages(
@@ -173,7 +171,6 @@ def write_texts(folders: Sequence[Path], output: Path, languages: Mapping[str, L
     if repeated := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"the package {repeated[0]} is given {len(repeated)} times; give it once")
     missing = {folder.name: reason for folder in folders if (reason := missing_reason(folder))}
-    absent = "".join(f"; {name} could not be had: {reason}" for name, reason in missing.items())
     spoken = natural(languages)
     chosen = choose_messages(folders, spoken)
     # write the texts of all languages, and their counts
@@ -183,30 +180,17 @@ def write_texts(folders: Sequence[Path], output: Path, languages: Mapping[str, L
         for name in SETS:
             (folder / PARALLEL / name).mkdir(parents=True)
         for text in merge(folders, languages, chosen):
-            code, count = text.language, len(text.sentences)
-            amount = f"only {count} lines" if count else "no text"
-            shortage = f"{amount} in {', '.join(names)}{absent}; bring your own text"
-            entries[code] = {
-                "lines": count,
-                "bytes": _write_lines(folder / f"{code}.txt", text.sentences),
-                "by_package": text.by_package,
-                "missing": shortage if count < FEW_LINES else None,
-            }
+            code = text.language
+            _write_lines(folder / f"{code}.txt", text.sentences)
+            entries[code] = {"lines": len(text.sentences), "by_package": text.by_package}
             if code in spoken:
                 for name, translations in text.parallel.items():
                     _write_lines(folder / PARALLEL / name / f"{code}.txt", translations)
                 entries[code][PARALLEL] = {name: sum(map(bool, found)) for name, found in text.parallel.items()}
-        report = {
-            "packages": names,
-            "missing_packages": missing,
-            "few_lines": FEW_LINES,
-            "parallel_messages": {name: len(messages) for name, messages in chosen.items()},
-            "languages": entries,
-        }
+        report = {"packages": names, "missing_packages": missing, "languages": entries}
         write_text(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
     return report
 
 
-def _write_lines(path: Path, lines: list[str]) -> int:
-    """Write the lines; returns the number of bytes."""
-    return path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+def _write_lines(path: Path, lines: list[str]) -> None:
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())

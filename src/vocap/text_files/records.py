@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import orjson
 
-from vocap.errors import UsageError, VocapError, missing_extra
-from vocap.files.paths import check_local
+from vocap.errors import VocapError, missing_extra
 from vocap.text_files import RECORDS, Layout, kind_of
 from vocap.text_files.lines import LineFile, parts, split_sentences, survey
 from vocap.wording import listed
@@ -333,22 +332,19 @@ def _prefix_note(path: str | os.PathLike) -> dict | None:
             note = orjson.loads(file.read(1 << 16))
     except (FileNotFoundError, NotADirectoryError, orjson.JSONDecodeError):
         return None
-    partial = isinstance(note, dict) and note.get("complete") is False and "fetched_bytes" in note
-    return note if partial else None
+    return note if isinstance(note, dict) and note.get("complete") is False and "fetched_bytes" in note else None
 
 
 def check_present(language: str, paths: Sequence[str]) -> None:
     """Raises VocapError for a path that is not there or matches nothing, for a folder, and for an empty file."""
     remedy = f"put text in {language} there, give {language} another source under corpora, or leave it out"
     for path in paths:
-        try:
-            check_local(path)
-        except ValueError as error:
-            raise UsageError(f"{path}: {error}") from None
         if not os.path.exists(path):
             problem = "no file matches this pattern" if glob.has_magic(path) else "no such file"
-            raise VocapError(f"{path}: {problem}; {remedy}")
-        if os.path.isdir(path):
-            raise VocapError(f"{path}: a folder without files; {remedy}")
-        if os.path.isfile(path) and os.path.getsize(path) == 0:
-            raise VocapError(f"{path}: the file is empty; {remedy}")
+        elif os.path.isdir(path):
+            problem = "a folder without files"
+        elif os.path.isfile(path) and not os.path.getsize(path):
+            problem = "the file is empty"
+        else:
+            continue
+        raise VocapError(f"{path}: {problem}; {remedy}")
