@@ -86,7 +86,7 @@ def test_a_tokenizer_from_text_without_the_extras(tmp_path):
         ["allocate", "--rule=pieces", *shared, corpora, "--total=280", "-o", f"{tmp_path}/pieces"],
         ["joint", shared[1], corpora, "--total=280", "-o", f"{tmp_path}/joint"],
         ["mix", "--alpha=0.7", f"--weights={tmp_path}/weights.tsv", f"--corpora={tmp_path}/corpora", "-o", mix],
-        ["fit", f"--allocation={tmp_path}/allocation", *shared, f"--mix={mix}", "-o", fitted],
+        ["fit", f"--allocation={tmp_path}/allocation", *shared, "-o", fitted],
         ["export", f"{fitted}/sentencepiece.model", "-o", hugging],
         ["card", f"{fitted}/sentencepiece.model", "-o", f"{hugging}/README.md"],
         ["alp", f"{hugging}/tokenizer.json", text],

@@ -13,7 +13,8 @@ import click
 from pydantic import ValidationError
 
 from vocap import options
-from vocap.allocation.settings import RULES, Allocation, rows_beside_pieces
+from vocap.allocation.rules import RULES
+from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.errors import UsageError
 from vocap.options import text_options
 from vocap.tokenizer_files import SPECIALS

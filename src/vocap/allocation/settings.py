@@ -1,69 +1,12 @@
-"""One entry of the `allocation` section of the configuration, and the rules of allocation.
+"""One entry of the `allocation` section of the configuration."""
 
-Command, configuration, report and plan read the table `RULES`. A rule that chooses sizes is a function from a
-`Problem` and the settings to a `Choice`; its vocabulary is the union of the languages' lists of those sizes.
-A rule that chooses pieces reads the text. Implementations are imported when they are called, since every job of a
-workflow reads this table. A rule of one's own is one more entry, added before `vocap.config` is imported.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from vocap.allocation.rules import RULES
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import TextSettings
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule of allocation, with either `choose` or `solver`.
-
-    `label`: a noun phrase for tables; `description`: one line for help and documentation; `options`: the settings
-    that the rule reads besides total, alpha, beta, per and without. `choose`: a function from a `Problem` and an
-    `Allocation` to the size of each language. `solver`, of a rule that reads the text of every language: the
-    "module:function" that makes, from a `Source` and the path of option --trunk, a function from an `Allocation`
-    to a `Solution` and the models of the languages.
-
-    >>> RULES["paper"].needs_text
-    False
-    """
-
-    name: str
-    label: str
-    description: str
-    options: frozenset[str] = frozenset()
-    choose: Callable | None = None
-    solver: str = ""
-
-    @property
-    def needs_text(self) -> bool:
-        return bool(self.solver)
-
-
-def _paper(problem, settings):
-    from vocap.allocation.algorithm_1 import allocate_greedy  # numpy, which not every job needs
-
-    return allocate_greedy(problem)
-
-
-RULES = {
-    "paper": Rule(
-        "paper",
-        "paper’s",
-        "Algorithm 1, a step costs the growth of the language’s own size",
-        frozenset({"fairness"}),
-        choose=_paper,
-    ),
-    "pieces": Rule(
-        "pieces",
-        "pieces",
-        "one descent over the pieces of all languages, on their text",
-        frozenset({"token_fairness"}),
-        solver="vocap.allocation.branch:solver",
-    ),
-}
 
 
 class Allocation(BaseModel):

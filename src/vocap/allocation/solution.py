@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from vocap.allocation.algorithm_1 import Choice, Problem, Union, fair_values, merge, next_gain, upper_bound
-from vocap.allocation.settings import RULES, Allocation
+from vocap.allocation.rules import RULES
+from vocap.allocation.settings import Allocation
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing, replacing_directory
 from vocap.files.tsv import table_lines

@@ -9,7 +9,7 @@ from typing import Any
 import pandas
 
 from vocap.allocation.algorithm_1 import Choice, Problem, allocate_by_shares, fair_values
-from vocap.allocation.settings import RULES
+from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation as Settings
 from vocap.allocation.solution import Inputs, pose, weigh
 from vocap.report.data import as_number, find

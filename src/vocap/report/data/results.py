@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vocap.allocation.settings import RULES, Rule
+from vocap.allocation.rules import RULES, Rule
 from vocap.allocation.solution import Inputs
 from vocap.correlation.study import Measured
 from vocap.finetuning.scores import ALL as MEAN

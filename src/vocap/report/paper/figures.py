@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from vocap.allocation.settings import RULES
+from vocap.allocation.rules import RULES
 from vocap.correlation.study import Coefficients, Measured, correlations
 from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS

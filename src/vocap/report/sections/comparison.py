@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from vocap.allocation.settings import RULES
+from vocap.allocation.rules import RULES
 from vocap.report.data.comparison import (
     ELSEWHERE,
     MEASURES,
