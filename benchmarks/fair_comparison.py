@@ -76,7 +76,7 @@ class Comparison:
                 more = ("--corpora", self.corpora, "--trunk", trunk) if text else ()
                 vocap("allocate", *inputs, "--rule", rule, *more, *setting, "--total", total, "-o", allocation)
             models = allocation / "vocabularies" if text else self.options.vocabularies
-            learnt = ("--corpora", self.corpora, "--weights", self.weights, "--alpha", alpha)
+            learnt = ("--weights", self.weights, "--alpha", alpha)
             vocap("fit", "--allocation", allocation, "--vocabularies", models, *learnt, "-o", folder)
         return folders
 
