@@ -63,15 +63,6 @@ def test_tags_worked_by_hand(gold, pred, f1):
     assert metrics.chunk_f1([gold.split()], [pred.split()])["f1"] == pytest.approx(f1)
 
 
-def test_equal_neighbours_that_begin_with_s_are_chunks_of_their_own():
-    assert metrics.chunk_counts([["SCONJ", "SCONJ"]], [["NOUN", "NOUN"]]).tolist() == [[0, 1, 2]]
-
-
-def test_a_chunk_ends_with_its_sentence():
-    gold, pred = [["B-PER"], ["I-PER"]], [["B-PER"], ["I-PER"]]
-    assert metrics.chunk_counts(gold, pred).tolist() == [[1, 1, 1], [1, 1, 1]]
-
-
 def test_nothing_to_find_scores_nothing():
     zero = {"precision": 0, "recall": 0, "f1": 0}
     assert metrics.chunk_f1([], []) == metrics.chunk_f1([[]], [[]]) == metrics.chunk_f1([["O"]], [["O"]]) == zero
@@ -242,28 +233,7 @@ def test_questions_that_cannot_be_scored_are_refused():
         metrics.mlqa_score({"1": "cat"}, {"1": ["cat"]}, "fr")
 
 
-# --- the average of Table 1
-
-# as printed: XNLI, PAWS-X, POS, NER, then F1 and exact match of XQuAD, MLQA, TyDiQA; last the average
-TABLE_1 = [
-    ("68.7 82.6 72.1 60.6 63.4 47.4 57.2 39.6 45.2 29.6", 60.7),
-    ("69.2 83.3 72.4 59.7 63.9 47.9 58.9 40.7 45.4 29.6", 61.1),
-    ("69.4 82.2 72.1 60.5 64.7 48.0 58.2 40.3 48.0 32.6", 61.4),
-    ("69.3 82.0 71.4 60.0 66.2 50.3 60.1 42.6 45.6 30.6", 61.5),
-    ("70.5 83.0 72.9 62.7 66.8 50.6 60.9 42.9 50.0 34.5", 63.1),
-    ("70.8 82.6 72.5 61.8 67.1 49.8 61.4 42.5 56.3 39.3", 63.7),
-    ("70.3 83.0 72.0 61.7 65.8 49.0 61.0 42.3 49.3 33.0", 62.5),
-    ("69.8 83.4 72.1 60.1 66.6 49.5 60.8 42.7 50.2 33.9", 62.5),
-]
-
-
-@pytest.mark.parametrize(("cells", "average"), TABLE_1)
-def test_the_average_of_the_paper(cells, average):
-    numbers = iter(map(float, cells.split()))
-    scores = {task: {"acc": next(numbers)} for task in ("xnli", "pawsx")}
-    scores |= {task: {"f1": next(numbers), "precision": 0.0} for task in ("udpos", "panx")}
-    scores |= {task: {"f1": next(numbers), "exact_match": next(numbers)} for task in ("xquad", "mlqa", "tydiqa")}
-    assert metrics.paper_average(scores) == pytest.approx(average, abs=0.05)
+# --- the average of Table 1; the printed ones are in tests/report/test_paper.py
 
 
 @pytest.mark.parametrize("scores", [{}, {"squad": {"f1": 1.0}}, {"mlqa": {"f1": 1.0}}, {"xnli": {"f1": 1.0}}])

@@ -110,12 +110,9 @@ def test_answers_of_whole_words_come_back_as_they_are(name):
         gaps = ["", *rng.choices([" ", "  ", "\u00a0", "\n", "\u3000"], k=8)]
         first, last = sorted(rng.sample(range(9), 2))
         context = "".join(gap + word for gap, word in zip(gaps, words, strict=True))
-        start = sum(len(gap + word) for gap, word in zip(gaps[:first], words[:first], strict=True)) + len(
-            gaps[first]
-        )
-        text = context[start:][: len("".join(gap + word for gap, word in zip(gaps, words, strict=True)))]
-        end = sum(len(gap + word) for gap, word in zip(gaps[: last + 1], words[: last + 1], strict=True))
-        text = context[start:end]
+        ends = np.cumsum([len(gap + word) for gap, word in zip(gaps, words, strict=True)])
+        start = int(ends[first]) - len(words[first])
+        text = context[start : ends[last]]
         questions.append(Question("w", "no?", context, (Answer(text, start),)))
     returned = returned_by(questions, TOKENIZERS[name]())
     assert returned == [question.answers[0].text for question in questions]

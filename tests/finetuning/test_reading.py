@@ -105,16 +105,10 @@ def test_separators_of_python_are_text_and_words_are_cut_at_tabs_alone(tmp_path)
     assert read_made(tmp_path, "udpos/dev-en.tsv", text, UDPOS, "dev")[0].words == (odd, "New\u00a0York City", "")
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path):
-    assert read_made(tmp_path, "xnli/dev-en.tsv", "\ufeffa\tb\tneutral\n", XNLI, "dev")[0].first == "a"
+def test_a_byte_order_mark_and_multinli_s_name_of_a_label(tmp_path):
+    (pair,) = read_made(tmp_path, "xnli/train-en.tsv", "\ufeffa\tb\tcontradictory\n", XNLI, "train")
+    assert pair == Pair("a", "b", "contradiction")
     assert read_made(tmp_path, "xquad/xquad.en.json", "\ufeff" + one_question(), XQUAD)[0].id == "q1"
-
-
-def test_multinli_s_name_of_a_label(tmp_path):
-    assert (
-        read_made(tmp_path, "xnli/train-en.tsv", "a\tb\tcontradictory\n", XNLI, "train")[0].label
-        == "contradiction"
-    )
 
 
 FIELDS = st.text(st.sampled_from("ab \"'„,"), max_size=6)

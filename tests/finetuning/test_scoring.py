@@ -1,6 +1,5 @@
 """Scores of a task's examples, and the parts that any sample of examples is scored from."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,7 +94,3 @@ def test_parts_of_any_examples_sum_up_to_their_score(name):
             assert ratio(values[sorted(places)].sum(axis=0)) == pytest.approx(expected[metric])
 
     check()
-
-
-def test_nothing_over_nothing_is_nothing():
-    assert ratio(np.zeros((3, 2))).tolist() == [0, 0, 0]

@@ -56,25 +56,5 @@ def scores(values):
     return [Score(*run, "dev", code, "f1", value) for run, one in values.items() for code, value in one.items()]
 
 
-def test_the_setting_with_the_highest_mean_over_seeds_and_languages_is_chosen():
-    values = {
-        (1e-5, 4, 1): {"en": 90.0, "de": 10.0},
-        (1e-5, 4, 2): {"en": 50.0, "de": 50.0},
-        (2e-5, 4, 1): {"en": 60.0, "de": 40.0},
-        (2e-5, 4, 2): {"en": 60.0, "de": 44.0},
-        (1e-5, 6, 1): {"en": 99.0, "de": 0.0},
-        (1e-5, 6, 2): {"en": 99.0, "de": 1.0},
-    }
-    choice = choose(scores(values))
-    assert (choice.learning_rate, choice.epochs, choice.seeds) == (2e-5, 4, (1, 2))
-    assert choice.values == pytest.approx({(1e-5, 4): 50, (1e-5, 6): 49.75, (2e-5, 4): 51})
-
-
 def test_of_equals_the_lowest_rate_and_fewest_epochs():
     assert choose(scores({(rate, 4, 1): {"en": 1.0} for rate in (3e-5, 1e-5, 2e-5)})).learning_rate == 1e-5
-
-
-def test_settings_of_other_seeds_are_refused():
-    values = {(1e-5, 4, 1): {"en": 1.0}, (1e-5, 4, 2): {"en": 1.0}, (2e-5, 4, 1): {"en": 1.0}}
-    with pytest.raises(VocapError, match="no run of learning rate 2e-05, 4 epochs and seed 2"):
-        choose(scores(values))

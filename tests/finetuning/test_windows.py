@@ -2,11 +2,10 @@
 
 from itertools import pairwise
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.finetuning.encoding import best_span, cuts, longest_first, most_context, windows
+from vocap.finetuning.encoding import cuts, longest_first, most_context, windows
 
 LENGTHS = st.integers(0, 40)
 
@@ -54,26 +53,3 @@ def test_each_token_has_its_best_window(length, room, stride):
                 if best is None or score > best:
                     chosen, best = number, score
         assert most[place] == chosen
-
-
-SCORES = st.lists(st.integers(-5, 5), min_size=12, max_size=12)
-PLACES = st.lists(st.booleans(), min_size=12, max_size=12)
-
-
-@given(SCORES, SCORES, PLACES, PLACES, st.sampled_from([1, 3, 12, None]), st.integers(1, 12))
-def test_the_best_span_of_a_window(starts, ends, inside, best, n_best, longest):
-    """The highest sum of all allowed pairs among the highest starts and ends, one by one."""
-    starts, ends = np.array(starts, dtype=float), np.array(ends, dtype=float)
-    found = best_span(starts, ends, np.array(inside), np.array(best), n_best, longest)
-    firsts = sorted(range(12), key=lambda place: -starts[place])[:n_best]
-    lasts = sorted(range(12), key=lambda place: -ends[place])[:n_best]
-    allowed = [
-        (starts[first] + ends[last], first, last)
-        for first in firsts
-        for last in lasts
-        if inside[first] and inside[last] and best[first] and first <= last < first + longest
-    ]
-    if not allowed:
-        assert found is None
-    else:
-        assert found[0] == max(allowed)[0] and found in allowed

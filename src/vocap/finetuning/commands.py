@@ -145,8 +145,7 @@ def finetune(
     checkpoint and end with status 75.
     """
     recipe = read_recipe(named["training"], settings_json)
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(threads)  # before torch starts its threads
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))  # before torch starts
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from vocap.finetuning.run import Job

@@ -113,12 +113,12 @@ def score(task: Task, language: str, examples: Sequence[Example], predictions: P
     Pairs: acc. Tags: precision, recall, f1. Spans: exact_match, f1. Raises ScoringError where an example has no
     label, or predictions do not fit.
     """
-    _check_labelled(examples)
+    gold = _gold(task, examples)
     if task.kind == "pairs":
-        return {"acc": metrics.accuracy([example.label for example in examples], predictions)}
+        return {"acc": metrics.accuracy(gold, predictions)}
     if task.kind == "tags":
-        return metrics.chunk_f1([example.tags for example in examples], predictions)
-    return metrics.span_score(predictions, _references(examples), task.words(language))
+        return metrics.chunk_f1(gold, predictions)
+    return metrics.span_score(predictions, gold, task.words(language))
 
 
 def parts(
@@ -129,16 +129,15 @@ def parts(
     The measure of any multiset of examples is 100 times the ratio of the two sums, 0 where both are 0. Raises
     ScoringError as `score`.
     """
-    _check_labelled(examples)
+    gold = _gold(task, examples)
     if task.kind == "tags":
-        counts = metrics.chunk_counts([example.tags for example in examples], predictions)
-        correct, predicted, expected = counts.T
+        correct, predicted, expected = metrics.chunk_counts(gold, predictions).T
         return {"f1": np.stack([2.0 * correct, 1.0 * predicted + expected], axis=1)}
     if task.kind == "pairs":
-        columns = {"acc": metrics.label_hits([example.label for example in examples], predictions)}
+        columns = {"acc": metrics.label_hits(gold, predictions)}
     else:
-        scores = metrics.answer_scores(predictions, _references(examples), task.words(language))
-        columns = {"exact_match": scores[:, 0], "f1": scores[:, 1]}
+        exact_match, f1 = metrics.answer_scores(predictions, gold, task.words(language)).T
+        columns = {"exact_match": exact_match, "f1": f1}
     return {name: np.stack([values, np.ones(len(values))], axis=1) for name, values in columns.items()}
 
 
@@ -148,22 +147,20 @@ def ratio(sums: np.ndarray) -> np.ndarray:
     return 100 * np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
 
 
-def _check_labelled(examples: Sequence[Example]) -> None:
+def _gold(task: Task, examples: Sequence[Example]) -> list | dict[str, list[str]]:
+    """The label of each pair, the tags of each sentence, or the answers to each question by its id."""
     blank = sum(not is_labelled(example) for example in examples)
     if blank or not examples:
         raise metrics.ScoringError(
             f"{blank} of {len(examples)} examples have no label: XTREME withholds those of its test files; "
             "score files with all labels (as of xTune's scripts)"
         )
-
-
-def _references(examples: Sequence[Example]) -> dict[str, list[str]]:
-    references = {example.id: [answer.text for answer in example.answers] for example in examples}
-    if len(references) < len(examples):
-        raise metrics.ScoringError(
-            f"{len(examples) - len(references)} questions share an id with another; answers need distinct ids"
-        )
-    return references
+    if task.kind != "spans":
+        return [example[-1] for example in examples]
+    answers = {example.id: [answer.text for answer in example.answers] for example in examples}
+    if twice := len(examples) - len(answers):
+        raise metrics.ScoringError(f"{twice} questions share an id with another; answers need distinct ids")
+    return answers
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[dict[Setting, Path], dict[str, Any]]:

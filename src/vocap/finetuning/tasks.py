@@ -73,9 +73,6 @@ class Task:
         object.__setattr__(self, "training", self.training or self.name)
         object.__setattr__(self, "label", self.label or self.name)
 
-    def __hash__(self) -> int:
-        return hash(self.name)
-
     @property
     def metrics(self) -> tuple[str, ...]:
         """The measures that count, by their names in scores.tsv; the first chooses."""
