@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from vocap.corpora.sampling import Pool, chosen_lines, line_bounds, write_mix
+from vocap.corpora.sampling import chosen_lines, line_bounds, write_mix
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
 from vocap.tables.sampling_probabilities import (
@@ -20,8 +20,6 @@ from vocap.tables.sampling_probabilities import (
     share_error,
     weigh_languages,
 )
-from vocap.text_files import Layout
-from vocap.text_files.records import Corpus
 
 
 @pytest.mark.parametrize("alpha", [0, 0.3, 0.7, 1, 2])
@@ -211,32 +209,3 @@ def test_mix_of_a_file_without_lines(tmp_path, corpora):
     with pytest.raises(VocapError, match=r"la\.txt: no line to take 20 from; give la n = 0"):
         write_mix(tmp_path / "mix.txt", corpora, np.array([0.3, 0.5, 0, 0.2]), 100, seed=1)
     assert not list(tmp_path.glob("*mix*")) and not list(tmp_path.glob(".*mix*"))
-
-
-def test_a_share_above_the_sample_is_drawn_from_the_text_each_line_once(tmp_path):
-    """20,000 distinct lines, of which train.txt has 500: a share of 12,000 holds as many different ones."""
-    lines = [f"line {number}" for number in range(20_000)]
-    held = lines[::40]
-    (tmp_path / "all.txt").write_text("\n".join(["", *lines[:9000], "x" * 5000, *lines[9000:]]) + "\n")
-    (tmp_path / "train.txt").write_text("\n".join(lines[1::40]) + "\n")
-    (tmp_path / "heldout.txt").write_text("\n".join(held) + "\n")
-    (tmp_path / "other.txt").write_text("other\n" * 50)
-    corpus = Corpus([str(tmp_path / "all.txt")], Layout())
-    pool = Pool(corpus, tmp_path / "heldout.txt")
-    files = [("en", tmp_path / "train.txt"), ("xx", tmp_path / "other.txt")]
-    counts = write_mix(tmp_path / "mix.txt", files, np.array([0.6, 0.4]), 20_000, 1, pools={"en": pool})
-    mixed = (tmp_path / "mix.txt").read_text().splitlines()
-    assert counts.tolist() == [12_000, 8000] and len(mixed) == 20_000
-    drawn = collections.Counter(line for line in mixed if line != "other")
-    assert sum(drawn.values()) == 12_000
-    assert not drawn.keys() & set(held) and drawn.keys() <= set(lines)
-    # held-out lines among those drawn, about one in 40, are made up for with lines of train.txt
-    assert len(drawn) > 12_000 * 0.97 and max(drawn.values()) <= 2
-    assert [line for line, count in drawn.items() if count == 2 and line not in lines[1::40]] == []
-    first_half = sum(int(line.split()[1]) < 10_000 for line in drawn)
-    assert abs(first_half / len(drawn) - 0.5) < 0.02
-    again = write_mix(tmp_path / "again.txt", files, np.array([0.6, 0.4]), 20_000, 1, pools={"en": pool})
-    assert again.tolist() == counts.tolist()
-    assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "mix.txt").read_bytes()
-    plain = write_mix(tmp_path / "plain.txt", files, np.array([0.6, 0.4]), 20_000, 1)
-    assert plain.tolist() == counts.tolist()  # without a pool each line is there 24 times

@@ -9,7 +9,8 @@ import click
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import VocapError
-from vocap.files.plain_data import read_object
+from vocap.files.paths import expand_all
+from vocap.text_files import Layout
 
 log = logging.getLogger(__name__)
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
@@ -69,8 +70,6 @@ def sample(
     """
     from vocap.corpora.sampling import check_dropped, draw_sample
     from vocap.files.atomic import replacing
-    from vocap.files.paths import expand_all
-    from vocap.text_files import Layout
     from vocap.text_files.lines import FLAG
     from vocap.text_files.records import Corpus, check_present
 
@@ -150,6 +149,8 @@ def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> No
 
 
 def _read_stats(path: str) -> dict:
+    from vocap.files.plain_data import read_object
+
     entry = read_object(path, "make it again with: vocap sample", "make it with: vocap sample")
     if not isinstance(entry.get("language"), str) or not entry.keys() >= STATS:
         raise VocapError(f"{path}: not the stats.json of a sample; make it again with: vocap sample")
@@ -196,8 +197,6 @@ def mix(
 def _pools(sources_json: str | None, corpora: Path) -> dict:
     """The text of the languages whose sample left lines out, by language."""
     from vocap.corpora.sampling import Pool
-    from vocap.files.paths import expand_all
-    from vocap.text_files import Layout
     from vocap.text_files.records import Corpus
 
     pools = {}
