@@ -16,7 +16,7 @@ from vocap.finetuning.settings import Finetuning, Recipe, Tuned, make_recipes
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import Model, Pretraining, Shape
-from vocap.report.settings import Report
+from vocap.report import Report
 from vocap.tokenizer_files.id_layout import IdLayout, Special
 from vocap.tokenizers.settings import KINDS
 from vocap.vocabularies.settings import Vocabularies

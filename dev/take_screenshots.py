@@ -19,10 +19,10 @@ from tests.report.chromium import Chromium, Tab
 WIDTH = 1200
 LIMIT = 200_000  # bytes of a picture
 PICTURES = {  # name: what it begins with, what it ends before (both CSS selectors)
-    "overview": ("#overview", "#overview .tiles"),
+    "overview": ("#overview", "#overview .facts"),
     "curves": ("#figure-alp-curves", "#curves details"),
-    "frontier": ("#comparison figure", "#comparison figure:nth-of-type(3)"),
-    "comparison": ("#comparison figure:nth-of-type(3)", "#comparison figure:nth-of-type(3) ~ details"),
+    "frontier": ("#comparison > figure", "#comparison > figure:nth-of-type(2)"),
+    "comparison": ("#comparison > figure:nth-of-type(2)", "#comparison > figure:nth-of-type(2) ~ details"),
     "explorer": ("#explore", "#explore .copy"),
 }
 TOP = "document.querySelector({!r}).getBoundingClientRect().top + scrollY"

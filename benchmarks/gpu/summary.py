@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from vocap.files.atomic import write_text
-from vocap.report.paper.published import printed
+from vocap.report.paper import printed
 
 EVERY = 1000  # steps between two refreshes of the index, as in the paper
 HIDDEN = ("curve", "recipe", "took_s", "parameters")

@@ -25,7 +25,7 @@ from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages, select
 from vocap.options import CODE
 from vocap.pretraining.settings import Pretraining
-from vocap.report.settings import Report
+from vocap.report import Report
 from vocap.tables.sampling_probabilities import column_weight
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout

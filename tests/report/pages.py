@@ -50,6 +50,11 @@ def write(results, out, *more):
     return (out / "index.html").read_text(encoding="utf-8")
 
 
+def words_of(page):
+    """The text of a page (or of its HTML) in one line."""
+    return " ".join(" ".join((Page(page) if isinstance(page, str) else page).text).split())
+
+
 def one_row(path, **wanted):
     rows = [row for row in read_tsv(path) if all(row[column] == cell for column, cell in wanted.items())]
     assert len(rows) == 1, rows

@@ -15,11 +15,11 @@ from tests.report.factories import (
     make_results,
     make_tokenizer,
 )
-from tests.report.pages import Page, one_row, write
+from tests.report.pages import Page, one_row, words_of, write
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.languages import read_languages
-from vocap.report.data.sentences import byte_pair_cutter
+from vocap.report.data.loading import cutter
 
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 COUNTED = [code for code in CODES if code != "ja"]  # Japanese is in no mean
@@ -75,7 +75,7 @@ def make_run(folder, english=True):
 
 def report(results, out, settings=SETTINGS, *more):
     page = Page(write(results, out, "--settings-json", json.dumps(settings), *more))
-    return " ".join(" ".join(page.text).split())
+    return words_of(page)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_groups_and_languages_by_their_definition(run):
                 assert row[column] == pytest.approx(values.mean())
                 assert row[f"{column}_q"] == pytest.approx((q[codes] * values).sum() / q[codes].sum())
             assert row.better == (nats > 0).sum()
-    rows = table(folder, "comparison-100000-languages").set_index("language")
+    rows = table(folder, "comparison-languages-100000").set_index("language")
     assert set(rows.index) == set(CODES) and rows.apart["ja"] == "20.0 % <unk> in chars"
     assert rows.apart.drop("ja").isna().all()
     for name in ALL:
@@ -356,7 +356,7 @@ def test_the_lines_of_a_byte_pair_cut(tmp_path):
     tokenizer.train_from_iterator(["Die Katze sitzt auf der Matte.", "Der Mond."] * 5, trainer)
     path = tmp_path / "tokenizer.json"
     tokenizer.save(str(path))
-    cut = byte_pair_cutter(path)
+    cut = cutter(tmp_path)
     for line in ("Die Katze sah den Mond.", "猫がいる 😀 ok", " a  b "):
         stretches, tokens = cut(line)
         encoded = tokenizer.encode(line)
@@ -367,5 +367,5 @@ def test_the_lines_of_a_byte_pair_cut(tmp_path):
         tokenizer.decode([one]) for one in tokenizer.encode("Die Katze").ids
     ]
     path.write_text("{}")
-    with pytest.raises(VocapError, match=r"no tokenizer\.json"):
-        byte_pair_cutter(path)
+    with pytest.raises(VocapError, match=r"tokenizer\.json: not a usable"):
+        cutter(tmp_path)

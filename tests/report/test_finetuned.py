@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from tests.report.factories import make_corpora, make_finetuned
-from tests.report.pages import Page, one_row, write
+from tests.report.pages import Page, one_row, words_of, write
 from vocap.errors import VocapError
 from vocap.finetuning.tasks import TASKS as XTREME_TASKS
 
@@ -24,10 +24,6 @@ def results(tmp_path):
     make_corpora(folder, ["en", "de", "te"])
     make_finetuned(folder, "knn", TASKS, MISSING)
     return folder
-
-
-def words_of(page):
-    return " ".join(" ".join(page.text).split())
 
 
 def test_the_table_has_the_papers_columns_and_the_summaries_means(results, tmp_path):
@@ -66,7 +62,7 @@ def test_the_choice_is_named_with_its_absent_files(results, tmp_path):
     said = {"label": label, "absent": ["sw"], "blank": ["ko"], "development": chose}
     make_finetuned(results, "knn", {"tydiqa": TASKS["tydiqa"]}, [], **said)
     settings = json.dumps({"finetuning": {"tasks": ["tydiqa", "xnli"]}})
-    words = words_of(Page(write(results, tmp_path / "out", "--settings-json", settings)))
+    words = words_of(write(results, tmp_path / "out", "--settings-json", settings))
     assert words.index(f"TyDiQA, {label}") < words.index("Scores of the fine-tuned models")
     row = one_row(tmp_path / "out/tables/finetuning-choices.tsv", task="TyDiQA")
     assert row["chosen_by"] == f"{label} (rule: paper)" and (row["absent"], row["blank"]) == ("sw", "ko")
@@ -76,7 +72,7 @@ def test_the_choice_is_named_with_its_absent_files(results, tmp_path):
 
 def test_stand_ins_are_said_before_any_number(results, tmp_path):
     make_finetuned(results, "other", {"xnli": {"acc": 50.0}}, [], stand_ins={"xnli/train": "xnli/dev:1/2"})
-    words = words_of(Page(write(results, tmp_path / "out")))
+    words = words_of(write(results, tmp_path / "out"))
     said = words.index("xnli/dev:1/2 for xnli/train")
     assert said < words.index("Scores of the fine-tuned models")
     row = one_row(tmp_path / "out/tables/finetuning-choices.tsv", model="other", task="XNLI")
@@ -86,7 +82,7 @@ def test_stand_ins_are_said_before_any_number(results, tmp_path):
 def test_a_model_without_results_is_not_run_and_one_of_another_configuration_is_named(results, tmp_path):
     settings = {"finetuning": {"models": {"knn": {}, "later": {}}}}
     make_finetuned(results, "older", {"xnli": {"acc": 50.0}}, [])
-    words = words_of(Page(write(results, tmp_path / "out", "--settings-json", json.dumps(settings))))
+    words = words_of(write(results, tmp_path / "out", "--settings-json", json.dumps(settings)))
     assert "without results here: later" in words and "fine-tuned models older" in words
     row = one_row(tmp_path / "out/tables/finetuning.tsv", model="later")
     assert row["panx_f1"] == row["xnli_acc"] == "not run" and row["average"] == ""
@@ -100,25 +96,20 @@ def test_labels_kept_back_are_no_score_and_nothing_is_not_run(results, tmp_path)
     write(results, tmp_path / "out")
     assert one_row(tmp_path / "out/tables/finetuning.tsv", model="knn")["panx_f1"] == "labels withheld"
     empty = tmp_path / "empty"
-    empty.mkdir()
-    assert "No model has been fine-tuned" in words_of(Page(write(empty, tmp_path / "none")))
+    (empty / "corpora").mkdir(parents=True)
+    assert "No model has been fine-tuned" in words_of(write(empty, tmp_path / "none"))
 
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        (
-            "summary.tsv",
-            "language\tmetric\tmean\tstd\tseeds\nen\tf1\tmany\t\t1\n",
-            "summary.tsv, line 2: mean is 'many'",
-        ),
-        ("summary.tsv", "language\tmetric\n", "line 1: no column mean"),
-        ("selection.json", "{}", "no choice that vocap score wrote"),
-        ("selection.json", "[", "selection.json, line 1: not JSON"),
+        ("panx/summary.tsv", "language\tmetric\n", "line 1: no column mean"),
+        ("panx/selection.json", "{}", "no choice that vocap score wrote"),
+        ("average.json", '{"tasks": 5}', r"knn/average\.json: not a file of vocap average"),
     ],
 )
 def test_malformed_files_are_one_error(results, tmp_path, name, content, said):
-    (results / "finetuning/knn/panx" / name).write_text(content)
+    (results / "finetuning/knn" / name).write_text(content)
     with pytest.raises(VocapError, match=said):
         write(results, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -1,6 +1,5 @@
 """The front page: lines that load, sentences that are cut as SentencePiece cuts them, languages by name."""
 
-import html
 import json
 import re
 import shutil
@@ -9,16 +8,14 @@ import pytest
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
-from tests.report.factories import make_byte_pair, make_results
+from tests.report.factories import make_results
 from tests.report.pages import Page, write
-from vocap.bpe.model_file import export as export_byte_pair
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.tsv import read_tsv
 from vocap.languages import read_languages
+from vocap.report.data.loading import choose, reads
 from vocap.report.data.results import Sentence
-from vocap.report.data.sentences import choose, reads
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
-from vocap.tokenizers.bpe_commands import bpe
 from vocap.unigram.sentencepiece_trainer import train
 
 LINES = {
@@ -54,6 +51,7 @@ def run(tmp_path_factory):
         export(
             results / "tokenizers" / name / "sentencepiece.model", results / "tokenizers" / name / "huggingface"
         )
+    shutil.copy(results / "tokenizers/joint100k/huggingface/tokenizer.json", results / "tokenizers/xlmr")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         return folder, write("results", folder / "out")
@@ -61,24 +59,37 @@ def run(tmp_path_factory):
 
 def test_the_lines_load_from_the_folder_of_the_command(run, monkeypatch):
     folder, text = run
-    page = Page(text)
-    imports = re.search(r'aria-label="Imports">(.*?)</pre>', text, re.S)[1]
-    shown = {
-        name: body.replace("&#34;", '"').split("\n")
-        for name, body in re.findall(r'aria-label="(\w+k)">(.*?)</pre>', text, re.S)
-    }
-    assert list(shown) == ["joint100k", "vocap100k"]  # the others have no model here
+    found = re.findall(r'aria-label="(\w+k|xlmr)">(.*?)</pre>', text, re.S)
+    shown = {name: body.replace("&#34;", '"') for name, body in found}
+    assert set(shown) == {"joint100k", "vocap100k", "xlmr"}  # the others have no model here
     monkeypatch.chdir(folder)
-    scope = {}
-    exec(imports, scope)
-    for name, (piece_line, face_line) in shown.items():
-        piece, face = eval(piece_line, scope), eval(face_line, scope)
+    exec(shown.pop("xlmr"), scope := {})
+    copied = scope["tokenizer"]
+    for name, lines in shown.items():
+        exec(lines, scope := {})
+        piece, face = scope["processor"], scope["tokenizer"]
         path = folder / f"results/tokenizers/{name}/sentencepiece.model"
         assert piece.serialized_model_proto() == path.read_bytes()
         assert len(face) == piece.get_piece_size()
         for lines in LINES.values():
             assert [face(line, add_special_tokens=False)["input_ids"] for line in lines] == piece.encode(lines)
-    assert page.open == []
+            if name == "joint100k":
+                assert [copied.encode(line, add_special_tokens=False).ids for line in lines] == piece.encode(lines)
+    assert Page(text).open == []
+
+
+def test_the_recommendation_stands_first(run):
+    folder, text = run
+    first = text[text.index("Your tokenizers</h2>") : text.index("The same sentence")]
+    best = [
+        row["tokenizer"]
+        for row in read_tsv(folder / "out/tables/comparison.tsv")
+        if row["kind"] != "from elsewhere"
+    ]
+    said = re.sub(r"<[^>]*>", "", first)
+    taken = re.findall(r"Take (\w+)\. T = (\d+)K", said)
+    assert [total for _, total in taken] == ["100", "200"] and {name for name, _ in taken} <= set(best)
+    assert said.index("Take") < said.index("AutoTokenizer.from_pretrained") < said.index("Python that loads each")
 
 
 def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):
@@ -108,47 +119,6 @@ def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):
             # a piece's text has a space for U+2581, the first of them was put before the line
             ours = [piece.replace("\u2581", " ") for piece in pieces]
             assert stretches == [text for text in [ours[0][1:], *ours[1:]] if text]
-
-
-def test_byte_pair_encoding_is_loaded_and_cut_beside_unigram(tmp_path, monkeypatch):
-    results = make_results(tmp_path / "results")
-    codes = ["en", "de", "ru", "hi", "fa", "km", "ja"]
-    corpora, weights = tmp_path / "corpora", tmp_path / "weights.tsv"
-    for code in codes:
-        (corpora / code).mkdir(parents=True)
-        (corpora / code / "train.txt").write_text("".join(f"{line}\n" for line in LINES[code]) * 4, "utf-8")
-        (results / "corpora" / code / "heldout.txt").write_text(
-            "".join(f"{line}\n" for line in LINES[code]), "utf-8"
-        )
-    write_tsv(weights, ("language", "n"), [(code, 4 * len(LINES[code])) for code in codes])
-    for name in ("vocap100k", "vocap200k", "joint200k", "xlmr"):
-        shutil.rmtree(results / "tokenizers" / name)
-    make_byte_pair(
-        results, "pairs", "bpe", ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"], 100_000, 8
-    )
-    place = results / "tokenizers/pairs"
-    arguments = ["--corpora", corpora, "--weights", weights, "--total", "400", "-o", tmp_path / "trained"]
-    bpe(list(map(str, arguments)), standalone_mode=False)
-    shutil.copy(tmp_path / "trained/tokenizer.json", place)
-    export_byte_pair(place / "tokenizer.json", place / "huggingface")
-    make_model(results / "tokenizers/joint100k/sentencepiece.model", 148)
-    monkeypatch.chdir(tmp_path)
-    text = write("results", tmp_path / "out")
-    scope = {}
-    exec(re.search(r'aria-label="Imports">(.*?)</pre>', text, re.S)[1], scope)
-    body = re.search(r'aria-label="pairs">(.*?)</pre>', text, re.S)[1].replace("&#34;", '"')
-    loaded, face = (eval(line, scope) for line in body.split("\n"))
-    block = re.search(r'<ul class="cuts">(.*?)</ul>', text, re.S)[1]
-    pattern = (
-        r'class="by">pairs <span class="n">(\d+) tokens</span></p>\s*<p class="cut" lang="(\w+)".*?>(.*?)</p>'
-    )
-    cuts = re.findall(pattern, block)
-    assert len(cuts) == 6
-    for count, code, spans in cuts:
-        line = html.unescape("".join(re.findall(r"<span[^>]*>(.*?)</span>", spans)))
-        assert line in LINES[code]
-        ids = loaded.encode(line, add_special_tokens=False).ids
-        assert int(count) == len(ids) and ids == face(line, add_special_tokens=False)["input_ids"]
 
 
 def test_the_line_is_typical_and_the_first_of_equals():
@@ -188,17 +158,6 @@ def test_languages_are_sorted_by_name_everywhere(made):
         assert names == sorted(names, key=str.casefold), path
         checked += 1
     assert checked > 12
-
-
-def test_warnings_stand_before_anything_else(tmp_path):
-    results = make_results(tmp_path / "results")
-    path = results / "tokenizers/joint200k/description.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"short": 4567}))
-    text = write(results, tmp_path / "out")
-    first = text[text.index('<section id="overview"') :]
-    assert re.search(r"<h2[^>]*>Your tokenizers</h2>\s*<p class=.note warning.>", first)
-    shown = re.sub(r"<[^>]*>", " ", first[: first.index("Largest gains")])
-    assert "T was not reached." in shown and "joint200k is 4,567 ids short of 200,000" in shown
 
 
 @pytest.mark.parametrize(

@@ -126,29 +126,6 @@ def test_tables_open_sort_and_scroll_by_key(tab):
     assert not tab.evaluate(f"{table}.closest('details').open")
 
 
-def test_the_curves_are_driven_by_key(tab):
-    figure = "document.querySelector('#figure-alp-curves')"
-    tab.evaluate(f"{figure}.querySelector('input[type=search]').focus()")
-    tab.until(f"{figure}.dataset.drawn")
-    for letter in "swah":
-        tab.press(letter)
-    assert tab.evaluate(f"[...{figure}.querySelectorAll('.chips button')].filter((b) => !b.hidden).length") == 1
-    tab.press("Tab", 2)  # past the button that clears
-    chip = "document.activeElement"
-    before = tab.evaluate(f"{chip}.getAttribute('aria-pressed')")
-    for key in (" ", "Enter"):
-        tab.press(key)
-        after = tab.evaluate(f"{chip}.getAttribute('aria-pressed')")
-        assert tab.evaluate(f"{chip}.textContent") == "Swahili" and {before, after} == {"true", "false"}
-        before = after
-    tab.evaluate(f"{figure}.querySelector('input[type=radio]').focus()")
-    tab.press("ArrowRight")
-    assert tab.evaluate(f"[...{figure}.querySelectorAll('input[type=radio]')].map((one) => one.checked)") == [
-        False,
-        True,
-    ]
-
-
 def test_the_explorer_is_driven_by_key(run, tab):
     inputs, *_ = run
     number = explore(tab)["number"]

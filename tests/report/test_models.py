@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.report.factories import make_corpora, make_model
-from tests.report.pages import Page, one_row, write
+from tests.report.pages import Page, one_row, words_of, write
 from vocap.errors import VocapError
 from vocap.report.data.results import Model
 
@@ -37,7 +37,7 @@ def test_tables_hold_the_last_lines_numbers(results, tmp_path):
     assert one_row(tmp_path / "out/tables/models.tsv", model="full")["loss"] == ""
     language = one_row(tmp_path / "out/tables/models-languages.tsv", language="ru")
     assert float(language["bits_per_byte_knn"]) == last["languages"]["ru"]["bits_per_byte"]
-    words = " ".join(" ".join(page.text).split())
+    words = words_of(page)
     assert "snakemake --cores all pretraining" not in words
 
 
@@ -48,16 +48,6 @@ def test_the_curves_are_figures_with_every_point(results, tmp_path):
             assert (tmp_path / f"out/figures/{name}.{ending}").stat().st_size > 1000
     for line in (results / "pretraining/full/metrics.jsonl").read_text("utf-8").splitlines():
         assert f"{round(json.loads(line)['bits_per_byte'], 5)}" in text
-
-
-def test_models_of_another_configuration_are_named_and_not_shown(results, tmp_path):
-    settings = {"pretraining": {"models": {"knn": {}, "later": {}}}}
-    page = Page(write(results, tmp_path / "out", "--settings-json", json.dumps(settings)))
-    words = " ".join(" ".join(page.text).split())
-    assert "without results here: later" in words
-    assert "models full" in words
-    with pytest.raises(AssertionError):
-        one_row(tmp_path / "out/tables/models.tsv", model="full")
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"step": 1}'])

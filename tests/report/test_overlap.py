@@ -1,18 +1,15 @@
 """The overlap that the page holds, against sets of the pieces themselves; and pages where it is missing."""
 
-import json
 import random
 
 import numpy as np
 import pytest
 
-from tests.report.factories import CODES, make_run, write_choice
-from tests.report.pages import Page, write
-from tests.report.test_page import HOSTILE
-from vocap.files.tsv import read_tsv, write_tsv
-from vocap.languages import default_table
-from vocap.report.data.explorer import find_overlap, make_explorer
+from tests.report.factories import make_run, write_choice
+from tests.report.pages import words_of, write
+from vocap.files.tsv import write_tsv
 from vocap.report.data.loading import load_results
+from vocap.report.sections.allocation import find_overlap, make_explorer
 
 
 @pytest.fixture(scope="module")
@@ -65,28 +62,14 @@ def test_an_overlap_is_thinned_to_fit_the_page(run):
         assert pieces_counted(estimate, ranks) == pytest.approx(exact, rel=0.3)
 
 
-def test_a_hostile_name_stays_text_in_the_data(run, tmp_path):
-    rows = [dict(row) for row in read_tsv(default_table())]
-    for row in rows:
-        if row["language"] == "de":
-            row["name"] = HOSTILE
-    table = tmp_path / "languages.tsv"
-    write_tsv(table, list(rows[0]), [list(row.values()) for row in rows])
-    page = Page(write(run[0], tmp_path / "out", "--languages-table", table))
-    assert page.open == [] and not any(tag == "img" for tag, _ in page.elements)
-    data = next(json.loads(body) for attributes, body in page.scripts if attributes.get("class") == "data")
-    assert [one["name"] for one in data["languages"] if one["code"] == "de"] == [HOSTILE]
-    assert [one["code"] for one in data["languages"]] == CODES
-
-
 def test_without_indexes_the_page_says_so(tmp_path):
     inputs = make_run(tmp_path / "results")
     write_choice(tmp_path / "results", "present", inputs, total=900)
     (tmp_path / "results/vocabularies/hi/pieces.npz").unlink()
-    words = " ".join(" ".join(Page(write(tmp_path / "results", tmp_path / "out")).text).split())
+    words = words_of(write(tmp_path / "results", tmp_path / "out"))
     assert (
         "No explorer here. There is no hi/pieces.npz" in words and "No cost of fairness: There is no hi" in words
     )
     write_tsv(tmp_path / "results/vocabularies/en/curve.tsv", ("size", "alp", "status"), [(40, -9.0, "ok")])
-    words = " ".join(" ".join(Page(write(tmp_path / "results", tmp_path / "out")).text).split())
+    words = words_of(write(tmp_path / "results", tmp_path / "out"))
     assert "en/pieces.npz has other sizes than the curve beside it" in words

@@ -6,11 +6,10 @@ from click.testing import CliRunner
 from tests.report.factories import make_results
 from tests.tokenizers.factories import make_lines
 from vocap.diff.commands import diff
-from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv
 from vocap.report.data.loading import load_results
 from vocap.report.page.tables import Table
-from vocap.report.sections.segmentation import section
+from vocap.report.sections.tokenizers import segmentation as section
 from vocap.unigram.sentencepiece_trainer import train
 
 
@@ -70,17 +69,3 @@ def test_a_comparison_of_tokenizers_that_are_not_shown_is_left_out(results):
 def test_without_a_comparison_the_section_says_so(tmp_path):
     blocks = section(load(make_results(tmp_path / "results"))).blocks
     assert len(blocks) == 1 and "vocap diff" in blocks[0].text
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("words.tsv", "language\tword\tcount\tsplit_a\nen\tx\tmany\tx\n", "line 2: count is 'many'"),
-        ("examples.tsv", "language\tline\n", "no column split_a"),
-    ],
-)
-def test_a_damaged_file_is_named(results, name, content, message):
-    path = results / "tokenizers" / "diff" / "joint100k-vocap100k" / name
-    path.write_text(content, "utf-8")
-    with pytest.raises(VocapError, match=message):
-        load(results)

@@ -7,6 +7,7 @@ import click
 
 from vocap.errors import UsageError
 
+STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning", "correlation")
 PATH = click.Path(path_type=Path)
 logger = logging.getLogger(__name__)
 
@@ -22,30 +23,27 @@ logger = logging.getLogger(__name__)
 @click.option(
     "--parallel-text", metavar="TEXT", help="Name of the parallel text that was evaluated on, to be shown."
 )
-@click.option("--benchmarks", type=PATH, help="Folder of Snakemake's benchmark files, whose times are shown.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
-def report(results, languages_table, title, settings_file, settings_json, parallel_text, benchmarks, out) -> None:
+def report(results, languages_table, title, settings_file, settings_json, parallel_text, out) -> None:
     """Write one self-contained page about the results of the stages.
 
-    Writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX, Markdown). A stage without results is shown
-    as not run, with the command that runs it. Same results, same bytes: times enter only with --benchmarks.
+    Writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX, Markdown). A stage without results is named at
+    the end, with the command that runs it. Same results, same bytes.
     """
     if settings_file is not None and settings_json is not None:
         raise UsageError("give --settings or --settings-json, not both")
     from dataclasses import replace
 
-    from vocap.report.data.loading import load_benchmarks, load_results, load_settings
+    from vocap.report.data.loading import load_results, load_settings
     from vocap.report.page.rendering import write_report
     from vocap.report.sections import build
 
+    if not any((results / stage).is_dir() for stage in STAGES):
+        raise UsageError(f"{results}: no results of a stage; --results names the folder that the stages wrote to")
     settings = load_settings(settings_file, settings_json)
     section = settings.get("report")
     configured = section.get("title") if isinstance(section, dict) else None
     loaded = load_results(results, languages_table, title or configured, settings)
     loaded = replace(loaded, parallel_text=parallel_text or "")
-    if benchmarks is not None:
-        if not benchmarks.is_dir():
-            raise UsageError(f"{benchmarks}: no such folder; --benchmarks names Snakemake's logs/benchmarks")
-        loaded = replace(loaded, seconds=load_benchmarks(benchmarks))
     size = write_report(out, loaded.title, build(loaded))
     logger.info("%s: %.1f MB", out / "index.html", size / 1e6)

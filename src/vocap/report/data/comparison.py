@@ -1,6 +1,5 @@
 """Every tokenizer on every language in one frame, of which the tables and charts of the comparison are groups."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,13 +11,12 @@ from vocap.allocation.algorithm_1 import Choice, Problem, allocate_by_shares, fa
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation as Settings
 from vocap.allocation.solution import Inputs, pose, weigh
-from vocap.report.data import as_number, find
-from vocap.report.data.explorer import present_choices
-from vocap.report.data.results import ALL, Results, Tokenizer, order_groups
+from vocap.report.data.results import ALL, Allocation, Results, Tokenizer, as_number, find, order_groups
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizers.bigram import PARTS, paired_differences
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
 from vocap.tokenizers.settings import KINDS, BytePair
+from vocap.unigram import COVERAGE
 
 NOT_MERGED = tuple(name for name, kind in KINDS.items() if not kind.merged)  # of one language, or from elsewhere
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
@@ -110,6 +108,12 @@ class Size:
         return {regime: list(names) for regime, names in groups.items()}
 
     @property
+    def best(self) -> str:
+        """The tokenizer of the highest mean ALP among those of the reference's regime."""
+        rivals = self.summary[self.summary.own & (self.summary.regime == self.summary.regime[self.reference])]
+        return rivals.alp.idxmax() if len(rivals) else self.reference
+
+    @property
     def compared(self) -> list[str]:
         """The tokenizers to compare with the reference, the best by mean ALP in percent first."""
         others = self.summary[self.summary.own].drop(index=self.reference, errors="ignore")
@@ -171,14 +175,14 @@ def _left_out(results: Results, tokenizer: Tokenizer, codes: pandas.DataFrame) -
     if allocation is None:
         return {}
     named = set(allocation.summary.get("left_out") or ())
-    has = {share.language for share in allocation.shares}
+    has = allocation.sizes
     out = [code for code in codes.index if code in named or (has and code not in has)]
     return dict.fromkeys(out, f"left out by allocation {allocation.name}")
 
 
 def _misleading(name: str, alp: float, unk_rate: float) -> str:
     """The reason that ALP and counts mislead: they reward <unk>, which replaces any run of unknown text."""
-    if math.isnan(alp):
+    if pandas.isna(alp):
         return f"not measured with {name}"
     if unk_rate > UNKNOWN_LIMIT:
         return f"{100 * unk_rate:.1f} % <unk> in {name}"
@@ -264,7 +268,7 @@ def _summary(
     """`Size.summary` of these tokenizers: `fit` are the rows that means count, `shared` has parallel text."""
 
     def inequality(tokens: pandas.Series) -> float:
-        return gini(tokens) if tokens.sum() > 0 else math.nan
+        return gini(tokens) if tokens.sum() > 0 else float("nan")
 
     # measures on held-out lines, then on parallel text
     counted = list(fit.language.unique())
@@ -276,10 +280,8 @@ def _summary(
     parallel = fit.groupby("tokenizer")
     for name, key in (("gini", "parallel_tokens"), ("gini_bytes", "by_byte")):
         summary[name] = parallel[key].agg(inequality)
-    summary["parallel_tokens"], summary["parallel_bits"] = (
-        parallel.parallel_tokens.mean(),
-        parallel.parallel_bits.mean(),
-    )
+    for name in ("parallel_tokens", "parallel_bits"):
+        summary[name] = parallel[name].mean()
     for part, languages in zip(PARTS, (counted, shared), strict=True):
         summary[part] = pandas.Series(_above_the_fewest(tokenizers, part, languages), dtype=object)
     priced = fit.dropna(subset="ratio_to_english").sort_values(["ratio_to_english", "language"], ascending=[0, 1])
@@ -368,21 +370,20 @@ def trade_offs(results: Results, sizes: Sequence[Size]) -> list[TradeOff]:
     """One for each T of allocations by sizes, by the settings of the first that has it; none without inputs."""
     if not results.inputs.languages:
         return []
-    first: dict[int, tuple[str, Settings, float]] = {}
-    for entry in present_choices(results):
+    first: dict[int, Allocation] = {}
+    for entry in results.computed():
         if not entry.settings.needs_text:
-            first.setdefault(entry.settings.total, (entry.name, entry.settings, entry.coverage))
+            first.setdefault(entry.settings.total, entry)
     compared = {one.total: one for one in sizes}
-    found = (_trade_off(results, compared.get(total), *first[total]) for total in sorted(first))
+    found = (_trade_off(results, compared.get(total), first[total]) for total in sorted(first))
     return [one for one in found if one is not None]
 
 
-def _trade_off(
-    results: Results, compared: Size | None, name: str, settings: Settings, coverage: float
-) -> TradeOff | None:
+def _trade_off(results: Results, compared: Size | None, allocation: Allocation) -> TradeOff | None:
+    settings = allocation.settings
     # the languages: those of the tokenizers' comparison whose curves have held-out ALP
     inputs = Inputs([entry for entry in results.inputs.languages if entry.language not in settings.without])
-    problem, q, _ = pose(inputs, settings, coverage)
+    problem, q, _ = pose(inputs, settings, allocation.setting("coverage") or COVERAGE)
     codes = [entry.language for entry in inputs.languages]
     curves = {code: [point.alp_heldout for point in results.trained(code)] for code in codes}
     measured = set(compared.counted.language) if compared else set(codes)
@@ -410,7 +411,7 @@ def _trade_off(
             rows = compared.rows[compared.rows.tokenizer == tokenizer.name].set_index("language")
             about = {"series": kind_label(results, tokenizer), "name": tokenizer.name, "pieces": tokenizer.total}
             points.append({"beta": None, "fairness": None, **about, **measure(rows.alp, best, shares)})
-    return TradeOff(settings.total, name, settings.beta, counted, apart, points)
+    return TradeOff(settings.total, allocation.name, settings.beta, counted, apart, points)
 
 
 def _choices(problem: Problem, settings: Settings, inputs: Inputs) -> Iterator[tuple[dict[str, Any], Choice]]:
@@ -440,6 +441,16 @@ def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
             rules = {tokenizer.name: results.rule_of(tokenizer) for tokenizer in own}
             pairs += [(one, name) for name, rule in rules.items() if not (rule and rule.needs_text)]
     return pairs
+
+
+def front_page(results: Results) -> list[str]:
+    """The tokenizers of the example sentences: of the smallest T the reference and the best of the others.
+
+    Without tokenizers of one T the first of the configuration; none where none has been made by this run.
+    """
+    pairs = [[one.reference, one.compared[0]] for one in sizes(results) if one.compared]
+    own = [one.name for one in results.configured_tokenizers() if one.kind not in NOT_MERGED]
+    return pairs[0] if pairs else own[:1]
 
 
 def in_thousands(total: int) -> str:

@@ -2,12 +2,12 @@
 
 import contextlib
 import json
+import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,39 +17,27 @@ from vocap import __version__
 from vocap.allocation.solution import Inputs, LanguageInput
 from vocap.correlation.study import Correlation, Measured, unreached
 from vocap.errors import UsageError, VocapError
-from vocap.files.plain_data import read_object
+from vocap.files.plain_data import read_object, read_yaml
 from vocap.files.tsv import read_tsv
 from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
-from vocap.report.data import find
-from vocap.report.data.comparison import NOT_MERGED, in_thousands
-from vocap.report.data.results import (
-    Allocation,
-    Diff,
-    Finetuned,
-    Model,
-    Pieces,
-    Results,
-    Share,
-    TaskScores,
-    Tokenizer,
-)
-from vocap.report.data.sentences import find_sentences
+from vocap.report.data import results as plain
+from vocap.report.data.comparison import NOT_MERGED, front_page, in_thousands
+from vocap.report.data.results import Results, find
 from vocap.report.page.blocks import counted
 from vocap.tables.curve import Point, parse_sizes, read_characters, read_points
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.tables.size_table import Sizes
-from vocap.tables.size_table import read_sizes as read_size_table
-from vocap.text_files.lines import count_lines
+from vocap.tables.size_table import Sizes, read_sizes
+from vocap.text_files.lines import count_lines, read_lines
+from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
 from vocap.tokenizers.bigram import BITS, PARTS, read_lengths
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS
 
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
-DEFINITION = "tokenizer.json"
-FORMS = ("sentencepiece.model", DEFINITION, "huggingface")  # of a tokenizer
+FORMS = ("sentencepiece.model", "tokenizer.json", "huggingface")  # of a tokenizer
 # tables of a tokenizer by their name in `Tokenizer`: a column that each must have, and those that are numbers
 TOKENIZER_TABLES = {
     "evaluation": ("evaluation.tsv", "alp", COLUMNS[2:]),
@@ -58,6 +46,7 @@ TOKENIZER_TABLES = {
     "unknown": ("unknown.tsv", "character", ()),
     "round_trips": ("roundtrip.tsv", "share", ("texts", "identical", "share")),
 }
+SHARES = ("n", "q", "weight", "size", "gain", "own_pieces")  # numbers of allocation.tsv
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
 DIFF_COUNTS = ("count", "tokens_a", "tokens_b", "uses_a", "uses_b")
 DIFF_WORDS, DIFF_PIECES = 300, 50  # changed words; pieces that only one has, on each side
@@ -103,19 +92,18 @@ class Selection:
 def load_results(folder: Path, table: Path | None, title: str | None, settings: dict[str, Any]) -> Results:
     """Read all stages' outputs under `folder`; no stage has to be there. Without a title one is made of them.
 
-    Raises UsageError where `folder` is no directory, VocapError naming file and line for a malformed file.
+    Raises VocapError naming file and line for a malformed file.
     """
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder; --results names the folder that the stages wrote to")
     known = read_languages(table)
     selection = Selection(settings, natural(known))
-
     # text, vocabularies, and what is made of them
     stats = selection.folders("languages", folder.glob("corpora/*/stats.json"))
     corpora = {code: read_object(path / "stats.json") for code, path in stats.items()}
     paths = selection.folders("languages", folder.glob("vocabularies/*/curve.tsv"))
     curves = {code: read_points(path / "curve.tsv") for code, path in paths.items()}
-    weights = _weights(folder / "corpora" / "weights.tsv", selection)
+    path = folder / "corpora" / "weights.tsv"
+    rows = read_tsv(path, ("language", "n")) if path.exists() else ()
+    weights = {row["language"]: row for row in rows if selection.shows("languages", row["language"])}
     paths = selection.folders("allocations", folder.glob("allocation/*/allocation.tsv"))
     allocations = [read_allocation(path, selection) for path in paths.values()]
     files = [*folder.glob("tokenizers/*/*.tsv"), *folder.glob("tokenizers/*/description.json")]
@@ -125,10 +113,9 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
     # the languages of the run, by name, and all rows in their order
     codes = selection.named["languages"]
     if codes is None:
-        codes = {*corpora, *curves, *(share.language for entry in allocations for share in entry.shares)}
+        codes = {*corpora, *curves, *(code for entry in allocations for code in entry.sizes)}
     found = [known.get(code) or Language(code, code, "", "unknown", {}) for code in codes]
-    languages = {one.code: one for one in sorted(found, key=_by_name)}
-    order = partial(_order, codes=list(languages), selection=selection)
+    languages = {one.code: one for one in sorted(found, key=lambda one: (one.name.casefold(), one.code))}
 
     # models, and comparisons of tokenizers
     inputs, no_inputs = load_inputs(folder, curves, weights)
@@ -143,8 +130,8 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         packages=[read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
         weights=weights,
         curves=curves,
-        allocations={entry.name: order(entry, ("shares",)) for entry in allocations},
-        tokenizers={entry.name: order(entry, TOKENIZER_TABLES) for entry in tokenizers},
+        allocations={entry.name: _order(entry, ("shares",), languages, selection) for entry in allocations},
+        tokenizers={entry.name: _order(entry, TOKENIZER_TABLES, languages, selection) for entry in tokenizers},
         models={name: read_model(path) for name, path in models.items()},
         training_bytes=_training_bytes(folder, languages),
         finetuned={n: read_finetuned(path) for n, path in selection.folders("fine-tuned models", tasks).items()},
@@ -162,27 +149,17 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
     return replace(results, sentences=find_sentences(folder, results))
 
 
-def _order(entry: Any, tables: Iterable[str], codes: Sequence[str], selection: Selection) -> Any:
+def _order(entry: Any, tables: Iterable[str], codes: Iterable[str], selection: Selection) -> Any:
     """`entry` with the rows of languages that are shown in these tables, in the order of `codes`."""
-
-    def code(row: Any) -> str:
-        return row["language"] if isinstance(row, dict) else row.language
-
     rank = {code: place for place, code in enumerate(codes)}
-    shown = {
-        name: [row for row in getattr(entry, name) if selection.shows("languages", code(row))] for name in tables
-    }
-    return replace(
-        entry,
-        **{name: sorted(rows, key=lambda row: rank.get(code(row), len(rank))) for name, rows in shown.items()},
-    )
+    shown = {}
+    for name in tables:
+        rows = [row for row in getattr(entry, name) if selection.shows("languages", row["language"])]
+        shown[name] = sorted(rows, key=lambda row: rank.get(row["language"], len(rank)))
+    return replace(entry, **shown)
 
 
-def _by_name(language: Language) -> tuple[str, str]:
-    return language.name.casefold(), language.code
-
-
-def _title(languages: int, tokenizers: list[Tokenizer]) -> str:
+def _title(languages: int, tokenizers: list[plain.Tokenizer]) -> str:
     """The default heading: the number of languages, and T of the tokenizers."""
     of = counted(languages, "language")
     own = {one.total for one in tokenizers if one.total is not None and one.kind not in NOT_MERGED}
@@ -199,20 +176,15 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _weights(path: Path, selection: Selection) -> dict[str, dict[str, str]]:
-    rows = read_tsv(path, ("language", "n")) if path.exists() else ()
-    return {row["language"]: row for row in rows if selection.shows("languages", row["language"])}
-
-
 def _sizes(folder: Path, names: Sequence[str], shown: Mapping[str, object]) -> dict[str, Sizes]:
     """The tables in the folders of these tokenizers, of the languages `shown`."""
     found = {}
     for name in names:
         path = folder / "tokenizers" / name / "sizes.tsv"
         if path.exists():
-            sizes = read_size_table(path)
             found[name] = {
-                total: {code: row for code, row in rows.items() if code in shown} for total, rows in sizes.items()
+                total: {code: row for code, row in rows.items() if code in shown}
+                for total, rows in read_sizes(path).items()
             }
     return {name: sizes for name, sizes in found.items() if all(sizes.values())}
 
@@ -245,23 +217,21 @@ def read_rows(
     return rows
 
 
-def read_allocation(folder: Path, selection: Selection) -> Allocation:
+def read_allocation(folder: Path, selection: Selection) -> plain.Allocation:
     """One allocation; of a rule that makes models, the model of each language is the one point of its curve."""
     rows, summary, vocabulary = (folder / name for name in ("allocation.tsv", "summary.json", "vocabulary.tsv"))
-    columns = [field.name for field in fields(Share)]
-    shares = read_rows(rows, ("language", "size"), columns[1:]) if rows.exists() else []
     own = selection.folders("languages", folder.glob("vocabularies/*/curve.tsv"))
     points = {code: read_points(path / "curve.tsv") for code, path in own.items()}
-    return Allocation(
+    return plain.Allocation(
         folder.name,
-        [Share(*(row[column] for column in columns)) for row in shares],
+        read_rows(rows, ("language", "size"), SHARES) if rows.exists() else [],
         read_object(summary) if summary.exists() else {},
         count_lines(vocabulary) - 1 if vocabulary.exists() else None,
         {code: found[-1] for code, found in points.items() if found and found[-1].ok},
     )
 
 
-def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:
+def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
     """One tokenizer with its tables; `configured` is its kind by the configuration, if that names it."""
     there = {path.name for path in folder.iterdir()}
     description = read_object(folder / "description.json") if "description.json" in there else {}
@@ -269,29 +239,28 @@ def read_tokenizer(folder: Path, configured: str | None) -> Tokenizer:
         name: read_rows(folder / file, ("language", column), numbers) if file in there else []
         for name, (file, column, numbers) in TOKENIZER_TABLES.items()
     }
-    pieces = None
-    if "pieces.tsv" in there:
-        rows = read_rows(folder / "pieces.tsv", ("piece", "status"))
-        dead = [row for row in rows if row["status"] == "dead"][:DEAD_SHOWN]
-        pieces = Pieces(dict(sorted(Counter(row["status"] for row in rows).items())), dead)
+    pieces = read_rows(folder / "pieces.tsv", ("piece", "status")) if "pieces.tsv" in there else []
+    dead = [row for row in pieces if row["status"] == "dead"][:DEAD_SHOWN]
     # files that its kind has: a tokenizer from elsewhere is evaluated, and one by pairs is its own export
     made = there & {"description.json", "parity.tsv", "pieces.tsv"}
     kind = description.get("kind") or configured or ("unknown" if made else "file")
-    expected = (
-        {"evaluation.tsv"}
-        if kind == "file"
-        else {"description.json", "evaluation.tsv", "parity.tsv", "pieces.tsv"}
-    )
-    if kind in KINDS and KINDS[kind].file == DEFINITION:
+    expected = {"evaluation.tsv"} | (set() if kind == "file" else {"description.json", "parity.tsv", "pieces.tsv"})
+    if kind in KINDS and KINDS[kind].file == "tokenizer.json":
         expected -= {"parity.tsv"}
-    missing = tuple(sorted(expected - there))
-    forms = tuple(name for name in FORMS if name in there)
-    bits = {part: read_lengths(folder / BITS, part) for part in PARTS} if BITS in there else {}
-    more = {"pieces": pieces, "missing": missing, "kind": kind, "forms": forms, "bits": bits}
-    return Tokenizer(folder.name, description, **tables, **more)
+    return plain.Tokenizer(
+        folder.name,
+        description,
+        **tables,
+        statuses=dict(sorted(Counter(row["status"] for row in pieces).items())),
+        dead=dead,
+        missing=tuple(sorted(expected - there)),
+        kind=kind,
+        forms=tuple(name for name in FORMS if name in there),
+        bits={part: read_lengths(folder / BITS, part) for part in PARTS} if BITS in there else {},
+    )
 
 
-def read_model(folder: Path) -> Model:
+def read_model(folder: Path) -> plain.Model:
     """One pre-trained model. Raises VocapError, naming file and line, for metrics that cannot be read."""
     description, path = folder / "description.json", folder / "metrics.jsonl"
     rows = []
@@ -303,39 +272,38 @@ def read_model(folder: Path) -> Model:
             raise VocapError(
                 f"{path}, line {number}: no line of metrics; delete the file and run its stage again"
             ) from None
-    return Model(folder.name, read_object(description) if description.exists() else {}, rows)
+    return plain.Model(folder.name, read_object(description) if description.exists() else {}, rows)
 
 
 def read_studied(path: Path) -> list[Measured]:
     """The points of the correlation study; none where there is no such file."""
     numbers = ("size", "alp", "f1", "seeds", "steps")
-    rows = read_rows(path, Measured._fields, numbers) if path.exists() else []
-    return [Measured(**row) for row in rows]
+    return [Measured(**row) for row in (read_rows(path, Measured._fields, numbers) if path.exists() else [])]
 
 
-def read_finetuned(folder: Path) -> Finetuned:
+def read_finetuned(folder: Path) -> plain.Finetuned:
     """One fine-tuned model. Raises VocapError for files that `vocap score` or `vocap average` did not write."""
     tasks = {task: _task_scores(folder / task) for task in TASKS if (folder / task / SELECTION).exists()}
     path = folder / "average.json"
     if not path.exists():
         missing = tuple(task for task in TASKS if task not in tasks or not tasks[task].overall)
-        return Finetuned(folder.name, tasks, missing=missing)
+        return plain.Finetuned(folder.name, tasks, missing=missing)
     said = read_object(path)
     try:
-        return Finetuned(folder.name, tasks, said["average"], said["std"], tuple(said["missing"]))
+        return plain.Finetuned(folder.name, tasks, said["average"], said["std"], tuple(said["missing"]))
     except (KeyError, TypeError):
         raise VocapError(f"{path}: not a file of vocap average; delete it and run its stage again") from None
 
 
-def _task_scores(folder: Path) -> TaskScores:
+def _task_scores(folder: Path) -> plain.TaskScores:
     numbers = ("mean", "std", "seeds")
     measured: dict[str, dict[str, dict]] = {}
     for row in read_rows(folder / SUMMARY, ("language", "metric", *numbers), numbers):
         measured.setdefault(row["language"], {})[row["metric"]] = row
-    return TaskScores(read_selection(folder), measured)
+    return plain.TaskScores(read_selection(folder), measured)
 
 
-def load_diffs(folder: Path, tokenizers: Collection[str], languages: Sequence[str]) -> list[Diff]:
+def load_diffs(folder: Path, tokenizers: Collection[str], languages: Sequence[str]) -> list[plain.Diff]:
     """The comparisons under `folder` of two of these tokenizers, by name; rows of these languages, in their order.
 
     Raises VocapError, naming the file, for malformed tables.
@@ -343,7 +311,9 @@ def load_diffs(folder: Path, tokenizers: Collection[str], languages: Sequence[st
     found = []
     for path in sorted(folder.glob("*/summary.json")):
         summary = read_object(path)
-        names = [_tokenizer_of(summary.get(side)) for side in ("a", "b")]
+        # of a path results/tokenizers/NAME/FILE, or of its folder
+        paths = [Path(str(summary.get(side))) for side in "ab"]
+        names = [one.parent.name if one.suffix in (".model", ".json") else one.name for one in paths]
         if any(name not in tokenizers for name in names):
             continue
         listed = {row["language"]: row for row in summary.get("languages", ())}
@@ -356,21 +326,13 @@ def load_diffs(folder: Path, tokenizers: Collection[str], languages: Sequence[st
         pieces = read_rows(path.with_name("pieces.tsv"), ("piece", "status"), DIFF_COUNTS, most=DIFF_SCANNED)
         only = [[row for row in pieces if row["status"] == f"only_{side}"][:DIFF_PIECES] for side in "ab"]
         rows = [listed[language] for language in languages if language in listed]
-        found.append(Diff(path.parent.name, *names, summary, rows, words[:DIFF_WORDS], examples, *only))
+        found.append(plain.Diff(path.parent.name, *names, summary, rows, words[:DIFF_WORDS], examples, *only))
     return found
-
-
-def _tokenizer_of(path: Any) -> str:
-    """The tokenizer of a path results/tokenizers/NAME/FILE, or of its folder."""
-    path = Path(str(path))
-    return path.parent.name if path.suffix in (".model", ".json") else path.name
 
 
 def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
     """The merged configuration from a JSON or YAML file, or from JSON text; empty where neither is given."""
     if path is not None:
-        from vocap.files.plain_data import read_yaml
-
         settings, where = read_yaml(path), str(path)
     else:
         where = "--settings-json"
@@ -381,15 +343,6 @@ def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
     if not isinstance(settings, dict):
         raise UsageError(f"{where}: a {type(settings).__name__}, not a configuration; give keys and values")
     return settings
-
-
-def load_benchmarks(folder: Path) -> dict[str, float]:
-    """Seconds of all jobs by stage, from Snakemake's benchmark files `{folder}/{stage}/**.tsv`."""
-    seconds: dict[str, float] = {}
-    for path in sorted(folder.glob("*/**/*.tsv")):
-        stage = path.relative_to(folder).parts[0]
-        seconds[stage] = seconds.get(stage, 0.0) + sum(row["s"] or 0.0 for row in read_rows(path, ("s",), ("s",)))
-    return seconds
 
 
 def load_inputs(folder: Path, curves: Mapping[str, Sequence[Point]], shown: Collection[str]) -> tuple[Inputs, str]:
@@ -417,3 +370,89 @@ def load_inputs(folder: Path, curves: Mapping[str, Sequence[Point]], shown: Coll
         alp = np.array([point.alp for point in points], np.float64)
         languages.append(LanguageInput(code, n, index, alp, characters))
     return Inputs(languages), "" if languages else "No language has a weight and a curve."
+
+
+SENTENCES = 6
+SCRIPTS = ("Latn", "Cyrl", "Arab", "Deva", "Jpan", "Thai")  # taken first: the most different ones
+READ = 1000  # held-out lines of a language that a line is chosen from
+SHORT, LONG = 30, 90  # characters of a line that reads as a sentence and fits the page
+MARKUP = frozenset("{}<>[]|$%&#=_*/\\@~^`+\u2581")
+Cutter = Callable[[str], tuple[list[plain.Stretch], int]]  # a line's stretches, and the number of its tokens
+
+
+def find_sentences(folder: Path, results: Results) -> list[plain.Sentence]:
+    """One held-out line of each of six scripts, cut by the tokenizers of `front_page`.
+
+    None where models or held-out lines are not there. `folder` holds the results of the stages.
+    """
+    names = front_page(results)
+    if not names or not all(results.tokenizers[name].forms for name in names):
+        return []
+    cutters = [cutter(folder / "tokenizers" / name) for name in names]
+    texts = {code: folder / "corpora" / code / "heldout.txt" for code in candidates(results)}
+    found = (
+        choose(code, results.languages[code].script, list(islice(read_lines(path), READ)), cutters)
+        for code, path in texts.items()
+        if path.exists()
+    )
+    return list(islice(filter(None, found), SENTENCES))
+
+
+def candidates(results: Results) -> list[str]:
+    """Languages, the first of each script at the head: it has the most lines. Then all others, by their lines."""
+    ordered = sorted(results.languages, key=lambda code: (-(results.lines(code) or 0), results.rank(code)))
+    first: dict[str, str] = {}
+    for code in ordered:
+        if script := results.languages[code].script:
+            first.setdefault(script, code)
+    scripts = [script for script in SCRIPTS if script in first]
+    head = [first[script] for script in [*scripts, *sorted(set(first) - set(scripts))]]
+    return head + [code for code in ordered if code not in head]
+
+
+def choose(language: str, script: str, lines: Sequence[str], cutters: Sequence[Cutter]) -> plain.Sentence | None:
+    """A typical line: of those that read as sentences the first whose ratio of tokens is nearest that of all.
+
+    Lines that all tokenizers cut alike are taken only where there is no other. None where no line has a fitting
+    length, or the text of the tokens is not the line.
+    """
+    fitting = [line for line in lines if SHORT <= len(line) <= LONG and "\ufffd" not in line]
+    typical = [line for line in fitting if reads(line, script)] or fitting
+    found = [plain.Sentence(language, line, [cutter(line) for cutter in cutters]) for line in typical]
+    found = [one for one in found if all("".join(text for text, _ in cut) == one.text for cut, _ in one.cuts)]
+    found = [one for one in found if any(cut != one.cuts[0] for cut in one.cuts)] or found
+    if not found:
+        return None
+    counts = [[count for _, count in one.cuts] for one in found]
+    whole = sum(count[-1] for count in counts) / sum(count[0] for count in counts)
+    return min(zip(found, counts, strict=True), key=lambda pair: abs(pair[1][-1] / pair[1][0] - whole))[0]
+
+
+def reads(line: str, script: str) -> bool:
+    """Whether a line is words in its script, without markup and placeholders."""
+    if MARKUP & set(line) or "  " in line:
+        return False
+    letters = [character for character in line if unicodedata.category(character)[0] in "LM"]  # vowel signs too
+    latin = sum(unicodedata.name(character, "").startswith("LATIN") for character in letters)
+    mostly = latin > 0.9 * len(letters) if script in ("Latn", "") else latin < 0.1 * len(letters)
+    return len(letters) > len(line) / 2 and (mostly or not script)
+
+
+def cutter(folder: Path) -> Cutter:
+    """The cut of the tokenizer in a folder. Raises VocapError, naming the file, for one that is damaged."""
+    encoder = load_encoder(folder)
+
+    def pieces(line: str) -> tuple[list[plain.Stretch], int]:
+        found = encoder.processor.encode(line, out_type="immutable_proto").pieces
+        return [(piece.surface, piece.id == encoder.unk_id) for piece in found if piece.surface], len(found)
+
+    def spans(line: str) -> tuple[list[plain.Stretch], int]:
+        offsets = encoder.tokenizer.encode(line, add_special_tokens=False).offsets
+        # of tokens that share a character, bytes of it, the first has it; a space before a word is the word's
+        ends = [0]
+        for _, end in offsets:
+            ends.append(max(end, ends[-1]))
+        texts = [line[start:end] for start, end in pairwise(ends)]
+        return [(text, False) for text in texts if text], len(offsets)
+
+    return pieces if isinstance(encoder, SentencePieceEncoder) else spans

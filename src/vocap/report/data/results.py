@@ -4,30 +4,35 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from vocap.allocation.rules import RULES, Rule
+from vocap.allocation.settings import Allocation as Settings
 from vocap.allocation.solution import Inputs
 from vocap.correlation.study import Measured
 from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
-from vocap.report.data import find
-from vocap.report.paper.published import paper_languages
+from vocap.report.paper import paper_languages
 from vocap.tables.curve import Point
 from vocap.tables.size_table import Sizes
 
 ALL = "all"  # every language, beside the resource groups
 
 
-@dataclass(frozen=True)
-class Share:
-    """The allocation of one language: a row of `allocation.tsv`."""
+def find(value: Any, *path: str) -> Any:
+    """A value inside nested objects by its keys; None where it is not there.
 
-    language: str
-    n: float | None
-    q: float | None
-    weight: float | None
-    size: int | None
-    gain: float | None
-    own_pieces: int | None
+    >>> find({"settings": {"total": 5}}, "settings", "total"), find({"settings": "none"}, "settings", "total")
+    (5, None)
+    """
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def as_number(value: Any) -> float | int | None:
+    """A value of a JSON file where it is a number, else None."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Allocation:
     """One named allocation: its rows, its summary as written, and the rows of its merged vocabulary."""
 
     name: str
-    shares: list[Share]
+    shares: list[dict[str, Any]]  # rows of allocation.tsv, cells as numbers or None
     summary: dict[str, Any]
     pieces: int | None  # rows of vocabulary.tsv, None where the file is not there
     models: dict[str, Point] = field(default_factory=dict)  # of a rule that makes models: each language's own
@@ -45,17 +50,23 @@ class Allocation:
         """The rule of its settings; None for an unknown one."""
         return RULES.get(str(self.setting("rule")))
 
+    @property
+    def settings(self) -> Settings | None:
+        """All its settings; None where the summary lacks them, or has those of a rule that is not here."""
+        said = find(self.summary, "settings") or {}
+        try:
+            return Settings(**{key: value for key, value in said.items() if key in Settings.model_fields})
+        except ValidationError:
+            return None
+
+    @property
+    def sizes(self) -> dict[str, int | None]:
+        """The size of each language."""
+        return {share["language"]: share["size"] for share in self.shares}
+
     def setting(self, name: str) -> Any:
         """One of its settings by the summary; None where that lacks it."""
         return find(self.summary, "settings", name)
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """A tokenizer's pieces: the count of each status, and the dead ones with the splits that score higher."""
-
-    counts: dict[str, int]
-    dead: list[dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,8 @@ class Tokenizer:
     parallel: list[dict[str, Any]]
     unknown: list[dict[str, str]]  # characters that became <unk>, by language, the most frequent first
     round_trips: list[dict[str, Any]]
-    pieces: Pieces | None
+    statuses: dict[str, int]  # of pieces.tsv, with their counts; empty without it
+    dead: list[dict[str, str]]  # pieces that no text can produce, with the splits that score higher
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
     kind: str  # of vocap.tokenizers.settings.KINDS
     forms: tuple[str, ...] = ()  # of sentencepiece.model, tokenizer.json and huggingface, those that are there
@@ -209,7 +221,6 @@ class Results:
     versions: dict[str, str]
     unreached: dict[str, list[int]] = field(default_factory=dict)  # by language, sizes that the study lacks
     diffs: list[Diff] = field(default_factory=list)  # pairs of tokenizers that were compared
-    seconds: dict[str, float] = field(default_factory=dict)  # job time by stage, where benchmarks were given
     left: dict[str, list[str]] = field(default_factory=dict)  # by kind, names of other configurations' results
     inputs: Inputs = field(default_factory=lambda: Inputs([]))  # of an allocation
     no_inputs: str = ""  # the reason that there are none
@@ -234,7 +245,7 @@ class Results:
         """q by language of the allocation that a VOCAP tokenizer was made from; empty where it is not known."""
         allocation = self.allocation_of(tokenizer)
         shares = allocation.shares if allocation else []
-        return {share.language: share.q for share in shares if share.q is not None}
+        return {share["language"]: share["q"] for share in shares if share["q"] is not None}
 
     def rule_of(self, tokenizer: Tokenizer) -> Rule | None:
         """The rule of allocation of a VOCAP tokenizer; None for other kinds, and where it is not known."""
@@ -245,6 +256,11 @@ class Results:
         """The names in the order of a configuration section, then those that it does not have, as they come."""
         rank = {str(name): place for place, name in enumerate(self.section(section))}
         return sorted(names, key=lambda name: rank.get(name, len(rank)))
+
+    def computed(self) -> list[Allocation]:
+        """The allocations with known settings and sizes, in the order of the configuration."""
+        entries = [self.allocations[name] for name in self.configured("allocation", self.allocations)]
+        return [entry for entry in entries if entry.settings and entry.shares]
 
     def configured_tokenizers(self) -> list[Tokenizer]:
         """The tokenizers in the order of the configuration."""

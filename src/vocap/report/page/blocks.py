@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import yaml
 from markupsafe import Markup
 
 from vocap.report.page.figures import Figure
@@ -16,7 +17,6 @@ class Text:
 
     text: str
     level: Literal["prose", "heading"] = "prose"
-    kind: str = "text"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,6 @@ class Note:
 
     text: str
     level: Literal["info", "warning"] = "info"
-    kind: str = "note"
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,6 @@ class Facts:
     """Names with short values, side by side on a wide page."""
 
     pairs: Sequence[tuple[str, Any]]
-    kind: str = "facts"
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,10 @@ class Code:
     title: str
     text: str
     remark: str | None = None
-    kind: str = "code"
 
     @classmethod
     def of_file(cls, content: dict[str, Any], name: str) -> "Code":
         """All of a JSON file, as YAML."""
-        import yaml
-
         return cls(f"All of {name}", yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
 
 
@@ -59,7 +54,6 @@ class Fold:
 
     title: str
     blocks: Sequence["Block"]
-    kind: str = "fold"
 
 
 @dataclass(frozen=True)
@@ -70,21 +64,16 @@ class Cuts:
     """
 
     sentences: Sequence[tuple[str, str, Sequence[tuple[str, int, Sequence[tuple[str, str]]]]]]
-    kind: str = "cuts"
 
 
 @dataclass(frozen=True)
-class Widget:
-    """A part that a script draws: explorer or slider, from `data`."""
+class Explorer:
+    """The explorer, which a script draws from `data`."""
 
-    name: str  # its id on the page
-    program: Literal["explorer", "slider"]
     data: Mapping[str, Any]
-    otherwise: str  # text for a page without scripts
-    kind: str = "widget"
 
 
-Block = Text | Note | Facts | Code | Fold | Cuts | Widget | Table | Figure
+Block = Text | Note | Facts | Code | Fold | Cuts | Explorer | Table | Figure
 
 
 @dataclass
@@ -104,12 +93,6 @@ def leaves(blocks: Iterable[Block]) -> Iterator[Block]:
             yield from leaves(block.blocks)
         else:
             yield block
-
-
-def slider(name: str, label: str, positions: Sequence[str], choices: Mapping[str, Sequence]) -> Widget:
-    """A slider over computed points, which `label` names: for each choice, names and values of every point."""
-    data = {"label": label, "positions": positions, "choices": list(choices.items())}  # a list keeps their order
-    return Widget(name, "slider", data, "The slider needs scripts; the tables have its numbers.")
 
 
 def not_run(stage: str, text: str) -> Note:

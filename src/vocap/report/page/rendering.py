@@ -1,6 +1,5 @@
 """One self-contained HTML page from sections, and the files of the report."""
 
-import os
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
@@ -15,20 +14,11 @@ from markupsafe import Markup
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.files.tsv import write_tsv
-from vocap.report.page.blocks import Section, Widget, leaves
-from vocap.report.page.figures import (
-    DARK,
-    LIGHT,
-    Figure,
-    files,
-    json_for_page,
-    page_specification,
-    page_svg,
-    template,
-)
-from vocap.report.page.tables import Table, latex, markdown
+from vocap.report.page import figures
+from vocap.report.page.blocks import Explorer, Section, leaves
+from vocap.report.page.tables import Table, for_latex, for_markdown
 
-PROGRAMS = {"explorer": ("allocation.js", "overlap.js", "explorer.js"), "slider": ("slider.js",)}  # of widgets
+EXPLORER = ("allocation.js", "overlap.js", "explorer.js")
 LIMIT = 8_000_000  # bytes of the page
 
 
@@ -38,31 +28,44 @@ def render(title: str, sections: Sequence[Section]) -> str:
     Vega, Vega-Lite and vega-embed are included once. The content security policy allows these scripts by their
     hash and nothing from outside; Vega's expressions are interpreted, so not even they need `eval`.
     """
+    blocks = [block for section in sections for block in leaves(section.blocks)]
+    programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
+    scripts = [_vega()] if any(isinstance(block, figures.Figure) for block in blocks) else []
+    scripts += [figures.template(name) for name in ("widgets.js", *programs, "page.js")]
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            title=title,
+            sections=sections,
+            style=Markup(figures.template("page.css")),
+            scripts=[Markup(script) for script in scripts],
+            hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],
+            light=figures.LIGHT,
+            dark=figures.DARK,
+        )
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """The templates: of the page with escaped text, of a table's files without."""
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(template),
-        autoescape=True,
+        loader=jinja2.FunctionLoader(figures.template),
+        autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["json_for_page"] = lambda value: Markup(json_for_page(value))
-    environment.filters["svg"] = lambda figure: Markup(page_svg(figure.drawn, figure.name))
-    environment.filters["specification"] = page_specification
-    blocks = [block for section in sections for block in leaves(section.blocks)]
-    used = {block.program for block in blocks if isinstance(block, Widget)}
-    programs = [part for name, parts in PROGRAMS.items() if name in used for part in parts]
-    scripts = [_vega()] if any(isinstance(block, Figure) for block in blocks) else []
-    scripts += [template(name) for name in ("widgets.js", *programs, "page.js")]
-    return environment.get_template("page.html").render(
-        title=title,
-        sections=sections,
-        style=Markup(template("page.css")),
-        scripts=[Markup(script) for script in scripts],
-        hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],
-        light=LIGHT,
-        dark=DARK,
-    )
+    environment.filters |= {
+        "json_for_page": lambda value: Markup(figures.json_for_page(value)),
+        "svg": lambda figure: Markup(figures.page_svg(figure.drawn, figure.name)),
+        "specification": figures.page_specification,
+        "latex": for_latex,
+        "markdown": for_markdown,
+    }
+    return environment
 
 
 @cache
@@ -73,7 +76,7 @@ def _vega() -> str:
     return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--").replace("\r\n", "\n")
 
 
-def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]) -> int:
+def write_report(out: str | Path, title: str, sections: Sequence[Section]) -> int:
     """Write `index.html`, `figures/` and `tables/` under `out`, each whole or not at all; the page's bytes.
 
     Raises VocapError for two blocks of one name, or a page over the limit; UsageError where `out` has no page but
@@ -82,7 +85,7 @@ def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]
     out = Path(out)
     blocks = [block for section in sections for block in leaves(section.blocks)]
     tables = _by_name([block for block in blocks if isinstance(block, Table)])
-    charts = _by_name([block for block in blocks if isinstance(block, Figure)])
+    charts = _by_name([block for block in blocks if isinstance(block, figures.Figure)])
     page = render(title, sections)
     size = len(page.encode())
     if size > LIMIT:
@@ -95,12 +98,13 @@ def write_report(out: str | os.PathLike, title: str, sections: Sequence[Section]
         replacing_directory(out / "tables", owned) as written,
     ):
         for name, chart in charts.items():
-            for file, data in files(chart.drawn, name).items():
+            for file, data in figures.files(chart.drawn, name).items():
                 (drawn / file).write_bytes(data)
         for name, table in tables.items():
             write_tsv(written / f"{name}.tsv", [column.key for column in table.columns], table.rows)
-            write_text(written / f"{name}.md", markdown(table))
-            write_text(written / f"{name}.tex", latex(table))
+            for form in ("md", "tex"):
+                text = _environment().get_template(f"table.{form}").render(table=table)
+                write_text(written / f"{name}.{form}", text)
     write_text(out / "index.html", page)
     return size
 

@@ -1,8 +1,8 @@
-"""A table, and its four forms: page cells, TSV, Markdown, LaTeX."""
+"""A table, and its cells on the page and in the files: TSV, Markdown, LaTeX."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -10,7 +10,6 @@ from typing import Any, Literal
 import yaml
 
 from vocap.files.tsv import format_cell
-from vocap.report.data.results import Results
 
 ABSENT = "–"
 LONG = 20  # rows; a longer table of languages is folded
@@ -26,7 +25,6 @@ class Column:
     digits: int | None = None  # decimals of a float; None writes whole numbers, and floats as short as they are
     share: bool = False  # a fraction, shown in percent
     bar: bool = False  # a faint bar under the number, as long as its share of the column's largest
-    value: Callable[[Any], Any] | None = None  # the cell of an item; without it the item's own `key`
 
 
 @dataclass(frozen=True)
@@ -40,18 +38,6 @@ class Table:
     rows: list[tuple]
     folded: bool = False  # closed at first on the page
     limit: int | None = None  # rows on the page, where the files hold more
-    kind: str = "table"
-
-    @classmethod
-    def of(
-        cls, name: str, title: str, caption: str, columns: Sequence[Column], items: Iterable[Any], **options: Any
-    ) -> "Table":
-        """A row for each item: a dict or an object, from which each column takes its cell. `options`: as above."""
-        rows = [
-            tuple(_own(item, column.key) if column.value is None else column.value(item) for column in columns)
-            for item in items
-        ]
-        return cls(name, title, caption, columns, rows, **options)
 
     @property
     def shown(self) -> list[tuple]:
@@ -80,20 +66,19 @@ def specification() -> dict[str, dict[str, Any]]:
     return yaml.safe_load(resources.files("vocap.report").joinpath("specification.yaml").read_bytes())
 
 
-def caption(name: str, **values: Any) -> str:
+def caption(name: str, /, **values: Any) -> str:
     """The caption of a table or a figure of the specification, with values of this run."""
     text = specification()[name]["caption"]
     return text.format(**values) if values else text
 
 
-def columns_of(name: str) -> list[Column]:
-    """The columns of a table of the specification."""
+def columns_of(name: str, /, **values: Any) -> list[Column]:
+    """The columns of a table of the specification; `values` fill their titles."""
     columns = []
     for key, form in specification()[name]["columns"].items():
-        if isinstance(form, str):
-            columns.append(Column(key, form))
-        else:
-            columns.append(Column(key, form[0], "number", *form[1:2], **dict.fromkeys(form[2:], True)))
+        title, *more = [form] if isinstance(form, str) else [*form, "number"]
+        kind = {"kind": more.pop(), "digits": more[0] if more else None} if more else {}
+        columns.append(Column(key, title.format(**values), **kind, **dict.fromkeys(more[1:], True)))
     return columns
 
 
@@ -102,33 +87,17 @@ def specified(
 ) -> Table:
     """A table of the specification: `rows` by its columns, then `more` columns of this run.
 
-    `of`: the subject of a table of which there are several; `values` fill its caption.
+    `of`: the subject of a table of which there are several; `values` fill its title, caption and columns.
     """
     spec = specification()[name]
     if of:
         values["of"] = of
-    title, said = spec["title"].format(of=of), caption(name, **values)
-    columns = [*columns_of(name), *more]
-    table = Table.of(f"{name}-{of}" if of else name, title, said, columns, rows, limit=spec.get("limit"))
+    columns = [*columns_of(name, **values), *more]
+    cells = [tuple(row.get(column.key) for column in columns) for row in rows]
     folded = spec.get("folded", False)
-    return replace(table, folded=len(table.rows) > LONG if folded == "long" else folded)
-
-
-def _own(item: Any, key: str) -> Any:
-    return item.get(key) if isinstance(item, dict) else getattr(item, key)
-
-
-def language_columns(results: Results, group: bool = True) -> list[Column]:
-    """Code, name and resource group of an item's `language`; an item that is text is the code itself."""
-
-    def code(item: Any) -> str:
-        return item if isinstance(item, str) else _own(item, "language")
-
-    return [
-        Column("language", "Code", value=code),
-        Column("name", "Language", value=lambda item: results.name(code(item))),
-        *([Column("resource", "Group", value=lambda item: results.resource(code(item)))] if group else []),
-    ]
+    folded = len(cells) > LONG if folded == "long" else folded
+    title, said = spec["title"].format(**values), caption(name, **values)
+    return Table(f"{name}-{of}" if of else name, title, said, columns, cells, folded, spec.get("limit"))
 
 
 def number(value: float | int | None, column: Column) -> str:
@@ -163,57 +132,19 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-def markdown(table: Table) -> str:
-    """The table as GitHub-flavoured Markdown, its caption above."""
-    lines = [f"**{_markdown(table.title)}.** {_markdown(table.caption)}", ""]
-    lines.append("| " + " | ".join(_markdown(column.title) for column in table.columns) + " |")
-    lines.append("|" + "|".join("---:" if column.kind == "number" else "---" for column in table.columns) + "|")
-    for row in table.rows:
-        lines.append("| " + " | ".join(_markdown(text) for text in table.texts(row)) + " |")
-    return "\n".join(lines) + "\n"
+_LATEX = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
 
 
-def latex(table: Table) -> str:
-    """The table as LaTeX (packages booktabs and longtable; XeLaTeX or LuaLaTeX for pieces in all scripts)."""
-    layout = "".join("r" if column.kind == "number" else "l" for column in table.columns)
-    head = " & ".join(_latex(column.title) for column in table.columns)
-    lines = [
-        "% needs \\usepackage{booktabs,longtable}; scripts beyond Latin need XeLaTeX or LuaLaTeX and a font that "
-        "has them",
-        f"\\begin{{longtable}}{{{layout}}}",
-        f"\\caption{{{_latex(table.title)}. {_latex(table.caption)}}}\\\\",
-        "\\toprule",
-        f"{head} \\\\",
-        "\\midrule",
-        "\\endhead",
-    ]
-    lines += [" & ".join(_latex(text) for text in table.texts(row)) + " \\\\" for row in table.rows]
-    lines += ["\\bottomrule", "\\end{longtable}"]
-    return "\n".join(lines) + "\n"
+def for_latex(text: str) -> str:
+    """Text in one line, as LaTeX has it."""
+
+    def escaped(match: re.Match) -> str:
+        return f"\\text{_LATEX[match[0]]}{{}}" if match[0] in _LATEX else f"\\{match[0]}"
+
+    text = re.sub(r"[{}$&#%_\\~^<>|]", escaped, text)
+    return re.sub(r"\s+", " ", text.replace("−", "$-$"))
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|&~])")
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "−": "$-$",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}
-
-
-def _markdown(text: str) -> str:
-    return re.sub(r"\s+", " ", _MARKDOWN.sub(r"\\\1", text))
-
-
-def _latex(text: str) -> str:
-    return re.sub(r"\s+", " ", "".join(_LATEX.get(character, character) for character in text))
+def for_markdown(text: str) -> str:
+    """Text in one line, as GitHub-flavoured Markdown has it."""
+    return re.sub(r"\s+", " ", re.sub(r"([\\`*_{}\[\]<>#|&~])", r"\\\1", text))

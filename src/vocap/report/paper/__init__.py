@@ -1,1 +1,65 @@
-"""The paper's own numbers, as printed (the .tsv files here), and this run's matching numbers."""
+"""The numbers that the paper prints, read from the package's own files.
+
+Tables 1 to 4 and the appendix's correlations and data sets are `*.tsv` beside this module; the sizes by language
+(CommonCrawl, Wikipedia, allocated) are columns of the table of languages that ships with vocap.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from vocap.files.tsv import read_tsv
+from vocap.finetuning.tasks import TASKS
+from vocap.languages import Language, default_table, natural, read_languages
+
+SOURCE = (
+    "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model Pre-training, "
+    "EMNLP 2021, arXiv 2109.07306"
+)
+FILES = Path(str(resources.files("vocap.report.paper")))
+TASK_NAMES = {name: task.label for name, task in TASKS.items()}
+METRIC_NAMES = {"acc": "accuracy", "f1": "F1", "exact_match": "EM"}
+_TEXT = ("method", "loss", "task", "kind", "language")  # columns that are neither numbers nor yes and no
+_WORDS = {"yes": True, "no": False, "": None}
+
+
+@cache
+def printed(name: str) -> tuple[dict[str, str | float | None], ...]:
+    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets), numbers as such.
+
+    >>> printed("k")[4]["k"], printed("k")[4]["speed"]
+    (50.0, 1.64)
+    """
+    return tuple(
+        {
+            key: cell if key in _TEXT else _WORDS[cell] if cell in _WORDS else float(cell)
+            for key, cell in row.items()
+        }
+        for row in read_tsv(FILES / f"{name}.tsv")
+    )
+
+
+@cache
+def paper_languages() -> dict[str, Language]:
+    """The 86 languages of the appendix's three tables, in their order."""
+    return natural(read_languages(default_table()))
+
+
+def paper_size(code: str, column: str) -> float | None:
+    """A number of the appendix: paper_cc_gb, paper_wikipedia_gb or paper_allocated_thousands; None for others.
+
+    >>> paper_size("en", "paper_cc_gb"), paper_size("xx", "paper_cc_gb")
+    (731.6, None)
+    """
+    language = paper_languages().get(code)
+    return float(language.facts[column]) if language else None
+
+
+def on_paper_languages(codes: Iterable[str]) -> bool:
+    """Whether `codes` hold at least half of the paper's 86: sizes of fewer do not compare with its own.
+
+    >>> on_paper_languages(["en", "de"]), on_paper_languages([*paper_languages(), "yo"])
+    (False, True)
+    """
+    return 2 * len(paper_languages().keys() & set(codes)) >= len(paper_languages())

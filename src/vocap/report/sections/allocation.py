@@ -1,36 +1,31 @@
-"""Vocabulary sizes of the languages; on the paper's languages, compared with the paper's Table 9."""
+"""Sizes of the languages beside the paper's Table 9; the explorer, which computes others on the page."""
 
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas
+from markupsafe import Markup
 
+from vocap.allocation.settings import Allocation as Settings
+from vocap.allocation.solution import Inputs
 from vocap.report.data.comparison import records
 from vocap.report.data.results import Allocation, Results
-from vocap.report.page.blocks import (
-    Block,
-    Code,
-    Fold,
-    Note,
-    Section,
-    Text,
-    counted,
-    not_run,
-    text_of,
-    without_results,
-)
-from vocap.report.page.figures import SHAPES, Figure, tooltips
-from vocap.report.page.scatter import scatter
-from vocap.report.page.tables import Column, Table, specified
-from vocap.report.paper.published import on_paper_languages, paper_size
+from vocap.report.page import blocks as page
+from vocap.report.page.blocks import Block, Explorer, Fold, Note, Section, Text, not_run
+from vocap.report.page.figures import SHAPES, Figure, scatter, tooltips
+from vocap.report.page.tables import Column, Table, caption, specified
+from vocap.report.paper import on_paper_languages, paper_size
+from vocap.tables.piece_index import PieceIndex, hash_pieces
+from vocap.unigram import COVERAGE
 
 PAPER_SIZES = "paper_allocated_thousands"
-WHY_SCALES_DIFFER = (
-    "The paper’s sizes come from CommonCrawl, a million lines of each language by its authors’ scripts, for a "
-    "union of 500,000 pieces. With less text, another T or other weights every size moves; the order of the "
-    "languages should agree, so the rank correlation is the number to compare."
-)
+BUDGET = 4_000_000  # characters of the packed overlap
+MOST_THINNED = 1024
 
 
 def section(results: Results) -> Section:
@@ -56,7 +51,7 @@ def section(results: Results) -> Section:
         blocks += _beside_the_paper(results)
         each = [Fold(entry.name, _one(results, entry)) for entry in results.allocations.values()]
         blocks.append(Fold("Each allocation: summary, and sizes by language", each))
-        blocks += without_results(results.absent("allocation", results.allocations), "warning")
+        blocks += page.without_results(results.absent("allocation", results.allocations), "warning")
     return Section("allocation", "Vocabulary size of each language", "Allocation", blocks)
 
 
@@ -71,7 +66,7 @@ def _overview(results: Results) -> Table:
         assessed = [entry.summary.get("chosen") or {}, *(entry.summary.get("other_rules") or ())]
         gaps = {one.get("rule"): 1 - one["way_percent"] / 100 for one in assessed if one.get("way_percent")}
         row |= {"optimality_gap": gaps.get(row["rule"]), "optimality_gap_paper": gaps.get("paper")}
-        row["sum_of_sizes"] = sum(share.size or 0 for share in entry.shares)
+        row["sum_of_sizes"] = sum(size or 0 for size in entry.sizes.values())
         rows.append(row | {"rank_correlation": _correlation(entry)})
     return specified("allocations", rows, more)
 
@@ -79,7 +74,7 @@ def _overview(results: Results) -> Table:
 def _warnings(entry: Allocation) -> list[Block]:
     """Notes above the sizes: the stage's warnings, and missing files."""
     found = entry.summary.get("warnings") or []
-    said = [text_of(warning) for warning in ([found] if isinstance(found, str) else found)]
+    said = [page.text_of(warning) for warning in ([found] if isinstance(found, str) else found)]
     if not entry.summary:
         said.append("summary.json is missing: the optimality gap and the clipping are not known.")
     if not entry.shares:
@@ -90,23 +85,24 @@ def _warnings(entry: Allocation) -> list[Block]:
 def _sizes(results: Results) -> Table:
     """Every language's size in every allocation."""
     entries = [entry for entry in results.allocations.values() if entry.shares]
-    sizes: dict[str, dict[str, int | None]] = {}
-    for entry in entries:
-        for share in entry.shares:
-            sizes.setdefault(share.language, {})[f"size_{entry.name}"] = share.size
-    rows = [results.about(code) | sizes[code] for code in results.languages if code in sizes]
+    codes = {code for entry in entries for code in entry.sizes}
+    rows = [
+        results.about(code) | {f"size_{entry.name}": entry.sizes.get(code) for entry in entries}
+        for code in results.languages
+        if code in codes
+    ]
     more = [Column(f"size_{entry.name}", entry.name, "number", bar=True) for entry in entries]
     return specified("sizes", rows, more)
 
 
 def _comparable(entry: Allocation) -> bool:
     """Whether its sizes compare with the paper's: it is on the paper's languages."""
-    return on_paper_languages(share.language for share in entry.shares if share.size is not None)
+    return on_paper_languages(code for code, size in entry.sizes.items() if size is not None)
 
 
 def _paired(entry: Allocation) -> pandas.DataFrame:
     """The languages that the paper has: their size here, and the paper's in thousands."""
-    rows = [(share.language, share.size, paper_size(share.language, PAPER_SIZES)) for share in entry.shares]
+    rows = [(code, size, paper_size(code, PAPER_SIZES)) for code, size in entry.sizes.items()]
     return pandas.DataFrame(rows, columns=["code", "size", "paper"]).dropna()
 
 
@@ -124,10 +120,9 @@ def _beside_the_paper(results: Results) -> list[Block]:
         correlation = _correlation(entry)
         if correlation is None:
             continue
-        count = counted(len(_paired(entry)), "language")
-        said = f"Spearman’s rank correlation with the paper’s sizes over {count}: {correlation:.3f}.".replace(
-            "-", "−"
-        )
+        count = f"{len(_paired(entry))} languages"
+        said = f"Spearman’s rank correlation with the paper’s sizes over {count}: {correlation:.3f}."
+        said = said.replace("-", "−")
         figure = Figure(
             f"allocation-{entry.name}",
             f"{entry.name}: sizes beside the paper’s",
@@ -137,7 +132,7 @@ def _beside_the_paper(results: Results) -> list[Block]:
             lambda entry=entry: against_paper(results, entry),
             table=f"allocation-{entry.name}",
         )
-        return [Fold("Sizes beside the paper’s", [Text(WHY_SCALES_DIFFER), figure])]
+        return [Fold("Sizes beside the paper’s", [Text(caption("sizes-beside")), figure])]
     return []
 
 
@@ -164,22 +159,239 @@ def against_paper(results: Results, entry: Allocation) -> alt.LayerChart:
 def _one(results: Results, entry: Allocation) -> list[Block]:
     """All of the summary, and the sizes."""
     summary = {key: value for key, value in entry.summary.items() if key != "warnings"}
-    blocks: list[Block] = [Code.of_file(summary, "summary.json")] if summary else []
+    blocks: list[Block] = [page.Code.of_file(summary, "summary.json")] if summary else []
     return [*blocks, _table(results, entry)] if entry.shares else blocks
 
 
 def _table(results: Results, entry: Allocation) -> Table:
     rows = []
     for share in entry.shares:
-        known = share.size and share.own_pieces is not None
-        row = {"own_share": share.own_pieces / share.size if known else None}
-        rows.append(vars(share) | row | {"paper_thousands": paper_size(share.language, PAPER_SIZES)})
-        rows[-1] |= results.about(share.language)
+        own, size = share["own_pieces"], share["size"]
+        row = {"own_share": own / size if size and own is not None else None}
+        rows.append(share | row | results.about(share["language"]))
     gained = "of the last step taken (nats per line; none for a language at its smallest size)"
     if entry.rule and entry.rule.needs_text:
         gained = "of the last pieces kept (nats per line; one price for all languages)"
-    more, source = [], ""
-    if _comparable(entry):
-        more = [Column("paper_thousands", "Paper’s size (thousands)", "number")]
-        source = " and Table 9 of the paper (config/languages.tsv)"
-    return specified("allocation", rows, more, of=entry.name, gained=gained, beside=source)
+    return specified("allocation", rows, of=entry.name, gained=gained)
+
+
+def explorer(results: Results) -> Section:
+    """The explorer, or the reason that there is none."""
+    return Section("explorer", "Allocation explorer", "Explorer", _blocks(results))
+
+
+def _blocks(results: Results) -> list[Block]:
+    # reasons for none
+    if not results.allocations:
+        return [not_run("allocation", "There is no allocation to start from.")]
+    data = make_explorer(results)
+    if data is None:
+        reason = results.no_inputs or "No allocation has its settings and sizes on file."
+        said = Markup("<strong>No explorer here.</strong> {} {} makes the missing files.")
+        return [Note(said.format(reason, page.code("snakemake --cores all allocation")))]
+    # what it computes, what it shows as computed, and where it counts a sample
+    intro = Markup(
+        "The page computes Algorithm 1 itself, from the curves and from the pieces that languages share: move a "
+        "slider to see each language’s size, and its gain or loss against an allocation of this run. ALP and "
+        "tokens are of a language’s own vocabulary, before all are merged. {} gives the same sizes for the "
+        "lines to copy."
+    )
+    blocks: list[Block] = [Text(intro.format(page.code("vocap allocate")))]
+    if others := [one.name for one in results.computed() if one.settings.rule != "paper"]:
+        blocks.append(
+            Text(
+                f"The allocations of other rules ({', '.join(others)}) are shown as computed. For a rule that "
+                "reads the languages’ text, the size is the number of pieces that a language uses."
+            )
+        )
+    if data["thinned"] > 1:
+        blocks.append(
+            Note(
+                f"To fit the page, 1 in {data['thinned']:,} of the pieces that languages share was taken, and "
+                "counts for all: the size of a language may differ by a step. vocap allocate counts every piece.",
+                "warning",
+            )
+        )
+    return [*blocks, Explorer(data)]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """C classes of pieces, and for each language the intervals of sizes in which it holds a class.
+
+    `times` int64 [C] is the number of pieces of a class. The first `len(characters)` classes are these
+    characters, by code point, one piece each. `entries[k]`: int64 arrays `class`, `start`, `stop` [E_k], by class:
+    language k holds the class in the vocabularies of rank start to stop - 1.
+    `thinned` is 1 where all pieces are counted; else of the pieces that languages share 1 in `thinned` was
+    taken, by its hash, and counts as that many.
+    """
+
+    characters: str
+    times: np.ndarray
+    entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    thinned: int = 1
+
+
+def find_overlap(
+    indexes: Sequence[PieceIndex], tables: Sequence[Mapping[str, float] | None], thinned: int = 1
+) -> Overlap:
+    """The classes of the pieces of these languages. `tables`: the characters of each language's text.
+
+    `thinned` is a power of 2.
+    """
+    # numbers of all pieces, characters of the text among them, and each one's languages with intervals of sizes
+    single = [_single_characters(index) for index in indexes]
+    characters = sorted({*(c for table in tables if table for c in table), *(c for s in single for c in s)})
+    parts = [hash_pieces(characters), *(index.hashes for index in indexes)]
+    hashes, number = np.unique(np.concatenate(parts), return_inverse=True)
+    mine = np.split(number, np.cumsum([len(part) for part in parts])[:-1])[1:]
+    slots = max(len(index.sizes) for index in indexes) + 1
+    code = np.concatenate(
+        [(k * slots + index.start.astype(np.int64)) * slots + index.stop for k, index in enumerate(indexes)]
+    )
+    piece = np.concatenate([ids[index.piece] for ids, index in zip(mine, indexes, strict=True)])
+    # all pieces of one language are counted once; of shared ones 1 in `thinned`, that many times
+    shared = np.bincount(np.concatenate(mine), minlength=len(hashes)) > 1  # an index has a piece once
+    taken, times = ~shared | (hashes % np.uint64(thinned) == 0), np.where(shared, thinned, 1)
+    is_character = np.zeros(len(hashes), bool)
+    is_character[number[: len(characters)]] = True
+    times[is_character], taken[is_character] = 1, True
+
+    # pieces that the same languages hold at the same sizes are one class
+    others = taken & ~is_character
+    _, found = np.unique(_classify(piece, code, len(hashes))[others], return_inverse=True)
+    classes = np.full(len(hashes), -1)
+    classes[number[: len(characters)]] = np.arange(len(characters))
+    classes[others] = len(characters) + found
+    counts = np.bincount(classes[taken], times[taken]).astype(np.int64)
+
+    # the intervals of each language, by class
+    kept = taken[piece]
+    language, interval = np.divmod(code[kept], slots**2)
+    distinct = np.unique((language * len(counts) + classes[piece[kept]]) * slots**2 + interval)
+    owner, interval = np.divmod(distinct, slots**2)
+    entries = []
+    for k in range(len(indexes)):
+        low, high = np.searchsorted(owner, [k * len(counts), (k + 1) * len(counts)])
+        held = owner[low:high] - k * len(counts)
+        entries.append((held, *np.divmod(interval[low:high], slots)))
+    return Overlap("".join(characters), counts, entries, thinned)
+
+
+def _classify(piece: np.ndarray, code: np.ndarray, number: int) -> np.ndarray:
+    """A class for each of `number` pieces [number]: pieces with the same codes have the same.
+
+    The k-th pass distinguishes pieces by their k-th code, so that similar classes have near numbers.
+    """
+    span = int(code.max(initial=0)) + 1
+    piece, code = np.divmod(np.sort(piece * span + code), span)
+    first = np.searchsorted(piece, np.arange(number + 1))
+    lengths, first = np.diff(first), first[:-1]
+    classes = np.zeros(number, np.int64)
+    rows, before, low, depth = np.flatnonzero(lengths > 0), 0, 1, 0
+    while len(rows):
+        _, found = np.unique((classes[rows] - before) * span + code[first[rows] + depth], return_inverse=True)
+        classes[rows] = low + found
+        before, low = low, low + int(found.max()) + 1
+        depth += 1
+        rows = rows[lengths[rows] > depth]
+    return classes
+
+
+def _single_characters(index: PieceIndex) -> list[str]:
+    """The pieces that are one character."""
+    lead = index.text[index.offsets[:-1]]
+    length = 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
+    return index.strings(np.flatnonzero(length == np.diff(index.offsets)))
+
+
+def pack(overlap: Overlap, tables: Sequence[Mapping[str, float] | None], stops: Sequence[int]) -> str:
+    """Base64 of the zlib stream that `overlap.js` reads; `stops[k]` is the number of sizes of language k.
+
+    The arrays follow one another, each as planes: all lowest bytes, then all second ones and so on, for most of
+    the higher ones are zero. uint32 `times` [C]; of all entries, language after language, the distance in classes
+    to the one before, then start, then sizes from stop to the end of the ladder; of all rows of the tables the
+    character's number, and float64 its count per line.
+    """
+    number = {character: place for place, character in enumerate(overlap.characters)}
+    rows = [(number[character], per_line) for table in tables for character, per_line in (table or {}).items()]
+    arrays = [
+        overlap.times,
+        np.concatenate([np.diff(piece, prepend=0) for piece, _, _ in overlap.entries]),
+        np.concatenate([start for _, start, _ in overlap.entries]),
+        np.concatenate([last - stop for (_, _, stop), last in zip(overlap.entries, stops, strict=True)]),
+        np.array([character for character, _ in rows]),
+    ]
+    planes = [_planes(array.astype("<u4")) for array in arrays]
+    planes.append(_planes(np.array([per_line for _, per_line in rows], "<f8")))
+    return base64.b64encode(zlib.compress(b"".join(planes), 9)).decode()
+
+
+def _planes(array: np.ndarray) -> bytes:
+    return array.view(np.uint8).reshape(len(array), array.itemsize).T.tobytes()
+
+
+def make_explorer(results: Results, budget: int = BUDGET) -> dict[str, Any] | None:
+    """The data of the explorer's script; None without languages or without an allocation to compare with.
+
+    `thinned`: of the pieces that languages share, 1 in so many is counted.
+    """
+    inputs, present = results.inputs, results.computed()
+    if not inputs.languages or not present:
+        return None
+    # the curves of each language, and the pieces that they share
+    overlap, packed = _fitting(inputs, budget)
+    languages = []
+    for entry, (piece, _, _) in zip(inputs.languages, overlap.entries, strict=True):
+        points = results.trained(entry.language)
+        languages.append(
+            {
+                "code": entry.language,
+                "name": results.name(entry.language),
+                "group": results.resource(entry.language),
+                "n": entry.n,
+                "sizes": [point.size for point in points],
+                "alp": [point.alp for point in points],
+                "heldout": [point.alp_heldout for point in points],
+                "tokens": [point.tokens_per_sentence for point in points],
+                "entries": len(piece),
+                "characters": len(entry.characters or ()),
+            }
+        )
+    # the ranges of the controls, and the allocations to compare with
+    schema = Settings.model_json_schema()["properties"]
+    return {
+        "folder": results.folder,
+        "limits": {key: schema[key]["maximum"] for key in ("alpha", "beta", "fairness")},
+        "classes": len(overlap.times),
+        "alphabet": overlap.characters,
+        "languages": languages,  # in the order of `vocap allocate`, on which ties depend
+        "shown": sorted((one["code"] for one in languages), key=results.rank),
+        "packed": packed,
+        "present": [
+            {
+                "name": one.name,
+                "settings": {**one.settings.model_dump(), "coverage": one.setting("coverage") or COVERAGE},
+                "sizes": one.sizes,
+                "measured": {
+                    language: {"alp": model.alp, "heldout": model.alp_heldout, "tokens": model.tokens_per_sentence}
+                    for language, model in one.models.items()
+                },
+            }
+            for one in present
+        ],
+        "thinned": overlap.thinned,
+    }
+
+
+def _fitting(inputs: Inputs, budget: int) -> tuple[Overlap, str]:
+    """The overlap of all pieces if it fits the budget packed, else of as many shared ones as do."""
+    indexes = [entry.index for entry in inputs.languages]
+    tables = [entry.characters for entry in inputs.languages]
+    thinned = 1
+    while True:
+        overlap = find_overlap(indexes, tables, thinned)
+        packed = pack(overlap, tables, [len(index.sizes) for index in indexes])
+        if len(packed) <= budget or thinned == MOST_THINNED:
+            return overlap, packed
+        thinned *= 2

@@ -1,29 +1,148 @@
-"""Pre-trained models with their exact loss over training, and fine-tuned models with their scores."""
+"""The size T of the vocabulary by its costs; pre-trained models by their exact loss; fine-tuned ones by scores."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import altair as alt
+from pydantic import ValidationError
 
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
-from vocap.report.data import find
-from vocap.report.data.results import Finetuned, Model, Results, TaskScores
+from vocap.pretraining.settings import Shape
+from vocap.report.data.results import Finetuned, Model, Results, TaskScores, find
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run, without_results
 from vocap.report.page.figures import Figure, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
-from vocap.report.paper.published import METRIC_NAMES, TASK_NAMES
+from vocap.report.paper import METRIC_NAMES, TASK_NAMES
+from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
+from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.size_table import Sizes
 
 NOT_RUN = "not run"
 MINUTES = "minutes of training, validation and checkpoints left out"
-WHY_HIGHER = (
-    "Trained over a sample of the vocabulary: {}. No gradient pushes down the words outside the sample, and the "
-    "exact softmax counts them all: after few steps bits per byte are higher than with the full softmax. A last "
-    "tenth of the steps with the full softmax (finish: 0.1) removes most of it; docs/pretraining.md has the "
-    "measurements."
-)
+# of common models, in the forms of ModelCosts; the run's own come before them
+MODELS = {
+    "XLM-R base": ModelCosts(Shape()),
+    "XLM-R large": ModelCosts(Shape(layers=24, hidden=1024, heads=16, intermediate=4096)),
+    "GPT-2 small": ModelCosts(Shape(positions=1024), causal=True),
+    "causal, 32 layers of 4096": ModelCosts(
+        Shape(layers=32, hidden=4096, heads=32, intermediate=16384, positions=4096), causal=True, untied=True
+    ),
+}
+
+
+@dataclass(frozen=True)
+class SizeCurve:
+    """The points of one descent: the tokenizers taken from it, and a forecast by model for each T."""
+
+    tokenizers: list[str]
+    sizes: Sizes
+    weighted: bool  # costs are of the mix that the run trains on; else of the mean of the languages
+    forecasts: dict[str, list[Forecast]]
+
+
+def size(results: Results) -> Section:
+    """Tables and a figure for each curve over T."""
+    curves = size_curves(results)
+    missing = "No curve over T: a JOINT tokenizer of the ladder has one (sizes.tsv), or vocap joint --curve."
+    about = (
+        "A larger T needs fewer tokens for the same text, while embeddings and softmax grow. Tokens and ALP are "
+        "measured on held-out text; costs are formulas, which say nothing about the quality of a model "
+        "(docs/size.md)."
+    )
+    blocks: list[Block] = [Text(about), *_size(results, curves[0])] if curves else [Note(missing)]
+    blocks += [Fold(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves[1:]]
+    return Section("size", "Size of the vocabulary", "Size", blocks)
+
+
+def _size(results: Results, curve: SizeCurve) -> list[Block]:
+    name = curve.tokenizers[0]
+    text = "the mix that the run trains on" if curve.weighted else "the mean of the languages"
+    about = f"Held-out text: {text}. The descent of {', '.join(curve.tokenizers)}, {len(curve.sizes)} values of T."
+    figure = Figure(
+        f"size-{name}",
+        "Training operations per byte of text by T",
+        f"Over the fewest of each model (1). {about}",
+        f"Chart of {counted(len(curve.forecasts), 'model')} at {len(curve.sizes)} values of T; see the table.",
+        lambda: _chart(curve),
+        table=f"size-costs-{name}",
+    )
+    # the T of least cost for each model, and that from which more ids save nothing
+    least = []
+    for model, found in curve.forecasts.items():
+        row: dict[str, Any] = {"model": model, "embedding_share": cheapest(found).embedding_share}
+        for stage in STAGES:
+            row |= {f"{stage}_fewest": cheapest(found, stage).total, f"{stage}_end": limit(found, stage)}
+        least.append(row)
+    # every point, and every language
+    costs = [{"model": model, **vars(row)} for model, found in curve.forecasts.items() for row in found]
+    languages = [
+        results.about(code)
+        | {f"tokens_per_byte_{total}": found[code].tokens_per_byte for total, found in curve.sizes.items()}
+        for code in sorted(next(iter(curve.sizes.values())), key=results.rank)
+    ]
+    totals = [Column(f"tokens_per_byte_{total}", f"T = {total:,}", "number", 4) for total in curve.sizes]
+    return [
+        specified("size-models", least, of=name, step=STEP),
+        Fold("Operations by T", [figure]),
+        specified("size-costs", costs, of=name, step=STEP, about=about),
+        specified("size-languages", languages, totals, of=name),
+    ]
+
+
+def _chart(curve: SizeCurve) -> alt.LayerChart:
+    rows = []
+    for model, found in curve.forecasts.items():
+        least = cheapest(found).training_mflop_per_byte
+        ratios = {row.total: round(row.training_mflop_per_byte / least, 4) for row in found}
+        rows += [{"model": model, "T": total, "ratio": ratio} for total, ratio in ratios.items()]
+    axes = (("T", "T"), ("ratio", "operations per byte over the fewest"))
+    return line_chart(rows, *axes, tooltips(model="", T=",", ratio=".3f|over the fewest"), height=300)
+
+
+def size_curves(results: Results) -> list[SizeCurve]:
+    """One for each different table, in the order of the configuration."""
+    shared: list[tuple[list[str], Sizes]] = []
+    for name in results.configured("tokenizers", results.sizes):
+        same = [names for names, known in shared if known == results.sizes[name]]
+        if same:
+            same[0].append(name)
+        else:
+            shared.append(([name], results.sizes[name]))
+    models = {**_own_models(results), **MODELS}
+    curves = []
+    for names, sizes in shared:
+        shares = _shares(results, names[0], list(next(iter(sizes.values()))))
+        rows = {model: forecast(sizes, costs, shares) for model, costs in models.items()}
+        curves.append(SizeCurve(names, sizes, shares is not None, rows))
+    return curves
+
+
+def _own_models(results: Results) -> dict[str, ModelCosts]:
+    """The shapes that the configuration trains; positions beyond its blocks are not filled."""
+    own = {}
+    for model in results.section("pretraining", "models").values():
+        try:
+            shape = Shape.model_validate(find(model, "shape"))
+        except (ValidationError, TypeError):
+            continue
+        if shape.width == shape.hidden:
+            own[f"this run’s, {shape.layers} layers of {shape.hidden}"] = ModelCosts(shape)
+    return own
+
+
+def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[str, float] | None:
+    """q of the text that the tokenizer is trained on; None where the weights lack a language."""
+    n = [float(results.weights.get(code, {}).get("n") or 0) for code in languages]
+    alpha = find(results.tokenizers[tokenizer].description, "text", "alpha")
+    if not all(n) or not isinstance(alpha, float | int):
+        return None
+    return dict(zip(languages, sampling_probabilities(n, alpha).tolist(), strict=True))
 
 
 def pretraining(results: Results) -> Section:
-    """Curves over steps and over time, a table of the models, and one of their languages."""
+    """A table of the models, one of their languages, and curves over steps and over time."""
     return Section("models", "Pre-training", "Models", _pretraining(results, list(results.models.values())))
 
 
@@ -37,16 +156,17 @@ def _pretraining(results: Results, models: list[Model]) -> list[Block]:
             "training do not compare: each sampled one leaves other words out."
         )
     ]
+    blocks += without_results(results.absent("pretraining", results.models))
+    blocks += [specified("models", map(_last, models)), _bits_by_language(results, models)]
+    folded: list[Block] = []
+    if rows := curve_rows(models):
+        folded += [_figure(rows, "step", "steps", "steps"), _figure(rows, "minutes", "time", MINUTES)]
     restricted = [kind for kind, loss in LOSSES.items() if loss.restricted]
     sampled = [model for model in models if model.setting("settings", "loss", "kind") in restricted]
     if sampled:
         names = (f"{model.name} ({model.loss}, {model.rows[-1]['step']:,} steps)" for model in sampled)
-        blocks.append(Text(WHY_HIGHER.format(", ".join(names))))
-    blocks += without_results(results.absent("pretraining", results.models))
-    if rows := curve_rows(models):
-        over_time = Fold("The same over time", [_figure(rows, "minutes", "time", MINUTES)])
-        blocks += [_figure(rows, "step", "steps", "steps"), over_time]
-    return [*blocks, specified("models", map(_last, models)), _bits_by_language(results, models)]
+        folded.append(Text(caption("models-sampled", models=", ".join(names))))
+    return [*blocks, *([Fold("Exact loss over steps and over time", folded)] if folded else [])]
 
 
 def curve_rows(models: Sequence[Model]) -> list[dict[str, Any]]:

@@ -1,67 +1,63 @@
-"""The front page: the tokenizers and how to load them, sentences, gains and losses; and the run's settings."""
+"""The front page: the tokenizer to take, sentences, gains and losses, how to load each; and the run's settings."""
 
 from itertools import accumulate
 
 from markupsafe import Markup
 
-from vocap.report.data.comparison import method, sizes, text_facts
+from vocap.report.data.comparison import Size, front_page, method, sizes, text_facts
 from vocap.report.data.results import Results, Sentence
-from vocap.report.data.sentences import compared
-from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run
-from vocap.report.page.tables import signed
+from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run, text_of
+from vocap.report.page.tables import caption, signed
 from vocap.report.sections.comparison import headline
 from vocap.report.sections.corpora import little_text, short_of_total
-from vocap.wording import duration, listed
+from vocap.wording import listed
 
-LOADS = {  # by form: the import, and the line
-    "sentencepiece.model": (
-        "from sentencepiece import SentencePieceProcessor",
-        'SentencePieceProcessor(model_file="{}")',
-    ),
-    "tokenizer.json": ("from tokenizers import Tokenizer", 'Tokenizer.from_file("{}")'),
-    "huggingface": ("from transformers import AutoTokenizer", 'AutoTokenizer.from_pretrained("{}")'),
+LOADS = {  # Python that loads each form
+    "sentencepiece.model": "from sentencepiece import SentencePieceProcessor\n"
+    'processor = SentencePieceProcessor(model_file="{}")',
+    "tokenizer.json": 'from tokenizers import Tokenizer\ntokenizer = Tokenizer.from_file("{}")',
+    "huggingface": 'from transformers import AutoTokenizer\ntokenizer = AutoTokenizer.from_pretrained("{}")',
 }
-LOADED = 10  # tokenizers that the front page names; more are folded
 MOVED = 5  # languages that gain most, and that lose most
 
 
 def section(results: Results) -> Section:
-    """Warnings first, then tokenizers, sentences, gains and losses, and the run in numbers."""
-    blocks: list[Block] = [*_warnings(results), *_loads(results)]
+    """Warnings, then the tokenizer to take, sentences, gains and losses, how to load each, the run in numbers."""
+    blocks: list[Block] = [*_warnings(results)]
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
-    blocks += [*_cuts(results), *_movers(results), Facts(_counts(results))]
+    loads, said = _loads(results), Markup("<strong>Take {}.</strong> {}")
+    for place, one in enumerate(found := sizes(results)):
+        take = Text(said.format(one.best, headline(results, one)))
+        part = [take, *(load for load in loads if load.title == one.best)]
+        blocks += part if place == 0 else [Fold(f"At {one.label}: {one.best}", part)]
+    if loads:
+        blocks.append(Fold(f"Python that loads each of {counted(len(loads), 'tokenizer')}", loads))
+    blocks += [*_cuts(results), *_movers(results, found), Facts(_counts(results))]
     return Section("overview", "Your tokenizers", "Start", blocks)
 
 
-def _loads(results: Results) -> list[Block]:
+def _loads(results: Results) -> list[Code]:
     """Every tokenizer of this run, with the lines that load it from the folder of the command."""
-    blocks, used = [], set()
+    blocks = []
     for tokenizer in results.configured_tokenizers():
-        if not tokenizer.forms:
-            continue
-        used.update(tokenizer.forms)
         place = f"{results.folder}/tokenizers/{tokenizer.name}"
-        lines = [LOADS[form][1].format(f"{place}/{form}") for form in tokenizer.forms]
+        lines = [LOADS[form].format(f"{place}/{form}") for form in tokenizer.forms]
         read = text_facts(tokenizer).get("lines")
         said = [
             f"{tokenizer.total:,} ids" if tokenizer.total is not None else "",
             method(results, tokenizer),
             f"{read:,} lines" if read is not None else "",
         ]
-        blocks.append(Code(tokenizer.name, "\n".join(lines), ", ".join(filter(None, said))))
-    if not blocks:
-        return []
-    imports = Code("Imports", "\n".join(line for form, (line, _) in LOADS.items() if form in used), "")
-    rest = blocks[LOADED:]
-    more = [Fold(counted(len(rest), "other tokenizer"), rest)] if rest else []
-    return [imports, *blocks[:LOADED], *more]
+        if lines:
+            blocks.append(Code(tokenizer.name, "\n".join(lines), ", ".join(filter(None, said))))
+    return blocks
 
 
 def _cuts(results: Results) -> list[Block]:
     if not results.sentences:
         return []
-    names = compared(results)
+    names = front_page(results)
     sentences = [
         (results.name(one.language), one.language, [_cut(name, one, place) for place, name in enumerate(names)])
         for one in results.sentences
@@ -88,29 +84,27 @@ def _cut(name: str, sentence: Sentence, place: int) -> tuple[str, int, list[tupl
     return name, tokens, stretches
 
 
-def _movers(results: Results) -> list[Block]:
-    """The best tokenizers of each T, and the languages that gain and lose most at the first T."""
-    found = [one for one in sizes(results) if one.compared]
-    if not found:
+def _movers(results: Results, found: list[Size]) -> list[Block]:
+    """The languages that gain and lose most at the first T, by the best beside the reference."""
+    one = next((one for one in found if one.compared), None)
+    if one is None:
         return []
-    one, name = found[0], found[0].compared[0]
+    name = one.compared[0]
     rows = one.counted[one.counted.tokenizer == name].sort_values("percent", kind="stable")
     changes = list(zip(rows.language, rows.percent, strict=True))
-    lose = [(results.name(code), f"{signed(change)} %") for code, change in changes if change < 0][:MOVED]
-    gain = [(results.name(code), f"{signed(change)} %") for code, change in changes[::-1] if change > 0][:MOVED]
-    explained = Markup(
-        "ALP is the mean over held-out lines of the summed natural logarithms of their tokens’ probabilities "
-        "(Equation 1): nats per line, always negative, better nearer to 0. In percent of each language’s own ALP "
-        'long and short lines count alike. <a href="#comparison">All languages</a>'
+    lose = [change for change in changes if change[1] < 0][:MOVED]
+    gain = [change for change in changes[::-1] if change[1] > 0][:MOVED]
+    ends = [
+        ", ".join(f"{results.name(code)} {signed(change)} %" for code, change in some) or "none"
+        for some in (gain, lose)
+    ]
+    said = Markup(
+        '{} against {}, in percent of each language’s own ALP: {}. <a href="#comparison">All languages</a>'
     )
     return [
         Text("Largest gains and losses", "heading"),
-        *(Text(headline(results, entry)) for entry in found),
-        Text(f"Gain most with {name} against {one.reference}:"),
-        Facts(gain),
-        Text("Lose most:" if lose else "No language loses."),
-        *([Facts(lose)] if lose else []),
-        Text(explained),
+        Text(said.format(name, one.reference, f"gain most: {ends[0]}; lose most: {ends[1]}")),
+        Text(caption("overview")),
     ]
 
 
@@ -129,9 +123,6 @@ def _counts(results: Results) -> list[tuple[str, str]]:
         ("Tokenizers", results.tokenizers, f"{len(results.tokenizers)}"),
     ]
     facts = [(name, said if there else "not run") for name, there, said in counts]
-    if results.seconds:
-        slowest = max(results.seconds, key=results.seconds.get)
-        facts.append(("Time of jobs", f"{duration(sum(results.seconds.values()))}, most of it {slowest}"))
     return facts
 
 
@@ -156,9 +147,6 @@ def _warnings(results: Results) -> list[Note]:
             for row in short
         )
         notes.append(_warning("T was not reached.", f"There were too few pieces: {said}.", "corpora"))
-    if results.left:
-        said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
-        notes.append(Note(f"In the results folder, left from other configurations, not shown: {said}."))
     return notes
 
 
@@ -168,12 +156,13 @@ def _warning(title: str, text: str, section: str) -> Note:
 
 
 def settings(results: Results) -> Section:
-    """The merged configuration, the versions, and the time of each stage where it is known."""
-    blocks: list[Block] = [Facts(list(results.versions.items()))]
+    """The merged configuration, the versions, and results of other configurations."""
+    blocks: list[Block] = [Text(f"Made with {text_of(results.versions)}.")]
     if results.folder != "results" and not results.folder.startswith("/"):
         blocks.append(Text(f"On this page results/ stands for {results.folder}/, the folder of this run."))
-    if results.seconds:
-        blocks.append(Facts([(f"Time of {stage}", f"{spent:,.0f} s") for stage, spent in results.seconds.items()]))
+    if results.left:
+        said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
+        blocks.append(Note(f"In the results folder, left from other configurations, not shown: {said}."))
     if results.settings:
         blocks.append(Code.of_file(results.settings, "the configuration of this run"))
     else:

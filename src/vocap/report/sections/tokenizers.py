@@ -1,14 +1,13 @@
-"""Each tokenizer: description, measures on held-out and parallel text, parity of its two exports, round trips."""
+"""Each tokenizer: description, measures, parity of its two exports, round trips; what differs between two."""
 
 from dataclasses import replace
 from typing import Any
 
 import pandas
 
-from vocap.report.data import as_number, find
 from vocap.report.data.comparison import frame, method, records, text_facts, weights
-from vocap.report.data.results import Results, Tokenizer
-from vocap.report.page.blocks import Block, Code, Fold, Note, Section, Text, not_run, without_results
+from vocap.report.data.results import Diff, Results, Tokenizer, as_number, find
+from vocap.report.page.blocks import Block, Code, Fold, Note, Section, Text, counted, not_run, without_results
 from vocap.report.page.tables import Table, caption, columns_of, specified
 
 STATUS = {  # of pieces.tsv
@@ -17,6 +16,7 @@ STATUS = {  # of pieces.tsv
     "symbol": "symbols",
 }
 COUNTS = ("lines", "sentences", "tokens", "english_tokens")
+STEADY = 0.005  # percent: below it as many tokens as before
 WORST = 5  # languages of a tokenizer whose forms differ most
 
 
@@ -108,8 +108,7 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
     blocks: list[Block] = []
     if tokenizer.description:
         blocks.append(Code.of_file(tokenizer.description, "description.json"))
-    if tokenizer.pieces:
-        counts = tokenizer.pieces.counts
+    if counts := tokenizer.statuses:
         listed = ", ".join(f"{count:,} {STATUS.get(status, status)}" for status, count in counts.items())
         total = sum(count for status, count in counts.items() if status != "dropped")
         dead = counts.get("dead", 0)
@@ -135,3 +134,45 @@ def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
     shown = ({"character": visible(row["character"]), "count": int(row["count"])} for row in rows)
     rows = [results.about(row["language"]) | cells for row, cells in zip(rows, shown, strict=True)]
     return specified("unknown", rows, of=tokenizer.name)
+
+
+def segmentation(results: Results) -> Section:
+    """One part for each pair that was compared."""
+    blocks: list[Block] = []
+    if not results.diffs:
+        blocks.append(
+            Note(
+                "No two tokenizers were compared. The workflow compares the first JOINT tokenizer of each T with "
+                "the first VOCAP tokenizer of each rule of allocation and this T; any two can be compared with "
+                "vocap diff."
+            )
+        )
+    for place, diff in enumerate(results.diffs):
+        part = [_sentence(diff), *_diff_tables(results, diff)]
+        blocks += part if place == 0 else [Fold(f"{diff.b} against {diff.a}", part)]
+    return Section("segmentation", "Differences in segmentation", "Segmentation", blocks)
+
+
+def _sentence(diff: Diff) -> Text:
+    moves = [row.get("change_percent") or 0.0 for row in diff.languages]
+    fewer, more = sum(move < -STEADY for move in moves), sum(move > STEADY for move in moves)
+    pieces = {key: count or 0 for key, count in (diff.summary.get("pieces") or {}).items()}
+    both = pieces.get("same", 0) + pieces.get("moved", 0)
+    return Text(
+        f"{diff.b} needs fewer tokens than {diff.a} in {fewer} of {counted(len(moves), 'language')} and more in "
+        f"{more}. {both:,} pieces are in both, {pieces.get('only_a', 0):,} only in {diff.a}, "
+        f"{pieces.get('only_b', 0):,} only in {diff.b}."
+    )
+
+
+def _diff_tables(results: Results, diff: Diff) -> list[Table]:
+    """Words, sentences, languages and pieces."""
+    examples = [row for row in diff.examples if row.get("kind") != "same"]
+    examples.sort(key=lambda row: (row["tokens_b"] - row["tokens_a"], row["language"]))
+    pieces = [row | {"only_in": diff.a, "uses": row["uses_a"]} for row in diff.only_a]
+    pieces += [row | {"only_in": diff.b, "uses": row["uses_b"]} for row in diff.only_b]
+    pieces.sort(key=lambda row: (-row["uses"], row["piece"]))
+    named = {"words": diff.words, "examples": examples, "languages": diff.languages}
+    rows = {name: [row | results.about(row["language"]) for row in found] for name, found in named.items()}
+    rows["pieces"] = pieces
+    return [specified(f"diff-{name}", found, of=diff.name, a=diff.a, b=diff.b) for name, found in rows.items()]

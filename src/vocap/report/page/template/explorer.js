@@ -228,7 +228,7 @@
     fieldset("Languages", chips.search, plain("All on", all(true)), plain("All off", all(false))),
     chips.chips,
   );
-  place.append(panel, said, scroll, element("div", { className: "copy" }, copy, copied, lines));
+  place.append(panel, said, scroll, element("details", { className: "copy" }, element("summary", {}, "Lines to copy"), copy, copied, lines));
   start(present.name, { beta: Math.round(EXAMPLE * live(present).beta * 1e6) / 1e6 });
   example = settings.beta !== live(present).beta;
 

@@ -1,5 +1,5 @@
 "use strict";
-// Unpacks the classes of pieces that languages share, and their characters, from data/explorer.py.
+// Unpacks the classes of pieces that languages share, and their characters, from sections/allocation.py.
 const overlap = (() => {
   const inflate = async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -18,7 +18,7 @@ const overlap = (() => {
     return Array.from({ length: sizes }, (_, k) => ordered.subarray(ends[k], ends[k + 1]));
   };
 
-  // data: that of the explorer block (data/explorer.py); resolves to { times, languages, characters }
+  // data: that of the explorer block (sections/allocation.py); resolves to { times, languages, characters }
   const read = async (data) => {
     const bytes = await inflate(data.packed);
     let place = 0;
