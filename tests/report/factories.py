@@ -58,13 +58,7 @@ def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), 
         path.write_text(json.dumps(stats))
         if not gone:
             weights.append((code, lines, "lines"))
-    package = {
-        "package": "mediawiki",
-        "version": "1:1.39",
-        "licence": "GPL-2.0-or-later",
-        "origin": "apt",
-        "bytes": 9,
-    }
+    package = {"package": "mediawiki", "version": "1:1.39", "licence": "GPL-2.0-or-later", "origin": "apt"}
     archive = folder / "corpora" / "starter" / "archives" / "mediawiki.json"
     archive.parent.mkdir(parents=True)
     archive.write_text(json.dumps(package | {"sha256": "ab" * 32, "missing": None}))
@@ -117,7 +111,6 @@ def make_allocation(
         "settings": {"total": total, "alpha": 0.7, "beta": 0.7, "rule": rule},
         "languages": len(codes),
         "left_out": {},
-        "sum_of_sizes": sum(row[4] for row in rows),
         "union_before_clipping": total + 212,
         "clipped": 217,
         "short": 0,
@@ -173,7 +166,6 @@ def make_tokenizer(
         "text": {"lines": 1_280_000, "alpha": 0.7, **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"})}
         if text is None
         else text,
-        "versions": {"vocap": "0.1.0", "sentencepiece": "0.2.1"},
     }
     (out / "description.json").write_text(json.dumps(description))
 

@@ -1,10 +1,11 @@
 """Reading a page in tests, and writing one."""
 
+import json
 from html.parser import HTMLParser
 
 from click.testing import CliRunner
 
-from vocap.files.tsv import read_tsv
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.report.commands import report
 
 VOID = {"meta", "link", "input", "br", "img", "hr", "path"}
@@ -53,6 +54,20 @@ def write(results, out, *more):
 def words_of(page):
     """The text of a page (or of its HTML) in one line."""
     return " ".join(" ".join((Page(page) if isinstance(page, str) else page).text).split())
+
+
+def words(results, out, settings=None, *more):
+    """The text of a page with these settings."""
+    return words_of(write(results, out, *(["--settings-json", json.dumps(settings)] if settings else []), *more))
+
+
+def change(path, **columns):
+    """Set cells of columns by language."""
+    rows = [dict(row) for row in read_tsv(path)]
+    for row in rows:
+        for column, cells in columns.items():
+            row[column] = str(cells.get(row["language"], row[column]))
+    write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
 
 
 def one_row(path, **wanted):

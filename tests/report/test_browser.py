@@ -11,8 +11,8 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 
-FIGURES = 9
-HEIGHT = 13_500  # px of the page at 1280, of eleven languages and two T
+FIGURES = 10
+HEIGHT = 9000  # px of the page at 1280, of eleven languages and two T
 # clicks the controls, and records the effects
 DRIVER = """
 const lines = () => document.querySelectorAll('#figure-alp-curves .mark-line path').length;

@@ -15,9 +15,9 @@ from tests.report.factories import (
     make_results,
     make_tokenizer,
 )
-from tests.report.pages import Page, one_row, words_of, write
+from tests.report.pages import change, one_row, words
 from vocap.errors import VocapError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.tsv import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.loading import cutter
 
@@ -51,15 +51,6 @@ def named(*names):
     return {**SETTINGS, "tokenizers": {name: SETTINGS["tokenizers"][name] for name in names}}
 
 
-def change(path, **columns):
-    """Set cells of columns by language."""
-    rows = [dict(row) for row in read_tsv(path)]
-    for row in rows:
-        for column, cells in columns.items():
-            row[column] = str(cells.get(row["language"], row[column]))
-    write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
-
-
 def make_run(folder, english=True):
     results = make_results(folder)
     make_other_tokenizers(results, CODES)
@@ -73,16 +64,11 @@ def make_run(folder, english=True):
     return results
 
 
-def report(results, out, settings=SETTINGS, *more):
-    page = Page(write(results, out, "--settings-json", json.dumps(settings), *more))
-    return words_of(page)
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("comparison")
     results = make_run(folder / "results")
-    said = report(results, folder / "out", SETTINGS, "--parallel-text", "a text of tests")
+    said = words(results, folder / "out", SETTINGS, "--parallel-text", "a text of tests")
     return folder, results, said
 
 
@@ -226,7 +212,7 @@ def test_marks_have_their_names(run):
 
 def test_without_english_tokens_are_counted_themselves(tmp_path):
     results = make_run(tmp_path / "results", english=False)
-    report(results, tmp_path / "out", named(*ALL))  # xlmr has ratios
+    words(results, tmp_path / "out", named(*ALL))  # xlmr has ratios
     for name in ALL:
         row = table(tmp_path).loc[name]
         parallel = pandas.read_csv(results / f"tokenizers/{name}/parallel.tsv", sep="\t").set_index("language")
@@ -239,7 +225,7 @@ def test_without_parallel_text_the_page_says_so(tmp_path):
     results = make_run(tmp_path / "results")
     for name in (*ALL, "xlmr"):
         (results / f"tokenizers/{name}/parallel.tsv").unlink()
-    said = report(results, tmp_path / "out")
+    said = words(results, tmp_path / "out", SETTINGS)
     assert "This run has no measures on parallel text: name some under corpora.parallel." in said
     row = one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="plain")
     assert row["parallel_tokens"] == row["gini"] == row["worst_ratio"] == row["frontier"] == ""
@@ -251,7 +237,7 @@ def test_one_tokenizer_has_a_table_and_no_figure(tmp_path):
     results = tmp_path / "results"
     make_byte_pair(results, "plain", "bpe", CODES, 8000, 1)
     make_parallel(results, "plain", CODES, 1)
-    said = report(results, tmp_path / "out", {"languages": CODES})
+    said = words(results, tmp_path / "out", {"languages": CODES})
     assert REGIMES not in said
     row = one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="plain")
     assert row["alp_q"] == "" and row["frontier"] == "yes"  # no weights.tsv, so no q
@@ -264,7 +250,7 @@ def test_a_short_tokenizer_stands_with_its_configured_total(tmp_path):
         make_byte_pair(results, name, "bpe", CODES, 8000, seed)
     path = results / "tokenizers/short/description.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"total": 7311, "short": 689}))
-    report(results, tmp_path / "out", {"languages": CODES})
+    words(results, tmp_path / "out", {"languages": CODES})
     rows = read_tsv(tmp_path / "out/tables/comparison.tsv")
     assert [(row["tokenizer"], row["size"], row["total"]) for row in rows] == [
         ("full", "8000", "8000"),
@@ -275,7 +261,7 @@ def test_a_short_tokenizer_stands_with_its_configured_total(tmp_path):
 def test_nothing_to_compare_is_one_line(tmp_path):
     results = tmp_path / "results"
     make_tokenizer(results, "mono", "mono", ["de"], 600)
-    said = report(results, tmp_path / "out", {"languages": ["de"]})
+    said = words(results, tmp_path / "out", {"languages": ["de"]})
     assert "Nothing to compare: no tokenizer of several languages was measured" in said
 
 
@@ -287,7 +273,7 @@ def test_the_leader_is_the_one_of_the_highest_mean(tmp_path, winner):
     for name in UNIGRAM:
         alp = -100.0 - 10 * (name != winner) - UNIGRAM.index(name) / 10
         change(results / f"tokenizers/{name}/evaluation.tsv", alp=dict.fromkeys(CODES, alp))
-    said = report(results, tmp_path / "out", named(*UNIGRAM))
+    said = words(results, tmp_path / "out", named(*UNIGRAM))
     assert f"T = 100K, 4 tokenizers: the highest mean ALP has {winner} (−100." in said
     other = winner if winner != "joint100k" else "vocap100k"
     assert f"{other} against joint100k: {'−' if winner == 'joint100k' else '+'}" in said
@@ -298,7 +284,7 @@ def test_a_mean_gain_hides_no_loss(tmp_path):
     results = make_results(tmp_path / "results")
     for name, alp, russian in (("vocap100k", -100.0, -20.82), ("joint100k", -101.0, -20.0)):
         change(results / f"tokenizers/{name}/evaluation.tsv", alp=dict.fromkeys(CODES, alp) | {"ru": russian})
-    said = report(results, tmp_path / "out", named("vocap100k", "joint100k"))
+    said = words(results, tmp_path / "out", named("vocap100k", "joint100k"))
     assert f"vocap100k against joint100k: +{(9 * 100 / 101 - 4.1) / 10:.2f} % of ALP in the mean" in said
     assert "+0.82 nats per line, better in 9 of 10 languages; Russian loses most, 4.1 %." in said
     assert "Russian −4.10 %" in said
@@ -308,7 +294,7 @@ def test_a_mean_gain_hides_no_loss(tmp_path):
 def test_without_a_joint_the_first_is_the_reference(tmp_path):
     results = make_results(tmp_path / "results")
     make_other_tokenizers(results, CODES)
-    said = report(results, tmp_path / "out", named("pieces100k", "vocap100k"))
+    said = words(results, tmp_path / "out", named("pieces100k", "vocap100k"))
     assert "vocap100k against pieces100k:" in said
     assert not (tmp_path / "out/figures/vocap-joint-groups.svg").exists()
 
@@ -318,7 +304,7 @@ def test_a_tokenizer_of_few_languages_is_left_out(tmp_path):
     make_tokenizer(results, "few", "joint", CODES[:3], 100_000)
     settings = named("vocap100k", "joint100k")
     settings["tokenizers"]["few"] = {"kind": "joint"}
-    said = report(results, tmp_path / "out", settings)
+    said = words(results, tmp_path / "out", settings)
     assert "Left out, since fewer than half of the languages can be counted under them: few." in said
     assert one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="vocap100k")["languages"] == "10"
 
@@ -330,7 +316,7 @@ def test_figure_4_is_of_allocations_by_sizes(tmp_path):
     make_tokenizer(results, "other", "vocap", CODES, 100_000, seed=9)
     settings = {**SETTINGS, "allocation": {"v100k": {}, "p100k": {}, "other": {}}}
     settings["tokenizers"] = named(*UNIGRAM)["tokenizers"] | {"other": {"kind": "vocap", "allocation": "other"}}
-    report(results, tmp_path / "out", settings)
+    words(results, tmp_path / "out", settings)
     drawn = (tmp_path / "out/figures/vocap-joint-groups.svg").read_text()
     assert all(f">{group}, {name}<" in drawn for group in ("low", "all") for name in ("vocap100k", "other"))
     assert "pieces100k" not in drawn
@@ -340,7 +326,7 @@ def test_byte_pair_encoding_lacks_no_file(run):
     folder, results, said = run
     assert "Missing in results/tokenizers/plain" not in said
     (results / "tokenizers/plain/pieces.tsv").rename(folder / "pieces.tsv")
-    assert "Missing in results/tokenizers/plain: pieces.tsv." in report(results, folder / "again")
+    assert "Missing in results/tokenizers/plain: pieces.tsv." in words(results, folder / "again", SETTINGS)
     (folder / "pieces.tsv").rename(results / "tokenizers/plain/pieces.tsv")
 
 

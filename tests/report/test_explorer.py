@@ -74,7 +74,9 @@ def vectors(codes=CODES):
     off = [number for number in (0, 0, 1, len(codes) // 2, len(codes) - 1) if number < len(codes)]
     for _ in range(TRIALS):
         yield {
-            "total": rng.choice([rng.randrange(6, 320), 10**9, *[rng.randrange(300, 2000)] * 6]),
+            "total": rng.choice(
+                [rng.randrange(6, 50), rng.randrange(6, 320), 10**9, *[rng.randrange(300, 2000)] * 6]
+            ),
             "alpha": rng.choice([0, 0.3, 0.7, 1, 10]),
             "beta": rng.choice([0, 0.25, 0.7, 1, 10]),
             "fairness": rng.choice([0, 0, 1.5, 20, 50]),

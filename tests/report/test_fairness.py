@@ -51,14 +51,6 @@ def expected(folder, inputs, alp):
     return mean, gini, x[worst], worst
 
 
-def check(row, folder, inputs, alp):
-    mean, gini, ratio, worst = expected(folder, inputs, alp)
-    assert float(row["alp"]) == pytest.approx(mean)
-    assert float(row["gini"]) == pytest.approx(gini)
-    assert float(row["worst_ratio"]) == pytest.approx(ratio) and row["worst"] == read_languages()[worst].name
-    assert row["languages"] == "7"
-
-
 @pytest.mark.parametrize(("series", "count"), [("beta", 11), ("fairness", 6)])
 def test_allocations_are_those_of_vocap_allocate(run, series, count):
     """A clean curve's last union that fits: the sizes of the allocation, but for the step that overshoots."""
@@ -83,7 +75,10 @@ def test_allocations_are_those_of_vocap_allocate(run, series, count):
 def test_tokenizers_are_measured_as_they_are(run):
     folder, inputs, rows, words = run
     row = next(row for row in rows if row["name"] == "joint")
-    check(row, folder, inputs, {code: -60.0 - k for k, code in enumerate(CODES)})
+    mean, gini, ratio, worst = expected(folder, inputs, {code: -60.0 - k for k, code in enumerate(CODES)})
+    assert float(row["alp"]) == pytest.approx(mean) and float(row["gini"]) == pytest.approx(gini)
+    assert float(row["worst_ratio"]) == pytest.approx(ratio) and row["worst"] == read_languages()[worst].name
+    assert row["languages"] == "7"
     assert not any(row["name"] == "file" for row in rows)  # most of its languages are <unk>
     assert "Not counted at T = 900, in any mark: Swahili (20.0 % <unk> in joint)" in words
 

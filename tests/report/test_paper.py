@@ -19,6 +19,8 @@ from vocap.report.paper.section import Run, results_table, table_rows
 from vocap.tables.curve import Point, write_points
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
+SOURCES = {"xtreme": "table1_xtreme", "sampling": "table2_sampling", "k": "table3_k", "beta": "table4_beta"}
+SOURCES |= {"correlation": "correlation", "datasets": "xtreme_datasets"}
 RUN = Run("", "v", "vocap", 500_000, 0.7, "full", None, False, 500_000, 2**20, 100.0, ("GPU", 1))
 
 
@@ -36,17 +38,7 @@ def test_the_printed_averages_follow_from_the_printed_cells():
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs VOCAP_DATA with paper/")
-@pytest.mark.parametrize(
-    ("name", "source"),
-    [
-        ("xtreme", "table1_xtreme"),
-        ("sampling", "table2_sampling"),
-        ("k", "table3_k"),
-        ("beta", "table4_beta"),
-        ("correlation", "correlation"),
-        ("datasets", "xtreme_datasets"),
-    ],
-)
+@pytest.mark.parametrize(("name", "source"), SOURCES.items())
 def test_every_printed_number_is_that_of_the_source(name, source):
     rows = list(read_tsv(SHARED / f"{source}.tsv"))
     assert len(rows) == len(printed(name))

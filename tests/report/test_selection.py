@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.report.factories import make_results
-from tests.report.pages import one_row, words_of, write
-from vocap.files.tsv import read_tsv, write_tsv
+from tests.report.pages import change, one_row, words
+from vocap.files.tsv import read_tsv
 from vocap.languages import DOMAINS, read_languages
 
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
@@ -21,24 +21,11 @@ SETTINGS = {
 }
 
 
-def words(results, out, settings=SETTINGS):
-    text = write(results, out, *(["--settings-json", json.dumps(settings)] if settings else []))
-    return words_of(text)
-
-
-def change(path, column, **cells):
-    """Set cells of one column by language."""
-    rows = [dict(row) for row in read_tsv(path)]
-    for row in rows:
-        row[column] = cells.get(row["language"], row[column])
-    write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
-
-
 def test_only_results_that_the_settings_name_are_shown(tmp_path):
     results = make_results(tmp_path / "results")
     (results / "allocation/v200k/summary.json").write_text("{broken")  # not read, so no error
     (results / "vocabularies/ja/curve.tsv").write_text("broken")
-    said = words(results, tmp_path / "out")
+    said = words(results, tmp_path / "out", SETTINGS)
     note = (
         "left from other configurations, not shown: allocations v200k; tokenizers joint200k, vocap200k; "
         "languages fi, ja, sa."
@@ -65,15 +52,15 @@ def test_all_languages_are_those_of_the_table(tmp_path):
 
 
 def test_without_settings_all_is_shown(tmp_path):
-    said = words(make_results(tmp_path / "results"), tmp_path / "out", None)
+    said = words(make_results(tmp_path / "results"), tmp_path / "out")
     assert "vocap200k" in said and "Finnish" in said and "other configurations" not in said
 
 
 def test_languages_of_many_unknown_tokens_are_in_no_mean(tmp_path):
     results = make_results(tmp_path / "results")
     settings = {**SETTINGS, "languages": CODES}
-    change(results / "tokenizers/joint100k/evaluation.tsv", "unk_rate", ja="0.25", fi="0.01")
-    change(results / "tokenizers/xlmr/evaluation.tsv", "unk_rate", km="0.0101")
+    change(results / "tokenizers/joint100k/evaluation.tsv", unk_rate={"ja": 0.25, "fi": 0.01})
+    change(results / "tokenizers/xlmr/evaluation.tsv", unk_rate={"km": 0.0101})
     summary = results / "allocation/v100k/summary.json"
     summary.write_text(json.dumps(json.loads(summary.read_text()) | {"left_out": {"sw": "no text"}}))
     said = words(results, tmp_path / "out", settings)
@@ -101,5 +88,5 @@ def test_languages_of_many_unknown_tokens_are_in_no_mean(tmp_path):
 def test_no_comparable_language_is_no_mean(tmp_path):
     results = make_results(tmp_path / "results")
     settings = {"languages": CODES[:8], "tokenizers": {"joint100k": {"kind": "joint"}}}
-    change(results / "tokenizers/joint100k/evaluation.tsv", "unk_rate", **dict.fromkeys(CODES, "0.5"))
+    change(results / "tokenizers/joint100k/evaluation.tsv", unk_rate=dict.fromkeys(CODES, 0.5))
     assert "Nothing to compare" in words(results, tmp_path / "out", settings)

@@ -85,9 +85,7 @@ class Tokenizer:
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
     kind: str  # of vocap.tokenizers.settings.KINDS
     forms: tuple[str, ...] = ()  # of sentencepiece.model, tokenizer.json and huggingface, those that are there
-    bits: dict[str, dict[str, Any]] = field(
-        default_factory=dict, compare=False, repr=False
-    )  # `bigram.read_lengths`
+    bits: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)  # of read_lengths
 
     @property
     def total(self) -> int | None:
