@@ -163,7 +163,7 @@ def test_weights_follow_the_tokens_of_parallel_text(folder):
     """w x (x / mean)^P, x = tokens a byte of the reference, by the definition in decimals."""
     found = languages(folder, (4, 4, 4, 4))
     plain = train_weighted(found, ALPHABET, 700, ())
-    tokens = parallel_tokens(found, ALPHABET, plain, ROWS)
+    tokens = parallel_tokens(found, ALPHABET, plain)
     tokenizer = build(ALPHABET, plain, ROWS)
     for language, count in zip(found, tokens, strict=True):
         lines = development(language.code)
@@ -178,14 +178,15 @@ def test_fairness_makes_tokens_more_equal(folder):
     found = languages(folder, (9, 1, 3, 1))
 
     def spread(fairness: float) -> float:
-        merges = train_fair(found, ALPHABET, 700, ROWS, fairness, 2)[0]
-        tokens = parallel_tokens(found, ALPHABET, merges, ROWS)
+        merges = train_fair(found, ALPHABET, 700, ROWS.reserved, fairness, 2)[0]
+        tokens = parallel_tokens(found, ALPHABET, merges)
         rates = [count / language.reference for language, count in zip(found, tokens, strict=True)]
         return max(rates) / min(rates)
 
     assert spread(4) < spread(0)
     assert (
-        train_fair(found, ALPHABET, 700, ROWS, 0, 2)[0] == train_weighted(found, ALPHABET, 700, ROWS.reserved)
+        train_fair(found, ALPHABET, 700, ROWS.reserved, 0, 2)[0]
+        == train_weighted(found, ALPHABET, 700, ROWS.reserved)
     ).all()
 
 
@@ -208,7 +209,7 @@ def test_parity_without_parallel_text_is_refused(folder):
     with pytest.raises(VocapError, match="none of Han"):
         train_parity(languages(folder, Han=[]), ALPHABET, 400, ())
     with pytest.raises(UsageError, match="no language has any"):
-        train_fair(languages(folder, **{key: [] for key in SCRIPTS}), ALPHABET, 400, ROWS, 2, 1)
+        train_fair(languages(folder, **{key: [] for key in SCRIPTS}), ALPHABET, 400, (), 2, 1)
 
 
 def test_weights_beyond_64_bits_are_refused():

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.bpe.tokenizer_json import Rows, build
-from vocap.bpe.training import apply, check_weight, train
+from vocap.bpe.training import apply, check_weight, concatenate, count_tokens, train
 from vocap.bpe.words import (
     SPACE,
     Alphabet,
@@ -28,26 +27,24 @@ from vocap.bpe.words import (
 from vocap.errors import UsageError, VocapError
 from vocap.tables.sampling_probabilities import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.unigram.training_text import required_characters
 
 log = logging.getLogger(__name__)
 FINE = 1 << 10  # factor of the weights before those of parallel text are applied: they are rounded afterwards
-TRAIN = 0  # the first text of a language's words; the second is its parallel text
+TRAIN, PARALLEL = 0, 1  # the texts of a language's words
 
 
 @dataclass(frozen=True)
 class Language:
     """A language's words in its training lines and in its development lines of parallel text.
 
-    `weight`: the number of times that a training line counts. `parallel`: its development lines. `reference`:
-    bytes of UTF-8 of the lines of the reference language that these translate; 0 without any.
+    `weight`: the number of times that a training line counts. `reference`: bytes of UTF-8 of the lines of the
+    reference language that the development lines translate; 0 without any.
     """
 
     code: str
     words: Words
     weight: int
-    parallel: Sequence[str] = ()
     reference: int = 0
 
 
@@ -63,7 +60,7 @@ def read_languages(
     for (code, path), weight in zip(paths.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
         words = count_words([partial(read_blocks, path), lambda shared=shared: iter([shared])], how)
-        languages.append(Language(code, words, weight, shared, size))
+        languages.append(Language(code, words, weight, size))
         log.info(
             "%s: %d lines, %d distinct words, %d parallel lines", code, words.lines[0], len(words), len(shared)
         )
@@ -109,12 +106,10 @@ def train_weighted(
     return train(alphabet, words, wanted, reserved, **options)
 
 
-def parallel_tokens(
-    languages: Sequence[Language], alphabet: Alphabet, merges: np.ndarray, rows: Rows
-) -> list[int]:
+def parallel_tokens(languages: Sequence[Language], alphabet: Alphabet, merges: np.ndarray) -> list[int]:
     """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
-    encoder = HuggingFaceEncoder(build(alphabet, merges, rows), None)
-    return [sum(map(len, encoder.encode_batch(list(language.parallel)))) for language in languages]
+    words = [language.words for language in languages]
+    return next(count_tokens(alphabet, words, PARALLEL, merges, [len(merges)])).sum(axis=1).tolist()
 
 
 def fair_weights(
@@ -136,7 +131,7 @@ def train_fair(
     languages: Sequence[Language],
     alphabet: Alphabet,
     wanted: int,
-    rows: Rows,
+    reserved: Sequence[str],
     fairness: float,
     rounds: int,
     **options,
@@ -148,17 +143,17 @@ def train_fair(
     weights = [language.weight for language in languages]
     if fairness and not any(language.reference for language in languages):
         raise UsageError("fairness follows parallel text, and no language has any; give --development PATTERN")
-    trained = train_weighted(languages, alphabet, wanted, rows.reserved, **options)
+    trained = train_weighted(languages, alphabet, wanted, reserved, **options)
     if not fairness:
         return trained, weights
     if without := [language.code for language in languages if not language.reference]:
         log.warning("without parallel text, so without a change of weight: %s", ", ".join(without))
     weights = [weight * FINE for weight in weights]
     for number in range(1, rounds + 1):
-        tokens = parallel_tokens(languages, alphabet, trained, rows)
+        tokens = parallel_tokens(languages, alphabet, trained)
         weights = fair_weights(languages, weights, tokens, fairness)
         log.info("round %d of fairness %g", number, fairness)
-        trained = train_weighted(languages, alphabet, wanted, rows.reserved, weights, **options)
+        trained = train_weighted(languages, alphabet, wanted, reserved, weights, **options)
     return trained, weights
 
 
@@ -181,21 +176,15 @@ def train_parity(
             f"parity needs parallel text of every language, and there is none of {', '.join(without)}; leave "
             "these languages out, or give their text (corpora.development)"
         )
-    sizes = [len(language.words) for language in languages]
-    symbols, starts, counts = [], [np.zeros(1, np.int64)], []
-    for language in languages:
-        text, bounds = alphabet.symbols(language.words)
-        starts.append(bounds[1:] + starts[-1][-1])
-        symbols.append(text)
-        counts.append(language.words.counts)
+    words = [language.words for language in languages]
     return apply(
         alphabet,
-        (np.concatenate(symbols), np.concatenate(starts)),
-        np.concatenate(counts),
+        concatenate(alphabet, words),
+        np.concatenate([part.counts for part in words]),
         wanted,
         given=given,
         reserved=reserved,
-        group=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+        group=np.repeat(np.arange(len(words), dtype=np.int32), list(map(len, words))),
         divisor=np.array([language.reference for language in languages], np.int64),
         by_text=True,
         progress=progress,

@@ -3,7 +3,7 @@
 A training for T tokens is the beginning of one for more, so one training gives every size.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -48,11 +48,46 @@ def apply(
     check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(starts))))
     given = np.empty((0, 2), np.int32) if given is None else np.ascontiguousarray(given[:, :2], np.int32)
     state = _begin(alphabet, text, starts, counts, wanted + len(given), reserved, group, divisor, by_text)
+    state = _advance(state, given, wanted, progress)
+    return state.applied[: state.number[kernels.APPLIED]].copy()
+
+
+def _advance(state: State, given: np.ndarray, wanted: int, progress: Callable[[int], None]) -> State:
+    """The state after all `given` merges and those up to `wanted` tokens."""
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
         if result == kernels.FULL:
             state = _grown(state)
         progress(int(state.number[kernels.TOKENS]))
-    return state.applied[: state.number[kernels.APPLIED]].copy()
+    return state
+
+
+def count_tokens(
+    alphabet: Alphabet, words: Sequence[Words], text: int, merges: np.ndarray, ranks: Sequence[int]
+) -> Iterator[np.ndarray]:
+    """Occurrences of every token in the text of that number of each of `words`, int64 [words, V].
+
+    Once for each r of the ascending `ranks`, by the first r of `merges` (int32 [M, 3]). A text is encoded by the
+    merges of lowest rank first, so its tokens are those after the last merge.
+    """
+    own = [part.of(text) for part in words]
+    counts = np.concatenate([part.counts for part in own])
+    owner = np.repeat(np.arange(len(own)), list(map(len, own)))
+    symbols, starts = concatenate(alphabet, own)
+    state = _begin(alphabet, symbols, starts, counts.repeat(2, axis=1), len(merges), (), None, None, False)
+    tokens = len(token_names(alphabet, merges))
+    for rank in ranks:
+        state = _advance(state, np.ascontiguousarray(merges[:rank, :2]), 0, lambda reached: None)
+        places = np.flatnonzero(state.symbol != NONE)
+        word, found = state.word[places], np.zeros((len(own), tokens), np.int64)
+        np.add.at(found, (owner[word], state.symbol[places]), counts[word, 0])
+        yield found
+
+
+def concatenate(alphabet: Alphabet, words: Sequence[Words]) -> tuple[np.ndarray, np.ndarray]:
+    """`alphabet.symbols` of the words of several texts, one text after another."""
+    parts = [alphabet.symbols(part) for part in words]
+    sizes = np.concatenate([np.diff(starts) for _, starts in parts])
+    return np.concatenate([symbols for symbols, _ in parts]), np.concatenate([[0], np.cumsum(sizes)])
 
 
 def check_weight(total: float) -> None:

@@ -145,6 +145,11 @@ class Words:
     def lengths(self) -> np.ndarray:
         return np.diff(self.bounds).astype(np.int32)
 
+    def of(self, text: int) -> "Words":
+        """The words of one of the texts."""
+        kept = np.flatnonzero(self.counts[:, text])
+        return join([(self, kept, self.counts[kept, text : text + 1])], (self.lines[text],))
+
 
 def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization) -> Words:
     """The words of texts, each a function that gives its lines in blocks.

@@ -4,8 +4,10 @@ Imports inside functions are of numpy, numba and `tokenizers`, which `vocap --he
 """
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -147,7 +149,7 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
             merges = train_parity(languages, alphabet, wanted, rows.reserved, given, **progress)
         else:
             merges, weights = train_fair(
-                languages, alphabet, wanted, rows, settings["fairness"], settings["rounds"], **progress
+                languages, alphabet, wanted, rows.reserved, settings["fairness"], settings["rounds"], **progress
             )
             if settings["fairness"]:
                 weighed = {"weights": {one.code: weight for one, weight in zip(languages, weights, strict=True)}}
@@ -156,19 +158,32 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
 
 def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int) -> None:
     """The table of `vocap size`: each language's heldout.txt at the T that the text gives."""
-    from vocap.bpe.tokenizer_json import build
-    from vocap.bpe.training import merges_for, token_names
-    from vocap.tables.size_table import measure_size, points_below, write_sizes
-    from vocap.tokenizer_files.encoders import HuggingFaceEncoder
+    import numpy as np
 
-    texts = {one.code: corpora / one.code / "heldout.txt" for one in languages}
-    texts = {code: path for code, path in texts.items() if path.is_file()}
-    most, measured = len(rows.ids(token_names(alphabet, merges))), []
+    from vocap.bpe.training import count_tokens, merges_for, token_names
+    from vocap.bpe.words import count_words
+    from vocap.tables.size_table import Measured, points_below, write_sizes
+    from vocap.text_files.lines import read_lines
+    from vocap.unigram.alp import average_log_probability
+    from vocap.unigram.training_text import Borders
+
+    most, ranks = len(rows.ids(token_names(alphabet, merges))), {}
     for total in sorted({min(total, most) for total in points_below(largest)}):
         with suppress(UsageError):  # below the alphabet
-            tokens = rows.tokens(total, alphabet, exact=False)
-            tokenizer = build(alphabet, merges_for(merges, tokens, len(alphabet.names)), rows)
-            measured += measure_size(HuggingFaceEncoder(tokenizer, None), total, texts)
+            ranks[total] = len(merges_for(merges, rows.tokens(total, alphabet, exact=False), len(alphabet.names)))
+    added, apart, words, texts = Borders([*rows.controls, *rows.symbols, *rows.last]).pattern, [], [], {}
+    for path in (corpora / one.code / "heldout.txt" for one in languages):
+        if lines := [line for line in read_lines(path) if line] if path.is_file() else []:
+            parts = [part for line in lines for part in added.split(line) if part]
+            apart.append(Counter(chain.from_iterable(map(added.findall, lines))))  # each one a token
+            words.append(count_words([lambda parts=parts: iter([parts])], rows.how))
+            texts[path.parent.name] = len(lines), sum(len(line.encode("utf-8")) for line in lines)
+    measured = []
+    for total, found in zip(ranks, count_tokens(alphabet, words, 0, merges, [*ranks.values()]), strict=True):
+        for (code, (lines, size)), others, counts in zip(texts.items(), apart, found, strict=True):
+            counts = np.append(counts, np.array([*others.values()], np.int64))
+            alp = average_log_probability(counts, lines)
+            measured.append(Measured(total, code, lines, size, int(counts.sum()), alp))
     write_sizes(curve, measured)
 
 
