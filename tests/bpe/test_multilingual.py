@@ -74,19 +74,23 @@ def test_weights_are_lines_repeated(folder):
     assert (merges == repeated).all()
 
 
-def their_parity(train_texts: list[list[str]], dev_texts: list[list[str]], merges: int) -> list[tuple[str, str]]:
+def their_parity(
+    train_texts: list[list[str]], dev_texts: list[list[str]], merges: int, **options
+) -> list[tuple[str, str]]:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = build_pre_tokenizer("words", True, "bytes")
-    trainer = trainers.ParityBpeTrainer(num_merges=merges, show_progress=False)
+    trainer = trainers.ParityBpeTrainer(num_merges=merges, show_progress=False, **options)
     trainer.initial_alphabet = sorted(byte_characters())
     trainer.train_from_iterator(tokenizer, train_iterators=train_texts, dev_iterators=dev_texts)
     return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 
-def test_parity_has_the_merges_of_tokenizers(folder):
+@pytest.mark.parametrize("window", [0, 3, 20])
+def test_parity_has_the_merges_of_tokenizers(folder, window):
     texts = [(folder / f"{script}.txt").read_text("utf-8").splitlines() for script in SCRIPTS]
-    ours = train_parity(languages(folder), ALPHABET, 256 + 400, ())
-    assert as_text(ours) == their_parity(texts, [development(script) for script in SCRIPTS], 400)
+    ours = train_parity(languages(folder), ALPHABET, 256 + 400, (), window=window)
+    options = {"variant": "window", "window_size": window} if window else {}
+    assert as_text(ours) == their_parity(texts, [development(script) for script in SCRIPTS], 400, **options)
 
 
 def test_parity_of_real_text(tmp_path):

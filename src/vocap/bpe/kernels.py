@@ -16,12 +16,14 @@ from vocap.unigram.word_table import find_word
 NONE = -1
 NEVER = -1  # the count of a pair that is not to be merged; a merged one has -2 less the number of its merge
 ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
+SHARES = 2  # of the recent choices, that a group may have
 LOWER = 4  # the factor between two floors of a heap
 # Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, the first symbol that merges,
 # pairs, places, nodes and the first unused of the latter two, merges applied, the next of the given ones, pairs
-# that wait to be merged again, the pair chosen last, the tie rule, and the places that the next merge needs.
+# that wait to be merged again, the pair chosen last, the tie rule, the places that the next merge needs, and the
+# choices of a group.
 TOKENS, BASE, RESERVED, SINGLE, PAIRS, PLACES, FREE_PLACE, NODES, FREE_NODE = range(9)
-APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, LAST = range(9, 16)
+APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES, LAST = range(9, 17)
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
 
 
@@ -54,6 +56,7 @@ class State(NamedTuple):
     length: np.ndarray
     divisor: np.ndarray
     spent: np.ndarray
+    recent: np.ndarray  # the groups of the last choices
     weight: np.ndarray  # of a node
     node: np.ndarray
     left: np.ndarray
@@ -318,16 +321,31 @@ def heaviest(state, group):
             push(state, group, pair)
 
 
+@kernel(boolean(STATE, int64, int64), inner=True)
+def is_longer(state, one, other):
+    """Whether group `one` has the higher length / divisor; every group is longer than NONE."""
+    return other < 0 or state.length[one] * state.divisor[other] > state.length[other] * state.divisor[one]
+
+
 @kernel(int64(STATE), inner=True)
 def longest_group(state):
-    """The group of the highest length / divisor among those with pairs, of equal ones the first; NONE for none."""
-    best = np.int64(NONE)
+    """The group of the highest length / divisor among those with pairs, of equal ones the first; NONE for none.
+
+    Groups that have had more than SHARES times their share of the `recent` choices are left out while others are
+    left.
+    """
+    best = free = np.int64(NONE)
     for group in range(state.length.size):
-        if not state.spent[group] and state.divisor[group] and (
-            best < 0 or state.length[group] * state.divisor[best] > state.length[best] * state.divisor[group]
-        ):  # fmt: skip
+        if state.spent[group] or not state.divisor[group]:
+            continue
+        times = 0
+        for chosen in state.recent:
+            times += chosen == group
+        if is_longer(state, group, best):
             best = np.int64(group)
-    return best
+        if times * state.length.size <= SHARES * state.recent.size and is_longer(state, group, free):
+            free = np.int64(group)
+    return free if free >= 0 else best
 
 
 @kernel(f"int32[::1](int64, {_PLACES})", inner=True)
@@ -527,6 +545,9 @@ def advance(state, given, wanted, merges):
                 if number[CHOSEN] < 0:
                     state.spent[group] = True
                     continue
+                if state.recent.size:
+                    state.recent[number[CHOICES] % state.recent.size] = group
+                    number[CHOICES] += 1
             key = state.keys[number[CHOSEN]]
             a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
         number[NEEDED] = places_of(state, a, b)

@@ -163,13 +163,15 @@ def train_parity(
     wanted: int,
     reserved: Sequence[str],
     given: np.ndarray | None = None,
+    window: int = 0,
     progress: Callable[[int], None] = lambda tokens: None,
 ) -> np.ndarray:
     """Parity-aware merges: each is the most frequent pair of the language with the longest parallel text.
 
-    `given`: merges before all others. Of equal pairs the one of the last tokens is merged, and length is counted
-    in tokens a byte of the reference, of equal ones the first language's: on parallel text without gaps the rule
-    of `ParityBpeTrainer`. Raises VocapError for a language without parallel text.
+    `given`: merges before all others. With a `window`, no language has more than twice its share of the last
+    `window` merges while others have pairs. Of equal pairs the one of the last tokens is merged, and length is
+    counted in tokens a byte of the reference, of equal ones the first language's: on parallel text without gaps
+    the rule of `ParityBpeTrainer`. Raises VocapError for a language without parallel text.
     """
     if without := [language.code for language in languages if not language.reference]:
         raise VocapError(
@@ -187,5 +189,6 @@ def train_parity(
         group=np.repeat(np.arange(len(words), dtype=np.int32), list(map(len, words))),
         divisor=np.array([language.reference for language in languages], np.int64),
         by_text=True,
+        window=window,
         progress=progress,
     )

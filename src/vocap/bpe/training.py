@@ -31,6 +31,7 @@ def apply(
     group: np.ndarray | None = None,
     divisor: np.ndarray | None = None,
     by_text: bool = False,
+    window: int = 0,
     progress: Callable[[int], None] = lambda tokens: None,
 ) -> np.ndarray:
     """Apply `given` merges (int32 [M, 2] or more columns), then choose others until there are `wanted` tokens.
@@ -40,14 +41,15 @@ def apply(
     `symbols` as of `Alphabet.symbols`; `counts` int64 [K, 2]: of each word its weight, and its occurrences in a
     second text. Chosen is the heaviest pair; of equal ones the first (`BpeTrainer` of `tokenizers`). With `group`
     int32 [K] and `divisor` int64 [groups], chosen is the heaviest pair of the group whose second text has the most
-    tokens over `divisor`; groups of divisor 0 never choose; `by_text`: of equal pairs that of the last tokens
-    (`ParityBpeTrainer`). `reserved`: token names that no merge may give. `progress` gets the number of tokens, now
-    and then. Raises VocapError for weights whose sums 64 bits do not hold.
+    tokens over `divisor`; groups of divisor 0 never choose, and none has more than twice its share of the last
+    `window` merges; `by_text`: of equal pairs that of the last tokens (`ParityBpeTrainer`). `reserved`: names
+    that no merge may give. `progress` gets the number of tokens, now and then. Raises VocapError for weights whose
+    sums 64 bits do not hold.
     """
     text, starts = symbols
     check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(starts))))
     given = np.empty((0, 2), np.int32) if given is None else np.ascontiguousarray(given[:, :2], np.int32)
-    state = _begin(alphabet, text, starts, counts, wanted + len(given), reserved, group, divisor, by_text)
+    state = _begin(alphabet, text, starts, counts, wanted + len(given), reserved, group, divisor, by_text, window)
     state = _advance(state, given, wanted, progress)
     return state.applied[: state.number[kernels.APPLIED]].copy()
 
@@ -73,7 +75,7 @@ def count_tokens(
     counts = np.concatenate([part.counts for part in own])
     owner = np.repeat(np.arange(len(own)), list(map(len, own)))
     symbols, starts = concatenate(alphabet, own)
-    state = _begin(alphabet, symbols, starts, counts.repeat(2, axis=1), len(merges), (), None, None, False)
+    state = _begin(alphabet, symbols, starts, counts.repeat(2, axis=1), len(merges))
     tokens = len(token_names(alphabet, merges))
     for rank in ranks:
         state = _advance(state, np.ascontiguousarray(merges[:rank, :2]), 0, lambda reached: None)
@@ -96,7 +98,9 @@ def check_weight(total: float) -> None:
         raise VocapError(f"weighted counts add up to {total:.3g}, beyond 64 bits; give smaller weights")
 
 
-def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, by_text) -> State:
+def _begin(
+    alphabet, symbols, starts, counts, tokens, reserved=(), group=None, divisor=None, by_text=False, window=0
+) -> State:
     """The state before the first merge."""
     words, base = len(starts) - 1, len(alphabet.names)
     group = np.zeros(words, np.int32) if group is None else group
@@ -122,6 +126,7 @@ def _begin(alphabet, symbols, starts, counts, tokens, reserved, group, divisor, 
         "length": np.zeros(groups, np.int64),
         "divisor": np.ascontiguousarray(divisor, np.int64),
         "spent": np.zeros(groups, bool),
+        "recent": np.full(window, NONE, np.int32),
         "store": np.empty(16 * texts + sum(map(len, kept)), np.int32),
         "bounds": np.zeros(texts + 1, np.int64),
         "hashes": np.empty(texts, np.uint64),

@@ -63,6 +63,14 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     metavar="N",
     help="Weighted merges of all languages before those of --parity.",
 )
+@click.option(
+    "--window",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of --parity: no language has more than twice its share of the last N merges.",
+)
 @text_options
 @options.id_layout
 @click.option(
@@ -82,6 +90,8 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     folders = options.folders(out, totals)
     if first and not parity:
         raise UsageError("--from counts the merges before those of --parity; give both, or leave it out")
+    if settings["window"] and not parity:
+        raise UsageError("--window is of the merges of --parity; give both, or leave it out")
     if first > min(totals):
         raise UsageError(f"--from {first}: more merges than T = {min(totals)}; take fewer")
     if parity and fairness:
@@ -115,6 +125,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
         "split": how.split,
         **({"coverage": coverage} if how.unit == "characters" else {}),
         **({"from": first} if parity else {}),
+        **({"window": settings["window"]} if settings["window"] else {}),
         **({"fairness": fairness, "rounds": settings["rounds"]} if fairness else {}),
         **how.settings.changed(),
     }
@@ -146,7 +157,9 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
                 given = train_weighted(languages, alphabet, most, rows.reserved, **progress)[:first]
                 if len(given) >= wanted - base:
                     logger.warning("--from %d: all merges that T holds are weighted; none follows parity", first)
-            merges = train_parity(languages, alphabet, wanted, rows.reserved, given, **progress)
+            merges = train_parity(
+                languages, alphabet, wanted, rows.reserved, given, settings["window"], **progress
+            )
         else:
             merges, weights = train_fair(
                 languages, alphabet, wanted, rows.reserved, settings["fairness"], settings["rounds"], **progress

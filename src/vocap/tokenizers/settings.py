@@ -256,13 +256,17 @@ class ParityBpe(BytePair):
         alias="from",
         description="weighted merges of all languages, those of kind bpe, before the first for the worst off",
     )
+    window: int = Field(
+        0, ge=0, description="no language has more than twice its share of the last so many merges; 0: no limit"
+    )
 
     @property
     def follows_text(self) -> bool:
         return True
 
     def options(self) -> dict[str, Any]:
-        return super().options() | {"parity": True} | ({"from": self.first} if self.first else {})
+        given = {"from": self.first, "window": self.window}
+        return super().options() | {"parity": True} | {name: value for name, value in given.items() if value}
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         yield from super().mistakes(settings, languages)
