@@ -206,7 +206,6 @@ def test_gaps_count_on_neither_side(folder):
     assert found[index].reference == sum(
         len(line.encode()) for own, line in zip(gaps, development(best), strict=True) if own
     )
-    assert found[index].words.lines[1] == sum(map(bool, gaps))
 
 
 def test_parity_without_parallel_text_is_refused(folder):
@@ -217,6 +216,6 @@ def test_parity_without_parallel_text_is_refused(folder):
 
 
 def test_weights_beyond_64_bits_are_refused():
-    words = Words(np.array([97, 98], np.int32), np.array([0, 2]), np.array([[1 << 40]]), (1,))
+    words = Words(np.array([97, 98], np.int32), np.array([0, 2]), np.array([[1 << 40]]))
     with pytest.raises(VocapError, match="smaller weights"):
         train_weighted([Language("en", words, 1 << 30)], ALPHABET, 300, ())

@@ -61,9 +61,7 @@ def read_languages(
         shared, size = reference_lines(parallel, code)
         words = count_words([partial(read_blocks, path), lambda shared=shared: iter([shared])], how)
         languages.append(Language(code, words, weight, size))
-        log.info(
-            "%s: %d lines, %d distinct words, %d parallel lines", code, words.lines[0], len(words), len(shared)
-        )
+        log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
     return languages
 
 
@@ -81,17 +79,6 @@ def common_alphabet(
     return character_alphabet(totals, None, chosen)
 
 
-def weighted(languages: Sequence[Language], weights: Sequence[int]) -> Words:
-    """The words of all languages, their training counts times the weights."""
-    parts = []
-    for language, weight in zip(languages, weights, strict=True):
-        counts = language.words.counts[:, TRAIN : TRAIN + 1]
-        check_weight(float(counts.max(initial=0)) * weight)
-        counts = counts * weight
-        parts.append((language.words, slice(None), counts))
-    return join(parts, (sum(language.words.lines[TRAIN] for language in languages),))
-
-
 def train_weighted(
     languages: Sequence[Language],
     alphabet: Alphabet,
@@ -101,7 +88,12 @@ def train_weighted(
     **options,
 ) -> np.ndarray:
     """The merges of one training on all languages, each line counting as often as its language weighs."""
-    words = weighted(languages, weights or [language.weight for language in languages])
+    parts = []
+    for language, weight in zip(languages, weights or [one.weight for one in languages], strict=True):
+        counts = language.words.counts[:, TRAIN : TRAIN + 1]
+        check_weight(float(counts.max(initial=0)) * weight)
+        parts.append((language.words, slice(None), counts * weight))
+    words = join(parts)
     log.info("%d distinct words of %d languages", len(words), len(languages))
     return train(alphabet, words, wanted, reserved, **options)
 

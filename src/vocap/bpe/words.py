@@ -130,13 +130,12 @@ def cut(store: np.ndarray, bounds: np.ndarray, single_digits: bool) -> tuple[np.
 class Words:
     """K distinct words of one or several texts: word k is `store[bounds[k]:bounds[k + 1]]`, code points int32.
 
-    `counts` int64 [K, texts]; `lines`: the number of lines of each text.
+    `counts` int64 [K, texts].
     """
 
     store: np.ndarray
     bounds: np.ndarray
     counts: np.ndarray
-    lines: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -148,7 +147,7 @@ class Words:
     def of(self, text: int) -> "Words":
         """The words of one of the texts."""
         kept = np.flatnonzero(self.counts[:, text])
-        return join([(self, kept, self.counts[kept, text : text + 1])], (self.lines[text],))
+        return join([(self, kept, self.counts[kept, text : text + 1])])
 
 
 def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization) -> Words:
@@ -157,23 +156,14 @@ def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretoke
     Lines are counted as stretches between runs of spaces, a block at a time, and only distinct stretches are cut
     into words: memory follows these.
     """
-    table, lines = WordTable(len(texts)), []
+    table = WordTable(len(texts))
     for number, blocks in enumerate(texts):
-        count = 0
-
-        def counted(blocks=blocks):
-            nonlocal count
-            for block in blocks():
-                count += len(block)
-                yield block
-
-        for points in how.normalized(counted()):
+        for points in how.normalized(blocks()):
             table.count(points, RUNS, False, number)
-        lines.append(count)
     counts = table.counts[: table.known, TEXTS:]
     bounds = table.bounds[: table.known + 1]
     if how.split == "spaces":
-        return _as_words(table, slice(TEXTS, None), lines)
+        return _as_words(table, slice(TEXTS, None))
     store = table.store[: bounds[-1]]
     _check(store)
     start, length, owner = cut(store, bounds, how.settings.split_digits)
@@ -181,21 +171,17 @@ def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretoke
     added = np.zeros((len(start), TEXTS + len(texts)), np.int64)
     added[:, TEXTS:] = counts[owner]
     words.add_counted(store, start.astype(np.int32), length.astype(np.int32), added)
-    return _as_words(words, slice(TEXTS, None), lines)
+    return _as_words(words, slice(TEXTS, None))
 
 
-def join(parts: Iterable[tuple[Words, np.ndarray | slice, np.ndarray]], lines: Sequence[int]) -> Words:
-    """The words of several parts as those of one: of each part, some of its words and their counts [words, C]."""
-    table, columns = WordTable(0), 0
+def join(parts: Iterable[tuple[Words, np.ndarray | slice, np.ndarray]]) -> Words:
+    """The words of several parts as those of one: of each part, some of its words and their counts [words, 1]."""
+    table = WordTable(0)
     for words, chosen, counts in parts:
-        columns = counts.shape[1]
-        table.counts = (
-            table.counts if table.counts.shape[1] == columns else np.zeros((len(table.counts), columns), np.int64)
-        )
         _check(words.store)
         start = words.bounds[:-1][chosen].astype(np.int32)
         table.add_counted(words.store, start, words.lengths[chosen].copy(), np.ascontiguousarray(counts))
-    return _as_words(table, slice(0, columns), lines)
+    return _as_words(table, slice(0, 1))
 
 
 def _check(store: np.ndarray) -> None:
@@ -203,10 +189,10 @@ def _check(store: np.ndarray) -> None:
         raise VocapError(f"{len(store)} characters in distinct words are too many; train on fewer lines")
 
 
-def _as_words(table: WordTable, columns: slice, lines: Sequence[int]) -> Words:
+def _as_words(table: WordTable, columns: slice) -> Words:
     bounds = table.bounds[: table.known + 1].copy()
     counts = np.ascontiguousarray(table.counts[: table.known, columns])
-    return Words(table.store[: bounds[-1]].copy(), bounds, counts, tuple(lines))
+    return Words(table.store[: bounds[-1]].copy(), bounds, counts)
 
 
 @dataclass(frozen=True)
@@ -251,10 +237,6 @@ class Alphabet:
         text = spelled.astype(np.int32).tobytes().decode("utf-32-le")
         symbols[symbols < 0] = self.symbol_of_byte[np.frombuffer(text.encode("utf-8"), np.uint8)]
         return symbols, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])[words.bounds]
-
-    def name(self, symbols: Iterable[int]) -> str:
-        """The token of a sequence of symbols."""
-        return "".join(map(self.names.__getitem__, symbols))
 
     def text(self, token: str) -> str:
         """A token to be read: bytes that are no whole characters of UTF-8 as escapes, U+2581 for spaces."""
