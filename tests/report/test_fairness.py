@@ -99,7 +99,7 @@ def test_a_tokenizer_by_pieces_is_a_mark_and_its_allocation_no_line(tmp_path):
     assert [row["kind"] for row in rows].count("PIECES tokenizer") == 1
     assert len([row for row in rows if row["name"].startswith("beta")]) == 11
     assert "All other settings are those of present;" in " ".join(Page(text).text)
-    assert ">PIECES<" in (tmp_path / "out/figures/fairness-900.svg").read_text()
+    assert ">vocap<" in (tmp_path / "out/figures/fairness-900.svg").read_text()
 
 
 def test_the_series_keep_the_unit_of_the_weights(tmp_path):
