@@ -145,9 +145,9 @@ def test_a_dry_run_that_fails_says_why(workflow):
 
 def test_every_rule_with_an_output_has_features_and_coefficients():
     text = "".join(path.read_text("utf-8") for path in (ROOT / "rules").glob("*.smk"))
-    rules = re.split(r"(?m)^ *(?:rule|checkpoint|use rule \w+ as) (\w+)(?: with)?:", text)[1:]
+    rules = re.split(r"(?m)^ *(?:rule|checkpoint|use rule \w+ as)\b ?(\w*)(?: with)?:", text)[1:]
     priced = {name for name, body in zip(rules[::2], rules[1::2], strict=True) if "output:" in body}
-    assert priced - FEATURES.keys() == set()
+    assert priced - FEATURES.keys() <= {""}  # the rules without a name, which unpack archives
     assert set(PRICED_AS.values()) == read_costs()["rules"].keys()
 
 
