@@ -29,7 +29,7 @@ from vocap.tokenizer_files.layout import (
     serialize,
 )
 from vocap.tokenizer_files.model_file import read_model
-from vocap.tokenizers.fitting import maximum, mixture
+from vocap.tokenizers.fitting import mixture
 from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.sentencepiece_trainer import train
 
@@ -105,7 +105,9 @@ def main() -> None:
     by_token = {language: q[language] * tokens[language] for language in q}
     by_token = {language: value / sum(by_token.values()) for language, value in by_token.items()}
 
-    p_max = maximum(pieces, models)
+    least = -np.inf
+    best = [max(model.get(piece, least) for model in models.values()) for piece in pieces]
+    p_max = np.where(np.isneginf(best), np.nan, best)
     p_mix = mixture(pieces, models, q)
     p_token = mixture(pieces, models, by_token)
     candidates = {

@@ -31,8 +31,7 @@ from vocap.pretraining.commands import tokenize
 from vocap.pretraining.data import Data, Vocabulary, heldout_batch, heldout_blocks, load_data, unigram_counts
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.training import Training
-from vocap.tokenizers.commands import joint
-from vocap.tokenizers.output_commands import export
+from vocap.tokenizers.commands import export, joint
 from vocap.training.distributed import StopRequest
 
 CHARACTERS = 8_000_000  # of a language, to train on

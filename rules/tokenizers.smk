@@ -59,7 +59,6 @@ rule fit:
             else f"{RESULTS}/vocabularies"
         ),
         alpha=lambda wildcards: allocation_of(wildcards)[1].alpha,
-        scores=lambda wildcards: FITTED[wildcards.name].scores,
         own=lambda wildcards: OWN_OPTIONS[wildcards.name],
     message:
         "Fitting the scores of {wildcards.name}"
@@ -70,7 +69,6 @@ rule fit:
             --vocabularies {params.vocabularies:q} \
             --weights {input.weights:q} \
             --alpha {params.alpha} \
-            --scores {params.scores} \
             {params.own} \
             -o {params.folder:q} 2>{log:q}
         """

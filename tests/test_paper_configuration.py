@@ -212,9 +212,7 @@ def test_vocabularies_and_text_are_those_of_section_2(paper):
     for total in (250_000, 500_000):  # Table 1, section 2.2.2
         name = f"joint-{total // 1000}k"
         assert made.pop(name) == {"kind": "joint", "total": total, "alpha": 0.7, **extras}
-    assert made == {
-        name: {"kind": "vocap", "allocation": name, "scores": "mixture", **extras} for name in ALLOCATIONS
-    }
+    assert made == {name: {"kind": "vocap", "allocation": name, **extras} for name in ALLOCATIONS}
 
 
 def test_one_q_serves_allocation_joint_and_pre_training(paper):

@@ -1,8 +1,10 @@
 """The `vocap` command: a table of verbs, each imported only when it is called."""
 
-import importlib
+import ast
+import importlib.util
 import logging
 import sys
+from pathlib import Path
 
 import click
 
@@ -19,9 +21,9 @@ GROUPS = {
         "size": "vocap.size.commands:size",
         "fit": "vocap.tokenizers.commands:fit",
         "joint": "vocap.tokenizers.commands:joint",
-        "bpe": "vocap.tokenizers.bpe_commands:bpe",
-        "export": "vocap.tokenizers.output_commands:export",
-        "card": "vocap.tokenizers.output_commands:card",
+        "bpe": "vocap.tokenizers.commands:bpe",
+        "export": "vocap.tokenizers.commands:export",
+        "card": "vocap.tokenizers.commands:card",
         "diff": "vocap.diff.commands:diff",
         "trim": "vocap.adapt.commands:trim",
         "extend": "vocap.adapt.commands:extend",
@@ -43,8 +45,8 @@ GROUPS = {
     },
     "Rules of the workflow, tokenizers": {
         "mono": "vocap.tokenizers.commands:mono",
-        "parity": "vocap.tokenizers.output_commands:parity",
-        "evaluate": "vocap.tokenizers.output_commands:evaluate",
+        "parity": "vocap.tokenizers.parity:parity",
+        "evaluate": "vocap.tokenizers.evaluation:evaluate",
     },
     "Rules of the workflow, pre-training": {
         "tokenize": "vocap.pretraining.commands:tokenize",
@@ -76,10 +78,20 @@ REMOVED_VERBS = {
 # options of earlier versions, likewise
 REMOVED_OPTIONS = {
     **dict.fromkeys(("fit --corpora", "fit --mix"), "leave it out: scores come from the languages' models"),
+    "fit --scores": "leave it out: scores are those of the mixture of the languages' models",
+    "ladder --model": "leave it out: vocap bpe trains byte-pair encoding, of one language too",
     "allocate --search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but for one",
     "allocate --curve": "leave it out: gains are always those on the curve's hull",
 }
 LONGEST = max(map(len, VERBS))  # one column for all groups
+
+
+def summary(verb: str) -> str:
+    """The first sentence of a verb's docstring, read from its source: nothing is imported."""
+    module, function = VERBS[verb].split(":")
+    tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text("utf-8"))
+    node = next(one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == function)
+    return click.Command(verb, help=ast.get_docstring(node)).get_short_help_str(limit=1000)
 
 
 class LazyGroup(click.Group):
@@ -91,10 +103,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, verbs in GROUPS.items():
             with formatter.section(title):
-                summaries = [self.get_command(ctx, verb).get_short_help_str(limit=1000) for verb in verbs]
-                formatter.write_dl(
-                    [(verb.ljust(LONGEST), text) for verb, text in zip(verbs, summaries, strict=True)]
-                )
+                formatter.write_dl([(verb.ljust(LONGEST), summary(verb)) for verb in verbs])
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:

@@ -17,8 +17,7 @@ from vocap.adapt.model_rows import renumber_specials
 from vocap.diff.commands import diff
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv, write_tsv
-from vocap.tokenizers.bpe_commands import bpe
-from vocap.tokenizers.output_commands import export
+from vocap.tokenizers.commands import bpe, export
 
 LANGUAGES = ("en", "ka", "zh")
 NEW = "fr"  # words of `en` turned around, and two letters of its own

@@ -17,8 +17,7 @@ from vocap.bpe.model_file import read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.tables.size_table import read_sizes
 from vocap.tokenizer_files.encoders import load_encoder, special_ids
-from vocap.tokenizers.bpe_commands import bpe
-from vocap.tokenizers.output_commands import card, export
+from vocap.tokenizers.commands import bpe, card, export
 
 SCRIPTS = {"en": "Latin", "ru": "Cyrillic", "ml": "Malayalam", "zh": "Han"}
 

@@ -20,7 +20,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.card import About, write_card
 from vocap.tokenizer_files.export import build_tokenizer, export, scores_of
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
-from vocap.tokenizers.output_commands import export as export_command
+from vocap.tokenizers.commands import export as export_command
 
 SYMBOLS = ("<date>", "①", "ที่", "ng")
 MODELS = {

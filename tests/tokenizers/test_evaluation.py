@@ -18,8 +18,7 @@ from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.splitter import Splitter
 from vocap.tokenizers.bigram import read_lengths
-from vocap.tokenizers.evaluation import COLUMNS, Tally, measure, renyi_efficiency, tally
-from vocap.tokenizers.output_commands import evaluate
+from vocap.tokenizers.evaluation import COLUMNS, Tally, evaluate, measure, renyi_efficiency, tally
 
 from .scripts import WORDS, make_lines, model
 from .test_bigram import direct_bits

@@ -112,14 +112,6 @@ def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
     assert short > 0
 
 
-def test_the_number_of_threads_changes_no_byte(stages, tmp_path):
-    for threads in (1, 2):
-        out = tmp_path / f"{threads}" / "{total}"
-        totals = ["--total", 300, "--total", 400, "--total", 900]
-        assert run("joint", "--mix", stages.root / "mix.txt", *totals, "--threads", threads, "-o", out) == 0
-    assert models(tmp_path / "1", (300, 400, 900)) == models(tmp_path / "2", (300, 400, 900))
-
-
 def test_dead_pieces_are_counted_and_left_as_they_are(stages, tmp_path):
     processor, account, description = joint(stages, tmp_path / "t", "--total", 420)
     assert description["pieces"] == len(account) == 415
@@ -132,15 +124,6 @@ def test_dead_pieces_are_counted_and_left_as_they_are(stages, tmp_path):
     assert all(
         ("".join(row["shadowed_by"].split(" ")) == row["piece"]) == (row["status"] == "dead") for row in account
     )
-
-
-def test_the_same_call_gives_the_same_bytes(stages, tmp_path):
-    for name in "ab":
-        joint(stages, tmp_path / name, "--total", TOTAL)
-    for name in ("sentencepiece.model", "pieces.tsv", "description.json"):
-        first = (tmp_path / "a" / name).read_bytes()
-        assert first == (tmp_path / "b" / name).read_bytes()
-        assert str(tmp_path).encode() not in first and str(stages.root).encode() not in first
 
 
 def test_a_total_above_all_that_the_text_holds_is_taken_with_a_warning(stages, tmp_path, caplog):
@@ -281,13 +264,6 @@ def test_the_order_of_languages_and_the_number_of_threads_change_no_byte(stages,
         assert run("joint", *words, "-o", tmp_path / name) == 0
         made += [[(tmp_path / name / file).read_bytes() for file in FILES]]
     assert made[0] == made[1]
-
-
-def test_a_total_below_the_characters_of_all_languages_is_one_error(stages, tmp_path, capsys):
-    assert run("joint", *whole(stages), "--total", 30, "-o", tmp_path / "t") == 2
-    message = capsys.readouterr().err
-    assert "T = 30 does not hold the required characters; the smallest possible T is" in message
-    assert "Traceback" not in message and not (tmp_path / "t").exists()
 
 
 @pytest.mark.parametrize(

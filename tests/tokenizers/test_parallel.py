@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv
-from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, gini
-from vocap.tokenizers.output_commands import evaluate
+from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, evaluate, gini
 
 from .scripts import WORDS, model, processor
 

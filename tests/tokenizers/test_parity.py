@@ -3,7 +3,6 @@
 import json
 import random
 import shutil
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -15,8 +14,7 @@ from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import export
-from vocap.tokenizers.output_commands import parity
-from vocap.tokenizers.parity import COLUMNS, TokenizerForms, choose_lines, lines_of_each, sampled_blocks
+from vocap.tokenizers.parity import COLUMNS, TokenizerForms, choose_lines, lines_of_each, parity, sampled_blocks
 
 from .scripts import make_lines, model
 
@@ -95,31 +93,6 @@ def test_a_broken_export(folder, edit, kind):
         assert f"{kind} " in row["example"] and " | " in row["example"]
         example = next(line for line, equal in zip(lines, same, strict=True) if not equal)
         assert example[:60] in row["example"]
-
-
-def test_every_kind_has_its_own_example(folder):
-    """A cell names each kind, how many lines are of it, and the first of them."""
-    change(folder, only_precompiled)
-    change(folder, other_scores)
-    export_path = folder / "tokenizer" / "huggingface" / "tokenizer.json"
-    other, own = Tokenizer.from_file(str(export_path)), TokenizerForms.load(folder / "tokenizer").processor
-    kinds = []
-    for row in run(folder):
-        first, counts = {}, Counter()
-        for line in filter(None, all_lines(folder, row["language"])):
-            if own.encode(line) == other.encode(line, add_special_tokens=False).ids:
-                continue
-            same_text = own.normalize(line) == other.normalizer.normalize_str(line)
-            unknown = own.encode(line).count(3) != other.encode(line, add_special_tokens=False).ids.count(3)
-            kind = "normaliser" if not same_text else "unknown" if unknown else "score"
-            counts[kind] += 1
-            first.setdefault(kind, line[:60])
-        for kind, line in first.items():
-            assert f"{kind} {counts[kind]}: “{line}" in row["example"], kind
-        assert sum(counts.values()) == int(row["lines"]) - int(row["identical"])
-        assert row["example"].count("”: ") == len(first)
-        kinds.append(sorted(first))
-    assert ["normaliser", "score"] in kinds
 
 
 def test_kinds():

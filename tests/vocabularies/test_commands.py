@@ -196,14 +196,6 @@ def test_curve_of_a_bad_text_writes_nothing(corpus, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "models", "points"]
 
 
-def test_curve_refuses_a_size_twice(corpus, tmp_path):
-    assert train(corpus, tmp_path, 200).returncode == 0
-    done = curve(corpus, tmp_path, 200, 200)
-    assert done.returncode == 1
-    assert "size 200 again" in done.stderr
-    assert not (tmp_path / "curve.tsv").exists()
-
-
 def test_alp_of_any_tokenizer(corpus, tmp_path):
     assert train(corpus, tmp_path, 200).returncode == 0
     model = tmp_path / "models" / "200.model"

@@ -1,28 +1,62 @@
-"""`vocap fit`, `vocap joint`, `vocap mono`: the tokenizers as SentencePiece models.
+"""`vocap fit`, `joint`, `mono`, `bpe`: tokenizers; `export`, `card`: a finished one for Hugging Face.
 
-Imports inside functions are of numpy, numba and SentencePiece, which `vocap --help` does not need.
+Imports inside functions are of numba's kernels, which take a second that short jobs save.
 """
 
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
 import click
+import numpy as np
 
 from vocap import options
+from vocap.bpe import SPLITS, UNITS, model_file
 from vocap.errors import UsageError, VocapError
+from vocap.files.atomic import write_text
+from vocap.files.plain_data import read_object
+from vocap.files.tsv import read_tsv
 from vocap.options import text_keys, text_options
-from vocap.text_files.named_texts import find_texts
+from vocap.progress import Steps
+from vocap.tables.curve import count_lines
+from vocap.tables.sampling_probabilities import read_weights
+from vocap.tables.size_table import Measured, measure_size, points_below, write_sizes
+from vocap.text_files.lines import read_lines
+from vocap.text_files.named_texts import find_texts, read_aligned
+from vocap.tokenizer_files.card import COLUMNS, About, write_card
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.tokenizer_files.export import export as export_sentencepiece
+from vocap.tokenizer_files.id_layout import parse_layout
+from vocap.tokenizer_files.layout import relayout, write_as_trained, write_tokenizer
+from vocap.tokenizer_files.model_file import build_processor, read_model
+from vocap.tokenizers import fitting
+from vocap.tokenizers.joint import descend_joint, sampled_text, warn_if_short, whole_text
+from vocap.tokenizers.settings import KINDS, check_symbols
 from vocap.unigram import COVERAGE
+from vocap.unigram.alp import average_log_probability
 from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.training_text import Borders, count_shared_characters
 
+logger = logging.getLogger(__name__)
 PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
+WEIGHTS = click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
+ALPHA = click.option(
+    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="Share of a language (Equation 3)."
+)
+CURVE = click.option(
+    "--curve",
+    type=FILE,
+    help="Table to write, for vocap size: tokens and ALP of held-out text at eight T up to the largest.",
+)
 
 
 def _check_symbols(settings: TextSettings, layout) -> None:
-    from vocap.tokenizers.settings import check_symbols
-
     for name in ("user_defined_symbols", "control_symbols"):
         try:
             check_symbols(list(getattr(settings, name)), layout)
@@ -38,21 +72,12 @@ def _check_symbols(settings: TextSettings, layout) -> None:
     type=PATH,
     help="Folder with {language}/curve.tsv and {language}/models/{size}.model.",
 )
-@click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
-@click.option(
-    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="The allocation's (Equation 3)."
-)
-@click.option(
-    "--scores",
-    default="mixture",
-    show_default=True,
-    type=click.Choice(["mixture", "max"]),
-    help="How pieces are scored (docs/tokenizers.md compares them).",
-)
+@WEIGHTS
+@ALPHA
 @text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
 @options.id_layout
 @OUT
-def fit(allocation, vocabularies, weights, alpha, scores, layout, out, **rows) -> None:
+def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
     """Score the pieces of an allocation: the VOCAP tokenizer. The normaliser is that of the languages' models.
 
     Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its status) and
@@ -60,15 +85,12 @@ def fit(allocation, vocabularies, weights, alpha, scores, layout, out, **rows) -
     """
     settings = TextSettings(**{name: value for name, value in rows.items() if value is not None})
     _check_symbols(settings, layout)
-    from vocap.tokenizer_files.layout import write_tokenizer
-    from vocap.tokenizers import fitting
 
     chosen = fitting.read_allocation(allocation, layout)
     shares = fitting.sentence_shares(weights, chosen.sizes, alpha)
-    if scores == "mixture":
-        shares = fitting.token_shares(vocabularies, chosen.sizes, shares)
+    shares = fitting.token_shares(vocabularies, chosen.sizes, shares)
     models, normalizer, trained = fitting.read_models(vocabularies, chosen)
-    more = (scores, settings, chosen.free_rows, layout, trained)
+    more = (settings, chosen.free_rows, layout, trained)
     proto, rows, facts = fitting.fit(chosen.owners, models, shares, normalizer, *more)
     made = {name: chosen.settings[name] for name in ("rule", "token_fairness") if chosen.settings.get(name)}
     facts["settings"] |= {"alpha": alpha} | made
@@ -85,9 +107,7 @@ def fit(allocation, vocabularies, weights, alpha, scores, layout, out, **rows) -
 @click.option("--mix", type=PATH, help="A multilingual sample, one sentence a line (vocap mix).")
 @click.option("--corpora", type=FOLDER, help="Instead of a sample: {language}/train.txt, all lines, weighted.")
 @click.option("--weights", type=PATH, help="Table with the columns language, n; of all languages.")
-@click.option(
-    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="Share of a language (Equation 3)."
-)
+@ALPHA
 @click.option(
     "--characters",
     type=FOLDER,
@@ -104,11 +124,7 @@ def fit(allocation, vocabularies, weights, alpha, scores, layout, out, **rows) -
 )
 @text_options
 @options.id_layout
-@click.option(
-    "--curve",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Table to write, for vocap size: tokens and ALP of held-out text at eight T up to the largest.",
-)
+@CURVE
 @click.option("--heldout", type=FOLDER, help="With --curve: folder with {language}/heldout.txt.")
 @OUT
 def joint(mix, corpora, weights, alpha, characters, totals, curve, heldout, out, **training) -> None:
@@ -127,14 +143,6 @@ def joint(mix, corpora, weights, alpha, characters, totals, curve, heldout, out,
         raise UsageError(f"--weights is missing: {option} needs n of each language")
     if (curve is None) != (heldout is None):
         raise UsageError("--curve and --heldout go together; give both or none")
-    from vocap.tables.sampling_probabilities import read_weights
-    from vocap.tables.size_table import measure_size, points_below, write_sizes
-    from vocap.tokenizer_files.encoders import SentencePieceEncoder
-    from vocap.tokenizer_files.layout import write_as_trained
-    from vocap.tokenizer_files.model_file import build_processor
-    from vocap.tokenizers.joint import descend_joint
-    from vocap.tokenizers.multilingual_text import sampled_text, whole_text
-    from vocap.unigram.training_text import count_shared_characters
 
     # the text, and its required characters where they are those of the languages
     if (mix is None) == (corpora is None):
@@ -177,12 +185,8 @@ def mono(model, language, layout, out) -> None:
 
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
-    from vocap.tables.curve import count_lines
-    from vocap.tokenizer_files.layout import relayout, write_as_trained
-    from vocap.tokenizer_files.model_file import read_model
-
     if not model.exists():
-        raise VocapError(f"{model}: no such model file{_reason(model)}")
+        raise VocapError(f"{model}: no such model file; curve.tsv beside its folder says which sizes are ok")
     proto, table = read_model(model), model.parent.parent / "characters.tsv"
     settings = {"language": language, "size": len(proto.pieces)}
     seen = {"lines": count_lines(table)} if table.exists() else {}
@@ -191,16 +195,216 @@ def mono(model, language, layout, out) -> None:
     _report(out, write_as_trained(out, "mono", laid_out, settings, owners, text=seen))
 
 
-def _reason(model: Path) -> str:
-    """The status, in the curve beside the folder of models, of a size without a model."""
-    from vocap.tables.curve import read_points
-
-    curve = model.parent.parent / "curve.tsv"
-    if not curve.exists():
-        return "; check the path"
-    status = {str(point.size): point.status for point in read_points(curve)}.get(model.stem, "")
-    return f": {curve} says {status!r}; choose a size that it calls ok" if status else "; check the path"
-
-
 def _report(out: Path, facts: dict) -> None:
     click.echo(f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead", err=True)
+
+
+@click.command()
+@click.option("--corpora", required=True, type=FOLDER, help="Folder with {language}/train.txt.")
+@WEIGHTS
+@options.totals
+@ALPHA
+@click.option(
+    "--unit",
+    type=click.Choice(UNITS),
+    default=UNITS[0],
+    show_default=True,
+    help="Symbols before any merge.",
+)
+@click.option(
+    "--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Where text is cut before."
+)
+@options.coverage(COVERAGE, "Unit characters: share of each language's characters that must be pieces.")
+@click.option("--development", metavar="PATTERN", help="Parallel text for fairness and parity: files with {lang}.")
+@click.option(
+    "--fairness",
+    default=0.0,
+    show_default=True,
+    type=options.Real(0, 16),
+    help="Multiply weights by (tokens on parallel text / mean) to this power, and train again.",
+)
+@click.option(
+    "--rounds", default=2, show_default=True, type=click.IntRange(1, 20), help="Trainings with such weights."
+)
+@click.option("--parity", is_flag=True, help="Each merge is for the language with the longest parallel text.")
+@click.option(
+    "--from",
+    "first",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Weighted merges of all languages before those of --parity.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of --parity: no language has more than twice its share of the last N merges.",
+)
+@text_options
+@options.id_layout
+@CURVE
+@OUT
+def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, curve, out, **settings) -> None:
+    """Train byte-pair encoding on the text of all languages, every T at once.
+
+    Pairs are counted over the words of all training lines, each line as often as its language weighs: no sample
+    is drawn. Writes tokenizer.json (T ids), tokenizer_config.json, pieces.tsv and description.json. Where the text
+    does not hold T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
+    """
+    fairness = settings["fairness"]
+    folders = options.folders(out, totals)
+    if first and not parity:
+        raise UsageError("--from counts the merges before those of --parity; give both, or leave it out")
+    if settings["window"] and not parity:
+        raise UsageError("--window is of the merges of --parity; give both, or leave it out")
+    if first > min(totals):
+        raise UsageError(f"--from {first}: more merges than T = {min(totals)}; take fewer")
+    if parity and fairness:
+        raise UsageError("--parity and --fairness are two uses of parallel text; give one of them")
+    if (parity or fairness) and development is None:
+        raise UsageError("--parity and --fairness follow parallel text; give --development PATTERN")
+    if fairness and len(set(totals)) > 1:
+        raise UsageError("--fairness depends on T: give one --total, and run the command for each")
+    from vocap.unigram.kernels import one_compiler
+
+    with one_compiler():
+        from vocap.bpe.multilingual import read_languages
+    from vocap.bpe.tokenizer_json import Rows
+    from vocap.bpe.words import Pretokenization
+
+    # the words of all languages
+    how = Pretokenization(settings["unit"], settings["split"], settings["settings"])
+    rows = Rows(how, settings["layout"])
+    n = {code: count for code, count in read_weights(weights).items() if count}
+    text = whole_text(corpora, n, alpha)
+    parallel = read_aligned(development, list(n)) if parity or fairness else {}
+    paths = {part.path.parent.name: part.path for part in text.parts}
+    languages = read_languages(paths, [part.weight for part in text.parts], how, parallel)
+    # one training, and a folder for each T
+    facts = {
+        "alpha": alpha,
+        "unit": how.unit,
+        "split": how.split,
+        **({"coverage": coverage} if how.unit == "characters" else {}),
+        **({"from": first} if parity else {}),
+        **({"window": settings["window"]} if settings["window"] else {}),
+        **({"fairness": fairness, "rounds": settings["rounds"]} if fairness else {}),
+        **how.settings.changed(),
+    }
+    alphabet, merges, weighed = _train(languages, rows, totals, coverage, parity, first, settings)
+    if curve:
+        _write_curve(curve, corpora, languages, alphabet, merges, rows, max(totals))
+    description = {"kind": "parity-bpe" if parity else "bpe", "settings": facts, "text": text.facts, **weighed}
+    for total, folder in folders.items():
+        _write(folder, alphabet, merges, rows, total, description)
+
+
+def _train(languages, rows, totals, coverage: float, parity: bool, first: int, settings) -> tuple:
+    """The alphabet, the merges of the largest T, and the factors of the weights, for the description."""
+    from vocap.bpe import multilingual, training
+
+    how = rows.how
+    alphabet = multilingual.common_alphabet(languages, how.unit, coverage, how.settings.required_chars)
+    sizes = [rows.tokens(total, alphabet) for total in totals]
+    base, wanted = len(alphabet.names), max(sizes)
+    rounds = 1 + settings["rounds"] * bool(settings["fairness"]) + bool(parity and first)
+    weighed: Mapping = {}
+    with Steps("merges", max(1, rounds * wanted // training.MERGES)) as steps:
+        progress = {"progress": lambda _: steps.advance()}
+        if parity:
+            given = None
+            if first:
+                most = min(base + first, wanted)
+                given = multilingual.train_weighted(languages, alphabet, most, rows.reserved, **progress)[:first]
+                if len(given) >= wanted - base:
+                    logger.warning("--from %d: all merges that T holds are weighted; none follows parity", first)
+            merges = multilingual.train_parity(
+                languages, alphabet, wanted, rows.reserved, given, settings["window"], **progress
+            )
+        else:
+            merges, weights = multilingual.train_fair(
+                languages, alphabet, wanted, rows.reserved, settings["fairness"], settings["rounds"], **progress
+            )
+            if settings["fairness"]:
+                weighed = {"weights": {one.code: weight for one, weight in zip(languages, weights, strict=True)}}
+    return alphabet, merges, weighed
+
+
+def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int) -> None:
+    """The table of `vocap size`: each language's heldout.txt at the T that the text gives."""
+    from vocap.bpe.training import count_tokens, merges_for, token_names
+    from vocap.bpe.words import count_words
+
+    most, ranks = len(rows.ids(token_names(alphabet, merges))), {}
+    for total in sorted({min(total, most) for total in points_below(largest)}):
+        with suppress(UsageError):  # below the alphabet
+            ranks[total] = len(merges_for(merges, rows.tokens(total, alphabet, exact=False), len(alphabet.names)))
+    added, apart, words, texts = Borders([*rows.controls, *rows.symbols, *rows.last]).pattern, [], [], {}
+    for path in (corpora / one.code / "heldout.txt" for one in languages):
+        if lines := [line for line in read_lines(path) if line] if path.is_file() else []:
+            parts = [part for line in lines for part in added.split(line) if part]
+            apart.append(Counter(chain.from_iterable(map(added.findall, lines))))  # each one a token
+            words.append(count_words([lambda parts=parts: iter([parts])], rows.how))
+            texts[path.parent.name] = len(lines), sum(len(line.encode("utf-8")) for line in lines)
+    measured = []
+    for total, found in zip(ranks, count_tokens(alphabet, words, 0, merges, [*ranks.values()]), strict=True):
+        for (code, (lines, size)), others, counts in zip(texts.items(), apart, found, strict=True):
+            counts = np.append(counts, np.array([*others.values()], np.int64))
+            alp = average_log_probability(counts, lines)
+            measured.append(Measured(total, code, lines, size, int(counts.sum()), alp))
+    write_sizes(curve, measured)
+
+
+def _write(out: Path, alphabet, merges, rows, total: int, description: Mapping) -> None:
+    """The folder of a tokenizer of `total` ids, or of as many as the text gives."""
+    from vocap.bpe import tokenizer_json, training
+
+    tokens = rows.tokens(total, alphabet)
+    ids = tokenizer_json.write_tokenizer(
+        out, alphabet, training.merges_for(merges, tokens, len(alphabet.names)), rows, description, total
+    )
+    warn_if_short(out, total, ids)
+    click.echo(f"{out}: T = {ids}", err=True)
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.option(
+    "-o", "--output", "out", required=True, type=PATH, help="Folder to write: the results' huggingface/."
+)
+@click.option("--layout", help="That of vocap fit: tokens around a text, longest input. [default: the model's]")
+def export(model: Path, out: Path, layout: str | None) -> None:
+    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
+
+    MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of vocap bpe. Writes
+    tokenizer.json, tokenizer_config.json and special_tokens_map.json; vocap card writes the model card.
+    """
+    given = None if layout is None else parse_layout(layout)
+    write = model_file.export if model_file.is_bpe(model) else export_sentencepiece
+    click.echo(f"{out}: {write(model, out, given)} ids", err=True)
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.option("-o", "--output", required=True, type=FILE, help="File to write: README.md of huggingface/.")
+@click.option("--evaluation", type=PATH, help="Table of vocap evaluate: the languages and their measures.")
+@click.option("--text", help="Where the text comes from, and its licences, in Markdown.")
+def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -> None:
+    """Write the model card of a tokenizer: method, text and its licences, languages, limits.
+
+    MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of vocap bpe; method and
+    settings are those of the description.json beside it.
+    """
+    description = model.with_name("description.json")
+    facts = read_object(description) if description.is_file() else {}
+    rows = None if evaluation is None else list(read_tsv(evaluation, COLUMNS))
+    found = (
+        model_file.about(model_file.read_bpe(model)) if model_file.is_bpe(model) else About.of(read_model(model))
+    )
+    kind = KINDS.get(facts.get("kind"))
+    method = kind.method if kind else ""
+    write_text(output, write_card(model.resolve().parent.name, found, facts, rows, text, method))

@@ -1,6 +1,8 @@
-"""Intrinsic measures of a tokenizer: on held-out lines of each language, and on parallel text."""
+"""`vocap evaluate`: intrinsic measures of a tokenizer on held-out lines of each language, and on parallel text."""
 
+import logging
 import math
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +11,29 @@ from functools import cache
 from itertools import chain, takewhile
 from pathlib import Path
 
+import click
 import numpy as np
 
+from vocap.errors import UsageError
+from vocap.files.tsv import write_tsv
+from vocap.languages import DOMAINS, read_languages, select
 from vocap.text_files.lines import read_blocks
-from vocap.text_files.named_texts import is_gap
-from vocap.tokenizer_files.encoders import Encoder
+from vocap.text_files.named_texts import check_aligned, find_aligned, find_texts, is_gap, parse_languages
+from vocap.tokenizer_files.encoders import Encoder, load_encoder
 from vocap.tokenizer_files.splitter import BYTE_PIECE, Splitter, is_bracketed
-from vocap.tokenizers.bigram import Bigram, bits_per_byte, code_lengths
+from vocap.tokenizers.bigram import Bigram, bits_per_byte, code_lengths, train_on, write_lengths
 from vocap.unigram.alp import average_log_probability
 
+logger = logging.getLogger(__name__)
+
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+CORPORA = click.option(
+    "--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt."
+)
+LANGUAGES = click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all that have a folder in --corpora unless given."
+)
 COLUMNS = (
     "language",
     "resource",
@@ -117,7 +133,7 @@ def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None 
     for lines in blocks:
         encoded = encoder.encode_batch(lines)
         result.counts += np.bincount(np.fromiter(chain.from_iterable(encoded), np.int64), minlength=encoder.size)
-        unknown, lengths = code(encoder, lines, encoded, model)
+        unknown, lengths = coded_lines(encoder, lines, encoded, model)
         result.unknown.update(chain.from_iterable(unknown))
         result.blocks.append(lengths)
         add_round_trips(result.trips, lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
@@ -131,7 +147,7 @@ def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None 
     return result
 
 
-def code(
+def coded_lines(
     encoder: Encoder, lines: Sequence[str], ids: Sequence[Sequence[int]], model: Bigram | None
 ) -> tuple[list[str], np.ndarray]:
     """The unknown characters of each line; and [2, lines] its bits under the model (NaN without one) and bytes."""
@@ -338,7 +354,7 @@ def code_aligned(encoder: Encoder, path: Path, model: Bigram | None = None) -> n
     for block in read_blocks(path):
         encoded = encoder.encode_batch(block)
         tokens = [GAP if is_gap(line) else len(ids) for line, ids in zip(block, encoded, strict=True)]
-        blocks.append(np.vstack([tokens, code(encoder, block, encoded, model)[1]]))
+        blocks.append(np.vstack([tokens, coded_lines(encoder, block, encoded, model)[1]]))
     return np.concatenate(blocks, axis=1) if blocks else np.zeros((3, 0))
 
 
@@ -356,11 +372,94 @@ def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[d
     return dict(zip(PARALLEL_COLUMNS[1:], found, strict=True)), lengths
 
 
-def relative_costs(rows: Iterable[Mapping]) -> list[float]:
-    """The values whose Gini coefficient is computed: ratios to English or, without English, tokens per line.
+@click.command()
+@click.option("--tokenizer", required=True, type=PATH, help="A .model, a tokenizer.json, or a folder with one.")
+@CORPORA
+@LANGUAGES
+@click.option(
+    "--languages-table", type=PATH, help="Table of scripts and resource groups; the package's unless given."
+)
+@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
+@click.option("--unknown", type=FILE, help="Table to write: which characters are unknown, how often.")
+@click.option("--round-trip", type=FILE, help="Table to write: lines that decode to themselves, and the losses.")
+@click.option("--bits", type=FILE, help="File to write: bits and bytes of every line, for intervals (NumPy).")
+@click.option(
+    "--parallel",
+    metavar="PATTERN",
+    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too); an empty line: no translation.",
+)
+@click.option("--parallel-output", type=FILE, help="Table to write, with --parallel.")
+def evaluate(
+    tokenizer, corpora, languages, languages_table, output, unknown, round_trip, bits, parallel, parallel_output
+) -> None:
+    """Measure any tokenizer on every language's held-out lines.
 
-    Languages with gaps have other lines than others, so their tokens alone do not compare.
+    One row a language: ALP, tokens per sentence and word, characters and bytes per token, unknown rate, share of
+    the vocabulary used, Rényi efficiency, single-character share, share of words that are one token, digits per
+    token, share of numbers cut alike, tokens that are broken UTF-8, bits per byte under a bigram of the training
+    lines' tokens (empty without train.txt), lines that normalisation changes. On parallel text: tokens relative to
+    English, on the lines that both languages have, and bits per byte.
     """
+    if (parallel is None) != (parallel_output is None):
+        raise UsageError("--parallel and --parallel-output go together; give both or none")
+    # one language after another
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    texts = find_texts((), corpora, parse_languages(languages), ["heldout"])
+    paths, without = find_aligned(parallel, list(texts)) if parallel else ({}, [])
+    for code in without:
+        logger.warning("%s: no parallel text, left out", parallel.replace("{lang}", code))
+    splitter = Splitter(load_encoder(tokenizer))
+    rows, unknown_rows, trip_rows, lengths, aligned = [], [], [], {}, dict.fromkeys(paths)
+    for language in select(read_languages(languages_table), list(texts)):
+        heldout = texts[code := language.code]["heldout"]
+        model = train_on(heldout.with_name("train.txt"), splitter.encoder)
+        blocks = ([line for line in lines if line] for lines in read_blocks(heldout))
+        counted = tally(splitter, blocks, model)
+        measures = measure(counted, splitter, language.script not in WITHOUT_SPACES)
+        rows.append((code, language.resource, *(measures[column] for column in COLUMNS[2:])))
+        ordered = sorted(counted.unknown.items(), key=lambda entry: (-entry[1], entry[0]))
+        unknown_rows += [(code, character, count) for character, count in ordered]
+        domain = language.resource if language.resource in DOMAINS else TEXT
+        trip_rows.append((code, domain, *counted.trips.cells(LOSSES)))
+        lengths["heldout", code] = counted.lengths
+        if code in paths:
+            aligned[code] = code_aligned(splitter.encoder, paths[code], model)
+    # the tables
+    if parallel:
+        lengths |= _write_parallel(aligned, paths, parallel, parallel_output)
+    if unknown:
+        write_tsv(unknown, UNKNOWN_COLUMNS, unknown_rows)
+    if round_trip:
+        write_tsv(round_trip, ROUND_TRIP_COLUMNS, trip_rows)
+    if bits:
+        write_lengths(bits, lengths)
+    write_tsv(output, COLUMNS, rows)
+    click.echo(f"{output}: {len(rows)} languages{_mean_bits(row[-2] for row in rows)}", err=True)
+
+
+def _write_parallel(aligned, paths, pattern: str, output: Path) -> dict:
+    """Write the table of lines coded by language; returns the bits and bytes of the lines that it counts."""
+    check_aligned({code: own.shape[1] for code, own in aligned.items()}, paths)
+    english, rows, lengths = aligned.get(ENGLISH), [], {}
+    for language, own in aligned.items():
+        row, lengths["parallel", language] = compare_with_english(own, english)
+        rows.append({"language": language, **row})
+        if not row["lines"]:
+            why = "" if english is None else " in common with English, so no ratio"
+            logger.warning("%s: no line%s", paths[language], why)
+    write_tsv(output, PARALLEL_COLUMNS, [tuple(row[column] for column in PARALLEL_COLUMNS) for row in rows])
+    # languages with gaps have other lines than others: ratios compare, tokens do not
     rows = [row for row in rows if row["lines"]]
     ratios = [row["ratio_to_english"] for row in rows if row["ratio_to_english"] is not None]
-    return ratios or [row["tokens"] / row["lines"] for row in rows if row["tokens"] is not None]
+    if any(costs := ratios or [row["tokens"] / row["lines"] for row in rows]):
+        by_byte = gini([row["tokens"] / row["bytes"] for row in rows])
+        said = f"Gini coefficient of tokens per sentence {gini(costs):.4f}, per byte {by_byte:.4f}"
+        click.echo(
+            f"{output}: on {pattern}, {said}{_mean_bits(row[PARALLEL_COLUMNS[-1]] for row in rows)}", err=True
+        )
+    return lengths
+
+
+def _mean_bits(found) -> str:
+    known = [bits for bits in found if bits is not None]
+    return f"; bits per byte {sum(known) / len(known):.4f} (mean of {len(known)} languages)" if known else ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.plain_data import read_object
-from vocap.files.tsv import read_tsv
+from vocap.files.tsv import read_tsv, whole_number
 from vocap.tables.curve import count_lines, read_points
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
@@ -29,12 +29,11 @@ from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 UNLISTED = 10.0  # a piece that no model scores lies this far (nats) below the lowest one that is scored
-HOW = {
-    "mixture": "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x), "
+HOW = (
+    "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x), "
     "w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times its tokens a "
-    "sentence, normalised",
-    "max": "max_l log p_l(x), p_l the unigram distribution of language l's model",
-}
+    "sentence, normalised"
+)
 REMEDY = "run vocap allocate again"
 
 
@@ -67,25 +66,16 @@ def read_allocation(folder: str | os.PathLike, layout: IdLayout = XLM_R_LAYOUT) 
     table = folder / "allocation.tsv"
     # the size of each language
     for line, row in enumerate(read_tsv(table, ("language", "size")), start=2):
-        language, size = row["language"], row["size"]
-        if not (size.isascii() and size.isdigit()) or not language or language in sizes:
-            raise VocapError(
-                f"{table}, line {line}: language {language!r} of size {size!r}; every language needs one row with "
-                f"a whole number; {REMEDY}"
-            )
-        sizes[language] = int(size)
+        sizes[row["language"]] = whole_number(f"{table}, line {line}", "size", row["size"])
     # the languages of each piece
     table = folder / "vocabulary.tsv"
     for line, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
         piece, holders = row["piece"], row["languages"].split(",") if row["languages"] else []
-        unknown = [repr(language) for language in holders if language not in sizes]
-        fault = f"is of {unknown[0]}, which allocation.tsv lacks" if unknown else None
-        if not holders and len(piece) != 1:
-            fault = "is of no language"
-        if piece in owners:
-            fault = "is a duplicate"
-        if fault:
-            raise VocapError(f"{table}, line {line}: the piece {piece!r} {fault}; {REMEDY}")
+        if not sizes.keys() >= set(holders) or not (holders or len(piece) == 1):
+            raise VocapError(
+                f"{table}, line {line}: {piece!r} is of {row['languages'] or 'no language'}, which allocation.tsv "
+                f"lacks; {REMEDY}"
+            )
         owners[piece] = holders
     if not owners:
         raise VocapError(f"{table}: no piece; {REMEDY} with a larger total")
@@ -188,7 +178,6 @@ def fit(
     models: Mapping[str, Mapping[str, float]],
     weights: Mapping[str, float],
     normalizer,
-    scores: str = "mixture",
     settings: TextSettings = XLM_R,
     free: int = 0,
     layout: IdLayout = XLM_R_LAYOUT,
@@ -198,9 +187,9 @@ def fit(
 
     `owners`: the allocated pieces, each with its languages; the model has exactly these, but for rows that byte
     fallback, user-defined and control symbols of the `settings` take. `models`, `normalizer`, `trained`: those of
-    `read_models`; `weights`: w_l of each language, with sum 1, for the mixture; `scores`: a key of `HOW`; `free`:
-    rows that the allocation has left to those of the `settings`. Raises UsageError where T is too small for them,
-    or `free` too large.
+    `read_models`; `weights`: w_l of each language, with sum 1; `free`: rows that the
+    allocation has left to those of the `settings`. Raises UsageError where T is too small for them, or `free` too
+    large.
     """
     layout.check_total(len(owners) + layout.rows + free)
     if clash := [name for name in layout.names if name in owners]:
@@ -211,7 +200,7 @@ def fit(
 
     # scores of all pieces, and the rows that bytes and symbols take
     pieces, symbols = list(owners), list(settings.user_defined_symbols)
-    fitted = mixture(pieces, models, weights) if scores == "mixture" else maximum(pieces, models)
+    fitted = mixture(pieces, models, weights)
     fitted = np.where(np.isnan(fitted), np.nanmin(fitted, initial=0.0) - UNLISTED, fitted)
     needed = 256 * settings.byte_fallback + len(settings.control_symbols) + len(set(symbols) - set(pieces))
     if needed < free:
@@ -233,8 +222,8 @@ def fit(
     description = describe(
         "vocap",
         proto,
-        {"scores": scores, "byte_fallback": False, "user_defined_symbols": [], **settings.changed()},
-        HOW[scores],
+        {"scores": "mixture", "byte_fallback": False, "user_defined_symbols": [], **settings.changed()},
+        HOW,
         len(dead),
         dead_before_raising=len(dead_pieces(before)),
         raised=len(raised),
@@ -256,16 +245,6 @@ def mixture(
         for piece, score in scores.items():
             terms[piece] = terms.get(piece, 0.0) + weight * math.exp(score)
     return np.array([math.log(total) if (total := terms.get(piece, 0.0)) > 0 else math.nan for piece in pieces])
-
-
-def maximum(pieces: Sequence[str], models: Mapping[str, Mapping[str, float]]) -> np.ndarray:
-    """max_l log p_l(x) for each piece, [n]; NaN where no model has the piece."""
-    best: dict[str, float] = {}
-    for scores in models.values():
-        for piece, score in scores.items():
-            if score > best.get(piece, -math.inf):
-                best[piece] = score
-    return np.array([best.get(piece, math.nan) for piece in pieces], np.float64)
 
 
 def drop_excess(

@@ -1,26 +1,90 @@
 """JOINT: unigram models of the text of all languages, with the settings of the languages' own models.
 
-One descent gives every T: the ladder's models are, bit for bit, what SentencePiece trains with one thread.
+One descent gives every T: the ladder's models are, bit for bit, what SentencePiece trains with one thread. The
+text is every training line with the weight of its language, or a sample in one file.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError, VocapError
-from vocap.text_files.lines import read_blocks
+from vocap.tables.sampling_probabilities import STEP, line_weights, sampling_probabilities, share_error
+from vocap.text_files.lines import count_lines, read_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import build_model, read_contents
-from vocap.tokenizers.multilingual_text import MultilingualText, warn_if_short
 from vocap.unigram import COVERAGE
-from vocap.unigram.kernels import one_compiler
 from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_text import trained_on
 
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)  # special tokens of the trained model, by id
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of `lines` lines, each of which counts `weight` times."""
+
+    path: Path
+    lines: int
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class MultilingualText:
+    """Parts, read a block at a time; `name` is the text in messages, `facts` its entries in a description."""
+
+    name: str
+    parts: tuple[Part, ...]
+    facts: dict
+
+
+def warn_if_short(name: object, total: int, reached: int) -> None:
+    """Warn of a tokenizer that has fewer ids than T, for want of text."""
+    if reached < total:
+        log.warning(
+            "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills it)",
+            name, total, reached, total - reached,
+        )  # fmt: skip
+
+
+def sampled_text(path: str | os.PathLike, alpha: float | None = None) -> MultilingualText:
+    """A sample that `vocap mix` drew, with this alpha if it is known. Raises as `read_blocks`."""
+    part = Part(Path(path), count_lines(path))
+    facts = {"sentences": part.lines, "alpha": alpha, "lines": part.lines}
+    return MultilingualText(str(path), (part,), {name: fact for name, fact in facts.items() if fact is not None})
+
+
+def whole_text(
+    corpora: str | os.PathLike, n: Mapping[str, float], alpha: float, step: int = STEP
+) -> MultilingualText:
+    """`corpora/{language}/train.txt` of all languages with n above 0, weighted to their shares q (Equation 3).
+
+    Raises VocapError for a file that is missing or has no line, and where no n is above 0.
+    """
+    sizes = {language: number for language, number in n.items() if number}
+    if not sizes:
+        raise VocapError(f"{corpora}: no language with text; every n of the weights is 0")
+    paths = [Path(corpora) / language / "train.txt" for language in sizes]
+    lines = [count_lines(path) for path in paths]
+    for path, count in zip(paths, lines, strict=True):
+        if not count:
+            raise VocapError(f"{path}: no line, but {path.parent.name} has a weight; give it n = 0, or some text")
+    q = sampling_probabilities(list(sizes.values()), alpha).tolist()
+    weights = line_weights(q, lines, step).tolist()
+    facts = {
+        "sentences": "all",
+        "alpha": alpha,
+        "lines": sum(lines),
+        "least_weight": min(weights),
+        "largest_weight": max(weights),
+        "largest_share_error": round(share_error(q, lines, weights), 4),
+    }
+    return MultilingualText(str(corpora), tuple(map(Part, paths, lines, weights)), facts)
 
 
 def descend_joint(
@@ -42,7 +106,9 @@ def descend_joint(
     Raises UsageError for a total that does not hold the required characters, naming the smallest that does;
     VocapError for a text without any.
     """
-    with one_compiler():
+    from vocap.unigram.kernels import one_compiler
+
+    with one_compiler():  # numba's kernels, which other commands do not need
         from vocap.unigram.ladder import train_sizes
         from vocap.unigram.word_types import count_word_types
 

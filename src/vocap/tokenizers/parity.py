@@ -1,5 +1,6 @@
-"""Line-by-line comparison of the ids of both forms of a tokenizer, with the kind of each difference."""
+"""`vocap parity`: the ids of both forms of a tokenizer compared line by line, with the kind of each difference."""
 
+import logging
 import os
 import zlib
 from collections.abc import Iterable, Iterator
@@ -7,13 +8,20 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+import click
 import numpy as np
 
+from vocap import options
 from vocap.errors import VocapError
+from vocap.files.tsv import write_tsv
+from vocap.progress import Steps
 from vocap.text_files.lines import read_blocks
+from vocap.text_files.named_texts import find_texts, parse_languages
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_model
-from vocap.tokenizers.evaluation import Differences, shared_prefix
+from vocap.tokenizers.evaluation import CORPORA, FILE, LANGUAGES, PATH, Differences, shared_prefix
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = ("language", "lines", "identical", "share", "example")
 KINDS = ("normaliser", "special token", "unknown", "tie", "score")
@@ -107,3 +115,39 @@ def choose_lines(total: int, count: int, seed: int, name: str) -> np.ndarray:
         return np.arange(total)
     generator = np.random.Generator(np.random.Philox([seed, zlib.crc32(name.encode("utf-8"))]))
     return np.sort(generator.choice(total, count, replace=False, shuffle=False))
+
+
+@click.command()
+@click.option("--tokenizer", required=True, type=PATH, help="Folder with sentencepiece.model and huggingface/.")
+@CORPORA
+@LANGUAGES
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="LINES",
+    help="Lines of each language. [default: 1,000 where there are 10 languages or more, else 10,000 in all]",
+)
+@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
+@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
+def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
+    """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
+
+    Writes, a language a row, the share of lines with identical ids, and the number of others by kind of
+    difference, with an example of each.
+    """
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
+    codes = list(find_texts((), corpora, parse_languages(languages), ["heldout", "train"]))
+    forms, sample = TokenizerForms.load(tokenizer), sample or lines_of_each(len(codes))
+    results = {}
+    with Steps("parity", len(codes)) as steps:
+        for code in codes:
+            found = results[code] = forms.compare(sampled_blocks(corpora / code, sample, seed))
+            if found.lines and found.identical < LEAST_SHARE * found.lines:
+                share = 100 * found.identical / found.lines
+                logger.warning("%s: only %.3f %% of the lines are identical", code, share)
+            steps.advance()
+    write_tsv(output, COLUMNS, [(code, *found.cells(KINDS)) for code, found in results.items()])
+    lines, identical = (sum(getattr(one, name) for one in results.values()) for name in ("lines", "identical"))
+    click.echo(
+        f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed {seed})", err=True
+    )

@@ -141,11 +141,6 @@ class Vocap(Unigram):
     )
     kind: Literal["vocap"]
     allocation: str = Field(min_length=1, description="name of an entry of the allocation section; T is its total")
-    scores: Literal["mixture", "max"] = Field(
-        "mixture",
-        description="how pieces are scored: the mixture of the languages' own probabilities by their share of the "
-        "text, or their maximum",
-    )
 
     def rows(self, settings: Any) -> int | None:
         found = settings.allocation.get(self.allocation)

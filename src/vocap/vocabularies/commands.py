@@ -1,28 +1,33 @@
 """`vocap train`, `vocap curve`, `vocap alp` and `vocap ladder`.
 
-The engine's kernels, SentencePiece and the files of tokenizers are imported in the verbs, so that help is quick.
+Imports inside functions are of numba's kernels, which take a second that short jobs save.
 """
 
 import json
 import logging
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from importlib import import_module
 from pathlib import Path
 
 import click
+import sentencepiece
 
 from vocap import options
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing
+from vocap.files.tsv import aligned
 from vocap.options import text_options
-from vocap.tables.curve import Point, parse_option, read_points, write_characters, write_points
+from vocap.tables.curve import Point, outline, parse_option, read_points, write_characters, write_points
+from vocap.tables.piece_index import build, save_index, text_pieces
 from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
 from vocap.tokenizer_files.model_file import read_pieces
-from vocap.unigram import COVERAGE, SEEDS
-from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.vocabularies.printed_curve import print_curve
+from vocap.unigram import COVERAGE, SEEDS, sentencepiece_trainer
+from vocap.unigram.alp import corpus_alp
+from vocap.unigram.text_settings import XLM_R
+from vocap.unigram.training_text import count_characters, texts_of
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +51,6 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
 
     A size that the text cannot reach is no error: the table says why.
     """
-    from vocap.unigram import sentencepiece_trainer
-
     sentencepiece_trainer.require_reference()
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; give held-out lines, or an empty file")
@@ -59,12 +62,6 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
         _write_model(models / f"{size}.model", None)
         write_points(point, [Point(size, status=unreachable.reason)])
         return
-
-    import sentencepiece
-
-    from vocap.tokenizer_files.encoders import SentencePieceEncoder
-    from vocap.unigram.alp import corpus_alp
-
     encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=model))
     on_train = corpus_alp(encoder, read_blocks(train_path))
     on_heldout = corpus_alp(encoder, read_blocks(heldout))
@@ -85,32 +82,21 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
 @text_options
 def curve(train_path, models, output, characters, index, points, settings):
     """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
-    from vocap.tables.piece_index import build, save_index, text_pieces
-    from vocap.unigram.training_text import count_characters
-
-    rows, origins = [], {}
-    for path in points:
-        for row in read_points(path):
-            if row.size in origins:
-                raise VocapError(f"{path}: size {row.size} again, after {origins[row.size]}; give every size once")
-            origins[row.size] = path
-            rows.append(row)
-    rows.sort(key=lambda row: row.size)
+    found = {row.size: (row, path) for path in points for row in read_points(path)}
+    rows = [found[size][0] for size in sorted(found)]
     trained = [row for row in rows if row.ok]
     vocabularies = (  # one at a time: the names of five hundred models' pieces would take a gigabyte
-        text_pieces(_checked_model(models / f"{row.size}.model", row, origins[row.size])) for row in trained
+        text_pieces(_checked_model(models / f"{row.size}.model", *found[row.size])) for row in trained
     )
     sizes = [row.size for row in trained]
     indexed = build(sizes, vocabularies)
     counts, lines = count_characters(train_path, settings)
-
     write_characters(characters, counts, lines)  # written last, after all errors of the input
     save_index(indexed, index)
     write_points(output, rows)
 
 
 def _checked_model(path, row, origin):
-
     remedy = f"delete {origin} and run again, and it is trained anew"
     try:
         model = read_pieces(path)
@@ -130,10 +116,6 @@ def alp(model, text, as_json):
 
     MODEL is a .model, a tokenizer.json or a folder that holds one. Every line of TEXT counts; natural logarithm.
     """
-
-    from vocap.tokenizer_files.encoders import load_encoder
-    from vocap.unigram.alp import corpus_alp
-
     encoder = load_encoder(model)
     result = corpus_alp(encoder, read_blocks(text))
     if result is None:
@@ -147,6 +129,7 @@ def alp(model, text, as_json):
     click.echo(json.dumps({**found, "vocabulary": encoder.size, "unk_rate": rate}))
 
 
+SHOWN = 12  # sizes in reach that are printed
 WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 
@@ -182,9 +165,8 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
     help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
 )
 @click.option("--points", type=folder, help="Folder of the curve as {size}.tsv, in place of both tables.")
-@click.option("--model", type=click.Choice(["unigram", "bpe"]), hidden=True)
 @text_options
-def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, points, model, settings):
+def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, points, settings):
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
@@ -192,9 +174,9 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     scores are those of 0.2.2. A size that the text cannot reach has no model, and the reason stands in the curve.
     Prints the curve, with its knee.
     """
+    from vocap.unigram.kernels import one_compiler
+
     # Check the call
-    if model == "bpe":
-        raise UsageError("--model bpe is gone: vocap bpe trains byte-pair encoding, of one language too")
     numbers = parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000")
     if seeds == "words" and settings != XLM_R:
         keys = ", ".join(settings.changed())
@@ -204,9 +186,12 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     for path in filter(None, (train, heldout)):
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
-    # Count the words, the models' kernels being imported meanwhile
+    # Count the words
+    with one_compiler():
+        from vocap.unigram.ladder import train_sizes
+        from vocap.unigram.word_types import count_word_types
     files = {"train": train} | ({"heldout": heldout} if heldout else {})
-    words, train_sizes = _count_words(files, coverage, threads, settings)
+    words = count_word_types(texts_of(files, settings), coverage, settings=settings)
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     ending = None
     if seeds == "words":
@@ -226,33 +211,11 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     for table, written in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
         write_points(table, written)
     logger.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
-    click.echo(print_curve(rows, tables))
-
-
-def _count_words(files: dict[str, Path], coverage: float, threads: int, settings: TextSettings):
-    """The word types of texts, and the function that trains on them, imported by a further thread if allowed."""
-
-    from vocap.unigram.training_text import texts_of
-
-    with ThreadPoolExecutor(1) as importer:
-        count_word_types = _import("word_types").count_word_types
-        ladder = importer.submit(_import, "ladder") if threads > 1 else None
-        words = count_word_types(texts_of(files, settings), coverage, settings=settings)
-    return words, (ladder.result() if ladder else _import("ladder")).train_sizes
-
-
-def _import(name: str):
-    """A module of the engine, with its kernels."""
-
-    from vocap.unigram.kernels import one_compiler
-
-    with one_compiler():
-        return import_module(f"vocap.unigram.{name}")
+    click.echo(_print_curve(rows, tables))
 
 
 def _write_models(rungs, models: Path) -> list:
     """Write each model as it comes; returns the points. A full disk ends it at once, not after the last size."""
-
     points, writes = [], deque()
     with ThreadPoolExecutor(WRITERS) as writers:
         for rung in rungs:
@@ -267,9 +230,44 @@ def _write_models(rungs, models: Path) -> list:
 
 def _write_model(path: Path, model: bytes | None) -> None:
     """Write a model, or remove an older one of a size that is out of reach now."""
-
     if model is None:
         path.unlink(missing_ok=True)
         return
     with replacing(path, "wb") as target:
         target.write(model)
+
+
+def _print_curve(points: Sequence[Point], tables: Sequence[Path]) -> str:
+    """At most `SHOWN` of the sizes in reach, the first of each reason out of reach, and the start, knee and end.
+
+    `tables`: the files that hold all sizes.
+    """
+    numbers = ("ALP", "held-out", "tokens/line")
+
+    def cells(point: Point) -> tuple[str, ...]:
+        found = (point.alp, point.alp_heldout, point.tokens_per_sentence)
+        return str(point.size), *("" if number is None else f"{number:.3f}" for number in found)
+
+    # the table: of sizes out of reach the first of each reason
+    ok = [point for point in points if point.ok]
+    chosen = {ok[round(number * (len(ok) - 1) / (SHOWN - 1))].size for number in range(SHOWN)} if ok else set()
+    reasons = [point.status.partition(":")[0] for point in points]  # without their numbers
+    shown = [
+        point
+        for before, point, reason in zip([None, *reasons], points, reasons, strict=False)
+        if (point.size in chosen if point.ok else before != reason)
+    ]
+    rows = [("size", *numbers, "status"), *((*cells(point), point.status) for point in shown)]
+    said = "\n".join(aligned(rows, left=[len(rows[0]) - 1]))
+    if len(shown) < len(points):
+        where = tables[0] if len(tables) == 1 else tables[0].parent
+        said += f"\n{len(shown)} of {len(points)} sizes; all: {where}"
+    found = outline(points)
+    if found is None:
+        return said
+    # start, knee and end
+    rows = [("", "size", *numbers, "why"), ("start", *cells(found.start), found.start_reason)]
+    if found.knee:
+        rows.append(("knee", *cells(found.knee), "farthest above the line from start to end"))
+    rows.append(("end", *cells(found.end), found.end_reason))
+    return said + "\n\n" + "\n".join(aligned(rows, left=[len(rows[0]) - 1]))
