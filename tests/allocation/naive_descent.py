@@ -1,13 +1,14 @@
 """One round of the common descent in plain Python, from the definitions: strings, dictionaries, all segmentations.
 
 EM by Kudo (2018), section 3.2, with the trainer's sparse prior; the loss of a piece as in section 3.2 and in
-`Trainer::PruneSentencePieces`, summed over languages with weights.
+`Trainer::PruneSentencePieces`, summed over languages with weights. A token costs `PRICE` nats besides.
 """
 
 import math
 from collections import Counter
 
 UNKNOWN = 10.0
+PRICE = 32.0
 
 
 def segmentations(word, scores):
@@ -23,7 +24,7 @@ def segmentations(word, scores):
 
 def cost(path, scores):
     unknown = min(scores.values()) - UNKNOWN
-    return sum(scores.get(piece, unknown) for piece in path)
+    return sum(scores.get(piece, unknown) - PRICE for piece in path)
 
 
 def digamma(x):
@@ -68,9 +69,10 @@ def losses(words, scores, lines):
             (path for path in segmentations(piece, others) if path != (piece,)),
             key=lambda path: cost(path, others),
         )
-        if cost(path, others) > scores[piece]:
+        if cost(path, others) > scores[piece] - PRICE:
             continue
         without = tokens + f * (len(path) - 1)
         change = math.log(f / tokens) - sum(math.log((counts[other] + f) / without) for other in path)
+        change += PRICE * (len(path) - 1)
         found[piece] = max(0.0, f * change / lines)
     return found

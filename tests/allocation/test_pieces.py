@@ -8,18 +8,17 @@ import pytest
 
 from tests.allocation import naive_descent
 from tests.vocabularies.factories import make_text
-from vocap.allocation.branch import branch, make_offer, settle, with_pieces
-from vocap.allocation.trunk import (
+from vocap.allocation.branch import branch, settle
+from vocap.allocation.language_state import (
     Language,
     LanguageStore,
-    Rungs,
-    Trunk,
     estimate,
-    grow_trunk,
+    make_offer,
     play_round,
-    read_trunk,
-    write_trunk,
+    with_pieces,
 )
+from vocap.allocation.trunk import Rungs, Trunk, grow_trunk, read_trunk, write_trunk
+from vocap.errors import VocapError
 from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ("aa", "bb", "cc")
@@ -88,18 +87,21 @@ def test_a_round_is_the_definition(tmp_path, seed):
     assert {pieces[number] for number in np.flatnonzero(found.used)} == used
     assert found.loss == pytest.approx(np.array([expected[piece] for piece in pieces]), rel=1e-3, abs=1e-5)
     kept = found.best(required, len(used) - 3)
-    others = sorted((piece for piece in used if len(piece) > 1), key=lambda piece: -expected[piece])
-    assert {pieces[number] for number in np.flatnonzero(kept)} == {*"\u2581abcde", *others[:-3]}
+    best = sorted((expected[piece] for piece in used if len(piece) > 1), reverse=True)[:-3]
+    chosen = {pieces[number] for number in np.flatnonzero(kept)}
+    assert {*"\u2581abcde"} < chosen
+    found = sorted((expected[piece] for piece in chosen if len(piece) > 1), reverse=True)
+    assert found == pytest.approx(best, rel=1e-3, abs=1e-5)
 
 
 def run(texts, total, folder, budget=1 << 30, threads=1, totals=()):
     folder.mkdir()
     weights = dict(zip(texts, (0.6, 0.5, 0.4), strict=True))
-    trunk = grow_trunk(texts, weights, ["\u00e9"], LanguageStore(folder, budget), threads)
+    trunk = grow_trunk(texts, weights, ["\u00e9"], threads)
     for other in totals:
-        branch(trunk, other, texts, weights, LanguageStore(folder, budget), threads)
+        branch(trunk, other, 0.1, texts, weights, LanguageStore(folder, budget), threads)
     languages = LanguageStore(folder, budget)
-    chosen = branch(trunk, total, texts, weights, languages, threads)
+    chosen = branch(trunk, total, 0.1, texts, weights, languages, threads)
     pieces, models = settle(chosen, languages, 0.9995, threads)
     assert {piece for piece in pieces if len(piece) > 1} == {
         pieces[number] for model in models.values() for number in model.numbers.tolist() if len(pieces[number]) > 1
@@ -134,21 +136,37 @@ def test_languages_that_are_the_same(tmp_path):
     assert len(pieces) == 300 and len(set(models.values())) == 1
 
 
-def test_rungs_are_nested_and_shrink(texts, tmp_path):
-    trunk = grow_trunk(texts, dict.fromkeys(texts, 1.0), [], LanguageStore(tmp_path, 0))
-    for rungs, rate in ((trunk.common, 0.75), (trunk.pool, 0.5)):
-        sizes = [len(scores) for scores in rungs.scores]
-        assert sizes[0] == len(rungs.pieces) == len(set(rungs.pieces))
-        assert all(small / large <= rate + 0.001 for large, small in itertools.pairwise(sizes))
-        assert all(np.isfinite(scores).all() for scores in rungs.scores)
-        assert [len(rungs.lowest_with(size)[0]) for size in (10**6, sizes[1], 1)] == [
-            sizes[0],
-            sizes[1],
-            sizes[-1],
-        ]
-    assert trunk.required == {piece for piece in trunk.common.pieces if len(piece) == 1}
+def test_rungs_are_nested_and_shrink(texts):
+    pool = grow_trunk(texts, dict.fromkeys(texts, 1.0), []).pool
+    sizes = [len(scores) for scores in pool.scores]
+    assert sizes[0] == len(pool.pieces) == len(set(pool.pieces))
+    assert all(small / large <= 0.501 for large, small in itertools.pairwise(sizes))
+    assert all(np.isfinite(scores).all() for scores in pool.scores)
+    found = [len(pool.lowest_with(size)[0]) for size in (10**6, sizes[1], 1)]
+    assert found == [sizes[0], sizes[1], sizes[-1]]
+
+
+def test_an_offer_holds_the_pool_the_first_tokens_and_the_characters(texts):
+    trunk = grow_trunk(texts, dict.fromkeys(texts, 1.0), ["\u00e9"])
+    assert trunk.required == {"\u00e9"}.union(*(count().required for count in texts.values()))
     pieces, scores = trunk.offer_for(300)
-    assert len(pieces) == len(scores) == len(set(pieces)) and trunk.required <= set(pieces)
+    assert len(pieces) == len(scores) == len(set(pieces))
+    pool, of_pool = trunk.pool.lowest_with(300)
+    assert pieces[: len(pool)] == pool and scores[: len(pool)].tolist() == of_pool.tolist()
+    assert set(pieces) == {*pool, *trunk.tokens[:450], *trunk.required}
+    assert len(trunk.offer_for(10**6)[0]) == len({*trunk.pool.pieces, *trunk.tokens, *trunk.required})
+
+
+def test_a_core_of_the_first_tokens_stays(texts, tmp_path):
+    weights = dict.fromkeys(texts, 1.0)
+    trunk, held = grow_trunk(texts, weights, []), []
+    for core in (0, 0.25, 0.5):
+        chosen = branch(trunk, 400, core, texts, weights, LanguageStore(tmp_path, 0))
+        held.append({chosen.pieces[number] for number in np.flatnonzero(chosen.kept)})
+        assert len(held[-1]) == 400
+    for core, more in zip((100, 200), held[1:], strict=True):
+        first = set(trunk.tokens[:core])
+        assert held[0] & first < more & first  # the tokens that are on no best path go
 
 
 def test_a_store_returns_equal_states(texts, tmp_path):
@@ -170,12 +188,16 @@ def test_a_store_returns_equal_states(texts, tmp_path):
                     assert value.dtype == vars(other)[name].dtype and (value == vars(other)[name]).all()
 
 
-def test_a_trunk_holds_pieces_with_line_ends(tmp_path):
+def test_a_trunk_file_holds_pieces_with_line_ends(tmp_path):
     pieces, scores = ["a", ":\n", "\n\n", "\u2581b"], np.array([-1, -2, -3, -4], np.float32)
-    rungs = Rungs(pieces, [scores, scores[:2]])
-    trunk = Trunk(rungs, rungs, frozenset("ab"), ["\u2581b\n"], np.array([-2], np.float32))
+    trunk = Trunk(Rungs(pieces, [scores, scores[:2]]), ["\u2581b\n"], frozenset("ab"))
     write_trunk(tmp_path / "t.npz", trunk, {"aa": 0.5})
     found = read_trunk(tmp_path / "t.npz", {"aa": 0.5})
-    assert (found.common.pieces, found.pool.pieces, found.required) == (pieces, pieces, frozenset("ab"))
-    assert found.words == ["\u2581b\n"]
-    assert [row.tolist() for row in found.pool.scores] == [row.tolist() for row in rungs.scores]
+    assert (found.pool.pieces, found.tokens, found.required) == (pieces, trunk.tokens, trunk.required)
+    assert [row.tolist() for row in found.pool.scores] == [row.tolist() for row in trunk.pool.scores]
+
+
+def test_a_trunk_file_of_other_arrays_is_refused(tmp_path):
+    np.savez(tmp_path / "t.npz", required=np.zeros(1, np.int32))
+    with pytest.raises(VocapError, match=r"t.npz: not the trunk of a descent .*; make it again \(vocap trunk\)"):
+        read_trunk(tmp_path / "t.npz", {"aa": 0.5})

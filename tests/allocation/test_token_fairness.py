@@ -9,10 +9,10 @@ from tests.allocation.test_pieces_command import TOTALS, allocate, files_of, inp
 from tests.commands import vocap
 from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
-from vocap.allocation.branch import ROUNDS, Source, branch, make_trunk, settle, texts_of_corpora
+from vocap.allocation.branch import CORE, ROUNDS, Source, branch, make_trunk, settle, texts_of_corpora
+from vocap.allocation.language_state import LanguageStore
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import gather
-from vocap.allocation.trunk import LanguageStore
 from vocap.files.tsv import read_tsv
 from vocap.tables.sampling_probabilities import read_weights
 
@@ -61,7 +61,7 @@ def descended(source, entry, weights, folder):
     folder.mkdir()
     trunk = make_trunk(source, entry, weights)
     texts, store = texts_of_corpora(source, heldout=True), LanguageStore(folder, 0)
-    chosen = branch(trunk, entry.capacity, texts, weights, store)
+    chosen = branch(trunk, entry.capacity, CORE, texts, weights, store)
     _, models = settle(chosen, store, source.coverage)
     return {code: model.model for code, model in models.items()}
 

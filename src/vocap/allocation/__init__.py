@@ -1,4 +1,4 @@
 """Allocation of a merged vocabulary of T among languages: Algorithm 1 and other rules."""
 
 REVISION = 2  # raised by a commit that changes this stage's results, so that workflows run it again
-PIECES_REVISION = 3  # likewise of rule pieces alone: other rules' allocations are not made again
+PIECES_REVISION = 4

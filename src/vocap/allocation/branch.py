@@ -10,20 +10,33 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from vocap.allocation import solution as solutions
-from vocap.allocation import trunk as common
+from vocap.allocation.language_state import (
+    TEXTS,
+    Language,
+    LanguageStore,
+    Round,
+    Unigram,
+    estimate,
+    expect,
+    in_order,
+    make_model,
+    make_offer,
+    offer_again,
+    only,
+    play_round,
+    prune,
+    with_pieces,
+)
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Inputs, LanguageInput, Solution
-from vocap.allocation.trunk import Language, LanguageStore, Round, Texts, Trunk, estimate, texts_in
+from vocap.allocation.trunk import Texts, Trunk, grow_trunk, read_trunk
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import scratch_directory
 from vocap.tables.sampling_probabilities import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram import descent
-from vocap.unigram.alp import average_log_probability, corpus_alp
-from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
-from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
-from vocap.unigram.lattice import Lattice
+from vocap.unigram.alp import corpus_alp
+from vocap.unigram.descent import expectation_maximisation
 from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_text import texts_of
 from vocap.unigram.word_types import WordTypes, count_word_types
@@ -32,118 +45,8 @@ log = logging.getLogger(__name__)
 ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
 MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
 BRANCH_RATE = 0.9  # smaller steps near T
+CORE = 0.25  # of T, if the settings do not say; measured in dev/measurements.md
 OFFER_ROUNDS = 3  # of EM after an offer of pieces
-
-
-@dataclass(frozen=True)
-class Offer:
-    """P pieces for every language, numbered from 0: `scores` float32 [P], first log probabilities; `length` int32
-    [P] in characters; `alphabetical` int32 [P], their ranks by text."""
-
-    pieces: Sequence[str]
-    scores: np.ndarray
-    trie: Trie
-    length: np.ndarray
-    alphabetical: np.ndarray
-
-
-def make_offer(pieces: Sequence[str], scores: np.ndarray) -> Offer:
-    """The offer of distinct pieces with these scores."""
-    alphabetical = np.empty(len(pieces), np.int32)
-    alphabetical[sorted(range(len(pieces)), key=pieces.__getitem__)] = np.arange(len(pieces), dtype=np.int32)
-    length = np.fromiter(map(len, pieces), np.int32, len(pieces))
-    return Offer(pieces, scores, build_trie(pieces), length, alphabetical)
-
-
-def with_pieces(words: WordTypes, offer: Offer) -> Language:
-    """A language with the pieces on offer that occur in its text, in new lattices.
-
-    Their common numbers are those of the offer.
-    """
-    corpus, state, numbers = _offered(words.text, words.start, words.length, words.frequencies, offer)
-    return Language(corpus, state, numbers, *texts_in(words))
-
-
-def offer_again(language: Language, offer: Offer) -> Language:
-    """The language with the pieces on offer that occur in its text, as `with_pieces`."""
-    corpus = language.corpus
-    corpus, state, numbers = _offered(corpus.text, corpus.start, corpus.length, corpus.frequency, offer)
-    return replace(language, corpus=corpus, state=state, numbers=numbers)
-
-
-def _offered(
-    text: np.ndarray, start: np.ndarray, length: np.ndarray, frequency: np.ndarray, offer: Offer
-) -> tuple[descent.Corpus, descent.State, np.ndarray]:
-    """The corpus and the first state of the types `text[start[t]:start[t] + length[t]]`, and the pieces' numbers.
-
-    Single characters come first, as the required ones of a `Corpus`: types hold no others that are pieces.
-    """
-    bordered = text.copy()
-    bordered[start + length] = bordered[start - 1] = BORDER  # one character or two lie between types
-    unknown = len(offer.pieces) + 1
-    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), *offer.trie.arrays)
-    occurring = np.zeros(unknown + 1, bool)
-    occurring[found] = True
-    pieces = np.flatnonzero(occurring[1:unknown])
-    pieces = pieces[np.argsort(offer.length[pieces] > 1, kind="stable")]
-    local = np.full(unknown + 1, len(pieces), np.int32)
-    local[pieces + 1] = np.arange(len(pieces), dtype=np.int32)
-    edges = local[found]
-    place = np.zeros(len(pieces) + 1, np.int32)
-    place[edges] = len(text) - 1 - np.repeat(np.arange(len(text), dtype=np.int32), np.diff(first))
-    corpus = descent.Corpus(
-        text,
-        start,
-        length,
-        frequency,
-        place[:-1].copy(),
-        offer.length[pieces],
-        offer.alphabetical[pieces],
-        int(np.count_nonzero(offer.length[pieces] == 1)),
-    )
-    ids = np.arange(len(pieces), dtype=np.int32)
-    state = descent.State(ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length))
-    return corpus, state, pieces.astype(np.int32)
-
-
-@dataclass(frozen=True)
-class Unigram:
-    """A language's model on the common pieces: `numbers` int32 of those that it holds, best first.
-
-    `size`: ids of the model, the meta pieces included; `model`: the SentencePiece file; `alp`: nats a line, of the
-    training text and of the held-out text, if there is one; `tokens_per_sentence`, `lines`: of the training text.
-    """
-
-    numbers: np.ndarray
-    size: int
-    model: bytes
-    alp: list[float]
-    tokens_per_sentence: float
-    lines: int
-
-
-def make_model(language: Language, coverage: float, forced: np.ndarray, settings: TextSettings) -> Unigram:
-    """The unigram model of the language; the `forced` common numbers are pieces of it too, at the lowest score.
-
-    ALP counts characters without a piece as <unk>, and no line with a user-defined symbol.
-    """
-    corpus, state = language.corpus, language.state
-    extra = np.flatnonzero(np.isin(language.numbers, np.setdiff1d(forced, language.alive))).astype(np.int32)
-    ids = np.concatenate([state.ids, extra])
-    scores = np.concatenate([state.scores, np.full(len(extra), state.scores.min(), np.float32)])
-    most = len(corpus.piece_place) + META_COUNT
-    final = finalise(most, ids, scores, corpus.required, corpus.alphabetical)
-    counts = token_counts(corpus, state, final, language.counts)
-    lines = language.lines.tolist()
-    place, length = corpus.piece_place[final.ids], corpus.piece_length[final.ids]
-    return Unigram(
-        language.numbers[final.ids],
-        len(final.ids) + len(settings.metas),
-        model_bytes(corpus.text, place, length, final.scores, coverage, settings=settings),
-        [average_log_probability(counted, size) for counted, size in zip(counts, lines, strict=True)],
-        int(counts[0].sum()) / lines[0],
-        lines[0],
-    )
 
 
 @dataclass(frozen=True)
@@ -178,9 +81,7 @@ def make_trunk(source: Source, settings: Allocation, weights: Mapping[str, float
     texts = texts_of_corpora(source)
     weights = weights or weights_of(source.inputs, settings)
     _, _, required = solutions.pose(source.inputs, settings, source.coverage)
-    with scratch_directory(source.scratch) as folder:
-        languages = LanguageStore(folder, MEMORY)
-        return common.grow_trunk(texts, weights, required, languages, source.threads)
+    return grow_trunk(texts, weights, required, source.threads)
 
 
 def solver(
@@ -192,7 +93,7 @@ def solver(
     def solve_one(settings: Allocation) -> tuple[Solution, dict[str, Unigram]]:
         if not trunks:
             weights = weights_of(source.inputs, settings)
-            trunks.append(common.read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings))
+            trunks.append(read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings))
         return solve(source, settings, trunks[0])
 
     return solve_one
@@ -257,9 +158,10 @@ def _descend(
             f"{required + settings.reserved}, or leave out languages"
         )
     texts = texts_of_corpora(source, heldout=True)
+    core = CORE if settings.core is None else settings.core
     with scratch_directory(source.scratch) as folder:
         languages = LanguageStore(folder, MEMORY)
-        chosen = branch(trunk, capacity, texts, weights, languages, source.threads)
+        chosen = branch(trunk, capacity, core, texts, weights, languages, source.threads)
         pieces, models = settle(chosen, languages, source.coverage, source.threads, source.text)
     return chosen.price, pieces, models
 
@@ -267,7 +169,7 @@ def _descend(
 def _measured(folder: Path, model: Unigram) -> Unigram:
     """The model with its ALP on all lines: the descent knows no bytes, and no lines with user-defined symbols."""
     encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=model.model))
-    files = (folder / f"{name}.txt" for name in common.TEXTS)
+    files = (folder / f"{name}.txt" for name in TEXTS)
     found = [corpus_alp(encoder, read_blocks(file)) for file in files if file.is_file()]
     alp = [result.alp for result in found if result]
     return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
@@ -369,29 +271,33 @@ class Chosen:
 def branch(
     trunk: Trunk,
     capacity: int,
+    core: float,
     texts: Texts,
     weights: Mapping[str, float],
     languages: LanguageStore,
     threads: int = 1,
 ) -> Chosen:
-    """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile."""
+    """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile.
+
+    Of the first `core` x `capacity` tokens of byte-pair encoding, pruning keeps all that EM uses in some language.
+    """
     pieces, scores = trunk.offer_for(capacity)
     required = np.array([piece in trunk.required for piece in pieces])
     offer = make_offer(pieces, scores)
-    for code, language in common.in_order(texts, lambda count: with_pieces(count(), offer), threads):
+    for code, language in in_order(texts, lambda count: with_pieces(count(), offer), threads):
         languages.put(code, language)
-    now = last = common.play_round(
+    now = last = play_round(
         languages, weights, required, lambda language: estimate(language, OFFER_ROUNDS), threads
     )
+    first = set(trunk.tokens[: int(core * capacity)])
+    required = required | (now.used & np.array([piece in first for piece in pieces]))
     while now.size > capacity:
         last, size = now, max(capacity, int(BRANCH_RATE * now.size))
         if size == capacity:
             break
         # a piece stays in a language until all lose it, so that each chosen one is a piece of some model
         kept = last.best(required, size)
-        now = common.play_round(
-            languages, weights, required, partial(common.prune, kept=kept, dropping=False), threads
-        )
+        now = play_round(languages, weights, required, partial(prune, kept=kept, dropping=False), threads)
     # Where best paths no longer use some of the pieces, the best of the pruned ones take their place.
     return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
 
@@ -408,8 +314,11 @@ def settle(
     offer = make_offer([chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers])
 
     def again(code: str, language: Language):
-        had = np.searchsorted(numbers, common.only(language, chosen.kept).alive)
-        language = estimate(offer_again(language, offer), OFFER_ROUNDS)
+        had = np.searchsorted(numbers, only(language, chosen.kept).alive)
+        language = estimate(offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False)
+        # lattices keep the pieces that EM drops here, since some of them are forced into the model
+        state = expectation_maximisation(language.corpus, language.state, expect, last=True)
+        language = replace(language, state=state)
         return language, (had, language.alive)
 
     held, had = offer.length == 1, {}

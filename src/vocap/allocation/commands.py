@@ -89,6 +89,7 @@ def _shared(command: Callable) -> Callable:
 @_setting("rule")
 @_setting("fairness")
 @click.option("--trunk", type=FILE, metavar="FILE", help="Of rule pieces: the file of vocap trunk, used again.")
+@_setting("core")
 @_setting("token_fairness")
 @click.option(
     "--development", metavar="PATTERN", help="Parallel text for --token-fairness: aligned files with {lang}."

@@ -54,7 +54,7 @@ RULES = {
         "pieces",
         "pieces",
         "one descent over the pieces of all languages, on their text",
-        frozenset({"token_fairness"}),
+        frozenset({"token_fairness", "core"}),
         solver="vocap.allocation.branch:solver",
     ),
 }

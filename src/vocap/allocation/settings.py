@@ -36,6 +36,13 @@ class Allocation(BaseModel):
         description="of rule pieces: multiply weights by (tokens on development parallel text / mean) to this "
         "power, and descend again, twice",
     )
+    core: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="of rule pieces: share of the pieces that are the first tokens of byte-pair encoding; more of "
+        "them take fewer tokens on text of other domains, and lose likelihood (0.25 unless given)",
+    )
     rule: Literal[tuple(RULES)] = Field(
         "paper",
         description="choice of sizes or pieces; "
@@ -88,7 +95,7 @@ class Allocation(BaseModel):
                 f"total {self.total} has no row for pieces: special tokens take {self.special_tokens}, bytes and "
                 f"symbols {self.other_rows}; raise total"
             )
-        for name in sorted({"fairness", "token_fairness"} - RULES[self.rule].options):
+        for name in sorted({"core", "fairness", "token_fairness"} - RULES[self.rule].options):
             if getattr(self, name):
                 raise ValueError(f"rule {self.rule} does not use {name}; remove it, or take another rule")
         return self

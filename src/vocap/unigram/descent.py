@@ -39,6 +39,7 @@ class Corpus:
     `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of the first of them.
     `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece numbers begin with the `required` characters.
     `by_token`: pruning divides losses by the number of tokens, not of words; `empty` words are counted with these.
+    `token_price`: nats that a token costs beside minus its log probability, in EM, best paths and losses.
     """
 
     text: np.ndarray
@@ -51,6 +52,7 @@ class Corpus:
     required: int
     by_token: bool = False
     empty: int = 0
+    token_price: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,7 @@ def expectation_maximisation(
 
 def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
     """The E step: expected counts of the n pieces of `state`, float32 [n]."""
-    return expect(lattices(corpus, state), corpus.frequency, _node_scores(state), len(state.ids))
+    return expect(lattices(corpus, state), corpus.frequency, _node_scores(corpus, state), len(state.ids))
 
 
 def lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
@@ -218,9 +220,9 @@ def lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
     return lattice.first, lattice.piece, lattice.length, corpus.start, corpus.length
 
 
-def _node_scores(state: State) -> np.ndarray:
-    """Scores of the lattices' numbers: pieces, then unknown nodes."""
-    return with_unknown(state.scores, len(state.nodes) - len(state.ids) + 1)
+def _node_scores(corpus: Corpus, state: State) -> np.ndarray:
+    """Scores of the lattices' numbers less the price of a token: pieces, then unknown nodes."""
+    return with_unknown(state.scores - np.float32(corpus.token_price), len(state.nodes) - len(state.ids) + 1)
 
 
 def prune_order(corpus: Corpus, state: State, workers: Workers = ONE_THREAD) -> np.ndarray:
@@ -233,14 +235,14 @@ def losses(
     corpus: Corpus, state: State, workers: Workers = ONE_THREAD
 ) -> tuple[np.ndarray, np.ndarray, np.float32]:
     """`piece_losses` of the n pieces of `state`: verdict int8 [n], loss float32 [n], and the total of losses."""
-    scores = _node_scores(state)
+    scores = _node_scores(corpus, state)
     counts = trainer_counts(lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers)
     if corpus.by_token:
         total = counts.sum(dtype=np.float64)
     else:
         total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
-    return *piece_losses(state.lattice, place, length, scores, counts, total, workers), total
+    return *piece_losses(state.lattice, place, length, scores, counts, total, workers, corpus.token_price), total
 
 
 def compact(corpus: Corpus, state: State) -> tuple[Corpus, State]:

@@ -36,17 +36,18 @@ def piece_losses(
     counts: np.ndarray,
     total: np.float32,
     workers: Workers = ONE_THREAD,
+    token_price: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Verdict int8 [n] on each piece, and the loss of likelihood without it, float32 [n], relative to `total`.
 
     DROP: no best path uses the piece, or it is not its own best segmentation. KEEP: no other pieces can replace
     it. CANDIDATE: pruning compares its loss. `place` and `length` int32 [n]: position of each piece in the text;
     `score` float32 [n + unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types
-    (0.2.2: sum of `counts`).
+    (0.2.2: sum of `counts`). Each token more costs `token_price` nats.
     """
     edges = lattice.first, lattice.piece, lattice.length
     verdict, loss = np.full(len(counts), DROP, np.int8), np.zeros(len(counts), np.float32)
-    arguments = *edges, place, length, score, counts, np.float32(total), _sum(counts)
+    arguments = *edges, place, length, score, counts, np.float32(total), _sum(counts), np.float32(token_price)
     bounds = [*range(0, len(counts), _BLOCK), len(counts)]
     workers.map(len(bounds) - 1, lambda block: losses(*arguments, *bounds[block : block + 2], verdict, loss))
     return verdict, loss
@@ -238,13 +239,13 @@ def alternatives(first, piece, length, place, size, own, score, path):
 
 @kernel(
     "void(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], float32[::1], float32[::1], float32, "
-    "float32, int64, int64, int8[::1], float32[::1])"
+    "float32, float32, int64, int64, int8[::1], float32[::1])"
 )
-def losses(first, piece, length, place, size, score, counts, total, sum_, begin, stop, verdict, loss):
+def losses(first, piece, length, place, size, score, counts, total, sum_, price, begin, stop, verdict, loss):
     """For each piece from `begin` to `stop`: drop, keep or candidate, and a candidate's loss.
 
     With f its count, S the `sum_` of counts and m the pieces of its second best segmentation a_1..a_m:
-    loss = f / total x [log f / S - sum_j log (f_aj + f) / (S + f (m - 1))].
+    loss = f / total x [log f / S - sum_j log (f_aj + f) / (S + f (m - 1)) + price (m - 1)].
     """
     alive = counts.size
     log_sum = np.float32(math.log(np.float64(sum_)))
@@ -278,4 +279,5 @@ def losses(first, piece, length, place, size, score, counts, total, sum_, begin,
                 np.float64(log_without)
                 + (math.log(np.float64(np.float32(counts[other] + f))) - np.float64(log_sum_without))
             )
-        loss[number] = np.float32(np.float32(f / total) * np.float32(log_piece - log_without))
+        nats = np.float32(np.float32(log_piece - log_without) + price * np.float32(pieces - 1))
+        loss[number] = np.float32(np.float32(f / total) * nats)

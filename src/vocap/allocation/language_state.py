@@ -1,0 +1,329 @@
+"""The languages of a common descent: their states, EM, losses and models, with pieces in a common numbering."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vocap.unigram import descent
+from vocap.unigram.alp import average_log_probability
+from vocap.unigram.em import THRESHOLD, expected_counts, maximise
+from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
+from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
+from vocap.unigram.lattice import Lattice
+from vocap.unigram.pruning import CANDIDATE, DROP
+from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.word_types import WordTypes
+
+TEXTS = "train", "heldout"
+TOKEN_PRICE = 32.0  # nats a token beside minus its log probability, while pieces are chosen
+expect = partial(expected_counts, arithmetic="fast")
+
+
+@dataclass(frozen=True)
+class Language:
+    """A state of the descent in one language.
+
+    `corpus` and `state`: those of the ladder. `numbers` int32 [P]: the common number of each piece of `corpus`.
+    `counts` int64 [texts, types]: occurrences of the word types as `encode` sees them, in the training text and,
+    where there is one, the held-out text; `lines` int64 [texts].
+    """
+
+    corpus: descent.Corpus
+    state: descent.State
+    numbers: np.ndarray
+    counts: np.ndarray
+    lines: np.ndarray
+
+    @property
+    def alive(self) -> np.ndarray:
+        """The common numbers of the n pieces of the state, int32 [n]."""
+        return self.numbers[self.state.ids]
+
+
+def texts_in(words: WordTypes) -> tuple[np.ndarray, np.ndarray]:
+    """`counts` and `lines` of a `Language`."""
+    names = [name for name in TEXTS if words.sentences.get(name)]
+    counts = np.stack([words.counts[name] for name in names])
+    return counts, np.array([words.sentences[name] for name in names], np.int64)
+
+
+def only(language: Language, kept: np.ndarray) -> Language:
+    """The language without the pieces that `kept` (bool, by common number) lacks."""
+    chosen = np.flatnonzero(kept[language.alive])
+    if len(chosen) == len(language.state.ids):
+        return language
+    state = language.state
+    state = descent.reduce(language.corpus, state, chosen, state.scores[chosen], state.lattice)
+    return replace(language, state=state)
+
+
+def estimate(language: Language, rounds: int, dropping: bool = True) -> Language:
+    """The language after so many rounds of EM.
+
+    Pieces that are expected less than 0.5 times in it are dropped (`Trainer::RunMStep`), or else count as 0.5.
+    """
+    corpus, state = language.corpus, language.state
+    for _ in range(rounds):
+        if dropping:
+            state = descent.expectation_maximisation(corpus, state, expect)
+        else:
+            expected = np.maximum(descent.expected(corpus, state, expect), THRESHOLD)
+            state = replace(state, scores=maximise(expected)[1])
+    return replace(language, state=state)
+
+
+def losses(language: Language) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pieces in use, int32 common numbers; the loss of likelihood without each, float64, nats a line;
+    scores.
+    """
+    verdict, loss, total = descent.losses(language.corpus, language.state)
+    used = verdict != DROP
+    nats = np.where(verdict == CANDIDATE, np.maximum(loss, 0) * (float(total) / int(language.lines[0])), 0.0)
+    return language.alive[used], nats[used], language.state.scores[used]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """P pieces for every language, numbered from 0: `scores` float32 [P], first log probabilities; `length` int32
+    [P] in characters; `alphabetical` int32 [P], their ranks by text."""
+
+    pieces: Sequence[str]
+    scores: np.ndarray
+    trie: Trie
+    length: np.ndarray
+    alphabetical: np.ndarray
+
+
+def make_offer(pieces: Sequence[str], scores: np.ndarray) -> Offer:
+    """The offer of distinct pieces with these scores."""
+    alphabetical = np.empty(len(pieces), np.int32)
+    alphabetical[sorted(range(len(pieces)), key=pieces.__getitem__)] = np.arange(len(pieces), dtype=np.int32)
+    length = np.fromiter(map(len, pieces), np.int32, len(pieces))
+    return Offer(pieces, scores, build_trie(pieces), length, alphabetical)
+
+
+def with_pieces(words: WordTypes, offer: Offer) -> Language:
+    """A language with the pieces on offer that occur in its text, in new lattices.
+
+    Their common numbers are those of the offer. A token costs `TOKEN_PRICE` more until `offer_again`.
+    """
+    types = words.text, words.start, words.length, words.frequencies
+    corpus, state, numbers = _offered(*types, offer, TOKEN_PRICE)
+    return Language(corpus, state, numbers, *texts_in(words))
+
+
+def offer_again(language: Language, offer: Offer) -> Language:
+    """The language with the pieces on offer that occur in its text, as `with_pieces`, without a token price."""
+    corpus = language.corpus
+    corpus, state, numbers = _offered(corpus.text, corpus.start, corpus.length, corpus.frequency, offer)
+    return replace(language, corpus=corpus, state=state, numbers=numbers)
+
+
+def _offered(
+    text: np.ndarray,
+    start: np.ndarray,
+    length: np.ndarray,
+    frequency: np.ndarray,
+    offer: Offer,
+    token_price: float = 0.0,
+) -> tuple[descent.Corpus, descent.State, np.ndarray]:
+    """The corpus and the first state of the types `text[start[t]:start[t] + length[t]]`, and the pieces' numbers.
+
+    Single characters come first, as the required ones of a `Corpus`: types hold no others that are pieces.
+    """
+    bordered = text.copy()
+    bordered[start + length] = bordered[start - 1] = BORDER  # one character or two lie between types
+    unknown = len(offer.pieces) + 1
+    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), *offer.trie.arrays)
+    occurring = np.zeros(unknown + 1, bool)
+    occurring[found] = True
+    pieces = np.flatnonzero(occurring[1:unknown])
+    pieces = pieces[np.argsort(offer.length[pieces] > 1, kind="stable")]
+    local = np.full(unknown + 1, len(pieces), np.int32)
+    local[pieces + 1] = np.arange(len(pieces), dtype=np.int32)
+    edges = local[found]
+    place = np.zeros(len(pieces) + 1, np.int32)
+    place[edges] = len(text) - 1 - np.repeat(np.arange(len(text), dtype=np.int32), np.diff(first))
+    corpus = descent.Corpus(
+        text,
+        start,
+        length,
+        frequency,
+        place[:-1].copy(),
+        offer.length[pieces],
+        offer.alphabetical[pieces],
+        int(np.count_nonzero(offer.length[pieces] == 1)),
+        token_price=token_price,
+    )
+    ids = np.arange(len(pieces), dtype=np.int32)
+    state = descent.State(ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length))
+    return corpus, state, pieces.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Unigram:
+    """A language's model on the common pieces: `numbers` int32 of those that it holds, best first.
+
+    `size`: ids of the model, the meta pieces included; `model`: the SentencePiece file; `alp`: nats a line, of the
+    training text and of the held-out text, if there is one; `tokens_per_sentence`, `lines`: of the training text.
+    """
+
+    numbers: np.ndarray
+    size: int
+    model: bytes
+    alp: list[float]
+    tokens_per_sentence: float
+    lines: int
+
+
+def make_model(language: Language, coverage: float, forced: np.ndarray, settings: TextSettings) -> Unigram:
+    """The unigram model of the language; the `forced` common numbers are pieces of it too, at the lowest score.
+
+    ALP counts characters without a piece as <unk>, and no line with a user-defined symbol.
+    """
+    corpus, state = language.corpus, language.state
+    extra = np.flatnonzero(np.isin(language.numbers, np.setdiff1d(forced, language.alive))).astype(np.int32)
+    ids = np.concatenate([state.ids, extra])
+    scores = np.concatenate([state.scores, np.full(len(extra), state.scores.min(), np.float32)])
+    most = len(corpus.piece_place) + META_COUNT
+    final = finalise(most, ids, scores, corpus.required, corpus.alphabetical)
+    counts = token_counts(corpus, state, final, language.counts)
+    lines = language.lines.tolist()
+    place, length = corpus.piece_place[final.ids], corpus.piece_length[final.ids]
+    return Unigram(
+        language.numbers[final.ids],
+        len(final.ids) + len(settings.metas),
+        model_bytes(corpus.text, place, length, final.scores, coverage, settings=settings),
+        [average_log_probability(counted, size) for counted, size in zip(counts, lines, strict=True)],
+        int(counts[0].sum()) / lines[0],
+        lines[0],
+    )
+
+
+class LanguageStore:
+    """Languages by code, in the order in which they were put.
+
+    `budget` bytes of arrays stay in memory; each language beyond them lies in a file of `folder`, which exists.
+    """
+
+    def __init__(self, folder: Path, budget: int):
+        self._folder, self._free = folder, budget
+        self._held: dict[str, Language | Path] = {}
+        self._bytes: dict[str, int] = {}  # in memory; recorded, as a step shortens arrays in place
+
+    def put(self, code: str, language: Language) -> None:
+        """Keep a language; it takes the place of an earlier state of its own."""
+        arrays = _flatten(language)
+        size = sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
+        self._free += self._bytes.pop(code, 0)
+        if size <= self._free:
+            self._free -= size
+            self._bytes[code], self._held[code] = size, language
+        else:
+            self._held[code] = self._folder / f"{code}.npz"
+            np.savez(self._held[code], **arrays)
+
+    def get(self, code: str) -> Language:
+        held = self._held[code]
+        if isinstance(held, Language):
+            return held
+        with np.load(held, allow_pickle=False) as arrays:
+            return _restore(Language, arrays)
+
+    def step(
+        self, function: Callable[[str, Language], tuple[Language, Any]], threads: int = 1
+    ) -> Iterator[tuple[str, Any]]:
+        """Take every language one step further: `function` gives its new state and a result.
+
+        Yields code and result in the order of the languages, whatever the number of `threads`.
+        """
+        codes = {code: code for code in self._held}
+        for code, (language, result) in in_order(codes, lambda code: function(code, self.get(code)), threads):
+            self.put(code, language)
+            yield code, result
+
+
+def in_order(items: Mapping[str, object], function: Callable, threads: int) -> Iterator[tuple[str, object]]:
+    """Key and `function(value)` in the order of the items, so many at a time."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque()
+        for key, value in items.items():
+            waiting.append((key, pool.submit(function, value)))
+            if len(waiting) > threads:
+                key, future = waiting.popleft()
+                yield key, future.result()
+        for key, future in waiting:
+            yield key, future.result()
+
+
+def _flatten(value: Any, name: str = "") -> dict[str, Any]:
+    """The arrays and numbers in nested dataclasses, by their path."""
+    if not is_dataclass(value):
+        return {name: value}
+    parts = (_flatten(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value))
+    return {path: part for own in parts for path, part in own.items()}
+
+
+def _restore(kind: type, held: Mapping[str, np.ndarray], name: str = "") -> Any:
+    """The inverse of `_flatten`, for a dataclass of this kind."""
+    if is_dataclass(kind):
+        return kind(*(_restore(field.type, held, f"{name}.{field.name}") for field in fields(kind)))
+    return held[name] if kind is np.ndarray else held[name].item()
+
+
+@dataclass(frozen=True)
+class Round:
+    """All languages after a round of EM, added up: arrays of [pieces].
+
+    `used` bool; `loss` float64, weighted nats a line; `scores` float32, the best log probability in any language.
+    """
+
+    used: np.ndarray
+    loss: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return int(np.count_nonzero(self.used))
+
+    def best(self, required: np.ndarray, size: int) -> np.ndarray:
+        """The required pieces, and of the others in use those with the largest losses, `size` in all: bool."""
+        kept = required.copy()
+        others = np.flatnonzero(self.used & ~kept)
+        order = others[np.argsort(-self.loss[others], kind="stable")]
+        kept[order[: max(0, size - int(np.count_nonzero(kept)))]] = True
+        return kept
+
+
+def play_round(
+    languages: LanguageStore,
+    weights: Mapping[str, float],
+    required: np.ndarray,
+    step: Callable[[Language], Language],
+    threads: int,
+) -> Round:
+    """`step` takes every language to its next state, whose losses are added up in the order of the languages."""
+
+    def advance(code: str, language: Language):
+        language = step(language)
+        return language, losses(language)
+
+    used, loss = required.copy(), np.zeros(len(required))
+    best = np.full(len(required), -np.inf, np.float32)
+    for code, (numbers, nats, scores) in languages.step(advance, threads):
+        used[numbers] = True
+        loss[numbers] += weights[code] * nats  # the numbers of one language are distinct
+        np.maximum.at(best, numbers, scores)
+    best[used & np.isneginf(best)] = best[np.isfinite(best)].min()  # characters that EM has dropped everywhere
+    return Round(used, loss, best)
+
+
+def prune(language: Language, kept: np.ndarray, dropping: bool) -> Language:
+    """The language without the pieces that `kept` lacks, after rounds of EM."""
+    return estimate(only(language, kept), descent.SUB_ITERATIONS, dropping)
