@@ -73,7 +73,7 @@ def configure(workflow, server, bodies=BODIES):
     }
     workflow.write_config(
         downloads=downloads,
-        pretraining={"models": {**dict.fromkeys(("knn-100k", "full-100k")), "m": MODEL}},
+        pretraining={"models": {**dict.fromkeys(("knn-100k",)), "m": MODEL}},
         finetuning={"xtreme": "data/xtreme", "download": True, "tasks": ["xquad", "panx"]},
     )
 
