@@ -97,6 +97,7 @@ EQUATION_2 = {
     "alpha": (0.7, "section 2.2.2: alpha = 0.7 for JOINT's text; taken for every q"),
     "fairness": (0.0, "Equation 2"),
     "token_fairness": (0.0, "Equation 2"),
+    "core": (None, "of rule pieces alone"),
     "rule": ("paper", "Algorithm 1"),
     "per": ("line", "Equation 1: per sentence"),
     "without": ([], "section 2.2.2: all 86"),

@@ -94,7 +94,7 @@ def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):
         (["--sizes", "ten"], 2, ["--sizes ten", "1000:50000:1000"]),
         (["--sizes", "100,50"], 2, ["50"]),
         (["--threads", "0"], 2, ["--threads", "0 is not in the range 1<=x<=1024"]),
-        (["--model", "bpe"], 2, ["--model bpe is gone: vocap bpe trains"]),
+        (["--model", "bpe"], 2, ["ladder --model is gone", "vocap bpe trains"]),
         (["--coverage", "0.5"], 2, ["--coverage", "0.5 is not in the range 0.98<=x<=1"]),
         (["--heldout", "nowhere.txt"], 1, ["nowhere.txt", "check the path"]),
     ],

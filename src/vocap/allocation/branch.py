@@ -1,6 +1,7 @@
 """The rule `pieces`, from curves, texts and a trunk to a `Solution`, and the languages' models on its pieces."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -249,6 +250,15 @@ def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
     words = count_word_types(texts_of(files, source.text), source.coverage, settings=source.text)
     if not words.required:
         raise VocapError(f"{files['train']}: no text; put some there, or leave out {entry.language}")
+    # the languages' tables tell whether they come from this text, read with these settings
+    for character, count in words.required.items() if entry.characters else ():
+        expected = entry.characters.get(character, 0.0) * words.sentences["train"]
+        if not math.isclose(count, expected, rel_tol=1e-9):
+            raise VocapError(
+                f"{files['train']}: not the text of the language's vocabularies: it holds {character!r} "
+                f"{count:,} times, characters.tsv {expected:,.0f}; train them again, or give "
+                "the text options of their training"
+            )
     return words
 
 
