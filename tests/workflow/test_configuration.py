@@ -18,6 +18,7 @@ def config() -> dict:
     sources = yaml.safe_load((ROOT / "config" / "sources.yaml").read_text("utf-8"))
     merged["corpora"]["sources"] = sources["corpora"]["sources"]
     merged["finetuning"]["models"] = {}  # so that a test may name one
+    merged["allocation"]["vocap-200k"] = {"total": 200_000}
     merged["corpora"]["table"] = str(ROOT / "config" / "languages.tsv")
     return merged
 
@@ -113,6 +114,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
                 "small-vocap": {"kind": "vocap", "allocation": "vocap-100k"},
                 "joint-small": {"kind": "joint", "total": 200_000},
                 "vocap": {"kind": "vocap", "allocation": "vocap-200k"},
+                "vocap-100k": {"kind": "vocap", "allocation": "vocap-100k"},
             },
             ["tokenizers.vocap", "joint-small with vocap", "diff/joint-small-vocap"],
         ),
