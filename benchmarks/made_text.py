@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.unigram.kernels import kernel
-from vocap.unigram.word_table import WordTable, find_word
+from vocap.unigram.word_types import WordTable, find_word
 
 SPACE, LINE = ord(" "), ord("\n")
 SHORT, LONG = 2, 5  # characters that the next one depends on

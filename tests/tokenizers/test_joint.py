@@ -78,7 +78,7 @@ def reference(lines, total: int, settings: TextSettings) -> bytes:
     """The model of one SentencePiece training, of fewer ids where the text holds no more, in the layout."""
     ids = {"bos_id": 0, "pad_id": 1, "eos_id": 2, "unk_id": 3}
     try:
-        data = train(lines, total - 1, threads=1, **ids, input_sentences=0, settings=settings)
+        data = train(lines, total - 1, threads=1, ids=ids, input_sentences=0, settings=settings)
     except Unreachable as error:
         return reference(lines, error.most + 1, settings)
     proto = sentencepiece_model_pb2.ModelProto.FromString(data)

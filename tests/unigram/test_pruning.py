@@ -7,7 +7,7 @@ import pytest
 from sentencepiece import SentencePieceProcessor
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
-from vocap.unigram.pruning import alternatives, best_split, second_of_n_best
+from vocap.unigram.segmentation import alternatives, best_split, second_of_n_best
 
 
 def search(scores: dict[str, float], text: str) -> list[list[str]]:

@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from vocap.unigram import descent, suffixes
+from vocap.unigram import descent, seeds
 from vocap.unigram.em import add_expected, log_sum_exp, occurrences
 from vocap.unigram.kernels import Workers
 from vocap.unigram.ladder import finalise, train_sizes
-from vocap.unigram.seeds import find_seeds
-from vocap.unigram.suffixes import common_prefixes, seed_text, suffix_array
+from vocap.unigram.seeds import common_prefixes, find_seeds, seed_text, suffix_array
 from vocap.unigram.word_types import load_word_types
 
 f32 = np.float32
@@ -53,7 +52,7 @@ def test_add_expected_rounds_like_the_library():
 
 
 def test_suffixes_are_sorted_and_their_prefixes_counted(monkeypatch):
-    monkeypatch.setattr(suffixes, "_BLOCK", 100)
+    monkeypatch.setattr(seeds, "_BLOCK", 100)
     for alphabet in ("ab", "".join(map(chr, range(0x4E00, 0x5000)))):
         text = np.array([ord(c) for c in random.Random(1).choices(alphabet, k=600)], np.int32)
         tails = [text[start:].tolist() for start in range(len(text))]
@@ -77,7 +76,7 @@ def test_suffixes_of_more_characters_than_two_bytes_can_number():
 
 @pytest.mark.parametrize("block", [1 << 17, 1, 50])
 def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, block):
-    monkeypatch.setattr(suffixes, "_BLOCK", block)
+    monkeypatch.setattr(seeds, "_BLOCK", block)
     chooser = random.Random(3)
     lines = [" ".join(chooser.choices(["ab", "abc", "bca", "cab1", "ca", "ж", "жa"], k=6)) for _ in range(40)]
     words = load_word_types(
@@ -86,9 +85,9 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, blo
     source = seed_text(words)
     order = suffix_array(source.text)
     with ThreadPoolExecutor(3) as pool:
-        seeds = find_seeds(source, order, common_prefixes(source.text, order, 17), workers=Workers(3, pool))
+        best = find_seeds(source, order, common_prefixes(source.text, order, 17), workers=Workers(3, pool))
     found = {}
-    for left, depth, score in zip(seeds.left, seeds.depth, seeds.score, strict=True):
+    for left, depth, score in zip(best.left, best.depth, best.score, strict=True):
         place = order[left]
         found["".join(map(chr, source.text[place : place + depth]))] = int(score)
     # By definition: all substrings of all lines, with what may follow each
@@ -105,7 +104,7 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, blo
             expected[piece] = sum(next_characters.values()) * len(piece)
     assert found == expected
     ranked = sorted(expected, key=lambda piece: -expected[piece])
-    assert [expected[piece] for piece in ranked] == seeds.score.tolist()
+    assert [expected[piece] for piece in ranked] == best.score.tolist()
     assert len(find_seeds(source, order, common_prefixes(source.text, order, 17), limit=5).score) == 5
 
 
@@ -126,7 +125,7 @@ def test_threads_change_nothing(monkeypatch, threads):
     words = load_word_types({"train": lambda: [lines]})
     sizes = list(range(20, 600, 20))
     one = {rung.point.size: rung for rung in train_sizes(words, sizes)}
-    monkeypatch.setattr(suffixes, "_BLOCK", 20)  # many ranges, in turns
+    monkeypatch.setattr(seeds, "_BLOCK", 20)  # many ranges, in turns
     many = {rung.point.size: rung for rung in train_sizes(words, sizes, threads=threads)}
     assert one == many
     assert sum(rung.model is not None for rung in one.values()) > 10

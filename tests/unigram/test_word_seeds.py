@@ -21,8 +21,13 @@ from tests.commands import vocap
 from tests.made_text import write_lines
 from tests.unigram.test_against_sentencepiece import ALPHABETS, LANGUAGES, ODD, make_text
 from vocap.unigram.ladder import train_sizes
-from vocap.unigram.seeds import find_word_seeds, frequencies_at_the_end, word_seed_text
-from vocap.unigram.suffixes import common_prefixes, suffix_array
+from vocap.unigram.seeds import (
+    common_prefixes,
+    find_word_seeds,
+    frequencies_at_the_end,
+    suffix_array,
+    word_seed_text,
+)
 from vocap.unigram.training_text import is_trainable, trainer_normalizer
 from vocap.unigram.word_types import load_word_types
 

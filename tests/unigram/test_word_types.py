@@ -3,10 +3,8 @@
 import random
 from collections import Counter
 
-import numpy as np
 import pytest
 
-from vocap.unigram.seeds import _first_best
 from vocap.unigram.training_text import is_trainable, required_characters, trainer_normalizer
 from vocap.unigram.word_types import load_word_types
 
@@ -117,11 +115,3 @@ def test_many_words_are_counted():
     )
     counts = Counter("\u2581" + word for line in lines for word in line.split())
     assert dict(zip(words.types, words.frequencies.tolist(), strict=True)) == counts
-
-
-def test_the_best_are_chosen_with_ties_in_order():
-    random_ = np.random.default_rng(4)
-    for limit in (1, 10, 99, 100, 101):
-        score = random_.integers(0, 20, 100)
-        expected = sorted(range(100), key=lambda at: (-score[at], at))[:limit]
-        assert _first_best(score, limit).tolist() == expected

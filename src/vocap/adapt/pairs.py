@@ -124,10 +124,8 @@ class BpeTokenizer:
 
     def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
         """A token comes from its characters; from the unknown token, or the first, where one of them has none."""
-        from vocap.unigram.kernels import one_compiler  # numba: seconds, which trim need not take
+        from vocap.bpe.continuing import continue_training, count_words  # numba: seconds, which trim need not take
 
-        with one_compiler():
-            from vocap.bpe.continuing import continue_training, count_words
         # the merges of the language's text
         words = count_words(self.read, self.encoder.tokenizer, read_sentences(text))
         if not words:

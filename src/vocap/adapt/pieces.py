@@ -255,11 +255,8 @@ def with_pieces(contents: layout.Contents, kept: Collection[str]) -> layout.Cont
 
 def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
     """The word types of a text, as `source` normalises it. Raises VocapError for no text."""
-    from vocap.unigram.kernels import one_compiler  # numba: seconds, which trim need not take
-
-    with one_compiler():
-        from vocap.unigram.ladder import specifications
-        from vocap.unigram.word_types import load_word_types
+    from vocap.unigram.ladder import specifications  # numba: seconds, which trim need not take
+    from vocap.unigram.word_types import load_word_types
 
     def alike(settings: TextSettings) -> bool:
         """Whether the tokenizer normalises text by the same table as the models that the ladder gives."""
@@ -301,10 +298,8 @@ def choose_model(
     Where the text cannot give as many pieces, the largest model that it gives. `words` as `load_word_types` gives
     them. Raises VocapError where the text gives none.
     """
-    from vocap.unigram.kernels import one_compiler  # numba, as above
+    from vocap.unigram.ladder import train_sizes  # numba, as above
 
-    with one_compiler():
-        from vocap.unigram.ladder import train_sizes
     # sizes
     least = len(words.required) + len(META_PIECES)
     exponents = count.bit_length() - 1, (count * WIDEST - 1).bit_length()

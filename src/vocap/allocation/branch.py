@@ -39,8 +39,7 @@ from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import corpus_alp
 from vocap.unigram.descent import expectation_maximisation
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.training_text import texts_of
-from vocap.unigram.word_types import WordTypes, count_word_types
+from vocap.unigram.word_types import WordTypes, load_word_types
 
 log = logging.getLogger(__name__)
 ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
@@ -247,7 +246,8 @@ def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
     files = {"train": folder / "train.txt"}
     if heldout and (folder / "heldout.txt").is_file():
         files["heldout"] = folder / "heldout.txt"
-    words = count_word_types(texts_of(files, source.text), source.coverage, settings=source.text)
+    texts = {name: partial(read_blocks, path) for name, path in files.items()}
+    words = load_word_types(texts, source.coverage, source.text)
     if not words.required:
         raise VocapError(f"{files['train']}: no text; put some there, or leave out {entry.language}")
     # the languages' tables tell whether they come from this text, read with these settings

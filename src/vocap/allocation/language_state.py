@@ -16,7 +16,7 @@ from vocap.unigram.em import THRESHOLD, expected_counts, maximise
 from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
 from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
 from vocap.unigram.lattice import Lattice
-from vocap.unigram.pruning import CANDIDATE, DROP
+from vocap.unigram.segmentation import CANDIDATE, DROP
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import WordTypes
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import boolean, int32, int64, types, uint64
 
 from vocap.unigram.kernels import kernel
-from vocap.unigram.word_table import find_word
+from vocap.unigram.word_types import find_word
 
 NONE = -1
 NEVER = -1  # the count of a pair that is not to be merged; a merged one has -2 less the number of its merge

@@ -14,8 +14,7 @@ from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
 from vocap.unigram.seeds import valid_stretches
-from vocap.unigram.word_table import TEXTS, WordTable
-from vocap.unigram.word_types import WordTypes
+from vocap.unigram.word_types import TEXTS, WordTable, WordTypes
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62

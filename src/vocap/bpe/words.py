@@ -23,7 +23,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.splitter import byte_characters
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import Borders, code_points, required_characters, trainer_normalizer
-from vocap.unigram.word_table import RUNS, TEXTS, WordTable
+from vocap.unigram.word_types import RUNS, TEXTS, WordTable
 
 BYTES = 256
 SPACE = "\u2581"

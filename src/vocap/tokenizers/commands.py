@@ -269,10 +269,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
         raise UsageError("--parity and --fairness follow parallel text; give --development PATTERN")
     if fairness and len(set(totals)) > 1:
         raise UsageError("--fairness depends on T: give one --total, and run the command for each")
-    from vocap.unigram.kernels import one_compiler
-
-    with one_compiler():
-        from vocap.bpe.multilingual import read_languages
+    from vocap.bpe.multilingual import read_languages
     from vocap.bpe.tokenizer_json import Rows
     from vocap.bpe.words import Pretokenization
 

@@ -106,11 +106,8 @@ def descend_joint(
     Raises UsageError for a total that does not hold the required characters, naming the smallest that does;
     VocapError for a text without any.
     """
-    from vocap.unigram.kernels import one_compiler
-
-    with one_compiler():  # numba's kernels, which other commands do not need
-        from vocap.unigram.ladder import train_sizes
-        from vocap.unigram.word_types import count_word_types
+    from vocap.unigram.ladder import train_sizes  # numba's kernels, which other commands do not need
+    from vocap.unigram.word_types import count_word_types
 
     for total in totals:
         layout.check_total(total)

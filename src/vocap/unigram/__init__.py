@@ -3,10 +3,9 @@
 The algorithm is that of SentencePiece's unigram_model_trainer.cc (Copyright 2016 Google Inc., Apache License 2.0).
 
 In the order of `Trainer::Train`: `training_text` (lines as the trainer reads them), `word_types` (weighted word
-types, counted in a `word_table`), `suffixes` and `seeds` (suffix array to seed pieces), `lattice`, `em` (E and M
-step), `segmentation` (Viterbi), `pruning`, `descent` (the rungs of all sizes), `ladder` (models and ALPs of all
-sizes). Beside them: `text_settings`, `alp` (Equation 1), `sentencepiece_trainer` (the reference), and `kernels`
-(compilation and threads).
+types), `seeds` (suffix array to seed pieces), `lattice`, `em` (E and M step), `segmentation` (Viterbi, pruning),
+`descent` (the rungs of all sizes), `ladder` (models and ALPs of all sizes). Beside them: `text_settings`, `alp`
+(Equation 1), `sentencepiece_trainer` (the reference), and `kernels` (compilation and threads).
 """
 
 COVERAGE = 0.9995  # share of a text's characters that must be pieces: the reference code's character_coverage

@@ -8,7 +8,7 @@ branch).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,17 +16,18 @@ from vocap.errors import VocapError
 from vocap.progress import Steps
 from vocap.unigram.em import expected_counts, maximise, with_unknown
 from vocap.unigram.kernels import ONE_THREAD, Workers
-from vocap.unigram.lattice import Lattice, build_lattice, empty_like, select
-from vocap.unigram.pruning import desired_size, piece_losses, pruned_size, rank_pieces
-from vocap.unigram.seeds import find_seeds, find_word_seeds, word_seed_text
-from vocap.unigram.segmentation import trainer_counts
-from vocap.unigram.suffixes import (
+from vocap.unigram.lattice import Lattice, build_lattice, select
+from vocap.unigram.seeds import (
     code_point_counts,
     common_prefixes,
+    find_seeds,
+    find_word_seeds,
     independent_ranges,
     seed_text,
     suffix_array,
+    word_seed_text,
 )
+from vocap.unigram.segmentation import desired_size, piece_losses, pruned_size, rank_pieces, trainer_counts
 from vocap.unigram.word_types import WordTypes
 
 SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
@@ -146,22 +147,15 @@ def descend(
     sizes: Sequence[int],
     expect: Callable = expected_counts,
     workers: Workers = ONE_THREAD,
-    buffer_for: Callable[[Lattice], Lattice] = empty_like,
 ) -> Iterator[Departure]:
     """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first.
 
-    `state` is used up. `expect`: `expected_counts` with its options. `buffer_for` gives arrays as large as a
-    lattice's.
+    `state` is used up. `expect`: `expected_counts` with its options.
     """
     waiting = sorted(sizes)
-
-    def selecting() -> Workers:
-        """Selecting edges in parts takes more processor time, so only while no size that has left is at work."""
-        return workers if len(waiting) == len(sizes) else ONE_THREAD
-
     while waiting:
         for _ in range(SUB_ITERATIONS):
-            state = expectation_maximisation(corpus, state, expect, workers=selecting())
+            state = expectation_maximisation(corpus, state, expect)
         before = len(waiting)
         while waiting and len(state.ids) <= desired_size(waiting[-1]):
             yield Departure(waiting.pop(), state, None)
@@ -173,40 +167,34 @@ def descend(
             size = waiting.pop()
             yield Departure(size, state, ranking[: desired_size(size)])
         unused = len(waiting) == before  # no size that has left needs this state
-        buffer = state.lattice if unused else buffer_for(state.lattice)
-        state = reduce(corpus, state, ranking[:shrunk], state.scores[ranking[:shrunk]], buffer, selecting())
+        kept = ranking[:shrunk]
+        state = reduce(corpus, state, kept, state.scores[kept], state.lattice if unused else None)
 
 
-def depart(
-    corpus: Corpus, departure: Departure, expect: Callable = expected_counts, buffer: Lattice | None = None
-) -> State:
-    """The last state of a size: a branch is pruned to its own size, in `buffer`, and gets its own EM."""
+def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_counts) -> State:
+    """The last state of a size: a branch is pruned to its own size and gets its own EM."""
     state, chosen = departure.state, departure.chosen
     if chosen is None:
         return state
-    state = reduce(corpus, state, chosen, state.scores[chosen], buffer)
+    state = reduce(corpus, state, chosen, state.scores[chosen])
     for _ in range(SUB_ITERATIONS - 1):
         state = expectation_maximisation(corpus, state, expect)
     return expectation_maximisation(corpus, state, expect, last=True)
 
 
 def expectation_maximisation(
-    corpus: Corpus,
-    state: State,
-    expect: Callable = expected_counts,
-    last: bool = False,
-    workers: Workers = ONE_THREAD,
+    corpus: Corpus, state: State, expect: Callable = expected_counts, last: bool = False
 ) -> State:
     """E and M step; pieces hardly expected are dropped, from the lattices too unless it is the `last` time.
 
-    The lattices of `state` become those of the result. The `workers` reduces them.
+    The lattices of `state` become those of the result.
     """
     kept, scores = maximise(expected(corpus, state, expect))
     if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
         raise VocapError("every piece is expected less than 0.5 times; train on more lines")
     if last:
         return State(state.ids[kept], scores, state.nodes, state.lattice)
-    return reduce(corpus, state, kept, scores, state.lattice, workers)
+    return reduce(corpus, state, kept, scores, state.lattice)
 
 
 def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
@@ -245,26 +233,12 @@ def losses(
     return *piece_losses(state.lattice, place, length, scores, counts, total, workers, corpus.token_price), total
 
 
-def compact(corpus: Corpus, state: State) -> tuple[Corpus, State]:
-    """A corpus without the pieces that `state` no longer holds: `ids` are numbered anew; required ones stay."""
-    kept = np.union1d(np.arange(corpus.required, dtype=np.int32), state.nodes)
-    smaller = replace(
-        corpus,
-        piece_place=corpus.piece_place[kept],
-        piece_length=corpus.piece_length[kept],
-        alphabetical=corpus.alphabetical[kept],
-    )
-    ids, nodes = (np.searchsorted(kept, numbers).astype(np.int32) for numbers in (state.ids, state.nodes))
-    return smaller, replace(state, ids=ids, nodes=nodes)
-
-
 def reduce(
     corpus: Corpus,
     state: State,
     chosen: np.ndarray,
     scores: np.ndarray,
     buffer: Lattice | None = None,
-    workers: Workers = ONE_THREAD,
 ) -> State:
     """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left.
 
@@ -280,4 +254,4 @@ def reduce(
     renumber[before:] = np.arange(alive + len(dying), alive + len(dying) + len(state.nodes) - before + 1)
     ids = state.ids[chosen]
     nodes = np.concatenate([ids, state.ids[dying], state.nodes[before:]])
-    return State(ids, scores, nodes, select(state.lattice, renumber, alive, buffer, workers))
+    return State(ids, scores, nodes, select(state.lattice, renumber, alive, buffer))

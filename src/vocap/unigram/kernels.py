@@ -3,12 +3,8 @@
 The threads share the blocks of one computation; the result does not depend on their number.
 """
 
-import contextlib
-import os
-import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from typing import NamedTuple
 
 import numpy as np
@@ -47,30 +43,7 @@ def kernel(signature, inner: bool = False):
     return compile_function
 
 
-@contextlib.contextmanager
-def one_compiler() -> Iterator[None]:
-    """Hold a lock of this machine while kernels are imported: the first of many jobs compiles, the others wait.
-
-    Only speed depends on it: numba renames finished cache files into place, so jobs on other machines that share
-    the cache, or a system without such locks, may compile at the same time.
-    """
-    try:
-        import fcntl
-
-        path = os.path.join(tempfile.gettempdir(), f"vocap-kernels-{os.getuid()}.lock")
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except (ImportError, OSError):
-        yield
-        return
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
-BUFFERS = 2  # for each thread: blocks that are computed and not added yet
+BUFFERS = 2  # for each thread: blocks that are computed or wait to be added
 
 
 class WorkBuffer(NamedTuple):
@@ -83,8 +56,8 @@ class WorkBuffer(NamedTuple):
 class Workers:
     """The threads of a pool, which join the computation of the thread that calls.
 
-    Never more than `threads` run: a helper is a task of the pool like any other, started when a thread is idle;
-    the caller computes alone while none is.
+    Never more than `threads` run: a block is a task of the pool like any other, begun when a thread is idle; the
+    caller computes those that no thread has begun.
     """
 
     def __init__(self, threads: int = 1, pool: Executor | None = None):
@@ -93,22 +66,34 @@ class Workers:
 
     def in_order(self, blocks: int, new_buffer: Callable[[], WorkBuffer]) -> None:
         """Compute blocks 0, 1, 2 ... in any thread; add each to the result after all blocks before it."""
-        if self.threads == 1 or blocks < 2:
-            buffer = new_buffer()
+        free = [new_buffer() for _ in range(min(blocks, self.threads * BUFFERS if self.threads > 1 else 1))]
+        if len(free) < 2:
             for block in range(blocks):
-                buffer.compute(block)
-                buffer.add(block)
+                free[0].compute(block)
+                free[0].add(block)
             return
-        ordered = _OrderedBlocks(blocks, min(self.threads, blocks) * BUFFERS, new_buffer)
-        helpers = [self._pool.submit(ordered.work) for _ in range(min(self.threads, blocks) - 1)]
+        tasks: dict[int, tuple[WorkBuffer, Future]] = {}  # by block, those that are not added yet
+        begun = 0
         try:
-            ordered.work()
+            for added in range(blocks):
+                while free and begun < blocks:
+                    buffer = free.pop()
+                    tasks[begun] = buffer, self._pool.submit(buffer.compute, begun)
+                    begun += 1
+                # This thread computes blocks until the next one to add is done
+                for block, (buffer, task) in tasks.items():
+                    if tasks[added][1].done():
+                        break
+                    if not task.done() and task.cancel():
+                        buffer.compute(block)
+                buffer, task = tasks.pop(added)
+                if not task.cancelled():
+                    task.result()
+                buffer.add(added)
+                free.append(buffer)
         finally:
-            for helper in helpers:
-                helper.cancel()
-        for helper in helpers:
-            if not helper.cancelled():
-                helper.result()
+            for _, task in tasks.values():
+                task.cancel()
 
     def map(self, blocks: int, function: Callable[[int], object]) -> list:
         """The results of `function(block)` for blocks 0, 1, 2 ..., computed by several threads."""
@@ -122,68 +107,3 @@ class Workers:
 
 
 ONE_THREAD = Workers()
-
-
-class _OrderedBlocks:
-    """The next block to compute, and the next block to add.
-
-    A thread does not wait for its turn to add: the thread that adds the block before adds this one too, and this
-    thread computes the next in another buffer. (Waiting for a millisecond means sleeping; waking up takes longer.)
-    """
-
-    def __init__(self, blocks: int, buffers: int, new_buffer: Callable[[], WorkBuffer]):
-        self.blocks = blocks
-        self.new_buffer = new_buffer
-        self.taken = 0  # blocks whose computation has begun
-        self.added = 0
-        self.adding = False  # whether a thread adds now: never two at once
-        self.unmade = buffers  # buffers that may still be allocated
-        self.free: list[WorkBuffer] = []
-        self.ready: dict[int, WorkBuffer] = {}  # by the block that it holds
-        self.changed = threading.Condition()
-
-    def work(self) -> None:
-        """Take blocks until none is left. An error in one thread ends the others too."""
-        try:
-            while (task := self._take()) is not None:
-                block, buffer = task
-                buffer.compute(block)
-                with self.changed:
-                    self.ready[block] = buffer
-                self._add()
-        except BaseException:
-            with self.changed:
-                self.blocks = 0
-                self.changed.notify_all()
-            raise
-
-    def _take(self) -> tuple[int, WorkBuffer] | None:
-        """The next block and a buffer for it, as soon as one is free; None at the end."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.free or self.unmade or self.taken >= self.blocks)
-            if self.taken >= self.blocks:
-                return None
-            self.taken += 1
-            block = self.taken - 1
-            if self.free:
-                return block, self.free.pop()  # the one used last is still in the processor's cache
-            self.unmade -= 1
-        return block, self.new_buffer()
-
-    def _add(self) -> None:
-        """Add the blocks that are ready, in order, unless another thread does."""
-        while (task := self._next_to_add()) is not None:
-            block, buffer = task
-            buffer.add(block)
-            with self.changed:
-                self.added += 1
-                self.adding = False
-                self.free.append(buffer)
-                self.changed.notify()
-
-    def _next_to_add(self) -> tuple[int, WorkBuffer] | None:
-        with self.changed:
-            if self.adding or self.added not in self.ready:
-                return None
-            self.adding = True
-            return self.added, self.ready.pop(self.added)

@@ -5,9 +5,8 @@ Of each size that leaves the descent, `finalise` makes the pieces (`Trainer::Fin
 """
 
 import functools
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,6 @@ from vocap.unigram import COVERAGE, descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
 from vocap.unigram.kernels import Workers
-from vocap.unigram.lattice import BufferPool
 from vocap.unigram.segmentation import encoder_counts
 from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
 from vocap.unigram.word_types import WordTypes
@@ -87,55 +85,48 @@ def train_sizes(
     if not reachable:
         return
     # The others leave one descent
-    with ThreadPoolExecutor(threads) as pool, ExitStack() as stack:
+    with ExitStack() as stack:
+        pool = ThreadPoolExecutor(max(1, threads - 1))  # this thread is one too
+        stack.callback(pool.shutdown, cancel_futures=True)
         workers = Workers(threads, pool)
         corpus, state = descent.seed(words, ending, workers)
         count = partial(expected_counts, workers=workers, arithmetic=arithmetic)
         steps = stack.enter_context(Steps("training", descent.expectations(len(state.ids), reachable)))
 
-        def expect(*arguments, **options):
-            expected = count(*arguments, **options)
+        def expect(*arguments):
+            expected = count(*arguments)
             steps.advance()
             return expected
 
-        buffers = BufferPool()
-        departures = descent.descend(corpus, state, reachable, expect, workers, buffers.take)
-        del state
-
         def finish(departure: descent.Departure) -> Rung:
-            with buffers.lend(departure.state.lattice) as buffer:
-                state = descent.depart(corpus, departure, expect, buffer)
-                return _rung(words, corpus, state, departure.size, coverage, reserved)
+            last = descent.depart(corpus, departure, expect)
+            return _rung(words, corpus, last, departure.size, coverage, reserved)
 
+        departures = descent.descend(corpus, state, reachable, expect, workers)
+        del state
         yield from map(finish, departures) if threads == 1 else _in_threads(finish, departures, pool, threads)
 
 
 def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads: int) -> Iterator[Rung]:
-    """The descent in one thread, the sizes that have left it in the others; idle threads join the E steps.
+    """The descent in this thread, the sizes that have left it in the others; idle threads join the E steps.
 
-    The descent has precedence over waiting sizes, so that all threads have work to its end. It pauses while as
-    many sizes wait as there are threads, since each holds the lattices of its rung.
+    The descent has precedence, so that all threads have work to its end. It pauses while as many sizes wait as
+    there are threads, since each holds the lattices of its rung: this thread then takes one that none has begun.
     """
-    step, descending, waiting, running, finished = None, True, deque(), set(), []
-    while True:
-        while len(running) < threads:
-            if step is None and descending and len(waiting) < threads:
-                step = pool.submit(next, departures, None)
-                running.add(step)
-            elif waiting:
-                running.add(pool.submit(finish, waiting.popleft()))
-            else:
-                break
-        yield from finished
-        if not running:
-            return
-        done, running = wait(running, return_when=FIRST_COMPLETED)
-        finished = [future.result() for future in done - {step}]
-        if step in done:
-            departure, step = step.result(), None
-            descending = departure is not None
-            if descending:
-                waiting.append(departure)
+    waiting: list[tuple[descent.Departure, Future]] = []
+
+    def take_last() -> Rung:
+        departure, task = waiting.pop()
+        return finish(departure) if task.cancel() else task.result()
+
+    for departure in departures:
+        waiting.append((departure, pool.submit(finish, departure)))
+        while waiting and waiting[0][1].done():
+            yield waiting.pop(0)[1].result()
+        if len(waiting) > threads:
+            yield take_last()
+    while waiting:
+        yield take_last()
 
 
 def _rung(

@@ -7,8 +7,6 @@ decides how sums round, reads a type's edges from first to last; the forward pas
 from last to first. Neither needs a loop over positions, whose few and varying edges a processor cannot predict.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +17,6 @@ from vocap.unigram.seeds import Seeds
 from vocap.unigram.word_types import WordTypes
 
 _MAX_EDGES = 2**31 - 1  # 32-bit offsets
-_SELECTED = 1 << 18  # edges that a thread selects at a time: a millisecond
 _DEEPEST = 256  # intervals open at a time, one of each depth at most
 
 FIRST = 128  # marks the first edge of a position in `Lattice.length`
@@ -83,33 +80,15 @@ def build_lattice(
     return Lattice(first, piece, length), place
 
 
-def select(
-    lattice: Lattice,
-    renumber: np.ndarray,
-    alive: int,
-    buffer: Lattice | None = None,
-    workers: Workers = ONE_THREAD,
-) -> Lattice:
+def select(lattice: Lattice, renumber: np.ndarray, alive: int, buffer: Lattice | None = None) -> Lattice:
     """Keep the edges of pieces whose new number is not negative; numbers from `alive` on become unknown nodes.
 
-    In the arrays of `buffer`, which may be those of `lattice`, or in new ones. Several threads each select a
-    part of the edges, and leave gaps between the parts, which are closed afterwards.
+    In the arrays of `buffer`, which may be those of `lattice`, or in new ones.
     """
-    buffer = buffer or empty_like(lattice)
+    buffer = buffer or Lattice(*map(np.empty_like, (lattice.first, lattice.piece, lattice.length)))
     old, new = ((edges.first, edges.piece, edges.length) for edges in (lattice, buffer))
-    begins = np.arange(0, len(lattice.piece) if workers.threads > 1 else 1, _SELECTED, np.int32)  # as `first` is
-    bounds = np.append(np.searchsorted(lattice.first[:-1], begins), len(lattice.first) - 1)
-    kept = workers.map(
-        len(begins),
-        lambda block: select_edges(*old, renumber, np.int32(alive), *bounds[block : block + 2], *new),
-    )
-    edges = close_gaps(bounds, np.array(kept, np.int64), *new)
-    return Lattice(buffer.first, _shortened(buffer.piece, edges), _shortened(buffer.length, edges))
-
-
-def empty_like(lattice: Lattice) -> Lattice:
-    """Arrays as large as those of a lattice. They take no memory before they are written to."""
-    return Lattice(*map(np.empty_like, (lattice.first, lattice.piece, lattice.length)))
+    kept = select_edges(*old, renumber, np.int32(alive), *new)
+    return Lattice(buffer.first, *(_shortened(array, kept) for array in new[1:]))
 
 
 def _shortened(array: np.ndarray, size: int) -> np.ndarray:
@@ -118,34 +97,6 @@ def _shortened(array: np.ndarray, size: int) -> np.ndarray:
         return array[:size]
     array.resize(size, refcheck=False)
     return array
-
-
-class BufferPool:
-    """Reuses the arrays of lattices that are no longer needed.
-
-    Fresh memory takes the system as long to provide as a thread to fill, and one thread of a process waits for
-    another there.
-    """
-
-    def __init__(self):
-        self._free: list[Lattice] = []
-
-    def take(self, lattice: Lattice) -> Lattice:
-        """Arrays as large as those of `lattice`, or larger."""
-        buffer = None
-        with suppress(IndexError):
-            buffer = self._free.pop()
-        return empty_like(lattice) if buffer is None or len(buffer.piece) < len(lattice.piece) else buffer
-
-    @contextmanager
-    def lend(self, lattice: Lattice) -> Iterator[Lattice]:
-        """Such arrays until the end of the `with` block."""
-        buffer = self.take(lattice)
-        try:
-            # views, so that `_shortened` frees none of them
-            yield Lattice(buffer.first[:], buffer.piece[:], buffer.length[:])
-        finally:
-            self._free.append(buffer)
 
 
 @kernel("int32[::1](int64, int32[::1], int32[::1])")
@@ -225,15 +176,14 @@ def fill_seeds(
 _ARRAYS = "int32[::1], int32[::1], uint8[::1]"  # of a lattice
 
 
-@kernel(f"int64({_ARRAYS}, int32[::1], int32, int64, int64, {_ARRAYS})")
-def select_edges(first, piece, length, renumber, alive, begin_place, stop, new_first, new_piece, new_length):
-    """Fill the last three, which may be the first three, between two places; returns how many edges are kept.
+@kernel(f"int64({_ARRAYS}, int32[::1], int32, {_ARRAYS})")
+def select_edges(first, piece, length, renumber, alive, new_first, new_piece, new_length):
+    """Fill the last three, which may be the first three; returns how many edges are kept.
 
-    They come to lie from where the old ones did; each edge is read before its place is written to.
+    Each edge is read before its place is written to.
     """
-    edge = index(first[begin_place])
-    before = kept = edge
-    for place in range(begin_place, stop):
+    edge = begin = kept = index(0)
+    for place in range(first.size - 1):
         begin = kept
         end = index(first[place + 1])
         new_first[place] = begin
@@ -254,21 +204,5 @@ def select_edges(first, piece, length, renumber, alive, begin_place, stop, new_f
             kept += index(1)
         if kept > begin:
             new_length[begin] |= FIRST
-    return np.int64(kept - before)
-
-
-@kernel(f"int64(int64[::1], int64[::1], {_ARRAYS})")
-def close_gaps(bounds, kept, first, piece, length):
-    """Move the edges `kept` from each of the `bounds` on to those before them; returns how many there are."""
-    edges = index(0)
-    for block in range(kept.size):
-        begin, count = index(first[bounds[block]]), index(kept[block])
-        if begin > edges:
-            for edge in range(count):
-                piece[edges + edge] = piece[begin + edge]
-                length[edges + edge] = length[begin + edge]
-            for place in range(bounds[block], bounds[block + 1]):
-                first[place] -= np.int32(begin - edges)
-        edges += count
-    first[first.size - 1] = edges
-    return np.int64(edges)
+    new_first[first.size - 1] = kept
+    return np.int64(kept)

@@ -1,4 +1,8 @@
-"""Seed pieces, classic ones and those of SentencePiece 0.2.2 (`Trainer::MakeSeedSentencePieces`).
+"""Seed pieces from the suffix array, classic ones and those of SentencePiece 0.2.2 (`MakeSeedSentencePieces`).
+
+SentencePiece builds the suffix array of all sentences. Seeds never cross U+2581, so the text of the word types
+with weights gives the same substrings, frequencies and order (see `seed_text`), and is 3 to 9 times shorter
+where words repeat.
 
 Classic seeds are the substrings with two different continuations, so a word that is always followed by a space
 is none. SentencePiece 0.2.2 takes every substring of the whole text with two continuations, cuts it at spaces and
@@ -18,11 +22,12 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.unigram.kernels import ONE_THREAD, Workers, kernel
-from vocap.unigram.suffixes import SeedText, code_point_counts, independent_ranges, suffix_array
 from vocap.unigram.text_settings import META_PIECES, RESERVED, SPACE, XLM_R, TextSettings
 from vocap.unigram.training_text import SEPARATOR, as_read, is_trainable, trainer_normalizer
 from vocap.unigram.word_types import WordTypes
 
+_MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
+_BLOCK = 1 << 17  # suffixes that a thread takes at a time: some milliseconds
 NO_SCRIPT, INHERITED, ALONE = -1, -2, -3
 RUNS, ACROSS = 1, 2  # pieces with spaces other than those that begin with one
 
@@ -43,6 +48,163 @@ FDC8-FDCF FDFE-FDFF 1032D-1032F 10570-105F3 10780-107BF 10940-10959 10A34-10A35 
 30000-33479 3D000-3FC3F
 """
 OLDER = {0x953: "Deva", 0x954: "Deva"}  # Inherited since Unicode 11
+
+
+@dataclass(frozen=True)
+class SeedText:
+    """`text` int32 [N]: code points of all types, each with a separator after it. `weight` int32 [N]: the number
+    of places in the training text of a position, 0 at separators. Type t is `text[start[t]:start[t] +
+    length[t]]` (int32 [T] both); separators at `start[t] + length[t]`. Positions from `size` on are second
+    copies."""
+
+    text: np.ndarray
+    weight: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    size: int
+
+
+def seed_text(words: WordTypes) -> SeedText:
+    """Each type with the character after it in the corpus: U+2581, or 0 at the end of a line.
+
+    A substring is a seed if it occurs with two different continuations. A type is followed by U+2581 (the next
+    word) or by 0 (the end of the line); one that is followed by both gets a second copy with 0, after all others.
+    Raises VocapError for a type that occurs 2^31 times.
+    """
+    weight = np.where(words.inside > 0, words.inside, words.last)
+    both = np.flatnonzero((words.inside > 0) & (words.last > 0))
+    if max(weight.max(initial=0), words.last.max(initial=0)) > _MAX:
+        raise VocapError(f"a word occurs more than {_MAX} times; train on fewer lines")
+    last = words.last[both].astype(np.int32)
+    text, weight = copy_types(words.text, words.start, words.length, weight.astype(np.int32), both, last)
+    return SeedText(text, weight, words.start, words.length, len(words.text))
+
+
+@kernel("UniTuple(int32[::1], 2)(int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1])")
+def copy_types(text, start, length, weight, both, last):
+    """The text and, behind it, the types `both`, each with two 0 after it; the weight of each position."""
+    size = text.size
+    for t in both:
+        size += length[t] + 2
+    copied = np.zeros(size, np.int32)
+    weights = np.zeros(size, np.int32)
+    copied[: text.size] = text
+    for t in range(start.size):
+        weights[start[t] : start[t] + length[t]] = weight[t]
+    at = text.size
+    for number in range(both.size):
+        begin, size = start[both[number]], length[both[number]]
+        copied[at : at + size] = text[begin : begin + size]
+        weights[at : at + size] = last[number]
+        at += size + 2
+    return copied, weights
+
+
+def suffix_array(text: np.ndarray) -> np.ndarray:
+    """Positions of `text` int32 [N] by the code points that follow, int32 [N]; no sentinel (`esaxx`).
+
+    Raises VocapError for text of 2^31 bytes or more. Memory: 4 bytes a position and, for more than 256
+    different characters, 10 more (20 for more than 65,536).
+    """
+    import pydivsufsort
+
+    counts = code_point_counts(text)
+    alphabet = np.flatnonzero(counts)
+    width = 1 if len(alphabet) <= 1 << 8 else 2 if len(alphabet) <= 1 << 16 else 4
+    if len(text) * width > _MAX:
+        raise VocapError(f"{len(text)} characters in distinct words are too many; train on fewer lines")
+    rank = np.zeros(len(counts), np.int32)
+    rank[alphabet] = np.arange(len(alphabet))
+    order = pydivsufsort.divsufsort(to_bytes(text, rank, width))
+    return order if width == 1 else whole_characters(order, width)
+
+
+@kernel("int64[::1](int32[::1])")
+def code_point_counts(text):
+    """Occurrences of each code point, indexed by code point up to the highest."""
+    highest = np.int32(0)
+    for character in text:
+        highest = max(highest, character)
+    counts = np.zeros(highest + 1, np.int64)
+    for character in text:
+        counts[character] += 1
+    return counts
+
+
+@kernel("uint8[::1](int32[::1], int32[::1], int64)")
+def to_bytes(text, rank, width):
+    """The rank of each character in `width` bytes, the highest first, so that bytes sort like characters."""
+    data = np.empty(text.size * width, np.uint8)
+    at = 0
+    for character in text:
+        number = rank[character]
+        for byte in range(width - 1, -1, -1):
+            data[at] = number >> (8 * byte) & 255
+            at += 1
+    return data
+
+
+@kernel("int32[::1](int32[::1], int64)")
+def whole_characters(order, width):
+    """The suffixes that begin where a character of `width` bytes does; positions counted in characters."""
+    kept = np.empty(order.size // width, np.int32)
+    at = 0
+    for position in order:
+        if position % width == 0:
+            kept[at] = position // width
+            at += 1
+    return kept
+
+
+def common_prefixes(
+    text: np.ndarray, order: np.ndarray, longest: int, workers: Workers = ONE_THREAD
+) -> np.ndarray:
+    """The number of characters that suffixes `order[r - 1]` and `order[r]` share, up to `longest`, uint8 [N].
+
+    Seeds are short, so comparing neighbours costs less than the algorithm for any length (Kasai et al. 2001),
+    which jumps through the text three times.
+    """
+    shared = np.zeros(len(order), np.uint8)
+    bounds = [*range(0, len(order), _BLOCK), len(order)]
+    workers.map(
+        len(bounds) - 1,
+        lambda block: compare_neighbours(text, order, longest, *bounds[block : block + 2], shared),
+    )
+    return shared
+
+
+@kernel("void(int32[::1], int32[::1], int64, int64, int64, uint8[::1])")
+def compare_neighbours(text, order, longest, begin, stop, shared):
+    """Fill `shared` from `begin` to `stop`."""
+    size = text.size
+    for rank in range(max(begin, 1), stop):
+        a, b = order[rank - 1], order[rank]
+        most = min(longest, size - max(a, b))
+        common = 0
+        while common < most and text[a + common] == text[b + common]:
+            common += 1
+        shared[rank] = common
+
+
+def independent_ranges(shared: np.ndarray) -> np.ndarray:
+    """Bounds in the suffix array, int64 [ranges + 1], with no seed on both sides of one.
+
+    `shared` of `common_prefixes`: at a bound, neighbours have less than two characters in common.
+    """
+    return cut_ranges(shared, _BLOCK)
+
+
+@kernel("int64[::1](uint8[::1], int64)")
+def cut_ranges(shared, least):
+    """The `independent_ranges` of `least` suffixes or more, but for the last."""
+    bounds = np.zeros(shared.size // least + 2, np.int64)
+    count = 0
+    for rank in range(1, shared.size):
+        if shared[rank] <= 1 and rank - bounds[count] >= least:
+            count += 1
+            bounds[count] = rank
+    bounds[count + 1] = shared.size
+    return bounds[: count + 2].copy()
 
 
 def scripts(text: np.ndarray, settings: TextSettings = XLM_R) -> np.ndarray:
@@ -121,7 +283,7 @@ def find_seeds(
         source, order, lcp, np.full(len(order), _LEAF, np.uint8), workers, settings
     )
     score = frequency * depth
-    best = _first_best(score, limit)
+    best = np.argsort(-score, kind="stable")[:limit]
     return Seeds(left[best], right[best], depth[best], score[best])
 
 
@@ -149,17 +311,6 @@ def valid_stretches(words: WordTypes, any_length: bool = False) -> tuple[np.ndar
     longest = np.int32(np.iinfo(np.int32).max if any_length else settings.max_sentencepiece_length)
     script = scripts(words.text, settings)
     return cut(words.text, words.start[trained], words.length[trained], script, longest, _spaces(settings))
-
-
-def _first_best(score: np.ndarray, limit: int) -> np.ndarray:
-    """Indices of the `limit` highest scores, by (score descending, index)."""
-    chosen = np.arange(len(score), dtype=np.int32)
-    if len(score) > limit:
-        least = np.partition(score, len(score) - limit)[len(score) - limit]
-        chosen = np.flatnonzero(score >= least)
-        ties = np.flatnonzero(score[chosen] == least)
-        chosen = np.delete(chosen, ties[len(ties) - (len(chosen) - limit) :])
-    return chosen[np.argsort(-score[chosen], kind="stable")]
 
 
 @kernel("boolean(int32[::1], int64, int64, int16[::1], int64)")

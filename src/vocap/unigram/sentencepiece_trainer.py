@@ -8,7 +8,7 @@ import io
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from vocap.command import at_once
@@ -17,18 +17,13 @@ from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import read_lines
 from vocap.unigram import COVERAGE, MAX_SIZE
 from vocap.unigram.text_settings import XLM_R, TextSettings, rule_file
-from vocap.unigram.training_text import (
-    as_read,
-    character_counts,
-    is_trainable,
-    required_characters,
-    trainer_normalizer,
-)
+from vocap.unigram.training_text import as_read, character_counts, is_trainable, required_characters
 
 logger = logging.getLogger(__name__)
 
 REFERENCE = "0.2.1"  # of sentencepiece
 INPUT_SENTENCES = 1_000_000  # the reference code's input_sentence_size
+IDS = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "pad_id": -1}
 
 _TOO_HIGH = re.compile(r"Vocabulary size too high \(\d+\)\. Please set it to a value <= (\d+)")
 _TOO_SMALL = re.compile(r"Vocabulary size is smaller than required_chars\. \d+ vs (\d+)")
@@ -62,10 +57,7 @@ def train(
     coverage: float = COVERAGE,
     threads: int = 1,
     *,
-    unk_id: int = 0,
-    bos_id: int = 1,
-    eos_id: int = 2,
-    pad_id: int = -1,
+    ids: Mapping[str, int] = IDS,
     input_sentences: int = INPUT_SENTENCES,
     settings: TextSettings = XLM_R,
     **keys: object,
@@ -74,24 +66,27 @@ def train(
 
     `source`: a text file (UTF-8, a sentence a line) or lines; of more than `input_sentences` SentencePiece samples
     that many, always the same ones (0: all). `threads` stands in the model and can change pieces: keep it fixed.
-    An id of -1 leaves that meta piece out; `keys` change single ones of the `settings`. Raises Unreachable where
-    the text has too little variety, too many characters or none at all for the size; UsageError for settings
-    that SentencePiece would refuse; VocapError for text that is not UTF-8.
+    `ids`: of the meta pieces, -1: none; `keys` change single ones of the `settings`. Raises Unreachable where the
+    text has too little variety, too many characters or none at all for the size; UsageError for settings that
+    SentencePiece would refuse; VocapError for text that is not UTF-8.
     """
     import sentencepiece
 
     # Settings and lines that it takes
     settings = replace(settings, **{key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()})
-    ids = {"unk_id": unk_id, "bos_id": bos_id, "eos_id": eos_id, "pad_id": pad_id}
-    _check(size, coverage, threads, list(ids.values()))
-    lines = read_lines(source) if isinstance(source, str | os.PathLike) else source
-    reader = _Lines(_with_a_character(lines, coverage, settings), trainer_normalizer(settings))
+    if not 1 <= size <= MAX_SIZE:
+        raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
+    lines = list(map(as_read, read_lines(source) if isinstance(source, str | os.PathLike) else source))
+    # Without a required character SentencePiece ends the process: a failed CHECK of MakeSeedSentencePieces
+    counts = character_counts([lines], settings=settings)
+    if not any(counts[one] for one in required_characters(counts, coverage, settings.required_chars)):
+        raise Unreachable("no text: symbols only" if counts else "no text")
     # Train; errors are explained
     model = io.BytesIO()
     try:
         with rule_file(settings) as rules, at_once():
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(reader),
+                sentence_iterator=iter(lines),
                 model_writer=model,
                 model_type="unigram",
                 vocab_size=size,
@@ -105,14 +100,11 @@ def train(
                 **_options(settings, rules),
             )
     except (RuntimeError, OSError) as error:
-        if reader.error is not None:
-            raise reader.error from None
-        metas = sum(number >= 0 for number in ids.values()) + settings.other_rows
-        raise _explain(str(error), metas) from None
-    if reader.skipped:
+        raise _explain(str(error), sum(number >= 0 for number in ids.values()) + settings.other_rows) from None
+    if skipped := sum(bool(line.strip()) and not is_trainable(line) for line in lines):
         logger.warning(
             "%d lines were not trained on: longer than %d bytes, or with U+2585, which SentencePiece reserves",
-            reader.skipped,
+            skipped,
             MAX_LINE_BYTES,
         )
     return _without_path(model.getvalue()) if rules else model.getvalue()
@@ -137,64 +129,6 @@ def _without_path(model: bytes) -> bytes:
     proto = sentencepiece_model_pb2.ModelProto.FromString(model)
     proto.normalizer_spec.ClearField("normalization_rule_tsv")
     return proto.SerializeToString()
-
-
-def _with_a_character(lines: Iterable[str], coverage: float, settings: TextSettings) -> Iterable[str]:
-    """The lines, where any character is required; raises Unreachable where none is: the process would end.
-
-    Symbols can be all that the coverage asks for, if they are short.
-    """
-    shortest = min(len(meta.encode("utf-8")) for meta in settings.meta_pieces)
-    if shortest * coverage > MAX_LINE_BYTES * (1 - coverage):
-        return lines
-    lines = list(lines)
-    counts = character_counts([lines], settings=settings)
-    if not any(counts[one] for one in required_characters(counts, coverage, settings.required_chars)):
-        raise Unreachable("no text: symbols only" if counts else "no text")
-    return lines
-
-
-class _Lines:
-    """The lines, but for those before the first visible one, and a count of what the trainer will skip.
-
-    Text without a visible character ends the whole process inside SentencePiece (a failed CHECK of
-    `MakeSeedSentencePieces`), so one is looked for before it is called. What goes wrong while lines are read is
-    kept in `error`, as SentencePiece passes on the words only.
-    """
-
-    def __init__(self, lines: Iterable[str], normalizer):
-        self.error: Exception | None = None
-        self.skipped = 0
-        self._lines = map(as_read, lines)
-        for line in self._lines:
-            if is_trainable(line) and normalizer.normalize(line):
-                self._first = line
-                return
-            self.skipped += bool(line.strip()) and not is_trainable(line)
-        raise Unreachable("no text")
-
-    def __iter__(self) -> Iterator[str]:
-        yield self._first
-        try:
-            for line in self._lines:
-                self.skipped += bool(line.strip()) and not is_trainable(line)
-                yield line
-        except Exception as error:
-            self.error = error
-            raise
-
-
-def _check(size: int, coverage: float, threads: int, ids: Sequence[int]) -> None:
-    """Raise UsageError for settings that SentencePiece refuses, or with which it would hang or end the process."""
-    if not 1 <= size <= MAX_SIZE:
-        raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
-    if not 0.98 <= coverage <= 1:
-        raise UsageError(f"coverage {coverage}: SentencePiece takes 0.98 to 1")
-    if not 1 <= threads <= 1024:
-        raise UsageError(f"threads {threads}: SentencePiece takes 1 to 1024")
-    used = [number for number in ids if number >= 0]
-    if ids[0] < 0 or len(set(used)) < len(used) or max(used) >= size:
-        raise UsageError(f"ids {ids} of <unk>, <s>, </s>, <pad>: <unk> needs one, all different and below {size}")
 
 
 def _explain(message: str, meta_pieces: int) -> VocapError:

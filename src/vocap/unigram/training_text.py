@@ -7,9 +7,8 @@ and of several languages.
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -88,11 +87,6 @@ class Borders:
         return self.pattern.sub(SEPARATOR, line)
 
 
-def held_out(blocks: Iterable[list[str]], settings: TextSettings = XLM_R) -> Iterator[Sentences]:
-    """Blocks of lines that are only encoded."""
-    return trained_on(blocks, settings=settings, train=False)
-
-
 def trained_on(
     blocks: Iterable[list[str]],
     metas: Sequence[str] | None = None,
@@ -103,7 +97,8 @@ def trained_on(
     """Blocks of lines that are trained on and encoded; some are only encoded, some are not trained on as they are.
 
     `metas`: the rows of the model that are no pieces of text, each a border in the lines trained on; those of the
-    `settings`, if not given. `weight`: the number of times that each line counts.
+    `settings`, if not given. `weight`: the number of times that each line counts. Without `train` all are only
+    encoded.
     """
     normalize = trainer_normalizer(settings).normalize
     # `encode` finds user-defined symbols in a line before it is normalised and after
@@ -125,18 +120,6 @@ def trained_on(
             (whole if apart else encoded).append(line if apart else text)
         parts = map(code_points, (usual, encoded, trained))
         yield Sentences(len(lines), *parts, weight, tuple(whole))
-
-
-def texts_of(
-    files: Mapping[str, Path], settings: TextSettings = XLM_R
-) -> dict[str, Callable[[], Iterator[Sentences]]]:
-    """Text files as the argument of `count_word_types`; the one named train is trained on."""
-    return {name: partial(_sentences, name, path, settings) for name, path in files.items()}
-
-
-def _sentences(name: str, path: Path, settings: TextSettings) -> Iterator[Sentences]:
-    blocks = read_blocks(path)
-    return trained_on(blocks, settings=settings) if name == "train" else held_out(blocks, settings)
 
 
 def character_counts(

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import click
@@ -27,7 +28,7 @@ from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import COVERAGE, SEEDS, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
 from vocap.unigram.text_settings import XLM_R
-from vocap.unigram.training_text import count_characters, texts_of
+from vocap.unigram.training_text import count_characters
 
 logger = logging.getLogger(__name__)
 
@@ -174,8 +175,6 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     scores are those of 0.2.2. A size that the text cannot reach has no model, and the reason stands in the curve.
     Prints the curve, with its knee.
     """
-    from vocap.unigram.kernels import one_compiler
-
     # Check the call
     numbers = parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000")
     if seeds == "words" and settings != XLM_R:
@@ -187,11 +186,11 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
     # Count the words
-    with one_compiler():
-        from vocap.unigram.ladder import train_sizes
-        from vocap.unigram.word_types import count_word_types
+    from vocap.unigram.ladder import train_sizes
+    from vocap.unigram.word_types import load_word_types
+
     files = {"train": train} | ({"heldout": heldout} if heldout else {})
-    words = count_word_types(texts_of(files, settings), coverage, settings=settings)
+    words = load_word_types({name: partial(read_blocks, path) for name, path in files.items()}, coverage, settings)
     logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     ending = None
     if seeds == "words":
