@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.allocation import naive_descent
+from tests.unigram.test_word_types import types_of
 from tests.vocabularies.factories import make_text
 from vocap.allocation.branch import branch, settle
 from vocap.allocation.language_state import (
@@ -29,7 +30,7 @@ def word_types(lines):
 
 
 def counted(words):
-    return dict(zip(words.types, words.frequencies.tolist(), strict=True))
+    return dict(zip(types_of(words), words.frequencies.tolist(), strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,18 @@
+"""The curve and the table of characters: what is written is read, errors are named, knees are those known."""
+
+import numpy as np
 import pytest
 
 from vocap.errors import VocapError
-from vocap.tables.curve import Point, read_points, write_points
+from vocap.tables.curve import (
+    Point,
+    find_knee,
+    outline,
+    read_characters,
+    read_points,
+    write_characters,
+    write_points,
+)
 
 POINTS = [
     Point(1000, status="too small: 3435 required characters need at least 3438 pieces"),
@@ -36,8 +47,6 @@ HEADER = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"
         (HEADER + "1000\t1000\t-1\t\t\n", "line 2: 5 cells"),
         (HEADER + "1k\t1000\t-1\t\t\tok\n", "line 2: size '1k'"),
         (HEADER + "-5\t1000\t-1\t\t\tok\n", "line 2: size '-5'"),
-        (HEADER + "²\t1000\t-1\t\t\tok\n", "line 2: size '²'"),
-        (HEADER + "9" * 5000 + "\t1000\t-1\t\t\tok\n", "line 2: size '999"),
         (HEADER + "1000\t1e3\t-1\t\t\tok\n", "line 2: pieces '1e3'"),
         (HEADER + "1000\t1000\tnan\t\t\tok\n", "line 2: alp 'nan'"),
         (HEADER + "1000\t1000\t-1\t-inf\t\tok\n", "line 2: alp_heldout '-inf'"),
@@ -55,3 +64,92 @@ def test_errors_name_file_line_and_column(tmp_path, text, words):
         read_points(path)
     assert str(path) in str(error.value)
     assert words in str(error.value)
+
+
+def test_written_characters_are_read_unchanged(tmp_path):
+    path = tmp_path / "characters.tsv"
+    write_characters(path, {"b": 7, "\t": 3, "\u2581": 21, "a": 7, "\\": 1}, 3)
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert rows[0] == ["character", "count", "per_line"]
+    assert [row[:2] for row in rows[1:]] == [["\u2581", "21"], ["a", "7"], ["b", "7"], ["\\t", "3"], ["\\\\", "1"]]
+    assert read_characters(path) == {"\u2581": 7.0, "a": 7 / 3, "b": 7 / 3, "\t": 1.0, "\\": 1 / 3}
+    write_characters(path, {}, 0)
+    assert read_characters(path) == {}
+
+
+CHARACTERS = "character\tcount\tper_line\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("character\tcount\na\t1\n", "line 1: no column per_line"),
+        (CHARACTERS + "ab\t1\t1\n", "line 2: 'ab' '1' '1' is not one new character"),
+        (CHARACTERS + "\t1\t1\n", "line 2: '' '1'"),
+        (CHARACTERS + "a\t2\t1\na\t2\t1\n", "line 3: 'a' '2' '1' is not one new"),
+        (CHARACTERS + "a\t-1\t1\n", "line 2: 'a' '-1'"),
+        (CHARACTERS + "a\t1\tnan\n", "line 2: 'a' '1' 'nan'"),
+        (CHARACTERS + "a\t1\t0\n", "line 2: 'a' '1' '0'"),
+    ],
+)
+def test_bad_rows_of_characters_are_named(tmp_path, text, words):
+    path = tmp_path / "characters.tsv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(VocapError) as error:
+        read_characters(path)
+    assert str(path) in str(error.value) and words in str(error.value)
+
+
+SIZES = np.arange(1000, 50_001, 1000)
+
+
+@pytest.mark.parametrize("scale", [3_000, 8_000, 20_000])
+@pytest.mark.parametrize("sizes", [SIZES, SIZES[4:], np.arange(250, 30_001, 250)])
+def test_the_knee_is_where_the_slope_is_that_of_the_chord(scale, sizes):
+    curve = -100 - 80 * np.exp(-sizes / scale)
+    chord = (curve[-1] - curve[0]) / (sizes[-1] - sizes[0])
+    knee = -scale * np.log(chord * scale / 80)  # 80 / scale exp(-x / scale) = chord
+    assert abs(sizes[find_knee(sizes, curve)] - knee) <= sizes[1] - sizes[0]
+
+
+def test_two_straight_lines_bend_where_they_meet():
+    curve = np.where(SIZES < 12_000, SIZES / 100, 120 + (SIZES - 12_000) / 1000) - 300
+    assert SIZES[find_knee(SIZES, curve)] == 12_000
+
+
+def test_there_is_no_knee_without_a_bend():
+    assert find_knee([1000], [-5]) is None
+    assert find_knee([1000, 2000], [-5, -4]) is None
+    assert find_knee(SIZES, SIZES * 0.001 - 200) is None
+    assert find_knee(SIZES, np.full(50, -7.3)) is None
+    assert find_knee(SIZES, (SIZES / 1000.0) ** 2 - 5000) is None  # bends the other way
+    assert find_knee([1000, 2000, 3000], [-9, -6, -5]) == 1
+
+
+def made(size, alp=None, heldout=None, status="ok"):
+    return Point(size, size if status == "ok" else None, alp, heldout, None if alp is None else 9.0, status)
+
+
+def test_an_outline_says_where_a_curve_starts_bends_and_ends_and_why():
+    points = [
+        made(1000, status="too small: 1500 required characters need at least 1503 pieces"),
+        made(2000, -90.0, -95.0),
+        made(3000, -70.0, -75.0),
+        made(4000, -65.0, -74.0),
+        made(5000, -62.0, -76.0),
+        made(6000, status="too little text: at most 5100 pieces"),
+        made(7000, status="too little text: at most 5100 pieces"),
+    ]
+    found = outline(points)
+    assert (found.start, found.knee, found.end) == (points[1], points[2], points[4])
+    assert found.best_heldout == points[3]
+    assert (found.start_reason, found.end_reason) == (points[0].status, points[5].status)
+    whole = outline(points[1:5])
+    assert (whole.start_reason, whole.end_reason) == ("the smallest size asked for", "the largest size asked for")
+
+
+def test_an_outline_of_one_point_or_none():
+    assert outline([]) is None
+    assert outline([made(1000, status="no text")]) is None
+    one = outline([made(1000, -90.0)])
+    assert one.start == one.end and one.knee is None and one.best_heldout is None

@@ -126,15 +126,6 @@ def test_damaged_file_is_named_and_made_again(folder, share, caplog):
     assert (folder / NAME).read_bytes() == data
 
 
-def test_objects_are_never_unpickled(tmp_path):
-    index = build([5], [["a"]])
-    arrays = {name: getattr(index, name) for name in index.__dataclass_fields__}
-    with open(tmp_path / NAME, "wb") as file:
-        np.savez(file, **{**arrays, "text": np.array([object()], object)})
-    with pytest.raises(VocapError, match="not an index"):
-        read_index(tmp_path / NAME)
-
-
 def test_missing_model_names_the_file_and_the_curve(folder):
     load(folder)
     (folder / "models" / "80.model").unlink()

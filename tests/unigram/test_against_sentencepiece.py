@@ -11,6 +11,7 @@ import pytest
 import sentencepiece
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
+from benchmarks.fuzzing.ladder import KINDS, Case, differing_sizes, draw_case, draw_sizes, reduced
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
@@ -207,3 +208,27 @@ def test_long_words_with_repeated_parts_give_the_same_bytes():
         pytest.skip("VOCAP_DATA is not set, or holds no faults/ladder-differs.txt")
     lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     assert assert_same(lines, [], [300, 1046, 1390]) == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_texts_give_the_same_bytes(kind):
+    models = 0
+    for number in range(4):
+        draw = random.Random(f"test {kind} {number}")
+        case = draw_case(kind, draw)
+        sizes = draw_sizes(case, draw, 2)
+        made, differing, _ = differing_sizes(case, sizes)
+        assert not differing, (number, sizes)
+        models += made
+    assert models > 3
+
+
+def test_a_difference_is_found_and_its_text_reduced(monkeypatch):
+    lexicon = ["cat", "cats", "catch", "catching", "match", "matching", "mat", "mats", "hat", "hatching"]
+    lines = [" ".join(lexicon[at:] + lexicon[:at]) for at in range(10)]
+    case = Case(lines, lines[:1], 1.0, 1)
+    assert differing_sizes(case, [17, 20]) == (2, [], [])
+    limited = partial(find_seeds, limit=9)  # SentencePiece takes more
+    monkeypatch.setattr(descent, "find_seeds", limited)
+    assert differing_sizes(case, [17])[1] == [17]
+    assert 0 < len(reduced(case, 17)) < len(lines)

@@ -4,13 +4,11 @@ import sys
 
 import pytest
 import sentencepiece
-from sentencepiece import sentencepiece_model_pb2
 
 from tests.commands import vocap
 from tests.made_text import write_lines
 from tests.unigram.test_alp import naive_alp
 from tests.vocabularies.factories import make_text
-from vocap.tables.piece_index import read_index
 
 
 @pytest.fixture
@@ -87,19 +85,6 @@ def test_from_text_to_curve(corpus, tmp_path):
     assert [float(per_line) for *_, per_line in characters[1:]] == [count / 300 for count in counts]
 
 
-def test_the_same_bytes_wherever_it_runs(corpus, tmp_path):
-    outs = [tmp_path / "one", tmp_path / "some" / "where" / "else"]
-    for number, out in enumerate(outs):
-        out.mkdir(parents=True)
-        assert train(corpus, out, 200, cwd=out, PYTHONHASHSEED=str(number)).returncode == 0
-        assert curve(corpus, out, 200).returncode == 0
-    for name in ("models/200.model", "points/200.tsv", "curve.tsv", "characters.tsv", "pieces.npz"):
-        assert (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes(), name
-    model = (outs[0] / "models" / "200.model").read_bytes()
-    assert sentencepiece_model_pb2.ModelProto.FromString(model).trainer_spec.input == []
-    assert str(tmp_path).encode() not in model
-
-
 def test_a_language_without_text(corpus, tmp_path):
     out = tmp_path / "xx"
     assert train(corpus, out, 200, train="empty.txt", heldout="empty.txt").returncode == 0
@@ -108,22 +93,6 @@ def test_a_language_without_text(corpus, tmp_path):
     done = curve(corpus, out, 200)
     assert done.returncode == 0, done.stderr
     assert (out / "characters.tsv").read_text() == "character\tcount\tper_line\n"
-
-
-def test_no_heldout_lines_leave_one_cell_empty(corpus, tmp_path):
-    assert train(corpus, tmp_path, 200, heldout="empty.txt").returncode == 0
-    row = cells(tmp_path / "points" / "200.tsv")
-    assert (row["alp_heldout"], row["status"]) == ("", "ok")
-    assert float(row["alp"]) < 0
-
-
-def test_a_stale_model_of_an_unreachable_size_is_removed(corpus, tmp_path):
-    assert train(corpus, tmp_path, 400).returncode == 0
-    write_lines(corpus / "train.txt", ["ba ba"])
-    done = train(corpus, tmp_path, 400)
-    assert done.returncode == 0
-    assert "too little text" in done.stderr
-    assert list((tmp_path / "models").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -171,20 +140,6 @@ def test_curve_says_which_point_to_delete(corpus, tmp_path):
     model.write_bytes(good)
     point.write_text(point.read_text().replace("200\t200", "200\t201"))
     assert "200 pieces, but" in curve(corpus, tmp_path, 200).stderr
-
-
-def test_curve_indexes_the_given_models_under_any_name(corpus, tmp_path):
-    """Beside another curve.tsv and other models, which are of no concern."""
-    assert train(corpus, tmp_path, 200).returncode == 0
-    (tmp_path / "models").rename(tmp_path / "kept")
-    (tmp_path / "curve.tsv").write_text("size\talp\tstatus\n999\t-1\tok\n")
-    done = curve(corpus, tmp_path, 200, models="kept", name="mine.tsv")
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "mine.tsv").read_text() == (tmp_path / "points" / "200.tsv").read_text()
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "kept" / "200.model"))
-    index = read_index(tmp_path / "pieces.npz")
-    assert index.sizes.tolist() == [200]
-    assert set(index.strings(index.piece)) == {processor.id_to_piece(number) for number in range(3, 200)}
 
 
 def test_curve_of_a_bad_text_writes_nothing(corpus, tmp_path):

@@ -46,7 +46,7 @@ def average_log_probability(counts: np.ndarray, sentences: int) -> float:
     Raises
     ------
     ValueError
-        For no sentences or a negative count.
+        For no sentences.
 
     References
     ----------
@@ -61,8 +61,6 @@ def average_log_probability(counts: np.ndarray, sentences: int) -> float:
     counts = np.asarray(counts, np.int64)
     if sentences < 1:
         raise ValueError(f"ALP is a mean over sentences; there are {sentences}")
-    if counts.size and counts.min() < 0:
-        raise ValueError("a count is negative")
     total = int(counts.sum())
     different, times = np.unique(counts[counts > 0], return_counts=True)  # most ids share their count with many
     # math.log, not numpy's: that one has vector code of its own for each kind of processor

@@ -245,7 +245,6 @@ def maximise(expected):
 # function is called as SentencePiece calls it. The result is the same in every case (Ziv's strategy, as used by
 # correctly rounded mathematical libraries). Tables hold a Taylor expansion about the middle of each of 32 cells a
 # unit.
-#
 
 CELLS = 32  # cells a unit
 DEPTH = 27  # log(exp(-27) + 1) < 2e-12: from there on, the expansion is 0

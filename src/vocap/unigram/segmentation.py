@@ -208,7 +208,8 @@ def piece_losses(
     """
     edges = lattice.first, lattice.piece, lattice.length
     verdict, loss = np.full(len(counts), DROP, np.int8), np.zeros(len(counts), np.float32)
-    arguments = *edges, place, length, score, counts, np.float32(total), _sum(counts), np.float32(token_price)
+    sum_ = np.float32(np.add.accumulate(counts, dtype=np.float64)[-1])  # one after the other, in double precision
+    arguments = *edges, place, length, score, counts, np.float32(total), sum_, np.float32(token_price)
     bounds = [*range(0, len(counts), _BLOCK), len(counts)]
     workers.map(len(bounds) - 1, lambda block: losses(*arguments, *bounds[block : block + 2], verdict, loss))
     return verdict, loss
@@ -222,11 +223,6 @@ def rank_pieces(verdict: np.ndarray, loss: np.ndarray) -> np.ndarray:
     keep = np.flatnonzero(verdict == KEEP)
     candidates = np.flatnonzero(verdict == CANDIDATE)
     return np.concatenate([keep, candidates[np.argsort(-loss[candidates], kind="stable")]]).astype(np.int32)
-
-
-def _sum(counts: np.ndarray) -> np.float32:
-    """Added up one after the other, in double precision."""
-    return np.float32(np.add.accumulate(counts, dtype=np.float64)[-1])
 
 
 _LATTICE = "int32[::1], int32[::1], uint8[::1]"

@@ -110,6 +110,15 @@ def train(
     return _without_path(model.getvalue()) if rules else model.getvalue()
 
 
+def _without_path(model: bytes) -> bytes:
+    """A model without the path of the file of rules, which it holds compiled."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model)
+    proto.normalizer_spec.ClearField("normalization_rule_tsv")
+    return proto.SerializeToString()
+
+
 def _options(settings: TextSettings, rules: str | None) -> dict:
     """The keys of the settings that differ, as options of SentencePiece; `rules`: the path of a table.
 
@@ -120,15 +129,6 @@ def _options(settings: TextSettings, rules: str | None) -> dict:
     if name := options.pop("normalization", None):
         options |= {"normalization_rule_tsv": rules} if rules else {"normalization_rule_name": name}
     return options
-
-
-def _without_path(model: bytes) -> bytes:
-    """A model without the path of the file of rules, which it holds compiled."""
-    from sentencepiece import sentencepiece_model_pb2
-
-    proto = sentencepiece_model_pb2.ModelProto.FromString(model)
-    proto.normalizer_spec.ClearField("normalization_rule_tsv")
-    return proto.SerializeToString()
 
 
 def _explain(message: str, meta_pieces: int) -> VocapError:

@@ -166,7 +166,8 @@ def rule_file(settings: TextSettings) -> Iterator[str | None]:
         yield settings.rule_file
         return
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:  # without a name: nothing is left if it is killed
-        file.writelines(f"{_points(source)}\t{_points(target)}\n" for source, target in nfc_rules())
+        points = ([" ".join(f"{ord(character):X}" for character in text) for text in rule] for rule in nfc_rules())
+        file.writelines(f"{source}\t{target}\n" for source, target in points)
         file.seek(0)
         yield f"/dev/fd/{file.fileno()}"
 
@@ -191,10 +192,6 @@ def nfc_rules() -> list[tuple[str, str]]:
         sources = [character, *(unicodedata.normalize("NFC", parts[:k]) + parts[k:] for k in range(len(parts)))]
         rules |= {source: composed for source in sources if unicodedata.normalize("NFC", source) != source}
     return sorted(rules.items())
-
-
-def _points(text: str) -> str:
-    return " ".join(f"{ord(character):X}" for character in text)
 
 
 @functools.cache

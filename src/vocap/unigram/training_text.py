@@ -236,8 +236,5 @@ def count_shared_characters(
         per_line.append({character: count / lines for character, count in counted.items()})
     if not counts:
         raise VocapError(f"{corpora}: no language with text; every n of the weights is 0")
-    return shared_characters(counts, per_line, _q(n, alpha), coverage)
-
-
-def _q(n: Mapping[str, float], alpha: float) -> list[float]:
-    return sampling_probabilities([number for number in n.values() if number], alpha).tolist()
+    q = sampling_probabilities([number for number in n.values() if number], alpha).tolist()
+    return shared_characters(counts, per_line, q, coverage)

@@ -268,13 +268,6 @@ class WordTypes:
     empty: int = 0
 
     @property
-    def types(self) -> list[str]:
-        """The types as strings: for looking at a few of them, as each takes many times the memory of its text."""
-        text = self.text.tobytes().decode("utf-32-le")
-        bounds = zip(self.start.tolist(), (self.start + self.length).tolist(), strict=True)
-        return [text[begin:end] for begin, end in bounds]
-
-    @property
     def frequencies(self) -> np.ndarray:
         """Occurrences of the trained types in the training lines, int64 [trained]."""
         return (self.inside + self.last)[: self.trained]
