@@ -51,7 +51,6 @@ CAPTIONS = {
     "diff": "VOCAP and JOINT",
     "tokenize": "text to blocks of ids",
     "pretrain": "a language model",
-    "check_xtreme": "check of all files",
     "encode": "examples to ids",
     "finetune": "one run a setting",
     "score": "F1, accuracy, EM",

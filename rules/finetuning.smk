@@ -16,13 +16,6 @@ STUDIED = {
 }
 TUNED |= STUDIED
 
-# The files that other XTREME files stand in for, by training, as words.
-STAND_INS = {
-    training: [
-        f"{key}={value}" for key, value in SETTINGS.finetuning.stand_ins.items() if key in keys_of(training)
-    ]
-    for training in TRAININGS
-}
 RECIPES = SETTINGS.finetuning.recipes
 INPUT_TOKENIZERS = {model.inputs: model.tokenizer for model in TUNED.values()}
 
@@ -81,30 +74,12 @@ for collection, paths in FETCHED.items():
                 "vocap unpack {params.collection} {params.archives} -o {params.xtreme:q} {params.paths:q} 2> {log:q}"
 
 
-# Nothing trains on a file that is damaged; of each training apart, so that a new file runs its own training alone.
-rule check_xtreme:
-    input:
-        lambda wildcards: TUNING.files[wildcards.training],
-    output:
-        "<results>/finetuning/checks/{training}.tsv",
-    resources:
-        **needs(600, 30, mb_per_mb=10),
-    params:
-        xtreme=verbatim(TUNING.xtreme),
-        tasks=lambda wildcards: ",".join(TRAININGS[wildcards.training]),
-        stand_ins=lambda wildcards: options(stand_in=STAND_INS[wildcards.training]),
-    message:
-        "Checking the files of {wildcards.training}"
-    shell:
-        "vocap xtreme {params.xtreme:q} --tasks {params.tasks} {params.stand_ins} -o {output:q} 2> {log:q}"
-
-
 rule encode:
     input:
         files=lambda wildcards: (
             xtreme_of(wildcards.inputs)
             if wildcards.inputs.startswith("correlation/")
-            else [*TUNING.files[wildcards.training], f"{RESULTS}/finetuning/checks/{wildcards.training}.tsv"]
+            else TUNING.files[wildcards.training]
         ),
         tokenizer=lambda wildcards: tokenizer_input(INPUT_TOKENIZERS[wildcards.inputs]),
     output:
@@ -117,15 +92,11 @@ rule encode:
         xtreme=lambda wildcards: xtreme_of(wildcards.inputs),
         tokenizer=lambda wildcards: INPUT_TOKENIZERS[wildcards.inputs],
         settings=lambda wildcards: json.dumps(RECIPES[wildcards.training].of_inputs()),
-        # a language's own folder needs no other file
-        stand_ins=lambda wildcards: options(
-            stand_in=[] if wildcards.inputs.startswith("correlation/") else STAND_INS[wildcards.training]
-        ),
     message:
         "Turning the files of {wildcards.training} into inputs: {wildcards.inputs}"
     shell:
         "vocap encode --xtreme {params.xtreme:q} --training {wildcards.training} --tokenizer {params.tokenizer:q}"
-        " --max-length {wildcards.length} --settings-json {params.settings:q} {params.stand_ins} -o {output:q} 2> {log:q}"
+        " --max-length {wildcards.length} --settings-json {params.settings:q} -o {output:q} 2> {log:q}"
 
 
 # Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.

@@ -26,7 +26,6 @@ SLOW = {
     "files/test_files_and_tables.py",
     "files/test_plain_data.py",
     "finetuning/test_features.py",
-    "finetuning/test_folder.py",
     "finetuning/test_heads.py",
     "finetuning/test_inputs.py",
     "finetuning/test_offsets.py",

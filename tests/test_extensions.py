@@ -118,9 +118,9 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     from tests.finetuning.factories import write
     from tests.finetuning.tiny_models import make_model
     from vocap.finetuning.encoding import encode_training
-    from vocap.finetuning.grid import Setting, make_grid
     from vocap.finetuning.run import Job, finetune
     from vocap.finetuning.scores import average, conclude, write_outcome
+    from vocap.finetuning.settings import Setting, make_grid
 
     xtreme = tmp_path / "xtreme"
     for split, language in (("train", "en"), ("dev", "en"), ("test", "en"), ("test", "de")):
@@ -130,7 +130,7 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
 
     recipe = settings.finetuning.recipes["capitals"]
     model = make_model(tmp_path)
-    encode_training(xtreme, "capitals", model, recipe, {}, tmp_path / "inputs")
+    encode_training(xtreme, "capitals", model, recipe, tmp_path / "inputs")
     folders = {"xtreme": xtreme, "inputs": tmp_path / "inputs", "output": tmp_path / "run"}
     finetune(Job(model, "capitals", Setting(1e-3, 2, 1), recipe, **folders), threads=1, checkpoint_every=100)
     outcome = conclude(xtreme, capitals, [tmp_path / "run"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from vocap.config import load, read_files
-from vocap.finetuning.grid import settings_of
+from vocap.finetuning.settings import settings_of
 from vocap.pretraining.settings import count_parameters
 from vocap.unigram.text_settings import XLM_R
 
@@ -227,7 +227,7 @@ def test_one_q_serves_allocation_joint_and_pre_training(paper):
 def test_fine_tuning_is_that_of_appendix_c(paper):
     own = paper.finetuning
     assert own.seeds == [1, 2, 3, 4, 5]  # section 4.1: five random seeds
-    assert own.selection == "paper" and own.stand_ins == {} and own.tasks is None and own.download
+    assert own.selection == "paper" and own.tasks is None and own.download
     for training, row in TRAININGS.items():
         expected = {**values(TUNING), **dict(zip(TRAINING_KEYS, row, strict=True))}
         assert own.recipes[training].model_dump() == expected, training

@@ -55,7 +55,6 @@ GROUPS = {
     },
     "Rules of the workflow, fine-tuning": {
         "unpack": "vocap.finetuning.commands:unpack",
-        "xtreme": "vocap.finetuning.commands:xtreme",
         "encode": "vocap.finetuning.commands:encode",
         "finetune": "vocap.finetuning.commands:finetune",
         "score": "vocap.finetuning.commands:score",
@@ -73,12 +72,14 @@ REMOVED_VERBS = {
     "own-files": "the workflow copies a language's files to results/correlation/LANGUAGE/xtreme",
     "ceiling": "vocap score and vocap average give what a model reaches",
     "parity-words": "vocap parity compares the ids of lines",
+    "xtreme": "vocap encode reads and checks every file of its training",
     "verify": "vocap parity compares the ids of both forms of a tokenizer",
 }
 # options of earlier versions, likewise
 REMOVED_OPTIONS = {
     **dict.fromkeys(("fit --corpora", "fit --mix"), "leave it out: scores come from the languages' models"),
     "fit --scores": "leave it out: scores are those of the mixture of the languages' models",
+    "encode --stand-in": "copy the other file to the place of the missing one",
     "ladder --model": "leave it out: vocap bpe trains byte-pair encoding, of one language too",
     "allocate --search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but for one",
     "allocate --curve": "leave it out: gains are always those on the curve's hull",

@@ -19,7 +19,6 @@ from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
 from vocap.files.plain_data import read_yaml
 from vocap.finetuning.published import ARCHIVES
-from vocap.finetuning.reading import parse
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages, select
@@ -282,7 +281,7 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
         "allocation": (settings.allocation, ()),
         "tokenizers": (settings.tokenizers, (DIFFS,)),
         "pretraining.models": (settings.pretraining.models, ("tokens", "tokenizers", "downloads")),
-        "finetuning.models": (settings.finetuning.tuned([]), ("checks", "inputs")),
+        "finetuning.models": (settings.finetuning.tuned([]), ("inputs",)),
         "downloads": (settings.downloads, ()),
         "corpora.sources": (fetched, ()),
     }
@@ -353,11 +352,7 @@ def _lacking(layout: IdLayout) -> str:
 
 
 def _tuned(settings: Settings) -> Iterator[str]:
-    """Files of XTREME that are to be fetched, or stand in for others."""
-    try:
-        parse(settings.finetuning.stand_ins)
-    except UsageError as error:
-        yield f"finetuning.{error}"
+    """Files of XTREME that are to be fetched."""
     if settings.finetuning.download:
         if settings.finetuning.xtreme is None:
             yield "finetuning.download: name the folder that files are fetched to, finetuning.xtreme"

@@ -21,6 +21,7 @@ REMOVED_KEYS: dict[str, str] = {
     "allocation.*.search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but for one",
     "allocation.*.curve": "leave it out: gains are always those on the curve's hull",
     "tokenizers.*.scores": "leave it out: scores are those of the mixture of the languages' models",
+    "finetuning.stand_ins": "copy the other file to the place of the missing one",
     "text.treat_whitespace_as_suffix": "a space begins a word in every model",
 }
 NO_NAMES = {"extra_forbidden", "int_type", "float_type"}  # findings where no name of a language was expected

@@ -17,7 +17,7 @@ def make_scored(folder, size, rows, steps=50):
     columns = ("language", "split", "seed", "learning_rate", "epochs", "metric", "value")
     write_tsv(out / "scores.tsv", columns, [("hi", *row) for row in rows])
     selection = {"task": "panx", "learning_rate": 2e-5, "epochs": 3, "seeds": [1, 2]}
-    (out / "selection.json").write_text(json.dumps(selection | {"languages": ["hi"], "stand_ins": {}}))
+    (out / "selection.json").write_text(json.dumps(selection | {"languages": ["hi"]}))
     (out.parent / "pretrained").mkdir()
     (out.parent / "pretrained/metrics.jsonl").write_text('{"step": 10}\n' + json.dumps({"step": steps}) + "\n")
     return out
@@ -74,7 +74,7 @@ def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coeffi
         ("panx/scores.tsv", "hi\ttest\t1\t1e-5\tmany\tf1\t50.0", r"scores\.tsv: .*many"),
         ("panx/scores.tsv", "hi\ttest\t1\tlow\t3\tf1\t50.0", r"scores\.tsv: .*low"),
         ("panx/scores.tsv", "hi\ttest\t1\t2e-5\t3\tf1\t", r"scores\.tsv: could not convert"),
-        ("panx/selection.json", '{"task": "panx", "seeds": [1], "languages": [], "stand_ins": {}}', "no choice"),
+        ("panx/selection.json", '{"task": "panx", "seeds": [1], "languages": []}', "no choice"),
         ("pretrained/metrics.jsonl", "", r"metrics\.jsonl: its last line names no step; .*train the model"),
         ("pretrained/metrics.jsonl", '{"step": 10}\n{"st', r"metrics\.jsonl: its last line names no step"),
         ("pretrained/metrics.jsonl", '{"loss": 2.5}\n', r"metrics\.jsonl: its last line names no step"),

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from vocap.finetuning.reading import NONE, DataSet
+from vocap.finetuning.reading import DataSet
 from vocap.finetuning.tasks import TASKS
 
 
@@ -14,12 +14,12 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-def locate(folder, task, split, language, stand_ins=NONE):
-    return DataSet(task, split, language).file(folder, stand_ins)
+def locate(folder, task, split, language):
+    return DataSet(task, split, language).file(folder)
 
 
-def read(folder, task, split, language, stand_ins=NONE):
-    return DataSet(task, split, language).read(folder, stand_ins)
+def read(folder, task, split, language):
+    return DataSet(task, split, language).read(folder)
 
 
 def squad(*paragraphs: tuple[str, list[tuple[str, str, list[tuple[str, int]]]]]) -> str:

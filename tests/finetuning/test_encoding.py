@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.finetuning.subwords import TOKENIZERS, ours, sentencepiece
 from tests.tokenizers.scripts import ODD, make_lines
-from vocap.errors import UsageError, VocapError
+from vocap.errors import VocapError
 from vocap.finetuning.encoding import (
     InputEncoder,
     encode_pairs,
@@ -106,17 +106,6 @@ def test_unknown_labels_stop_the_encoding():
         encode_sentences([Sentence(("a",), ("NN",))], ours(), UDPOS.labels)
     with pytest.raises(KeyError):
         encode_pairs([Pair("a", "b", "maybe")], ours(), XNLI.labels)
-
-
-def test_inputs_without_room_for_text_are_refused():
-    long = Question("a", "no " * 40, "no", ())
-    for encode in (
-        lambda: encode_pairs([Pair("a", "b", None)], ours(), XNLI.labels, 5),
-        lambda: encode_sentences([Sentence(("a",), None)], ours(), UDPOS.labels, 3),
-        lambda: encode_questions([long], ours(), max_length=64),
-    ):
-        with pytest.raises(UsageError, match="for the text; make them longer"):
-            encode()
 
 
 def test_windows_hold_question_and_context():

@@ -26,7 +26,7 @@ def assert_equal(one: Features, other: Features) -> None:
 @pytest.mark.parametrize("task", ["xnli", "panx", "tydiqa"])
 def test_inputs_return(encoder, tmp_path, task):
     found = DataSet(TASKS[task], "test", "ru")
-    examples = found.read(XTREME, {})
+    examples = found.read(XTREME)
     features = encode(found, examples, encoder, recipe(task))
     assert features.lengths.max() <= LENGTH and features.examples == len(examples)
     folder = tmp_path / "inputs" / found.name

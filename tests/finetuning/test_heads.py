@@ -137,7 +137,7 @@ def test_folders_without_a_model_are_named(models, tmp_path):
     with pytest.raises(VocapError, match=r"no model\.safetensors.*save_pretrained"):
         build_model(tmp_path, "pairs", 3, 1)
     with pytest.raises(VocapError, match=r"tokenizer\.json"):
-        encode_training(XTREME, "xnli", tmp_path, recipe("xnli"), {}, tmp_path / "out")
+        encode_training(XTREME, "xnli", tmp_path, recipe("xnli"), tmp_path / "out")
 
 
 def changed(models, folder, name="full", **entries):

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.finetuning.factories import read
 from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.grid import Setting
-from vocap.finetuning.reading import parse
 from vocap.finetuning.run import Job, finetune
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.settings import Setting
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +44,7 @@ def test_inputs_of_another_tokenizer_are_refused(model, inputs, tmp_path):
 
 def test_a_model_holds_its_own_tokenizer_byte_for_byte(model, tmp_path):
     """So inputs of the tokenizer's own folder, as the workflow makes them, are right for the model."""
-    encode_training(
-        XTREME, "tydiqa", model.parent / "tokenizer/huggingface", recipe("tydiqa"), {}, tmp_path / "in"
-    )
+    encode_training(XTREME, "tydiqa", model.parent / "tokenizer/huggingface", recipe("tydiqa"), tmp_path / "in")
     run(model, tmp_path / "in", tmp_path / "run")
     assert (tmp_path / "run/run.json").exists()
 
@@ -62,17 +57,16 @@ def test_ids_that_a_model_has_no_embedding_of_are_refused(inputs, tmp_path):
         run(bert, inputs, tmp_path / "run")
 
 
-def test_stand_ins_are_those_of_the_inputs(model, tmp_path):
-    stand_ins = {"tydiqa/test": "xquad/test", "xnli/train": "xnli/dev"}
-    encode_training(XTREME, "tydiqa", model, recipe("tydiqa"), parse(stand_ins), tmp_path / "in")
-    run(model, tmp_path / "in", tmp_path / "run")
-    described = json.loads((tmp_path / "run/run.json").read_text("utf-8"))
-    assert described["stand_ins"] == {"tydiqa/test": "xquad/test"}  # those of other trainings do not count
-    answers = json.loads((tmp_path / "run/predictions/tydiqa/test-en.json").read_text("utf-8"))
-    assert answers.keys() == {one.id for one in read(XTREME, TASKS["xquad"], "test", "en")}
-    (tmp_path / "in/tydiqa/train-en/starts.npy").unlink()
-    with pytest.raises(VocapError, match="cannot be read"):
-        run(model, tmp_path / "in", tmp_path / "again")
+@pytest.mark.parametrize("name", ["dev-en.tsv", "test-ja.tsv"])
+def test_translations_of_unequal_rows_are_refused(model, tmp_path, name):
+    """A file that was cut between two lines, which its own rows do not show."""
+    folder = tmp_path / "xtreme"
+    shutil.copytree(XTREME / "pawsx", folder / "pawsx")
+    path = folder / "pawsx" / name
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(VocapError, match=r"\.tsv: \d+ rows, .*has \d+, and they are translations .*cut again"):
+        encode_training(folder, "pawsx", model, recipe("pawsx"), tmp_path / "in")
+    assert not (tmp_path / "in").exists()
 
 
 @pytest.mark.parametrize("name", ["tydiqa.goldp.en.dev.json", "tydiqa.goldp.en.train.json"])

@@ -28,7 +28,7 @@ def predict(task, examples, chance):
     return [one.label if chance.random() < 0.6 else chance.choice(task.labels) for one in examples]
 
 
-def make_runs(xtreme, folder, training, rule="paper", rates=(1e-5, 2e-5), seeds=(1, 2, 3), salt=0, stand_ins=None):
+def make_runs(xtreme, folder, training, rule="paper", rates=(1e-5, 2e-5), seeds=(1, 2, 3), salt=0):
     """Finished runs of one model, with predictions on every file of their tasks."""
     runs = []
     for rate in rates:
@@ -56,7 +56,7 @@ def make_runs(xtreme, folder, training, rule="paper", rates=(1e-5, 2e-5), seeds=
                 "settings": {"batch": 8},
                 "more": "is ignored",
             }
-            (run / "run.json").write_text(json.dumps({**description, "stand_ins": stand_ins or {}}))
+            (run / "run.json").write_text(json.dumps(description))
             runs.append(run)
     return runs
 
@@ -201,21 +201,6 @@ def test_without_any_label_there_is_a_choice_and_no_score(tmp_path, xtreme):
     assert said["average"] is None and said["missing"] == list(TASKS)
 
 
-def test_stand_ins_are_read_and_repeated(tmp_path, xtreme):
-    stand_ins = {"xquad/test": "mlqa/dev:1/2"}
-    for path in (locate(xtreme, TASKS["mlqa"], "dev", code) for code in ("en", "de", "zh")):
-        content = json.loads(path.read_text("utf-8"))
-        first = content["data"][0]["paragraphs"][0]["qas"][0]
-        content["data"][0]["paragraphs"][0]["qas"] = [first, {**first, "id": "q2"}]
-        path.write_text(json.dumps(content))
-    runs = make_runs(xtreme, tmp_path / "model", "squad", stand_ins=stand_ins)
-    for code in ("en", "de", "zh"):  # of two questions of MLQA's file, the first takes XQuAD's place
-        for run in runs:
-            write_predictions(run / "predictions/xquad", DataSet(TASKS["xquad"], "test", code), {"q1": "Kyoto"})
-    _, summary, said = score(xtreme, "xquad", tmp_path / "out", runs)
-    assert said["stand_ins"] == stand_ins and (summary["mean"] == 100).all()
-
-
 def test_one_seed_has_no_deviation(tmp_path, xtreme):
     runs = make_runs(xtreme, tmp_path / "model", "pawsx", seeds=(4,))
     _, summary, _ = score(xtreme, "pawsx", tmp_path / "out", runs)
@@ -246,7 +231,6 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
         ("training", "xnli", "training differ"),
         ("model", "another model", "model differ; name runs of one model"),
         ("selection", "english-dev", "selection differ"),
-        ("stand_ins", {"pawsx/test": "pawsx/dev"}, "stand_ins differ"),
         ("max_length", 128, "max_length differ"),
         ("settings", {"batch": 16}, "settings differ"),
     ):
@@ -262,7 +246,7 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
     assert not out.exists()
 
 
-@pytest.mark.parametrize("key", ["task", "learning_rate", "epochs", "seeds", "languages", "stand_ins"])
+@pytest.mark.parametrize("key", ["task", "learning_rate", "epochs", "seeds", "languages"])
 def test_a_damaged_choice_is_refused(tmp_path, xtreme, key):
     score(xtreme, "pawsx", tmp_path / "out", make_runs(xtreme, tmp_path / "model", "pawsx"))
     path = tmp_path / "out/selection.json"
@@ -327,4 +311,4 @@ def test_two_models_are_compared_on_the_chosen_runs(tmp_path, xtreme):
     call("compare", "--xtreme", xtreme, "--samples", 200, "-o", out, tmp_path / "first", tmp_path / "second")
     assert out.read_bytes() == before
     score(xtreme, "pawsx", tmp_path / "other", make_runs(xtreme, tmp_path / "other-runs", "pawsx"))
-    refused("their task differ", "compare", "--xtreme", xtreme, "-o", out, tmp_path / "first", tmp_path / "other")
+    refused("their tasks differ", "compare", "--xtreme", xtreme, "-o", out, tmp_path / "first", tmp_path / "other")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.finetuning.factories import PAIRS, locate, one_question, read, squad, write, xtreme_folder
-from vocap.errors import UsageError, VocapError
-from vocap.finetuning.reading import Answer, Pair, Question, Sentence, is_labelled, parse, read_pairs
+from vocap.errors import VocapError
+from vocap.finetuning.reading import Answer, DataSet, Pair, Question, Sentence, is_labelled, read_pairs
 from vocap.finetuning.tasks import SPLITS, TASKS, TRAININGS, UPOS
 
 XNLI, PAWSX, UDPOS, PANX, XQUAD, MLQA, TYDIQA = TASKS.values()
@@ -270,40 +270,17 @@ def test_a_missing_file_is_named(tmp_path):
         read(tmp_path, UDPOS, "dev", "th")
 
 
-def test_stand_ins_take_a_part_of_another_file(tmp_path):
-    folder = xtreme_folder(tmp_path)
-    stand_ins = parse(
-        {
-            "xnli/train": "xnli/dev:1/2",
-            "xnli/dev": "xnli/dev:2/2",
-            "squad/train": "tydiqa/train",
-            "mlqa/test": "mlqa/dev",
-        }
-    )
-    whole = read(folder, XNLI, "dev", "de")
-    assert read(folder, XNLI, "train", "en", stand_ins) == whole[:1]
-    assert read(folder, XNLI, "dev", "de", stand_ins) == whole[1:]
-    for task in (XQUAD, MLQA):
-        assert "tydiqa" in str(locate(folder, task, "train", "en", stand_ins))
-        assert read(folder, task, "train", "en", stand_ins) == read(folder, TYDIQA, "train", "en")
-    assert locate(folder, MLQA, "test", "zh", stand_ins) == locate(folder, MLQA, "dev", "zh")
-    assert {key: str(value) for key, value in stand_ins.items()}["xnli/train"] == "xnli/dev:1/2"
+@needs_data
+def test_real_files_have_the_known_rows():
+    sets = [DataSet(task, *place) for task in TASKS.values() for place in places(task)]
+    there = [one for one in sets if one.file(real())]
+    examples = {one: one.read(real()) for one in there}
+    assert len(there) == 128
+    assert {one: len(rows) for one, rows in examples.items()} == {
+        one: one.task.rows[one.split][one.language] for one in there
+    }
+    assert [one.name for one, rows in examples.items() if not is_labelled(rows[0])] == ["panx/test-af"]
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"xnli/train": "nosuch/dev"},
-        {"xnli/train": "xnli/dev:3/2"},
-        {"xnli/train": "xnli/dev:0/2"},
-        {"xnli/train": "xnli/dev:half"},
-        {"xnli/train": "pawsx/dev"},
-        {"udpos/train": "panx/train"},
-        {"xquad/train": "tydiqa/train"},
-        {"squad/train": "tydiqa/dev"},
-        {"xnli/train:1/2": "xnli/dev"},
-    ],
-)
-def test_stand_ins_that_cannot_be_meant(entry):
-    with pytest.raises(UsageError, match=r"stand_ins: \S+: .*(write|take|name)"):
-        parse(entry)
+def places(task):
+    return [(split, language) for split in SPLITS for language in task.languages_of(split)]

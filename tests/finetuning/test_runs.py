@@ -175,7 +175,7 @@ def test_a_missing_language_is_named_and_the_others_go_on(model, tmp_path, caplo
     shutil.copytree(XTREME / "panx", folder / "panx")
     (folder / "panx" / "dev-ja.tsv").unlink()
     (folder / "panx" / "test-ru.tsv").unlink()
-    description = encode_training(folder, "panx", model, recipe("panx"), {}, tmp_path / "inputs")
+    description = encode_training(folder, "panx", model, recipe("panx"), tmp_path / "inputs")
     assert "panx/dev-ja: no file" in caplog.text and "panx/test-ru: no file" in caplog.text
     assert {"panx/dev-ja", "panx/test-ru"} <= set(description["absent"])
     status, said = finetune(arguments(model, tmp_path / "inputs", "panx", folder), tmp_path / "run")
@@ -195,15 +195,15 @@ def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
     assert "inputs of panx, not of xnli" in said(1, "xnli")
     assert "no training 'ner'" in said(2, "ner")
     assert "batch" in said(2, settings={"batch": 0})
-    encode_training(XTREME, "panx", model, recipe("panx", max_length=96), {}, tmp_path / "long")
+    encode_training(XTREME, "panx", model, recipe("panx", max_length=96), tmp_path / "long")
     status, text = finetune(arguments(model, tmp_path / "long", "panx"), tmp_path / "run")
     assert status == 2 and "reads 64" in text and "--max-length 64" in text
     with pytest.raises(VocapError, match=r"squad/train.*no such file"):
-        encode_training(XTREME / "xnli", "squad", model, recipe("squad"), {}, tmp_path / "out")
+        encode_training(XTREME / "xnli", "squad", model, recipe("squad"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "long/notes.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"holds 'notes\.txt'"):
-        encode_training(XTREME, "panx", model, recipe("panx"), {}, tmp_path / "long")
+        encode_training(XTREME, "panx", model, recipe("panx"), tmp_path / "long")
     assert LENGTH < 64
 
 

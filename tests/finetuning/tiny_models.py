@@ -48,5 +48,5 @@ def _lists(values: dict) -> dict:
 
 
 def make_inputs(folder: Path, model: Path, training: str, xtreme: Path = XTREME) -> Path:
-    encode_training(xtreme, training, model, recipe(training), {}, folder)
+    encode_training(xtreme, training, model, recipe(training), folder)
     return folder

@@ -258,9 +258,9 @@ def make_finetuned(
         development = {"task": task, "split": "dev", "languages": codes, "absent": [], "metric": "f1"}
         lists = {"languages": codes, "absent": [], "blank": [], "outside": [], "seeds": list(range(seeds))}
         settings = [{"learning_rate": 1e-5, "epochs": 4, "value": 50.0}]
-        content = {**choice, **lists, "development": development, "settings": settings, "stand_ins": {}, **said}
+        content = {**choice, **lists, "development": development, "settings": settings, **said}
         (out / "selection.json").write_text(json.dumps(content))
-    content = {"average": 61.25, "std": 0.75, "tasks": tasks, "missing": missing, "stand_ins": {}}
+    content = {"average": 61.25, "std": 0.75, "tasks": tasks, "missing": missing}
     content["languages"] = dict.fromkeys(tasks, 4)
     (folder / "finetuning" / name / "average.json").write_text(json.dumps(content))
 

@@ -1,4 +1,4 @@
-"""The part on fine-tuning: the columns of Table 1, missing tasks, stand-ins, and the languages."""
+"""The part on fine-tuning: the columns of Table 1, missing tasks, and the languages."""
 
 import json
 
@@ -68,15 +68,6 @@ def test_the_choice_is_named_with_its_absent_files(results, tmp_path):
     assert row["chosen_by"] == f"{label} (rule: paper)" and (row["absent"], row["blank"]) == ("sw", "ko")
     assert (row["learning_rate"], row["epochs"], row["languages"], row["seeds"]) == ("1e-05", "4", "4", "5")
     assert one_row(tmp_path / "out/tables/finetuning-choices.tsv", task="XNLI")["chosen_by"] == "not run"
-
-
-def test_stand_ins_are_said_before_any_number(results, tmp_path):
-    make_finetuned(results, "other", {"xnli": {"acc": 50.0}}, [], stand_ins={"xnli/train": "xnli/dev:1/2"})
-    words = words_of(write(results, tmp_path / "out"))
-    said = words.index("xnli/dev:1/2 for xnli/train")
-    assert said < words.index("Scores of the fine-tuned models")
-    row = one_row(tmp_path / "out/tables/finetuning-choices.tsv", model="other", task="XNLI")
-    assert row["stand_ins"] == "xnli/dev:1/2 for xnli/train"
 
 
 def test_a_model_without_results_is_not_run_and_one_of_another_configuration_is_named(results, tmp_path):

@@ -163,7 +163,11 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             ["recipes.panx.learning_rates.0", "write 1.0e-5"],
         ),
         ("finetuning/recipes/ner", {}, ["finetuning.recipes", "no training 'ner'"]),
-        ("finetuning/stand_ins", {"xnli/train": "panx/dev"}, ["finetuning.stand_ins", "xnli/train"]),
+        (
+            "finetuning/stand_ins",
+            {"xnli/train": "xnli/dev"},
+            ["finetuning.stand_ins: is gone; copy the other file"],
+        ),
         ("report/titel", "x", ["report.titel", "no such key"]),
         ("seed", -1, ["seed", "-1"]),
     ],

@@ -15,6 +15,13 @@ pytestmark = pytest.mark.skipif(
     not (DATA / "text").exists() or not (DATA / "xtreme").exists(),
     reason="needs VOCAP_DATA with text/ and xtreme/",
 )
+MLQA = "mlqa/MLQA_V1/{0}/{0}-context-{1}-question-{1}.json.xz"
+MISSING = {  # files that are not at hand: others in their place
+    "xnli/train-en.tsv.xz": "xnli/dev-en.tsv.xz",
+    "pawsx/train-en.tsv.xz": "pawsx/dev-en.tsv.xz",
+    "squad/train-v1.1.json.xz": "tydiqa/tydiqa-goldp-v1.1-train/tydiqa.goldp.en.train.json.xz",
+    **{MLQA.format("test", code): MLQA.format("dev", code) for code in ("ar", "de", "en", "es", "hi", "vi", "zh")},
+}
 DEMO = ("--configfile", "config/demo.yaml")
 
 
@@ -23,7 +30,11 @@ def folder(tmp_path):
     for name in ("rules", "config", "envs", "profiles", "slurm"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "Snakefile", tmp_path)
-    (tmp_path / "data").symlink_to(DATA)
+    files = {str(path.relative_to(DATA)): path for path in DATA.rglob("*") if path.is_file()}
+    files |= {f"xtreme/{name}": DATA / "xtreme" / other for name, other in MISSING.items()}
+    for name, path in files.items():
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).symlink_to(path)
     return tmp_path
 
 

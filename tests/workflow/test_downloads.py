@@ -91,7 +91,7 @@ def test_a_free_file_is_fetched_on_from_a_cut_and_what_a_user_brought_stays(work
     assert brought.read_text() == "mine"
     resumed = [asked for name, asked in server.seen if name == "train-v1.1.json" and asked]
     assert resumed == [f"bytes={len(BODIES['train-v1.1.json']) // 2}-"]
-    planned = workflow.planned("--", "results/finetuning/checks/squad.tsv")
+    planned = workflow.planned("finetuning")
     assert "unpack_squad" not in planned and planned["unpack_xquad"] == 1
 
 

@@ -81,7 +81,7 @@ def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
     assert planned(["panx"], [1, 2], one) == {}
     again = {"finetuning": 1, "average": 1}
     assert planned(["panx"], [1, 2, 3], one) == again | {"finetune": 1, "score": 1}
-    prepared = {"check_xtreme": 1, "encode": 1, "finetune": 2, "score": 1}
+    prepared = {"encode": 1, "finetune": 2, "score": 1}
     assert planned(["panx", "xnli"], [1, 2], one) == again | prepared
     # xquad and mlqa share their training
     assert planned(["panx", "xquad"], [1, 2], one) == again | prepared
@@ -93,7 +93,7 @@ def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
     assert planned(["panx"], [1, 2], one, max_length=32) == again | {"encode": 1, "finetune": 2, "score": 1}
     folder = finished.folder / "config/smoke-xtreme/panx"
     (folder / "test-af.tsv").write_bytes((folder / "test-de.tsv").read_bytes())
-    assert planned(["panx"], [1, 2], one) == again | {"check_xtreme": 1, "encode": 1, "finetune": 2, "score": 1}
+    assert planned(["panx"], [1, 2], one) == again | {"encode": 1, "finetune": 2, "score": 1}
 
 
 def test_without_an_xtreme_folder_the_report_says_not_run(finished):

@@ -13,9 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from vocap.errors import VocapError
 from vocap.files.tsv import write_tsv
-from vocap.finetuning.grid import Supply
 from vocap.finetuning.reading import DataSet
-from vocap.finetuning.settings import Finetuning
+from vocap.finetuning.settings import Finetuning, Supply
 from vocap.finetuning.tasks import SPLITS, TASKS
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.settings import Recipe
@@ -86,7 +85,7 @@ def plan_study(
 
     # the tasks of each with all of their files
     xtreme = Path(finetuning.xtreme)
-    study = Study(chosen, left_out=left_out, supply=Supply(xtreme, download=finetuning.download))
+    study = Study(chosen, left_out=left_out, supply=Supply(xtreme, finetuning.download))
     for language in chosen:
         for task in settings.tasks:
             granted = assume and not (xtreme / task).is_dir()  # nothing of it is brought yet

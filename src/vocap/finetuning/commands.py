@@ -11,13 +11,12 @@ from pathlib import Path
 import click
 
 from vocap import options
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError
 from vocap.files.atomic import write_text
 from vocap.files.tsv import write_tsv
-from vocap.finetuning.grid import BROKEN, COLUMNS, Setting, check, described
 from vocap.finetuning.published import unpack as extract
-from vocap.finetuning.reading import SELECTIONS, StandIn, parse
-from vocap.finetuning.settings import read_recipe
+from vocap.finetuning.reading import SELECTIONS
+from vocap.finetuning.settings import Setting, read_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS
 
 PATH = click.Path(path_type=Path)
@@ -26,28 +25,6 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 logger = logging.getLogger(__name__)
 
 
-def stand_ins_of(context: click.Context, option: click.Parameter, entries: tuple[str, ...]) -> dict[str, StandIn]:
-    """Parsed `--stand-in` options, such as squad/train=tydiqa/train, by the file that they replace."""
-    if wrong := [entry for entry in entries if "=" not in entry]:
-        raise UsageError(f"--stand-in {wrong[0]}: write NAME=FILE, such as squad/train=tydiqa/train")
-    return parse(dict(entry.split("=", 1) for entry in entries))
-
-
-def tasks_of(context: click.Context, option: click.Parameter, names: str) -> list[str]:
-    """Comma-separated names of tasks as a list, in the order of registration."""
-    wanted = names.split(",")
-    if unknown := [name for name in wanted if name not in TASKS]:
-        raise UsageError(f"--tasks {unknown[0]}: no such task; there are {', '.join(TASKS)}")
-    return [name for name in TASKS if name in wanted]
-
-
-STAND_IN = click.option(
-    "--stand-in",
-    "stand_ins",
-    multiple=True,
-    callback=stand_ins_of,
-    help="NAME=FILE, such as xnli/train=xnli/dev:1/2.",
-)
 XTREME = click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's.")
 TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TRAININGS)}.")
 SETTINGS = click.option(
@@ -72,44 +49,25 @@ def unpack(collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], 
 
 
 @click.command
-@click.argument("folder", type=PATH)
-@click.option("--tasks", default=",".join(TASKS), show_default=True, callback=tasks_of, help="Comma-separated.")
-@STAND_IN
-@click.option("-o", "--output", required=True, type=FILE, help="Table of the files: rows, labels, missing ones.")
-def xtreme(folder: Path, tasks: list[str], stand_ins: dict[str, StandIn], output: Path) -> None:
-    """Check FOLDER, XTREME's download folder (or xTune's), before anything trains.
-
-    Every file is read. Missing ones are reported; a damaged one (columns, labels, offsets,
-    unequal rows of translations) ends with exit status 1 and no table.
-    """
-    rows = check(folder, tasks, stand_ins)
-    if broken := dict.fromkeys(row["note"] for row in rows if row["status"] == BROKEN):
-        raise VocapError("\n  ".join([f"{folder}: files that cannot be used:", *broken]))
-    write_tsv(output, COLUMNS, [tuple(row.values()) for row in rows])
-    for line in described(rows):
-        logger.info("%s", line)
-
-
-@click.command
 @XTREME
 @TRAINING
 @click.option("--tokenizer", required=True, type=PATH, help="A Hugging Face folder with tokenizer.json.")
 @click.option("--max-length", type=click.IntRange(min=16), help="Ids of an input, instead of the settings'.")
 @SETTINGS
-@STAND_IN
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for the inputs, replaced whole.")
-def encode(xtreme, training, tokenizer, max_length, settings_json, stand_ins, out) -> None:
+def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
     """Encode the XTREME files of one training as inputs for models with one tokenizer.
 
     Long sentences and contexts become several inputs, without loss. A development or test file that is missing
-    is reported and left out.
+    is reported and left out; a damaged one (columns, labels, offsets, unequal rows of translations) ends with
+    exit status 1 and no inputs.
     """
     from vocap.finetuning.encoding import encode_training
 
     recipe = read_recipe(training, settings_json)
     if max_length:
         recipe = recipe.model_copy(update={"max_length": max_length})
-    encode_training(xtreme, training, tokenizer, recipe, stand_ins, out)
+    encode_training(xtreme, training, tokenizer, recipe, out)
 
 
 @click.command
@@ -148,12 +106,11 @@ def finetune(
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))  # before torch starts
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from vocap.finetuning.run import Job
-    from vocap.finetuning.run import finetune as run
+    from vocap.finetuning import run
 
     setting = Setting(learning_rate, epochs, seed)
-    job = Job(setting=setting, recipe=recipe, pretrained=not random_weights, **named)
-    run(job, threads, checkpoint_every, keep)
+    job = run.Job(setting=setting, recipe=recipe, pretrained=not random_weights, **named)
+    run.finetune(job, threads, checkpoint_every, keep)
 
 
 @click.command()

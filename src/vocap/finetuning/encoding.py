@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import VocapError
 from vocap.files import file_sha256
 from vocap.files.atomic import replacing_directory, write_text
 from vocap.files.plain_data import read_object
 from vocap.finetuning import reading
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
-from vocap.finetuning.reading import Answer, DataSet, Example, Pair, Question, Sentence, StandIns, parse
+from vocap.finetuning.reading import Answer, DataSet, Example, Pair, Question, Sentence
 from vocap.finetuning.settings import Recipe
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
 from vocap.tokenizer_files.encoders import refusals
@@ -54,7 +53,7 @@ class InputEncoder:
 
         Raises VocapError for a tokenizer without an unknown token or a frame of special tokens.
         """
-        self.backend: Tokenizer = tokenizer.backend_tokenizer
+        self.backend = tokenizer.backend_tokenizer
         self.backend.no_truncation()
         self.backend.no_padding()
         self.backend.encode_special_tokens = True
@@ -137,26 +136,15 @@ def _kinds() -> np.ndarray:
     return np.array([kinds.get(unicodedata.category(chr(code)), _SEEN) for code in range(0x110000)], dtype=np.int8)
 
 
-def check_budget(budget: int, needed: int, max_length: int) -> None:
-    """Raise UsageError where special tokens (and a question) leave less than `needed` ids of an input."""
-    if budget < needed:
-        raise UsageError(
-            f"inputs of {max_length} ids leave {max(0, budget)} for the text; make them longer, or "
-            "questions shorter"
-        )
-
-
 def encode_pairs(
     examples: Sequence[Pair], encoder: InputEncoder, labels: Sequence[str], max_length: int = 256
 ) -> Features:
     """One input a pair, in order, at most `max_length` ids with the special tokens.
 
-    `labels`: the task's, by number. Raises KeyError for a label that is none of them, UsageError for a length that
-    leaves no ids for the text.
+    `labels`: the task's, by number. Raises KeyError for a label that is none of them.
     """
     before, between, after = encoder.before, encoder.between, encoder.after
     budget = max_length - len(before) - len(between) - len(after)
-    check_budget(budget, 2, max_length)
     firsts = encoder.ids([example.first for example in examples])
     seconds = encoder.ids([example.second for example in examples])
     ids, second = [], []
@@ -190,7 +178,6 @@ def encode_sentences(
     """
     before, after = encoder.before, encoder.between
     budget = max_length - len(before) - len(after)
-    check_budget(budget, 1, max_length)
 
     # every distinct word to its ids, at least one
     words = list(dict.fromkeys(text for sentence in examples for text in sentence.words))
@@ -259,7 +246,6 @@ def encode_questions(
         context, places = contexts[example.context]
         head = [*before, *question[:max_question], *between]
         budget = max_length - len(head) - len(after)
-        check_budget(budget, 1, max_length)
         target = find_tokens(places, example.answers[0]) if example.answers else None
         parts = windows(len(context), budget, stride)
         most = most_context(len(context), parts)
@@ -371,29 +357,34 @@ def best_span(
     return float(highest), int(firsts[first]), int(lasts[last])
 
 
-def encode_training(
-    xtreme: Path, training: str, tokenizer: Path, recipe: Recipe, stand_ins: StandIns, output: Path
-) -> dict[str, Any]:
+def encode_training(xtreme: Path, training: str, tokenizer: Path, recipe: Recipe, output: Path) -> dict[str, Any]:
     """Encode the files of a training with the tokenizer of a Hugging Face folder; returns the description.
 
     A development or test file that is missing is named and left out, the others go on. Raises VocapError for a
-    training file that is missing, for files that cannot be read, and for a tokenizer that gives no offsets,
+    training file that is missing, for files that cannot be read or whose translations have other numbers of rows,
     UsageError for an `output` that holds anything else.
     """
     learnt = reading.training_set(training)
     held_out = reading.development(training, "english-dev").split == reading.HELD_OUT
     parts = [DataSet(learnt.task, split, ENGLISH) for split in (reading.KEPT, reading.HELD_OUT) if held_out]
     encoder, absent, counts = InputEncoder(load_tokenizer(tokenizer)), [], {}
+    translations: dict[tuple[str, str], tuple[int, Path]] = {}  # rows of the first file of each task and split
     owned = [DESCRIPTION, *(f"{name}/" for name in (*TASKS, *TRAININGS))]
     with replacing_directory(output, owned=owned) as folder:
         # the training file, its parts where a rule holds one out, every development and test file
         for found in [learnt, *parts, *reading.predicted_sets(training)]:
-            path = found.file(xtreme, stand_ins)
+            path = found.file(xtreme)
             if path is None and found != learnt:
                 log.warning("%s: no file in %s; left out", found.name, xtreme)
                 absent.append(found.name)
                 continue
-            examples = found.read(xtreme, stand_ins)
+            examples, place = found.read(xtreme), (found.task.name, found.split)
+            usual, model = translations.setdefault(place, (len(examples), path))
+            if found.task.parallel and len(examples) != usual:
+                raise VocapError(
+                    f"{path}: {len(examples)} rows, {model} has {usual}, and they are translations of one "
+                    "another; download the one that was cut again"
+                )
             features = encode(found, examples, encoder, recipe)
             save_features(folder / found.name, features)
             counts[found.name] = {
@@ -402,7 +393,9 @@ def encode_training(
                 "labelled": all(map(reading.is_labelled, examples)),
                 "sha256": file_sha256(path),
             }
-            log.info("%s: %s examples, %s inputs", found.name, f"{len(examples):,}", f"{len(features):,}")
+            known = found.task.rows.get(found.split, {}).get(found.language, len(examples))
+            published = "" if known == len(examples) else f" ({known} in the published file)"
+            log.info("%s: %d examples%s, %d inputs", found.name, len(examples), published, len(features))
 
         # what they were made of
         description = {
@@ -410,7 +403,6 @@ def encode_training(
             "tokenizer": file_sha256(tokenizer / DEFINITION),
             "max_length": recipe.max_length,
             "window": recipe.window,
-            "stand_ins": {key: str(one) for key, one in stand_ins.items() if key in reading.keys_of(training)},
             "absent": absent,
             "sets": counts,
         }
@@ -445,11 +437,11 @@ class Inputs:
     def read_examples(self, xtreme: Path, found: DataSet) -> list[Example]:
         """The examples that a set's inputs were made of. Raises VocapError as `check_source`."""
         self.check_source(xtreme, found)
-        return found.read(xtreme, parse(self.description["stand_ins"]))
+        return found.read(xtreme)
 
     def check_source(self, xtreme: Path, found: DataSet) -> None:
         """Raise VocapError where a set's file has changed since its inputs were made."""
-        path = found.file(xtreme, parse(self.description["stand_ins"]))
+        path = found.file(xtreme)
         if path is None or file_sha256(path) != self.sets[found.name]["sha256"]:
             made = f"changed since {self.folder} was made of it"
             raise VocapError(f"{path or found.name}: {made}; run vocap encode again")

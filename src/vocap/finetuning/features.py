@@ -6,7 +6,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from vocap.errors import VocapError
 from vocap.training.randomness import ORDER, generator
@@ -34,7 +33,7 @@ class Features:
     tokens: Mapping[str, np.ndarray]
 
     @classmethod
-    def of(cls, inputs: Mapping[str, Sequence[int]], tokens: Mapping[str, Sequence[ArrayLike]]) -> "Features":
+    def of(cls, inputs: Mapping[str, Sequence[int]], tokens: Mapping[str, Sequence[Sequence]]) -> "Features":
         """From numbers of each input, and rows of its tokens."""
         starts = np.zeros(len(tokens["ids"]) + 1, np.int64)
         np.cumsum([len(row) for row in tokens["ids"]], out=starts[1:])

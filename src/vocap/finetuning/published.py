@@ -36,7 +36,8 @@ _TYDIQA_LANGUAGES = {
     **{"ar": "arabic", "bn": "bengali", "en": "english", "fi": "finnish", "id": "indonesian"},
     **{"ko": "korean", "ru": "russian", "sw": "swahili", "te": "telugu"},
 }
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, ValueError, LookupError, TypeError)
+_UNREADABLE = (shutil.ReadError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError)
+_DAMAGED = (*_UNREADABLE, ValueError, LookupError, TypeError)
 
 # folder of XTREME's: names of its archives in `downloads`
 ARCHIVES = {
@@ -121,7 +122,10 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     with scratch_directory(folder / collection) as scratch:
         try:
             for number, archive in enumerate(archives):
-                _extract(archive, scratch / str(number))
+                inside = scratch / str(number)
+                inside.mkdir()
+                unpacked = shutil.copy if archive.suffix == ".json" else shutil.unpack_archive
+                unpacked(archive, inside)
             contents = {path: _content(path, scratch) for path in paths}
         except _DAMAGED as error:
             reason = " ".join(str(error).split())
@@ -131,23 +135,6 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     for path, content in contents.items():
         with replacing(folder / path, "wb") as file:
             file.write(content)
-
-
-def _extract(archive: Path, folder: Path) -> None:
-    """Extract the tables and JSON files of an archive, or copy a JSON file."""
-
-    def wanted(name: str) -> bool:
-        return name.endswith((".tsv", ".json", ".conllu")) and "__MACOSX" not in name
-
-    if archive.suffix == ".json":
-        folder.mkdir()
-        shutil.copy(archive, folder)
-    elif zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as opened:
-            opened.extractall(folder, filter(wanted, opened.namelist()))
-    else:
-        with tarfile.open(archive) as opened:
-            opened.extractall(folder, (member for member in opened if wanted(member.name)), filter="data")
 
 
 def _content(path: str, folder: Path) -> bytes:

@@ -1,9 +1,9 @@
-"""XTREME's files as examples (tables, SQuAD's JSON), stand-ins for them, and the data sets of a training."""
+"""XTREME's files as examples (tables, SQuAD's JSON), and the data sets of a training."""
 
 import hashlib
 import lzma
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from pydantic import ConfigDict, ValidationError, create_model
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Split, Task, first_task
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Task, first_task
 
 AGAIN = "download the file again"
 ALIASES = {"contradictory": "contradiction"}  # MultiNLI's training file of XNLI
@@ -61,64 +61,6 @@ def is_labelled(example: Example) -> bool:
     return bool(example.answers) if isinstance(example, Question) else example[-1] is not None
 
 
-class StandIn(NamedTuple):
-    """Another file's rows, or the `part`th of `parts` equal parts of them (from 1)."""
-
-    task: Task
-    split: Split
-    part: int = 1
-    parts: int = 1
-
-    def cut(self, examples: list) -> list:
-        """Its part of the examples, in order.
-
-        >>> StandIn(TASKS["xnli"], "dev", 2, 2).cut([1, 2, 3])
-        [2, 3]
-        """
-        count = len(examples)
-        return examples[count * (self.part - 1) // self.parts : count * self.part // self.parts]
-
-    def __str__(self) -> str:
-        return key_of(self.task, self.split) + (f":{self.part}/{self.parts}" if self.parts > 1 else "")
-
-
-StandIns = Mapping[str, StandIn]  # by key_of
-NONE: StandIns = {}
-
-
-def key_of(task: Task, split: Split) -> str:
-    """The key of a stand-in: `xnli/dev`; of a training file, `squad/train` for both of its tasks."""
-    return f"{task.training if split == 'train' else task.name}/{split}"
-
-
-def parse(entries: Mapping[str, str]) -> dict[str, StandIn]:
-    """Stand-ins from text: `{"xnli/train": "xnli/dev:1/2", "squad/train": "tydiqa/train"}`.
-
-    Raises UsageError for a name that does not exist, files of another kind, or other labels.
-    """
-    found = {}
-    for key, value in entries.items():
-        replaced, other = _stand_in(key, key), _stand_in(value, key)
-        if ":" in key:
-            raise UsageError(f"stand_ins: {key}: name a whole split, such as xnli/train")
-        if (other.task.kind, other.task.labels) != (replaced.task.kind, replaced.task.labels):
-            raise UsageError(f"stand_ins: {key}: {value} is a file of another task; take one with the same labels")
-        found[key] = other
-    return found
-
-
-def _stand_in(text: str, key: str) -> StandIn:
-    match = re.fullmatch(r"(\w+)/(train|dev|test)(?::(\d+)/(\d+))?", text, re.ASCII)
-    owner, split, part, parts = match.groups(default="1") if match else ("", "", "1", "1")
-    tasks = {name: first_task(name) for name in TRAININGS} if split == "train" else TASKS
-    if owner not in tasks or not tasks[owner].languages_of(split) or not 1 <= int(part) <= int(parts):
-        raise UsageError(
-            f"stand_ins: {key}: {text!r} is no file; write TASK/dev, TASK/test or TRAINING/train "
-            f"({', '.join(TRAININGS)}), and :1/2 for the first half of one"
-        )
-    return StandIn(tasks[owner], split, int(part), int(parts))
-
-
 Selection = Literal["paper", "english-dev"]
 SELECTIONS: tuple[Selection, ...] = ("paper", "english-dev")
 HELD_OUT = "heldout"  # split of the questions that `held_out` keeps from training
@@ -142,49 +84,38 @@ class DataSet:
         """
         return f"{self.task.name}/{self.split}-{self.language}"
 
-    def replaced(self, stand_ins: StandIns) -> StandIn:
-        """The file that is read for this one: its stand-in, or itself; the training file for its parts."""
-        split = "train" if self.split in (KEPT, HELD_OUT) else self.split
-        return stand_ins.get(key_of(self.task, split), StandIn(self.task, split))
-
-    def candidates(self, stand_ins: StandIns = NONE) -> list[str]:
+    def candidates(self) -> list[str]:
         """The possible paths of this file under the folder; none where the task has no such file.
 
-        Training files of tagging tasks have a place in every language of the task, for the correlation study.
+        Parts of a training file are in that file. Training files of tagging tasks have a place in every language
+        of the task, for the correlation study.
         """
-        task, split, *_ = self.replaced(stand_ins)
+        task, split = self.task, "train" if self.split in (KEPT, HELD_OUT) else self.split
         own = split == "train" and task.kind == "tags" and self.language in task.languages
         if not own and self.language not in task.languages_of(split):
             return []
         paths = [one.format(task=task.name, split=split, language=self.language) for one in task.files[split]]
         return [path + packed for path in paths for packed in ("", ".xz")]
 
-    def file(self, xtreme: Path, stand_ins: StandIns = NONE) -> Path | None:
-        """Its file under the XTREME folder, plain or with `.xz`, or that of its stand-in; None if missing."""
-        paths = (xtreme / path for path in self.candidates(stand_ins))
-        return next(filter(Path.is_file, paths), None)
+    def file(self, xtreme: Path) -> Path | None:
+        """Its file under the XTREME folder, plain or with `.xz`; None if missing."""
+        return next(filter(Path.is_file, map(xtreme.joinpath, self.candidates())), None)
 
-    def read(self, xtreme: Path, stand_ins: StandIns = NONE) -> list[Example]:
+    def read(self, xtreme: Path) -> list[Example]:
         """Its examples, in the order of the file: `Pair`, `Sentence` or `Question`, by the task's kind.
 
         Only examples of `test` may lack labels, and then all of a file do. Raises VocapError, naming the file, the
         line and the remedy, for a file that is missing or not as it should be.
         """
-        stand_in, path = self.replaced(stand_ins), self.file(xtreme, stand_ins)
+        path, blank = self.file(xtreme), self.split == "test"
         if path is None:
-            name = next(iter(self.candidates(stand_ins)), self.name)
+            name = next(iter(self.candidates()), self.name)
             raise VocapError(f"{xtreme / name}: no such file, nor one with .xz; download it into this folder")
-        blank = self.split == "test"
-        if self.task.kind == "pairs":
-            examples: list = read_pairs(path, self.task.labels, blank)
-        elif self.task.kind == "tags":
-            examples = read_sentences(path, self.task.labels, blank)
-        else:
-            examples = read_questions(path, blank, unique=stand_in.split != "train")
-        part = stand_in.cut(examples)
-        if not part:
-            raise VocapError(f"{path}: {stand_in} of {len(examples)} rows is none of them; correct the stand-in")
-        return held_out(part)[self.split == HELD_OUT] if self.split in (KEPT, HELD_OUT) else part
+        if self.task.kind != "spans":
+            read = read_pairs if self.task.kind == "pairs" else read_sentences
+            return read(path, self.task.labels, blank)
+        questions = read_questions(path, blank, unique=self.split in ("dev", "test"))
+        return held_out(questions)[self.split == HELD_OUT] if self.split in (KEPT, HELD_OUT) else questions
 
 
 def read_lines(path: Path) -> list[str]:
@@ -420,11 +351,6 @@ def predicted_sets(training: str) -> list[DataSet]:
         for split in ("dev", "test")
         for language in TASKS[task].languages_of(split)
     ]
-
-
-def keys_of(training: str) -> set[str]:
-    """Keys of the stand-ins for the files of a training."""
-    return {key_of(found.task, found.split) for found in [training_set(training), *predicted_sets(training)]}
 
 
 def choosing_sets(training: str, rule: Selection, present: Collection[str]) -> list[DataSet]:

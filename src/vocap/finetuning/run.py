@@ -11,7 +11,6 @@ import numpy as np
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
@@ -20,14 +19,13 @@ from vocap.files.atomic import locked, replacing_directory, write_text
 from vocap.finetuning import reading
 from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
 from vocap.finetuning.features import IGNORED, Batch, Features, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.grid import Setting
 from vocap.finetuning.reading import DataSet, Example, Selection
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
-from vocap.finetuning.settings import Recipe
+from vocap.finetuning.settings import Recipe, Setting
 from vocap.finetuning.tasks import Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config
 from vocap.training import checkpoints, loop
-from vocap.training.distributed import StopRequest, own_device, world_size
+from vocap.training.distributed import StopRequest, own_device
 from vocap.training.randomness import DROPOUT, generator
 
 HEADS = {
@@ -41,7 +39,9 @@ TOKENS = {"cpu": 8_192, "cuda": 131_072}  # ids of a batch, padding included
 log = logging.getLogger(__name__)
 
 
-def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True) -> PreTrainedModel:
+def build_model(
+    folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True
+) -> transformers.PreTrainedModel:
     """The model of `folder` with the head of a kind of task; `seed` decides the head's weights.
 
     `labels`: size of the head (not used by spans); a head of another size is replaced by a new one.
@@ -86,7 +86,7 @@ def build_model(folder: Path, kind: str, labels: int, seed: int, pretrained: boo
 class Tuner(nn.Module):
     """A model whose logits are those of a task's units: pairs, words, or ends of answers."""
 
-    def __init__(self, model: PreTrainedModel, kind: str, pooling: str = "first") -> None:
+    def __init__(self, model: transformers.PreTrainedModel, kind: str, pooling: str = "first") -> None:
         super().__init__()
         self.model, self.kind, self.pooling = model, kind, pooling
         self.pad = model.config.pad_token_id or 0
@@ -321,8 +321,6 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
     """
     torch.set_num_threads(threads)
     transformers.utils.logging.disable_progress_bar()  # of transformers, inside our own
-    if world_size() > 1:
-        raise UsageError("fine-tuning works in one process, on one GPU; start one, and give each run its own")
     inputs = open_inputs(job.inputs, job.training)
     check_inputs(job, inputs)
     with own_device() as device, StopRequest() as stop, locked(job.checkpoints / "lock"):
@@ -430,7 +428,6 @@ def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any
         "selected_score": progress.best_score,
         "skipped": progress.skipped,
         "train_examples": training.batches.features.examples,
-        "stand_ins": inputs.description["stand_ins"],
         "absent": inputs.description["absent"],
         "tokenizer_sha256": inputs.description["tokenizer"],
         "precision": str(training.dtype).removeprefix("torch."),

@@ -21,8 +21,8 @@ from vocap.files.atomic import replacing, replacing_directory, write_text
 from vocap.files.plain_data import read_object
 from vocap.files.tsv import write_tsv
 from vocap.finetuning import metrics
-from vocap.finetuning.grid import Setting
-from vocap.finetuning.reading import HELD_OUT, DataSet, Example, StandIns, development, is_labelled, parse
+from vocap.finetuning.reading import HELD_OUT, DataSet, Example, development, is_labelled
+from vocap.finetuning.settings import Setting
 from vocap.finetuning.tasks import ENGLISH, TASKS, Task
 from vocap.languages import read_languages
 
@@ -35,8 +35,8 @@ SCORE_COLUMNS = ("language", "split", "seed", "learning_rate", "epochs", "metric
 SUMMARY_COLUMNS = ("language", "metric", "mean", "std", "seeds")
 ALL = "mean"  # the language of a summary's rows of the mean over languages
 
-ALIKE = ("training", "model", "weights", "tokenizer_sha256", "max_length", "settings", "selection", "stand_ins")
-CHOSEN = {"task", "learning_rate", "epochs", "seeds", "languages", "stand_ins"}  # of selection.json, that are read
+ALIKE = ("training", "model", "weights", "tokenizer_sha256", "max_length", "settings", "selection")
+CHOSEN = {"task", "learning_rate", "epochs", "seeds", "languages"}  # of selection.json, that are read
 AGAIN = "delete the file and run its command again"
 
 
@@ -167,7 +167,7 @@ def read_runs(folders: Sequence[Path]) -> tuple[dict[Setting, Path], dict[str, A
     """The runs in these folders by setting, in its order, and the run.json of the first.
 
     Raises VocapError for a run without its description, two of one setting, and runs that differ in
-    model, inputs, recipe, rule, stand-ins.
+    model, inputs, recipe, rule.
     """
     found: dict[Setting, Path] = {}
     first: dict[str, Any] = {}
@@ -199,7 +199,7 @@ class Score(NamedTuple):
 
 
 def score_runs(
-    folder: Path, runs: Mapping[Setting, Path], sets: Iterable[DataSet], stand_ins: StandIns
+    folder: Path, runs: Mapping[Setting, Path], sets: Iterable[DataSet]
 ) -> tuple[list[Score], list[str], list[str]]:
     """Score every prediction that the runs hold of these sets, on the files of `folder`.
 
@@ -210,10 +210,10 @@ def score_runs(
     for found in sets:
         folders = {setting: run / PREDICTIONS / found.task.name for setting, run in runs.items()}
         there = [prediction_path(one, found).exists() for one in folders.values()]
-        if not any(there) or found.file(folder, stand_ins) is None:
+        if not any(there) or found.file(folder) is None:
             absent += [found.language] * (found.split == "test")
             continue
-        examples = found.read(folder, stand_ins)
+        examples = found.read(folder)
         if not all(map(is_labelled, examples)):
             blank += [found.language] * (found.split == "test")
             continue
@@ -277,12 +277,12 @@ def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
         )
 
     # scores of the task, and of the files that choose, which may be another task's
-    stand_ins, files = parse(run["stand_ins"]), development(task.training, run["selection"])
+    files = development(task.training, run["selection"])
     choosing = [DataSet(TASKS[files.task], files.split, code) for code in files.languages]
     codes = {"dev": task.dev_languages, HELD_OUT: (ENGLISH,), "test": task.languages}
     own = [DataSet(task, split, code) for split in codes for code in codes[split]]
-    scores, absent, blank = score_runs(folder, runs, own, stand_ins)
-    by = scores if files.task == task.name else score_runs(folder, runs, choosing, stand_ins)[0]
+    scores, absent, blank = score_runs(folder, runs, own)
+    by = scores if files.task == task.name else score_runs(folder, runs, choosing)[0]
     places = {(found.split, found.language, files.metric) for found in choosing}
     by = [row for row in by if (row.split, row.language, row.metric) in places]
     if not by:
@@ -313,7 +313,6 @@ def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
             {"learning_rate": rate, "epochs": epochs, "value": mean}
             for (rate, epochs), mean in choice.values.items()
         ],
-        "stand_ins": run["stand_ins"],
         "languages": [code for code in task.languages if code not in {*absent, *blank}],
         "absent": absent,
         "blank": blank,
@@ -393,9 +392,8 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
 
     `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks without a score; null
     where no task has one. `std` is the sample standard deviation of the seeds' averages, null where tasks differ
-    in seeds or there is only one. `stand_ins` took the place of files of the data sets; `languages` counts those
-    of each task that were scored. Raises VocapError as `read_selection` and `read_table` do, and for two folders
-    of one task.
+    in seeds or there is only one. `languages` counts those of each task that were scored.
+    Raises VocapError as `read_selection` and `read_table` do, and for two folders of one task.
     """
     # measures of each task, over seeds and by seed
     selections: dict[str, dict[str, Any]] = {}
@@ -428,7 +426,6 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
         "tasks": {task: means[task] for task in tasks},
         "missing": [task for task in metrics.AVERAGED if task not in means],
         "languages": {task: len(selections[task]["languages"]) for task in tasks},
-        "stand_ins": {key: value for task in tasks for key, value in selections[task]["stand_ins"].items()},
     }
 
 
@@ -496,15 +493,14 @@ def paired_bootstrap(
 def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: int) -> list[tuple]:
     """Rows of `COLUMNS`: two models, in folders of `vocap score`, on the test languages that both have scores of.
 
-    Raises VocapError for folders of different tasks or stand-ins, without a language in common, or whose files
+    Raises VocapError for folders of different tasks, without a language in common, or whose files
     cannot be read.
     """
     models = {path: read_selection(path) for path in (first, second)}
     said = models[first]
-    for key in ("task", "stand_ins"):
-        if said[key] != models[second][key]:
-            raise VocapError(f"{first}, {second}: their {key} differ; compare two models on the same files")
-    task, stand_ins = TASKS[said["task"]], parse(said["stand_ins"])
+    if said["task"] != models[second]["task"]:
+        raise VocapError(f"{first}, {second}: their tasks differ; compare two models on one task")
+    task = TASKS[said["task"]]
     languages = [code for code in said["languages"] if code in models[second]["languages"]]
     if not languages:
         raise VocapError(f"{first}, {second}: no test language has scores of both; score them on the same files")
@@ -512,7 +508,7 @@ def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: 
     # parts of every example, by model, measure and language, an array a seed
     tables = {path: {metric: {code: [] for code in languages} for metric in task.metrics} for path in models}
     for found in (DataSet(task, "test", code) for code in languages):
-        examples = found.read(folder, stand_ins)
+        examples = found.read(folder)
         for path, selection in models.items():
             for run in selection["seeds"]:
                 predictions = read_predictions(path / PREDICTIONS / str(run), found, examples)

@@ -1,25 +1,22 @@
-"""The `finetuning` section of the configuration."""
+"""The `finetuning` section of the configuration, and its models, trainings and tasks that can run."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
-from vocap.finetuning.reading import Selection
-from vocap.finetuning.tasks import TASKS, TRAININGS, first_task
+from vocap.finetuning import reading
+from vocap.finetuning.published import collection_of
+from vocap.finetuning.reading import DataSet
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, first_task
+from vocap.model_folder import CONFIG
 from vocap.training import Betas, Distinct, Precision, Seed
 
 
@@ -105,7 +102,7 @@ Recipes = Annotated[dict[str, Recipe], BeforeValidator(_over_the_paper)]
 
 def make_recipes(values: dict[str, Any]) -> dict[str, Recipe]:
     """The recipe of each training: the paper's, with the keys of `values` over it."""
-    return TypeAdapter(Recipes).validate_python(values)
+    return pydantic.TypeAdapter(Recipes).validate_python(values)
 
 
 class Tuned(BaseModel):
@@ -125,7 +122,7 @@ class Tuned(BaseModel):
         None, min_length=1, description="those of finetuning.tasks that it is fine-tuned on; null: all of them"
     )
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _one_origin(self) -> "Tuned":
         if self.path is not None and (self.model is not None or self.step is not None):
             raise ValueError("path names a model from elsewhere; model and step one of pretraining; keep one")
@@ -154,18 +151,13 @@ class Finetuning(BaseModel):
         None, min_length=1, description=f"of {', '.join(TASKS)}; null or all: all of them"
     )
     seeds: Distinct[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean")
-    selection: Selection = Field(
+    selection: reading.Selection = Field(
         "paper",
         description="selects checkpoint, rate and epochs: paper, the mean over all languages' development "
         "sets (of tydiqa, the English test file); english-dev, English alone, and never a test file",
     )
     threads: Number = Field(2, description="of one job on a CPU; another number gives slightly other sums")
     checkpoint_every: Number = Field(500, description="steps from one checkpoint to the next")
-    stand_ins: dict[str, str] = Field(
-        {},
-        description="replacements of missing files, in trials: xnli/train: xnli/dev:1/2 (its first "
-        "half), squad/train: tydiqa/train; named in every output",
-    )
     recipes: Recipes = Field({}, validate_default=True)
 
     def folder_lacks(self, assume: bool) -> str | None:
@@ -197,9 +189,175 @@ def read_recipe(training: str, text: str) -> Recipe:
         raise UsageError(f"--training: no training {training!r}; there are {', '.join(TRAININGS)}")
     try:
         return make_recipes({training: json.loads(text)})[training]
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"][1:])) or "settings"
         raise UsageError(f"--settings-json: {key}: {first['msg'].removeprefix('Value error, ')}") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"--settings-json: not JSON: {error}") from None
+
+
+@dataclass
+class Supply:
+    """The files of one XTREME folder; missing files are recorded, as paths under the folder.
+
+    `download`: free files are fetched. `fetched`: files to fetch; `assumed`: files that a plan assumes.
+    """
+
+    xtreme: Path
+    download: bool = False
+    fetched: set[str] = field(default_factory=set)
+    assumed: set[str] = field(default_factory=set)
+
+    def find(self, wanted: DataSet, assume: bool = False) -> Path | None:
+        """The present or future path of a file; None where nothing provides it.
+
+        With `assume`, files that the user has to provide are assumed to exist.
+        """
+        if path := wanted.file(self.xtreme):
+            return path
+        path = next(iter(wanted.candidates()), None)
+        if path and self.download and collection_of(path):
+            self.fetched.add(path)
+        elif path and assume:
+            self.assumed.add(path)
+        else:
+            return None
+        return self.xtreme / path
+
+    def to_bring(self) -> list[str]:
+        """The folders under `xtreme` that the user has to provide."""
+        return sorted({path.partition("/")[0] for path in self.assumed})
+
+    def is_made(self, path: Path) -> bool:
+        """Whether a file exists, or a job fetches it."""
+        return path.exists() or str(path.relative_to(self.xtreme)) in self.fetched
+
+
+class Setting(NamedTuple):
+    """The hyper-parameters that distinguish the runs of one model and training."""
+
+    learning_rate: float
+    epochs: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The run's folder; a rate has all its digits, and 1e-5 and 0.00001 are one.
+
+        >>> Setting(1e-5, 10, 3).name
+        '1e-05-10-3'
+        """
+        return f"{self.learning_rate!r}-{self.epochs}-{self.seed}"
+
+
+def settings_of(recipe: Recipe, seeds: Collection[int]) -> list[Setting]:
+    """Every run of one model on one training.
+
+    >>> len(settings_of(make_recipes({})["tydiqa"], range(5)))  # 2 rates, 6 or 8 epochs
+    20
+    """
+    return [
+        Setting(rate, epochs, seed) for rate in recipe.learning_rates for epochs in recipe.epochs for seed in seeds
+    ]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The runnable part of a configuration: models, trainings, and tasks with files.
+
+    `files`: of each training, the files of the XTREME folder that it reads, those that are fetched too; `planned`:
+    missing sets that are fetched or assumed (see `supply`). `left_out`: (part, reason).
+    """
+
+    xtreme: Path | None
+    models: dict[str, Tuned] = field(default_factory=dict)
+    files: dict[str, list[Path]] = field(default_factory=dict)
+    tasks: list[str] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    planned: set[DataSet] = field(default_factory=set)
+    supply: Supply | None = None
+
+    def tasks_for(self, model: str) -> list[str]:
+        """The tasks that a model is fine-tuned on."""
+        wanted = self.models[model].tasks
+        return [task for task in self.tasks if wanted is None or task in wanted]
+
+
+def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) -> Grid:
+    """The runnable part of a configuration; `own`: the models of the pretraining stage.
+
+    With `assume`, the plan of a run: a training without its training file is planned from the table of tasks, as
+    if all its files existed.
+    """
+    wanted = settings.tuned(own)
+    if not wanted:
+        return Grid(None)
+    if why := settings.folder_lacks(assume):
+        return Grid(None, left_out=[("fine-tuning", f"{why}; bring XTREME's download/ folder")])
+    xtreme = Path(settings.xtreme)
+    grid = Grid(xtreme, supply=Supply(xtreme, settings.download))
+
+    # models that are there, or made by this run
+    for name, entry in wanted.items():
+        if entry.path is not None and not Path(entry.path, CONFIG).is_file():
+            why = f"no {CONFIG} in {entry.path}; bring the model, or change its path"
+        elif entry.path is None and (entry.model or name) not in own:
+            why = f"model {entry.model or name} of pretraining is left out"
+        else:
+            grid.models[name] = entry
+            continue
+        grid.left_out.append((f"fine-tuning of {name}", why))
+
+    # trainings with their files, and their tasks that can be tested
+    for training in settings.trainings():
+        learnt = DataSet(first_task(training), "train", ENGLISH)
+        absent = grid.supply.find(learnt) is None  # so nothing of it is brought yet
+        sets = [learnt, *reading.predicted_sets(training)]
+        paths = {one: grid.supply.find(one, assume and absent) for one in sets}
+        found = {one: path for one, path in paths.items() if path is not None}
+        if why := _untrainable(grid.supply, training, settings, found):
+            grid.left_out.append((f"fine-tuning on {training}", why))
+            continue
+        tested = {each.task.name for each in found if each.split == "test"}
+        for task in [task for task in TRAININGS[training] if task in settings.chosen()]:
+            if task in tested:
+                grid.tasks.append(task)
+                grid.files[training] = sorted({path for path in found.values() if grid.supply.is_made(path)})
+            else:
+                grid.left_out.append((f"task {task}", f"no test file in {xtreme}"))
+        grid.planned.update(each for each, path in found.items() if not path.exists())
+    grid.tasks.sort(key=list(TASKS).index)
+
+    # models without any of their tasks
+    for name, entry in list(grid.models.items()):
+        if entry.tasks is not None and not grid.tasks_for(name):
+            grid.left_out.append(
+                (f"fine-tuning of {name}", f"none of its tasks, {', '.join(entry.tasks)}, can run")
+            )
+            del grid.models[name]
+    return grid
+
+
+def _untrainable(supply: Supply, training: str, settings: Finetuning, found: Mapping[DataSet, Path]) -> str | None:
+    """Why a training cannot run, if it cannot: no file to learn from, or none that can choose."""
+    learnt = DataSet(first_task(training), "train", ENGLISH)
+    if learnt not in found:
+        return f"no file {learnt.name} in {supply.xtreme}; bring it"
+    names = {each.name for each in [*found, DataSet(learnt.task, reading.HELD_OUT, ENGLISH)]}
+    choosing = reading.choosing_sets(training, settings.selection, names)
+    if not choosing:
+        return f"no development file to choose by in {supply.xtreme}; bring one, or change finetuning.selection"
+    for each in [each for each in choosing if each.split == "test" and each in found]:
+        with suppress(VocapError):  # of an unreadable file, which the job of its inputs reports
+            if not all(map(reading.is_labelled, each.read(supply.xtreme))):
+                return (
+                    f"{each.name}, on which the paper's rule selects, lacks its labels in {supply.xtreme}; bring "
+                    "xTune's files, or write finetuning: selection: english-dev"
+                )
+    return None
+
+
+def input_length(recipe: Recipe, longest: int | None) -> int:
+    """Ids of an input: the recipe's, or fewer where the model reads fewer."""
+    return recipe.max_length if longest is None else min(recipe.max_length, longest)

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from vocap.config import Settings
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.grid import Grid, input_length, settings_of
 from vocap.finetuning.published import ARCHIVES
-from vocap.finetuning.reading import DataSet, choosing_sets, parse, predicted_sets
+from vocap.finetuning.reading import DataSet, choosing_sets, predicted_sets
+from vocap.finetuning.settings import Grid, input_length, settings_of
 from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, first_task
 from vocap.plan.texts import MB, Text
 from vocap.pretraining.data import SHARE
@@ -346,11 +346,6 @@ def _light(job: Job, inputs: Inputs) -> dict[str, float]:
     return {}
 
 
-@features("check_xtreme")
-def _check(job: Job, inputs: Inputs) -> dict[str, float]:
-    return {"checked_mb": sum(sizes_of(inputs, job.wildcards["training"]).values()) / MB}
-
-
 def _studied(job: Job) -> str | None:
     """The language of a model, or of inputs, of the correlation study; None for others."""
     stage, language, *_ = job.wildcards.get("tuned", job.wildcards.get("inputs", "")).split("/")
@@ -419,11 +414,10 @@ def sizes_of(inputs: Inputs, training: str, language: str | None = None) -> dict
         return inputs.sizes[training, language]
     # the files that are there
     task, tuning = first_task(training), inputs.settings.finetuning
+    sets = [DataSet(task, "train", ENGLISH), *predicted_sets(training)]
     if language:
-        sets, stand_ins = [DataSet(task, split, language) for split in SPLITS], {}
-    else:
-        sets, stand_ins = [DataSet(task, "train", ENGLISH), *predicted_sets(training)], parse(tuning.stand_ins)
-    paths = {one: one.file(Path(tuning.xtreme), stand_ins) for one in sets}
+        sets = [DataSet(task, split, language) for split in SPLITS]
+    paths = {one: one.file(Path(tuning.xtreme)) for one in sets}
     # their sizes
     sizes = inputs.sizes[training, language] = {}
     for one, path in paths.items():

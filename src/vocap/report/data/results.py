@@ -193,11 +193,6 @@ class Finetuned:
         counts = sorted({len(scores.selection["seeds"]) for scores in self.tasks.values()})
         return " to ".join(map(str, counts[:1] + counts[1:][-1:]))
 
-    @property
-    def stand_ins(self) -> dict[str, str]:
-        """Files that stood in for others."""
-        return {key: value for one in self.tasks.values() for key, value in one.selection["stand_ins"].items()}
-
 
 @dataclass(frozen=True, eq=False)
 class Results:

@@ -251,14 +251,11 @@ def _cells(row: Row, baseline: Run | None, tasks: Sequence[str]) -> dict[str, An
 
 
 def _remarks(tasks: Sequence[str], run: Run) -> str:
-    """Differences from the paper's measure: missing tasks, files that stood in for others."""
+    """Tasks that the paper's measure has and this run lacks."""
     if not run.tuned.scores:
         return "not fine-tuned"
     absent = [TASK_NAMES[task] for task in tasks if task in run.tuned.missing]
-    said = [f"without {', '.join(absent)}"] if absent else []
-    files = {*tasks, *(TASKS[task].training for task in tasks)}
-    others = run.tuned.stand_ins.items()
-    return "; ".join(said + [f"{taken} for {file}" for file, taken in others if file.partition("/")[0] in files])
+    return f"without {', '.join(absent)}" if absent else ""
 
 
 def _baseline(rows: Sequence[Row]) -> Run | None:

