@@ -196,11 +196,42 @@ def test_the_best_of_each_measure_are_named(run):
     folder, _, said = run
     shown = table(folder)
     best = shown[shown.regime == "unigram"].alp.idxmax()
-    assert f"the highest mean ALP of unigram has {best} (" in said
-    fewest, least = shown.parallel_tokens.idxmin(), shown.gini.idxmin()
-    tokens = f"has {fewest} ({shown.parallel_tokens.min():.2f})"
-    assert f"the fewest tokens per sentence of parallel text {tokens}" in said
-    assert f"the lowest Gini coefficient has {least} ({shown.gini.min():.4f})" in said
+    assert f"ALP, held out, unigram {best} −" in said
+    columns = {"Tokens per sentence, parallel": ("parallel_tokens", 2), "Gini": ("gini", 4)}
+    for title, (key, digits) in columns.items():
+        assert f" {title} {shown[key].idxmin()} {shown[key].min():.{digits}f} " in said
+
+
+def test_parallel_text_leads_and_decides_for_each_use(run):
+    """Of this run's own tokenizers; each claim against the table, and against parallel.tsv."""
+    folder, results, said = run
+    shown = table(folder).drop("xlmr")
+    best, equal = shown.parallel_bits.idxmin(), shown.gini.idxmin()
+    assert (
+        f"Take {best}. T = 100K, 10 tokenizers, on parallel text (a text of tests). For an encoder {best}, "
+        in said
+    )
+    writer = shown[shown.regime.str.contains("of bytes")].parallel_bits.idxmin()
+    bits, back = shown.parallel_bits[writer], shown.round_trip[writer]
+    assert f"text {writer}, {bits:.3f} bits per byte of parallel text; {100 * back:.2f} % of" in said
+    assert f"For equal cost in all languages {equal}, Gini coefficient {shown.gini.min():.4f}" in said
+    # ranks of the two domains
+    ranks = shown[["tokens_per_sentence", "parallel_tokens"]].rank(method="min").astype(int)
+    moved = ranks[ranks.tokens_per_sentence != ranks.parallel_tokens].sort_values("parallel_tokens")
+    assert f"that differ: by tokens {', '.join(f'{name} ({a}, {b})' for name, a, b in moved.itertuples())}" in said
+    # losses against any other tokenizer
+    paths = {name: results / f"tokenizers/{name}/parallel.tsv" for name in ALL}
+    ratio = {name: pandas.read_csv(path, sep="\t", index_col=0).ratio_to_english for name, path in paths.items()}
+    english = {name: pandas.read_csv(path, sep="\t", index_col=0).loc["en"] for name, path in paths.items()}
+    tokens = pandas.DataFrame({name: ratio[name] * english[name].tokens / english[name].lines for name in ALL})
+    tokens = tokens.drop("ja", errors="ignore")
+    worse = (100 * (tokens[best] / tokens.drop(columns=best).min(axis=1) - 1)).sort_values(ascending=False)
+    assert f"{best} loses against another tokenizer in {(worse > 0).sum()} of {len(worse)} languages: " in said
+    for code, loss in worse[worse > 0].items():
+        lost = said.partition(" loses against another")[2].partition(
+            f"to {tokens.drop(columns=best).loc[code].idxmin()} "
+        )
+        assert f"{read_languages()[code].name} −{loss:.2f} %" in lost[2].partition(" to ")[0]
 
 
 def test_marks_have_their_names(run):
@@ -274,7 +305,7 @@ def test_the_leader_is_the_one_of_the_highest_mean(tmp_path, winner):
         alp = -100.0 - 10 * (name != winner) - UNIGRAM.index(name) / 10
         change(results / f"tokenizers/{name}/evaluation.tsv", alp=dict.fromkeys(CODES, alp))
     said = words(results, tmp_path / "out", named(*UNIGRAM))
-    assert f"T = 100K, 4 tokenizers: the highest mean ALP has {winner} (−100." in said
+    assert f"Take {winner}. T = 100K, 4 tokenizers. For an encoder {winner}, −100." in said
     other = winner if winner != "joint100k" else "vocap100k"
     assert f"{other} against joint100k: {'−' if winner == 'joint100k' else '+'}" in said
 

@@ -9,7 +9,8 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
 from tests.report.factories import make_results
-from tests.report.pages import Page, write
+from tests.report.pages import Page, words_of, write
+from vocap.allocation.solution import UNEVEN
 from vocap.files.tsv import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.loading import choose, reads
@@ -89,7 +90,18 @@ def test_the_recommendation_stands_first(run):
     said = re.sub(r"<[^>]*>", "", first)
     taken = re.findall(r"Take (\w+)\. T = (\d+)K", said)
     assert [total for _, total in taken] == ["100", "200"] and {name for name, _ in taken} <= set(best)
-    assert said.index("Take") < said.index("AutoTokenizer.from_pretrained") < said.index("Python that loads each")
+    assert said.index("Take") < said.index("Python that loads each") < said.index("AutoTokenizer.from_pretrained")
+
+
+def test_differing_line_lengths_reach_the_first_page(run, tmp_path):
+    folder, _ = run
+    results = shutil.copytree(folder / "results", tmp_path / "results")
+    for name in ("v100k", "v200k"):
+        path = results / "allocation" / name / "summary.json"
+        said = f"{UNEVEN}, and a language with longer lines gets more pieces: too many for de (3 times)"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"warnings": [said]}))
+    first = words_of(write(results, tmp_path / "out")).partition("Take ")[0]
+    assert "A language with longer lines gets more pieces: too many for de (3 times) (v100k, v200k)." in first
 
 
 def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):

@@ -30,6 +30,7 @@ from vocap.wording import listed
 ROUNDING = 1e-12  # of a sum of some hundred languages, relative
 FACTOR = 2.0  # a line this much longer or shorter than the median is reported; measured in docs/allocation.md
 NAMED = 5  # languages in the message, on each side
+UNEVEN = "lines differ in length between languages"  # begins it; the report's first page looks for it
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:
     if not said:
         return []
     return [
-        "lines differ in length between languages, and a language with longer lines gets more pieces for it: "
+        f"{UNEVEN}, and a language with longer lines gets more pieces for it: "
         f"{'; '.join(said)} (nats of its mean line over those of the median language). Cut paragraphs into "
         "sentences (split_sentences: true of the source of the text), or take per: character"
     ]

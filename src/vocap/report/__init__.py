@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-REVISION = 26
+REVISION = 27
 
 
 class Report(BaseModel):

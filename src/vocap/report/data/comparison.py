@@ -33,14 +33,14 @@ WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q to
 class Measure:
     """A number by tokenizer: a column of the comparison's table and an axis of its charts.
 
-    `key`: a column of `Size.summary`. `said`: begins a sentence on the best tokenizer; without it there is none.
+    `key`: a column of `Size.summary`. `first`: its place on the front page, which names the best; 0 for none.
     `by_regime`: whether it compares tokenizers of one regime only.
     """
 
     key: str
     title: str
     digits: int = 2
-    said: str = ""
+    first: int = 0
     axis: str = ""
     more_is_better: bool = False
     by_regime: bool = False
@@ -48,25 +48,15 @@ class Measure:
 
 
 MEASURES = (
-    Measure("alp", "ALP", 2, "the highest mean ALP", "mean held-out ALP (nats per line)", True, by_regime=True),
+    Measure("alp", "ALP", 2, 6, "mean held-out ALP (nats per line)", True, by_regime=True),
     Measure("alp_q", "ALP by q"),
     Measure("tokens_per_sentence", "Tokens per line", axis="tokens per held-out line"),
-    Measure(
-        "parallel_tokens", "Tokens per sentence, parallel", 2, f"the fewest {PARALLEL_TOKENS}", PARALLEL_TOKENS
-    ),
-    Measure("gini", "Gini", 4, "the lowest Gini coefficient", "Gini coefficient of these tokens"),
+    Measure("parallel_tokens", "Tokens per sentence, parallel", 2, 2, PARALLEL_TOKENS),
+    Measure("gini", "Gini", 4, 3, "Gini coefficient of these tokens"),
     Measure("gini_bytes", "Gini per byte", 4),
-    Measure("worst_ratio", "Worst ratio to English", said="the lowest worst ratio to English"),
-    Measure(
-        "bigram_bits_per_byte", "Bits per byte", 3, "the fewest held-out bits per byte", "held-out bits per byte"
-    ),
-    Measure(
-        "parallel_bits",
-        "Bits per byte, parallel",
-        3,
-        "the fewest bits per byte of parallel text",
-        "bits per byte of parallel text",
-    ),
+    Measure("worst_ratio", "Worst ratio to English", first=4),
+    Measure("bigram_bits_per_byte", "Bits per byte", 3, 5, "held-out bits per byte"),
+    Measure("parallel_bits", "Bits per byte, parallel", 3, 1, "bits per byte of parallel text"),
     Measure("round_trip", "Lines that come back", share=True),
 )
 
@@ -78,8 +68,8 @@ class Size:
     `rows`: the rows of `frame`, with `counted` (whether means have the language), its share `q` of the text, and
     the difference of ALP from the reference, in `nats` and in `percent`. `summary`: by tokenizer the means of
     `grouped` and the numbers of `MEASURES`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
-    `follows_text` (its training followed parallel text), `frontier` (no other of its regime is as good), `heldout`
-    and `parallel` (intervals of the bits per byte above the fewest, in words).
+    `follows_text` (its training followed parallel text), `bytes` (it has a token for every byte), `frontier` (no
+    other of its regime is as good), `heldout` and `parallel` (intervals of the bits per byte above the fewest).
     """
 
     total: int | None
@@ -109,15 +99,63 @@ class Size:
 
     @property
     def best(self) -> str:
-        """The tokenizer of the highest mean ALP among those of the reference's regime."""
-        rivals = self.summary[self.summary.own & (self.summary.regime == self.summary.regime[self.reference])]
+        """The tokenizer to take: the first by `deciding`."""
+        own = self.summary[self.summary.own]
+        if self.deciding != "alp":
+            return own[self.deciding].idxmin()
+        rivals = own[own.regime == self.summary.regime[self.reference]]
         return rivals.alp.idxmax() if len(rivals) else self.reference
+
+    @property
+    def deciding(self) -> str:
+        """The measure of the first choice: bits per byte of parallel text, else its tokens, else held-out ALP.
+
+        ALP compares the tokenizers of the reference's regime alone.
+        """
+        own = self.summary[self.summary.own]
+        return next((key for key in ("parallel_bits", "parallel_tokens") if own[key].count() > 1), "alp")
+
+    def changes(self, name: str, other: str) -> pandas.Series:
+        """By language the percent by which a tokenizer is better than another, worst first.
+
+        In tokens per sentence of parallel text; without them in ALP, of that of the other.
+        """
+        key = "alp" if self.deciding == "alp" else "parallel_tokens"
+        wide = self.counted.pivot(index="language", columns="tokenizer", values=key)
+        sign = 1 if key == "alp" else -1
+        found = 100 * sign * (wide[name] - wide[other]) / wide[other].abs()
+        return found.dropna().sort_values(kind="stable")
+
+    @property
+    def losses(self) -> dict[str, tuple[float, str]]:
+        """By language that another tokenizer of the run serves better than `best`: the change, and that tokenizer.
+
+        In percent, below 0, as in `changes`; the largest loss first.
+        """
+        rivals = self.summary[self.summary.own].drop(index=self.best, errors="ignore")
+        if self.deciding == "alp":
+            rivals = rivals[rivals.regime == self.summary.regime[self.best]]
+        rows = [
+            (percent, code, name)
+            for name in rivals.index
+            for code, percent in self.changes(self.best, name).items()
+            if percent < 0
+        ]
+        worst: dict[str, tuple[float, str]] = {}
+        for percent, code, name in sorted(rows):
+            worst.setdefault(code, (percent, name))
+        return worst
 
     @property
     def compared(self) -> list[str]:
         """The tokenizers to compare with the reference, the best by mean ALP in percent first."""
         others = self.summary[self.summary.own].drop(index=self.reference, errors="ignore")
         return list(others.sort_values("percent", ascending=False, kind="stable").index)
+
+    @property
+    def rival(self) -> str:
+        """The tokenizer to show beside the reference: the best, else the best of the others."""
+        return self.best if self.best != self.reference else self.compared[0]
 
     def by_group(self) -> pandas.DataFrame:
         """The means of `grouped` by resource group, and over all languages, with `group` and `tokenizer`."""
@@ -298,6 +336,8 @@ def _summary(
     summary["follows_text"] = [
         one.kind == "parity-bpe" or any(map(bool, dial)) for one, dial in zip(tokenizers, dials, strict=True)
     ]
+    settings = [find(one.description, "settings") or {} for one in tokenizers]
+    summary["bytes"] = [bool(one.get("byte_fallback")) or one.get("unit") == "bytes" for one in settings]
     # on the frontier: nothing of the regime is as good in all three
     goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
     rivals = {name: goods[(summary.regime == summary.regime[name]) & summary.own] for name in goods.index}
@@ -310,12 +350,12 @@ def _summary(
     return summary
 
 
-def _above_the_fewest(tokenizers: Sequence[Tokenizer], part: str, languages: Sequence[str]) -> dict[str, str]:
-    """By tokenizer the interval of its bits per byte above the fewest, in words; none where lines have no bits."""
+def _above_the_fewest(tokenizers: Sequence[Tokenizer], part: str, languages: Sequence[str]) -> dict[str, tuple]:
+    """By tokenizer the interval of its bits per byte above the fewest; none where lines have no bits."""
     found = {one.name: one.bits.get(part, {}) for one in tokenizers}
     lengths = {name: {code: own[code] for code in languages if code in own} for name, own in found.items()}
     differences = paired_differences({name: own for name, own in lengths.items() if own})
-    return {name: f"{low:.4f} to {high:.4f}" if high else "" for name, (_, low, high) in differences.items()}
+    return {name: (low, high) for name, (_, low, high) in differences.items()}
 
 
 def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dict[str, float]]:
@@ -444,11 +484,11 @@ def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
 
 
 def front_page(results: Results) -> list[str]:
-    """The tokenizers of the example sentences: of the smallest T the reference and the best of the others.
+    """The tokenizers of the example sentences: of the smallest T the reference and the best, or the next.
 
     Without tokenizers of one T the first of the configuration; none where none has been made by this run.
     """
-    pairs = [[one.reference, one.compared[0]] for one in sizes(results) if one.compared]
+    pairs = [[one.reference, one.rival] for one in sizes(results) if one.compared]
     own = [one.name for one in results.configured_tokenizers() if one.kind not in NOT_MERGED]
     return pairs[0] if pairs else own[:1]
 

@@ -7,12 +7,13 @@ from typing import Any
 import altair as alt
 
 from vocap.report.data import comparison
-from vocap.report.data.comparison import ELSEWHERE, MEASURES, UNKNOWN_LIMIT, Size, TradeOff, records
+from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, TradeOff, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
 from vocap.report.page.figures import Figure, chart, scatter, token, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
+from vocap.tokenizers.bigram import PARTS
 from vocap.wording import listed
 
 # of charts, by keys of measures: across, up
@@ -65,23 +66,6 @@ def _introduction(results: Results, found: Sequence[Size]) -> str:
     return f"{said} The text: {results.parallel_text}." if results.parallel_text else said
 
 
-def headline(results: Results, one: Size) -> str:
-    """The best tokenizer by each measure, and the best beside the reference with the language that it loses in."""
-    of = f"{one.label}, {counted(len(one.summary), 'tokenizer')}"
-    parts = []
-    for measure in MEASURES:
-        for regime, names in one.regimes.items() if measure.by_regime else [("", list(one.summary.index))]:
-            values = one.summary[measure.key][names].dropna()
-            if len(values) < 2 or not measure.said or regime == ELSEWHERE:
-                continue
-            name = values.idxmax() if measure.more_is_better else values.idxmin()
-            group = f" of {regime}" if regime and len(one.regimes) > 1 else ""
-            language = f", {results.name(one.summary.worst[name])}" if measure.key == "worst_ratio" else ""
-            parts.append(f"{measure.said}{group} has {name} ({values[name]:.{measure.digits}f}{language})")
-    said = f"{of}: {'; '.join(parts)}.".replace("(-", "(−") if parts else f"{of}."
-    return f"{said} {against(results, one, one.compared[0])}" if one.compared else said
-
-
 def against(results: Results, one: Size, name: str) -> str:
     """A tokenizer against the reference: mean differences of ALP, and the language that loses most."""
     row = one.summary.loc[name]
@@ -101,6 +85,9 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
     for row in rows:
         row["worst"] = row["worst"] and results.name(row["worst"])
         row["frontier"] = {True: "yes", False: "no"}.get(row["frontier"])
+        for part in PARTS:
+            low, high = row[part] or (0, 0)
+            row[part] = f"{low:.4f} to {high:.4f}" if high else ""
     measures = [Column(one.key, one.title, "number", one.digits, share=one.share) for one in MEASURES]
     by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
     by_q = f"; by q: weighted by the language’s share of the text, from {by_q}" if by_q else ""
@@ -113,7 +100,7 @@ def _one(results: Results, one: Size) -> list[Block]:
     axes = [pair for pair in (AXES if both else WITHOUT_PARALLEL) if len(one.summary.dropna(subset=[*pair])) > 1]
     charts: list[Block] = [_plane(results, one, *pair) for pair in axes]
     strips = [_strip(results, one, one.compared[0])] if one.compared else []
-    more = [*charts[1:], *(Text(against(results, one, name)) for name in one.compared[1:])]
+    more = [*charts[1:], *(Text(against(results, one, name)) for name in one.compared)]
     if regimes := comparison.apart_by_text(one.regimes):
         more.append(Note(f"{regimes} {caption('comparison-cuts')}"))
     fold = [Fold("Inequality, the other tokenizers, limits of comparison", more)] if more else []

@@ -1,14 +1,14 @@
-"""The front page: the tokenizer to take, sentences, gains and losses, how to load each; and the run's settings."""
+"""The front page: the tokenizer to take for each use, what loses by it, sentences, how to load; the settings."""
 
 from itertools import accumulate
 
 from markupsafe import Markup
 
-from vocap.report.data.comparison import Size, front_page, method, sizes, text_facts
+from vocap.allocation.solution import UNEVEN
+from vocap.report.data.comparison import ELSEWHERE, MEASURES, Size, front_page, method, sizes, text_facts
 from vocap.report.data.results import Results, Sentence
 from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run, text_of
-from vocap.report.page.tables import caption, signed
-from vocap.report.sections.comparison import headline
+from vocap.report.page.tables import Column, caption, number, signed
 from vocap.report.sections.corpora import little_text, short_of_total
 from vocap.wording import listed
 
@@ -19,6 +19,18 @@ LOADS = {  # Python that loads each form
     "huggingface": 'from transformers import AutoTokenizer\ntokenizer = AutoTokenizer.from_pretrained("{}")',
 }
 MOVED = 5  # languages that gain most, and that lose most
+HELD_OUT = 5  # the first place of a measure of held-out lines among those of the front page
+NOUNS = {  # of the measures that tokenizers are chosen by, the first that is measured
+    "parallel_bits": "bits per byte of parallel text",
+    "parallel_tokens": "tokens per sentence of parallel text",
+    "bigram_bits_per_byte": "bits per byte of held-out lines",
+    "tokens_per_sentence": "tokens per held-out line",
+    "alp": "nats per line in the mean (ALP)",
+}
+RANKED = (
+    ("tokens", "tokens_per_sentence", "parallel_tokens"),
+    ("bits per byte", "bigram_bits_per_byte", "parallel_bits"),
+)
 
 
 def section(results: Results) -> Section:
@@ -26,15 +38,113 @@ def section(results: Results) -> Section:
     blocks: list[Block] = [*_warnings(results)]
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
-    loads, said = _loads(results), Markup("<strong>Take {}.</strong> {}")
-    for place, one in enumerate(found := sizes(results)):
-        take = Text(said.format(one.best, headline(results, one)))
-        part = [take, *(load for load in loads if load.title == one.best)]
+    loads = _loads(results)
+    for place, one in enumerate(sizes(results)):
+        part = _taken(results, one)
         blocks += part if place == 0 else [Fold(f"At {one.label}: {one.best}", part)]
     if loads:
         blocks.append(Fold(f"Python that loads each of {counted(len(loads), 'tokenizer')}", loads))
-    blocks += [*_cuts(results), *_movers(results, found), Facts(_counts(results))]
+    blocks += [*_cuts(results), Facts(_counts(results))]
     return Section("overview", "Your tokenizers", "Start", blocks)
+
+
+def _taken(results: Results, one: Size) -> list[Block]:
+    """The tokenizer to take at one T and for each use, the best by each measure, the languages that lose."""
+    on = f", on parallel text ({results.parallel_text})" if results.parallel_text and one.deciding != "alp" else ""
+    said = Markup("<strong>Take {}.</strong> {}, {}{}.")
+    blocks: list[Block] = [Text(said.format(one.best, one.label, counted(len(one.summary), "tokenizer"), on))]
+    if not one.compared:
+        return blocks
+    best = []
+    for measure in sorted(MEASURES, key=lambda measure: measure.first):
+        for regime, names in one.regimes.items() if measure.by_regime else [("", list(one.summary.index))]:
+            values = one.summary[measure.key][names].dropna()
+            if len(values) < 2 or not measure.first or regime == ELSEWHERE:
+                continue
+            name = values.idxmax() if measure.more_is_better else values.idxmin()
+            title = measure.title if measure.first < HELD_OUT else f"{measure.title}, held out"
+            title = f"{title}, {regime}" if regime and len(one.regimes) > 1 else title
+            language = f" ({results.name(one.summary.worst[name])})" if measure.key == "worst_ratio" else ""
+            best.append((title, f"{name} {_value(one, name, measure.key)}{language}"))
+    return [
+        *blocks,
+        Facts(_uses(one)),
+        Text("The best by each measure", "heading"),
+        Facts(best),
+        *_changes(results, one),
+    ]
+
+
+def _value(one: Size, name: str, key: str) -> str:
+    measure = next(measure for measure in MEASURES if measure.key == key)
+    return number(float(one.summary[key][name]), Column(key, "", "number", measure.digits, measure.share))
+
+
+def _uses(one: Size) -> list[tuple[str, str]]:
+    """The tokenizer to take for each use, with the figures of this run that say so."""
+    own, best = one.summary[one.summary.own], one.best
+    # the first choice, and those that are as good within the interval
+    level = [name for name, found in own.parallel.dropna().items() if found[0] <= 0 and name != best]
+    level = f"; {listed(level)} measured no worse" if level and one.deciding == "parallel_bits" else ""
+    uses = [("For an encoder", f"{best}, {_value(one, best, one.deciding)} {NOUNS[one.deciding]}{level}")]
+    # all text comes back, else every byte has a token
+    lossless, whole = own[own.round_trip == 1], own[own.bytes]
+    pool = lossless if len(lossless) else whole
+    key = next((key for key in NOUNS if len(pool) and pool[key].notna().all() and key != "alp"), "")
+    said = "none of this run gives all text back or has a token for every byte"
+    if key:
+        name = pool[key].idxmin()
+        back = f"; {_value(one, name, 'round_trip')} of the lines come back" if own.round_trip[name] >= 0 else ""
+        said = f"{name}, {_value(one, name, key)} {NOUNS[key]}{back}"
+    remedy = "" if len(lossless) else "; text: {preset: lossless} gives back all"
+    uses.append(("For a model that writes text", f"{said}{remedy}"))
+    # the most equal
+    said = "not measured: parallel text is missing (corpora.parallel)"
+    if own.gini.count() > 1:
+        name = own.gini.idxmin()
+        more = 100 * (own.parallel_tokens[name] / own.parallel_tokens[best] - 1)
+        than = f", {signed(more)} % tokens against {best}" if name != best else ""
+        said = f"{name}, Gini coefficient {_value(one, name, 'gini')}{than}"
+    return [*uses, ("For equal cost in all languages", said)]
+
+
+def _ranks(one: Size) -> str:
+    """The tokenizers of other ranks on held-out lines than on parallel text; empty where one is not measured."""
+    said = []
+    for noun, *keys in RANKED:
+        both = one.summary.loc[one.summary.own, keys].dropna()
+        ranks = both.rank(method="min").astype(int).sort_values(keys[1])
+        moved = [f"{name} ({held}, {parallel})" for name, held, parallel in ranks.itertuples() if held != parallel]
+        if len(both) > 1:
+            said.append(f"by {noun} {', '.join(moved)}" if moved else f"by {noun} none")
+    return f"Ranks on held-out lines and on parallel text that differ: {'; '.join(said)}." if said else ""
+
+
+def _changes(results: Results, one: Size) -> list[Block]:
+    """Ranks that differ between domains; the languages that gain and lose most, and all losses."""
+    other = one.reference if one.best != one.reference else one.compared[0]
+    changes = list(one.changes(one.best, other).items())
+    lose = [change for change in changes if change[1] < 0][:MOVED]
+    gain = [change for change in changes[::-1] if change[1] > 0][:MOVED]
+    ends = [
+        ", ".join(f"{results.name(code)} {signed(change)} %" for code, change in some) or "none"
+        for some in (gain, lose)
+    ]
+    unit = "own ALP" if one.deciding == "alp" else "tokens per sentence of parallel text"
+    said = f"{one.best} against {other}, in percent of each language’s {unit}"
+    texts = [_ranks(one), f"{said}: gain most: {ends[0]}; lose most: {ends[1]}."]
+    # all losses, by the tokenizer that is better
+    groups: dict[str, list[str]] = {}
+    for code, (change, name) in one.losses.items():
+        groups.setdefault(name, []).append(f"{results.name(code)} {signed(change)} %")
+    if groups:
+        of = f"{len(one.losses)} of {counted(len(changes), 'language')}"
+        lost = "; ".join(f"to {name} {', '.join(found)}" for name, found in groups.items())
+        texts.append(f"{one.best} loses against another tokenizer in {of}: {lost}.")
+    else:
+        texts.append(f"No other tokenizer is better than {one.best} in any language.")
+    texts.append(caption("overview") if one.deciding == "alp" else "")
+    return [Text(text) for text in texts if text]
 
 
 def _loads(results: Results) -> list[Code]:
@@ -84,30 +194,6 @@ def _cut(name: str, sentence: Sentence, place: int) -> tuple[str, int, list[tupl
     return name, tokens, stretches
 
 
-def _movers(results: Results, found: list[Size]) -> list[Block]:
-    """The languages that gain and lose most at the first T, by the best beside the reference."""
-    one = next((one for one in found if one.compared), None)
-    if one is None:
-        return []
-    name = one.compared[0]
-    rows = one.counted[one.counted.tokenizer == name].sort_values("percent", kind="stable")
-    changes = list(zip(rows.language, rows.percent, strict=True))
-    lose = [change for change in changes if change[1] < 0][:MOVED]
-    gain = [change for change in changes[::-1] if change[1] > 0][:MOVED]
-    ends = [
-        ", ".join(f"{results.name(code)} {signed(change)} %" for code, change in some) or "none"
-        for some in (gain, lose)
-    ]
-    said = Markup(
-        '{} against {}, in percent of each language’s own ALP: {}. <a href="#comparison">All languages</a>'
-    )
-    return [
-        Text("Largest gains and losses", "heading"),
-        Text(said.format(name, one.reference, f"gain most: {ends[0]}; lose most: {ends[1]}")),
-        Text(caption("overview")),
-    ]
-
-
 def _counts(results: Results) -> list[tuple[str, str]]:
     """The run in numbers."""
     trained = sum(len(results.trained(code)) for code in results.curves)
@@ -140,6 +226,15 @@ def _warnings(results: Results) -> list[Note]:
         notes.append(
             _warning("Packages are missing.", f"The starter corpus was made without {reasons}.", "corpora")
         )
+    uneven: dict[str, list[str]] = {}
+    for entry in results.allocations.values():
+        for text in entry.summary.get("warnings") or ():
+            if str(text).startswith(UNEVEN):
+                uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
+    notes += [
+        _warning(f"{UNEVEN.capitalize()}.", f"{text[:1].upper()}{text[1:]} ({listed(names)}).", "allocation")
+        for text, names in uneven.items()
+    ]
     if short := short_of_total(results):
         said = "; ".join(
             f"{row['kind']} {row['name']} is {counted(row['short'], 'id')} short"
