@@ -184,7 +184,6 @@ def test_sizes_stand_beside_the_papers_in_a_run_on_its_languages(tmp_path):
     sizes = pandas.DataFrame(rows)[["thousands_v100k", "paper_thousands"]].apply(pandas.to_numeric)
     overview = one_row(tables / "allocations.tsv", allocation="v100k")
     assert float(overview["rank_correlation"]) == pytest.approx(sizes.corr("spearman").iloc[0, 1])
-    assert (tmp_path / "out/figures/allocation-v100k.svg").exists()
 
 
 def test_a_run_on_few_languages_has_one_line_for_missing_tables(tmp_path):
@@ -253,7 +252,6 @@ def test_states_of_models_make_a_panel_of_costs_for_each_task(tmp_path):
     models = {"knn": "vocap100k", "small": "joint100k"}
     text = make_states(make_results(tmp_path / "results"), tmp_path, models, states)
     words = words_of(text)
-    assert "Text of the models, this run cc100 the paper Wikipedia" in words and "this run data/xtreme" in words
     rows = list(read_tsv(tmp_path / "out/tables/paper-costs.tsv"))
     assert [(row["task"], row["model"], row["step"], float(row["score"])) for row in rows] == [
         ("XNLI", "knn", "250", 30.0),

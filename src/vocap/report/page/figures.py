@@ -6,7 +6,6 @@ PDF bytes differ between runs (its resource dictionaries come out in any order).
 """
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -159,7 +158,6 @@ HEIGHT, PAD = 260, 0.1  # px; of the extent of the marks, on each side
 # px of the marks' area in a wide page and on a phone, and the size of names for it
 AREAS = ((WIDTH - 60, "width < 400 ? 0 : 11"), (280, "width < 400 ? 11 : 0"))
 LETTER, LINE = 6.3, 15  # px of a letter and of a line of a name
-LOG_TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
 
 
 def scatter(
@@ -167,24 +165,19 @@ def scatter(
     titles: tuple[str, str],
     kinds: Mapping[str, tuple[str, str]],
     tooltip: Sequence[alt.Tooltip],
-    log: bool = False,
     height: int = HEIGHT,
 ) -> alt.LayerChart:
     """A mark for each of `rows`, at `x` and `y`, with its `name` where there is space, the first rows' first.
 
     `titles` are of the axes. `kinds`: colour (a name of the palette) and shape by the `kind` of a row, in the
-    order of the legend. Rows with the same `line` are joined in the order of `place`.
+    order of the legend.
     """
-    # positions, in the logarithms of values where `log`
-    plain = [{axis: math.log(row[axis]) if log else row[axis] for axis in "xy"} for row in rows]
-    domains = {axis: _domain([row[axis] for row in plain]) for axis in "xy"}
+    domains = {axis: _domain([row[axis] for row in rows]) for axis in "xy"}
     position = {}
     for axis, title, channel, ticks in zip("xy", titles, (alt.X, alt.Y), (6, 5), strict=True):
-        domain = [math.exp(value) if log else value for value in domains[axis]]
-        scale = alt.Scale(type="log" if log else "linear", domain=domain, nice=False)
-        marked = alt.Axis(values=LOG_TICKS, format="~g") if log else alt.Axis(tickCount=ticks)
-        position[axis] = channel(f"{axis}:Q", title=title, scale=scale, axis=marked)
-    # lines, marks and names
+        scale = alt.Scale(type="linear", domain=list(domains[axis]), nice=False)
+        position[axis] = channel(f"{axis}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=ticks))
+    # marks and names
     present = [kind for kind in kinds if any(row["kind"] == kind for row in rows)]
     colours, shapes = ([kinds[kind][part] for kind in present] for part in (0, 1))
     legend = alt.Legend(title=None, columns=3)
@@ -194,15 +187,10 @@ def scatter(
         ),
         "shape": alt.Shape("kind:N", scale=alt.Scale(domain=present, range=shapes), legend=legend),
     }
-    joined = [row for row in rows if row.get("line") is not None]
-    lines = chart(joined).mark_line(strokeWidth=1, color=token("muted"))
-    lines = lines.encode(**position, detail="line:N", order="place:Q")
-    points = (
-        chart(rows).mark_point(filled=True, size=80, opacity=1).encode(**position, **look, tooltip=list(tooltip))
-    )
-    layers = [*([lines] if joined else []), points]
+    points = chart(rows).mark_point(filled=True, size=80, opacity=1)
+    layers = [points.encode(**position, **look, tooltip=list(tooltip))]
     for width, size in AREAS:
-        names = chart(_place(rows, plain, domains, width, height))
+        names = chart(_place(rows, domains, width, height))
         place = {key: alt.ExprRef(f"datum.{key}") for key in ("align", "dx", "dy")}
         style = {**place, "baseline": "middle", "fontSize": alt.ExprRef(size)}
         halo = {"stroke": token("surface"), "strokeWidth": 4}  # names cross the lines
@@ -219,7 +207,6 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
 
 def _place(
     rows: Sequence[dict[str, Any]],
-    plain: Sequence[dict[str, float]],
     domains: Mapping[str, tuple[float, float]],
     width: int,
     height: int,
@@ -230,7 +217,7 @@ def _place(
     """
     (left, right), (low, high) = domains["x"], domains["y"]
     marks = [
-        (width * (row["x"] - left) / (right - left), height * (high - row["y"]) / (high - low)) for row in plain
+        (width * (row["x"] - left) / (right - left), height * (high - row["y"]) / (high - low)) for row in rows
     ]
     taken = [(a - 6, a + 6, b - 6, b + 6) for a, b in marks]
     labels = []

@@ -17,7 +17,7 @@ from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.report.data.results import Finetuned, Model, Results
-from vocap.report.page.blocks import Block, Facts, Fold, Note, Section, Text, counted, text_of
+from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, text_of
 from vocap.report.page.figures import COLOURS, PAIR, WIDTH, Figure, joined_pairs, line_chart, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, signed, specification, specified
 from vocap.report.paper import METRIC_NAMES, SOURCE, TASK_NAMES, on_paper_languages, paper_size, printed
@@ -280,25 +280,11 @@ def section(results: Results) -> Section:
     blocks: list[Block] = []
     if made:
         blocks.append(Text(f"Every number of “the paper” is as printed in {SOURCE}. {caption('paper')}"))
-        data[:0] = _data(results)
     titles = " ".join(block.title for block in made if not isinstance(block, Text))
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
         blocks.append(Note(f"Not in this run: {', '.join(absent)}. {caption('paper-absent')}"))
     blocks += [Fold(title, part) for title, part in parts.items() if part]
     return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
-
-
-def _data(results: Results) -> list[Block]:
-    """The text and files of the run's own numbers, as the configuration names them."""
-    source = results.section("corpora").get("source")
-    facts = [
-        ("Text of the vocabularies, this run", source),
-        ("the paper", "CommonCrawl"),
-        ("Text of the models, this run", results.section("pretraining").get("corpus") or source),
-        ("the paper", "Wikipedia"),
-        ("XTREME’s files, this run", results.section("finetuning").get("xtreme") or "none"),
-    ]
-    return [Facts(facts)] if source else []
 
 
 def correlation_blocks(results: Results) -> list[Block]:

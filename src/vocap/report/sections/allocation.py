@@ -6,19 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import numpy as np
 import pandas
 from markupsafe import Markup
 
 from vocap.allocation.settings import Allocation as Settings
 from vocap.allocation.solution import Inputs
-from vocap.report.data.comparison import records
 from vocap.report.data.results import Allocation, Results
 from vocap.report.page import blocks as page
 from vocap.report.page.blocks import Block, Explorer, Fold, Note, Section, Text, not_run
-from vocap.report.page.figures import SHAPES, Figure, scatter, tooltips
-from vocap.report.page.tables import Column, Table, caption, specified
+from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper import on_paper_languages, paper_size
 from vocap.tables.piece_index import PieceIndex, hash_pieces
 from vocap.unigram import COVERAGE
@@ -48,7 +45,6 @@ def section(results: Results) -> Section:
         blocks.append(_overview(results))
         if any(entry.shares for entry in results.allocations.values()):
             blocks.append(_sizes(results))
-        blocks += _beside_the_paper(results)
         each = [Fold(entry.name, _one(results, entry)) for entry in results.allocations.values()]
         blocks.append(Fold("Each allocation: summary, and sizes by language", each))
         blocks += page.without_results(results.absent("allocation", results.allocations), "warning")
@@ -100,60 +96,13 @@ def _comparable(entry: Allocation) -> bool:
     return on_paper_languages(code for code, size in entry.sizes.items() if size is not None)
 
 
-def _paired(entry: Allocation) -> pandas.DataFrame:
-    """The languages that the paper has: their size here, and the paper's in thousands."""
-    rows = [(code, size, paper_size(code, PAPER_SIZES)) for code, size in entry.sizes.items()]
-    return pandas.DataFrame(rows, columns=["code", "size", "paper"]).dropna()
-
-
 def _correlation(entry: Allocation) -> float | None:
     """Spearman's, of its sizes and the paper's; None for an allocation on other languages."""
     if not _comparable(entry):
         return None
-    found = _paired(entry)[["size", "paper"]].corr("spearman").iloc[0, 1]
+    rows = [(size, paper_size(code, PAPER_SIZES)) for code, size in entry.sizes.items()]
+    found = pandas.DataFrame(rows, dtype=float).dropna().corr("spearman").iloc[0, 1]
     return None if pandas.isna(found) else float(found)
-
-
-def _beside_the_paper(results: Results) -> list[Block]:
-    """The sizes of the first allocation on the paper's languages against the paper's; nothing where none is."""
-    for entry in results.allocations.values():
-        correlation = _correlation(entry)
-        if correlation is None:
-            continue
-        count = f"{len(_paired(entry))} languages"
-        said = f"Spearman’s rank correlation with the paper’s sizes over {count}: {correlation:.3f}."
-        said = said.replace("-", "−")
-        figure = Figure(
-            f"allocation-{entry.name}",
-            f"{entry.name}: sizes beside the paper’s",
-            "Allocated size of each language in this run (upright) against Table 9 of the paper (across), in "
-            f"thousand pieces, both axes logarithmic. {said} The other allocations’ are in the first table.",
-            f"Scatter chart of {count}. {said}",
-            lambda entry=entry: against_paper(results, entry),
-            table=f"allocation-{entry.name}",
-        )
-        return [Fold("Sizes beside the paper’s", [Text(caption("sizes-beside")), figure])]
-    return []
-
-
-def against_paper(results: Results, entry: Allocation) -> alt.LayerChart:
-    """Allocated size of every language against the paper's own table, both axes logarithmic.
-
-    Both tables hold whole thousands: languages at the same point are spread over a small square around it.
-    """
-    rows = _paired(entry).assign(size=lambda rows: rows["size"] / 1000)
-    alike = rows.groupby(["paper", "size"]).code
-    place, side = alike.cumcount(), np.ceil(np.sqrt(alike.transform("size")))
-    rows["x"] = (rows.paper * 1.055 ** (place % side - (side - 1) / 2)).round(4)
-    rows["y"] = (rows["size"] * 1.055 ** (place // side - (side - 1) / 2)).round(4)
-    rows["kind"], rows["language"] = rows.code.map(results.resource), rows.code.map(results.name)
-    rows = rows.assign(name=rows.code, area=-rows.x * rows.y).sort_values(["area", "code"])
-    kinds = {
-        name: (name if name in SHAPES else "unknown", SHAPES.get(name, "diamond")) for name in results.groups()
-    }
-    tooltip = tooltips(language="", code="", paper="~g|paper, thousands", size="~g|this run, thousands")
-    titles = ("the paper's allocation (thousand pieces, T = 500K)", "this run (thousand pieces)")
-    return scatter(records(rows), titles, kinds, tooltip, log=True, height=420)
 
 
 def _one(results: Results, entry: Allocation) -> list[Block]:

@@ -1,4 +1,4 @@
-"""The tokenizers of each T compared: measures, frontier, gains and losses by language, the cost of fairness."""
+"""The tokenizers of each T compared: measures, frontier, gains and losses by language."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from vocap.report.data import comparison
-from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, TradeOff, records
+from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
@@ -19,12 +19,6 @@ from vocap.wording import listed
 # of charts, by keys of measures: across, up
 AXES = (("parallel_tokens", "alp"), ("gini", "parallel_tokens"), ("parallel_bits", "parallel_tokens"))
 WITHOUT_PARALLEL = (("tokens_per_sentence", "alp"),)
-CHOICES = {  # of allocations that are no tokenizers: name in the table, colour and shape
-    "beta": ("by beta", ("high", "circle")),
-    "fairness": ("by fairness weight", ("mid", "circle")),
-    "uniform": ("the same size for all", ("muted", "square")),
-    "proportional": ("in proportion to the text", ("muted", "cross")),
-}
 
 
 def section(results: Results) -> Section:
@@ -39,11 +33,6 @@ def section(results: Results) -> Section:
         blocks += [Text(_introduction(results, found)), _table(results, found), *_one(results, found[0])]
         blocks += [Fold(f"Charts and languages at {one.label}", _one(results, one)) for one in found[1:]]
         blocks += [_groups(found), *_figure_4(results, found)]
-    if traded := comparison.trade_offs(results, found):
-        blocks.append(Fold("The cost of fairness", [Text(caption("fairness-text")), *_traded(results, traded)]))
-    elif results.allocations:
-        why = results.no_inputs or "no allocation’s smallest sizes fit its T, or no curve has held-out ALP."
-        blocks.append(Note(f"No cost of fairness: {why}"))
     return Section("comparison", "The tokenizers compared", "Comparison", blocks)
 
 
@@ -285,60 +274,3 @@ def group_means(rows: list[dict[str, Any]]) -> alt.LayerChart:
     text = chart(rows).mark_text(align="left", dx=10)
     text = text.encode(x=alt.X("best:Q", scale=axis["scale"]), y=lines.encoding.y, text="label:N")
     return alt.layer(lines, marks, text).properties(width=figures.WIDTH, height=30 * len(rows))
-
-
-def _traded(results: Results, found: Sequence[TradeOff]) -> list[Block]:
-    blocks: list[Block] = []
-    for one in found:
-        ends = {point["beta"]: point for point in one.points if point["series"] == "beta"}
-        fair, rich = ends[0.0], ends[1.0]
-        said = (
-            f"T = {one.total:,}: from beta 1 to beta 0 the mean ALP changes by "
-            f"{signed(fair['alp'] - rich['alp'])} nats per line, the Gini coefficient of x from "
-            f"{rich['gini']:.4f} to {fair['gini']:.4f}, and x of the worst served language from "
-            f"{rich['worst_ratio']:.3f} ({rich['worst']}) to {fair['worst_ratio']:.3f} ({fair['worst']})."
-        )
-        figure = Figure(
-            f"fairness-{one.total}",
-            f"T = {one.total:,}: mean ALP against the Gini coefficient of x",
-            f"Held-out ALP in nats per line; better is up and to the left. All other settings are those of "
-            f"{one.reference}; {counted(len(one.languages), 'language')} counted. The fairness weight varies at "
-            f"beta {one.beta:g}.",
-            f"Chart of {len(one.points)} allocations and tokenizers. {said} The numbers are in the table.",
-            lambda one=one: trade_off(results, one),
-            table=f"fairness-{one.total}",
-        )
-        blocks += [Text(said), figure, _trade_off_table(results, one)]
-        if one.apart:
-            named = listed([f"{results.name(code)} ({reason})" for code, reason in sorted(one.apart.items())])
-            blocks.append(Note(f"Not counted at T = {one.total:,}, in any mark: {named}.", "warning"))
-    return blocks
-
-
-def _trade_off_table(results: Results, one: TradeOff) -> Table:
-    rows = []
-    for point in one.points:
-        kind = CHOICES.get(point["series"], (f"{point['series']} tokenizer",))[0]
-        worst = results.name(point["worst"])
-        rows.append({**point, "kind": kind, "languages": len(one.languages), "worst": worst})
-    return specified("fairness", rows, of=str(one.total))
-
-
-def trade_off(results: Results, one: TradeOff) -> alt.LayerChart:
-    """Both lines, baselines and tokenizers."""
-    rows = []
-    for point in one.points:
-        series, value = point["series"], point.get(point["series"])
-        name = "" if series in CHOICES else point["name"]
-        if (series == "beta" and value in (0, 0.5, 0.7, 1)) or (series == "fairness" and value in (4, 16)):
-            name = f"{'β' if series == 'beta' else 'φ'} {value:g}"
-        kind = CHOICES[series][0] if series in CHOICES else point["name"]
-        row = {"kind": kind, "label": point["name"], "name": name}
-        row |= {"x": round(point["gini"], 5), "y": round(point["alp"], 4), "worst": point["worst"]}
-        row |= {"line": series, "place": value} if value is not None else {}
-        rows.append({**row, "worst_ratio": round(point["worst_ratio"], 4)})
-    numbers = {"y": ",.3f|mean ALP", "x": ".4f|Gini", "worst": "|worst served", "worst_ratio": ".3f|its x"}
-    tooltip = tooltips(label="|allocation or tokenizer", **numbers)
-    kinds = {**dict(CHOICES.values()), **looks(results)}
-    titles = ("Gini coefficient of x", "mean held-out ALP (nats per line)")
-    return scatter(sorted(rows, key=lambda row: "line" in row), titles, kinds, tooltip, height=320)
