@@ -185,7 +185,13 @@ def summarize(settings: Settings) -> list[str]:
         "ids of SentencePiece and Hugging Face differ; see parity.tsv": listed(differing),
         "languages without text": listed(empty),
     }
-    return lines + [f"Warning: {what}: {names}" for what, names in warnings.items() if lines and names]
+    uneven: dict[str, list[str]] = {}
+    for name in settings.allocation:
+        for warning in _read(results / "allocation" / name / "summary.json").get("warnings", ()):
+            uneven.setdefault(warning, []).append(name)
+    said = [f"{what}: {names}" for what, names in warnings.items() if names]
+    said += [f"allocation {listed(names, 4)}: {warning}" for warning, names in uneven.items()]
+    return lines + [f"Warning: {text}" for text in said if lines]
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -9,15 +9,27 @@ import pytest
 import yaml
 
 from tests.workflow.conftest import BIN, ROOT, make_text, parse_counts
-from vocap.init.configuration import Names, find_files, group
+from vocap.init.configuration import Lines, Names, by_language, find_files, group, is_uneven
 from vocap.languages import read_languages
 
 
-def init(folder, status=0, cwd=None) -> subprocess.CompletedProcess:
-    run = subprocess.run([BIN / "vocap", "init", folder], text=True, capture_output=True, check=False, cwd=cwd)
+def init(folder, *options, status=0) -> subprocess.CompletedProcess:
+    run = subprocess.run([BIN / "vocap", "init", folder, *options], text=True, capture_output=True, check=False)
     assert run.returncode == status, run.stderr
     assert "Traceback" not in run.stderr
     return run
+
+
+def plan(configuration) -> dict[str, int]:
+    planned = subprocess.run(
+        [BIN / "snakemake", "-n", "--cores", "1", "--nolock", "--configfile", configuration],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    return parse_counts(planned.stdout)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +50,7 @@ def init(folder, status=0, cwd=None) -> subprocess.CompletedProcess:
         ("hi/part-1.txt", "hi"),
         ("swahili/2024/a.txt", "sw"),
         ("de/en.txt", "en"),
+        ("python/it/de.py", "python"),
     ],
 )
 def test_languages_are_taken_from_names(path, code):
@@ -80,15 +93,7 @@ def test_found_texts_become_a_configuration_that_snakemake_runs(texts):
     assert sorted(source.get("format", "text") for source in sources) == ["jsonl:doc.text", *["text"] * 3]
     joint = next(entry for entry in written["tokenizers"].values() if entry["kind"] == "joint")
     assert run.stdout.startswith("snakemake --cores all --configfile ")
-    planned = subprocess.run(
-        [BIN / "snakemake", "-n", "--cores", "1", "--nolock", "--configfile", texts / "config.yaml"],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    counts = parse_counts(planned.stdout)
+    counts = plan(texts / "config.yaml")
     assert (counts["sample"], counts["ladder"], counts["fit"], counts["pick_joint"]) == (5, 5, 1, 1)
     assert written["results"] == f"{texts}/results"
     assert joint["total"] < 20_000  # half a megabyte of text
@@ -113,6 +118,81 @@ def test_a_folder_of_one_language_is_one_path(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("".join(f"text {number} of {name}\n" for number in range(50)), "utf-8")
     found, _ = find_files(tmp_path, read_languages())
-    paths = {next(iter(source.codes)): source.paths for source in group(found)[0]}
+    paths = {next(iter(source.codes)): source.paths for source in group(by_language(found)[0])}
     assert paths["hi"] == (f"{tmp_path}/{{lang}}",)
     assert paths["de"] == (f"{tmp_path}/{{lang}}/a.txt", f"{tmp_path}/{{lang}}/b.txt")  # not the third file
+
+
+def sentences(language, count):
+    return [f"{line.capitalize()}." for line in make_text(language, count).splitlines()]
+
+
+@pytest.fixture
+def uneven(tmp_path):
+    """Sentences of German, paragraphs of Russian and, without stops, Japanese; code; and translations."""
+    (tmp_path / "parallel").mkdir()
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "de.txt").write_text("\n".join(sentences("de", 2000)), "utf-8")
+    russian = sentences("ru", 2000)
+    texts = [" ".join(russian[start : start + 5]) for start in range(0, 2000, 5)]
+    (tmp_path / "ru.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    (tmp_path / "ja.tsv").write_text(
+        "text\n" + "".join(f"{line * 8}\n" for line in make_text("ja", 300).split()), "utf-8"
+    )
+    for code in ("de", "ru", "ja"):
+        (tmp_path / f"parallel/{code}.txt").write_text(make_text(code, 40), "utf-8")
+        (tmp_path / f"dev/{code}.txt").write_text(make_text(code, 41 if code == "ja" else 40), "utf-8")
+    return tmp_path
+
+
+def test_paragraphs_are_cut_where_lines_differ_and_the_rest_is_weighed_by_characters(uneven):
+    said = init(uneven).stderr
+    text = (uneven / "config.yaml").read_text("utf-8")
+    written = yaml.safe_load(text)
+    sources = {source.get("format", "text"): source for source in written["corpora"]["sources"].values()}
+    assert {name: source.get("split_sentences", False) for name, source in sources.items()} == {
+        "text": False,
+        "jsonl:text": True,
+        "tsv:text": False,
+    }
+    assert {entry["per"] for entry in written["allocation"].values()} == {"character"}
+    for code in ("de", "ja"):  # the means in the comments, as counted here
+        lines = (
+            (uneven / f"{code}.{'txt' if code == 'de' else 'tsv'}").read_text("utf-8").splitlines()[code == "ja" :]
+        )
+        mean = sum(len(line) + 1 for line in lines) / len(lines)
+        assert f"{code} {mean:.0f} (" in " ".join(text.replace("\n#", "").split())
+    assert "dev/ja.txt: parallel text has equal numbers of lines, not 41 and 40" in said
+    patterns = {key: written["corpora"][key] for key in ("parallel", "development")}
+    assert patterns == {"parallel": f"{uneven}/parallel/{{lang}}.txt", "development": f"{uneven}/dev/{{lang}}.txt"}
+
+
+def test_code_makes_text_lossless_and_records_documents(uneven):
+    records = [json.dumps({"text": "def f(x):\n    return x\n\n" * 40}) for _ in range(100)]
+    (uneven / "python.jsonl").write_text("\n".join(records), "utf-8")
+    init(uneven, "--total", "2000", "--kind", "vocap", "--kind", "bpe")
+    written = yaml.safe_load((uneven / "config.yaml").read_text("utf-8"))
+    assert written["text"] == {"preset": "lossless"} and written["corpora"]["weights"] == "bytes"
+    sources = written["corpora"]["sources"]
+    assert sources[written["corpora"]["languages"]["python"]]["documents"]
+    assert [name for name, source in sources.items() if "documents" in source] == [
+        written["corpora"]["languages"]["python"]
+    ]
+    assert {entry["kind"] for entry in written["tokenizers"].values()} == {"vocap", "bpe"}
+    assert {entry["total"] for entry in written["allocation"].values()} == {2000}
+    counts = plan(uneven / "config.yaml")
+    assert (counts["sample"], counts["fit"]) == (4, 1)
+
+
+def test_wrong_options_are_one_line(uneven):
+    (line,) = init(uneven, "--total", "30", status=1).stderr.splitlines()[1:]
+    assert "raise total" in line
+    assert "--kind" in init(uneven, "--kind", "joined", status=2).stderr
+    assert not (uneven / "config.yaml").exists()
+
+
+def test_translations_are_lines_of_like_length_and_paragraphs_are_not():
+    def lines(length):
+        return Lines(0, length, 0, frozenset())
+
+    assert not is_uneven([lines(40), lines(60)]) and is_uneven([lines(40), lines(80)])
