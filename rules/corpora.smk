@@ -11,16 +11,6 @@ SAMPLE_LIMITS = options(
     scan_bytes=SCANNED,
     seed=SETTINGS.seed,
 )
-# The arguments of `vocap sample` by language, for those lines of a mix that samples leave out.
-MIXED_SOURCES = {
-    lang: [
-        *source.sample_options(),
-        *([f"--scan-bytes={SCANNED}"] if SCANNED else []),
-        *source.texts(source.inputs(RESULTS)),
-    ]
-    for lang, source in SOURCES.items()
-}
-
 
 # The packages are searched once, for the languages of the table: a watched table would extract all of them and train every
 # language again. So Snakemake knows of no job for a new row, and its text is looked for when the rules are read.
@@ -197,14 +187,8 @@ rule weigh:
         " -o {output:q} 2>&1 | tee {log:q} >&2"
 
 
-# Of the languages whose share is larger than their sample, lines come from the text itself, through memory.
 rule mix:
     input:
-        text=lambda wildcards: list(
-            dict.fromkeys(path for source in SOURCES.values() for path in source.inputs(RESULTS))
-        ),
-        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
-        stats=expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
     output:
@@ -215,7 +199,6 @@ rule mix:
         **needs(800 + (SETTINGS.corpora.mix.sentences / 10_000 if SAMPLED_ALPHAS else 0), 30, minutes_per_mb=0.02),
     params:
         sentences=SETTINGS.corpora.mix.sentences,
-        sources=verbatim(json.dumps(MIXED_SOURCES)),
         seed=SETTINGS.seed,
     message:
         "Drawing the multilingual sample of alpha {wildcards.alpha}"
@@ -225,5 +208,4 @@ rule mix:
         " --sentences {params.sentences}"
         " --seed {params.seed}"
         " --corpora {params.results:q}/corpora"
-        " --sources-json {params.sources:q}"
         " -o {output:q} 2> {log:q}"

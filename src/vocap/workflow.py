@@ -159,6 +159,7 @@ def summarize(settings: Settings) -> list[str]:
 
     Only entries of the configuration count.
     """
+    # tokenizers and the report
     results, page = Path(settings.results), Path(settings.results, "report", "index.html")
     made = {name: results / "tokenizers" / name for name in settings.tokenizers}
     made = {name: folder for name, folder in made.items() if (folder / "huggingface" / "tokenizer.json").exists()}
@@ -178,6 +179,7 @@ def summarize(settings: Settings) -> list[str]:
         load = f'Load one: transformers.AutoTokenizer.from_pretrained("{first}")'
         lines = ["Tokenizers:", *lines[:SHOWN], *more, load]
     lines += [f"Report: {page}"] if page.exists() else []
+    # warnings
     stats = {language.code: results / "corpora" / language.code / "stats.json" for language in settings.selected()}
     empty = [code for code, path in stats.items() if path.exists() and not _read(path).get("kept")]
     warnings = {

@@ -165,37 +165,3 @@ def test_mix_names_missing_files(tmp_path):
     (tmp_path / "w.tsv").write_text("language\tn\nka\t0\n")
     done = vocap("mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
     assert done.returncode == 1 and "every n is 0" in done.stderr and not (tmp_path / "mix.txt").exists()
-
-
-def test_a_share_above_the_sample_comes_from_the_files_that_it_was_drawn_from(tmp_path):
-    """JSON Lines of two sentences each, of which the sample has 200: the mix has each of 5,000 once."""
-    text = tmp_path / "en.jsonl"
-    text.write_text("".join(f'{{"t": "Number {i} is even. Number {i + 1} is odd."}}\n' for i in range(0, 6000, 2)))
-    folder = tmp_path / "corpora/en"
-    folder.mkdir(parents=True)
-    words = ["--language", "en", "--format", "jsonl:t", "--split-sentences", str(text)]
-    outputs = [
-        f"--{name}={folder / name}{end}"
-        for name, end in (("train", ".txt"), ("heldout", ".txt"), ("stats", ".json"))
-    ]
-    done = vocap("sample", *words, "--max-sentences", 200, *outputs)
-    assert done.returncode == 0, done.stderr
-    weights = tmp_path / "weights.tsv"
-    weights.write_text("language\tn\nen\t1\n")
-    arguments = [
-        "--weights",
-        weights,
-        "--sentences",
-        5000,
-        "--corpora",
-        tmp_path / "corpora",
-        "-o",
-        tmp_path / "mix.txt",
-    ]
-    done = vocap("mix", *arguments, "--sources-json", json.dumps({"en": words}))
-    assert done.returncode == 0, done.stderr
-    lines = (tmp_path / "mix.txt").read_text().splitlines()
-    heldout = set((folder / "heldout.txt").read_text().splitlines())
-    assert len(lines) == 5000 and len(set(lines)) >= 5000 - len(heldout) and not heldout & set(lines)
-    assert vocap("mix", *arguments).returncode == 0
-    assert len(set((tmp_path / "mix.txt").read_text().splitlines())) == 200 - len(heldout)  # 25 times each

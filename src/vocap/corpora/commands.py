@@ -165,15 +165,11 @@ def _read_stats(path: str) -> dict:
 )
 @click.option("--seed", type=options.SEED, default=1, show_default=True, help="Of the random choice of lines.")
 @click.option("--corpora", required=True, type=FOLDER, help="Holds {lang}/train.txt.")
-@click.option("--sources-json", help="Language to the words that `vocap sample` was called with: files, options.")
 @click.option("-o", "--output", required=True, type=FILE, help="Text to write.")
-def mix(
-    weights: str, alpha: float, sentences: int, seed: int, corpora: str, sources_json: str | None, output: str
-) -> None:
+def mix(weights: str, alpha: float, sentences: int, seed: int, corpora: str, output: str) -> None:
     """Draw the multilingual sample: lines of every language in proportion to n^alpha, shuffled.
 
-    Lines come from train.txt. Where that is a sample, and smaller than the language's share, they come from the
-    files that it is a sample of, by --sources-json; without, or where these have too few, lines repeat.
+    Lines come from train.txt, and repeat where it has fewer than the language's share.
     """
     from vocap.corpora.sampling import write_mix
     from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
@@ -190,24 +186,5 @@ def mix(
         q = sampling_probabilities(list(sizes.values()), alpha)
     except ValueError as error:
         raise VocapError(f"{weights}: {error}") from None
-    counts = write_mix(output, files, q, sentences, seed, pools=_pools(sources_json, Path(corpora)))
+    counts = write_mix(output, files, q, sentences, seed)
     log.info("%s: %s lines of %s languages", output, f"{sentences:,}", int((counts > 0).sum()))
-
-
-def _pools(sources_json: str | None, corpora: Path) -> dict:
-    """The text of the languages whose sample left lines out, by language."""
-    from vocap.corpora.sampling import Pool
-    from vocap.text_files.records import Corpus
-
-    pools = {}
-    for language, words in json.loads(sources_json or "{}").items():
-        stats = _read_stats(str(corpora / language / "stats.json"))
-        if stats["valid"] <= stats["kept"] + stats["duplicates"]:
-            continue  # the sample is the whole text
-        given = sample.make_context("sample", [*words, *("--train=-", "--heldout=-", "--stats=-")]).params
-        layout = Layout.parse(
-            given["layout"], given["split_sentences"], given["escaped_newlines"], given["documents"]
-        )
-        corpus = Corpus(expand_all(given["files"]), layout, given["scan_bytes"])
-        pools[language] = Pool(corpus, corpora / language / "heldout.txt")
-    return pools

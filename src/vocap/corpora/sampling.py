@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing, scratch_directory
+from vocap.files.atomic import replacing
 from vocap.tables.sampling_probabilities import quotas
 from vocap.text_files import MAX_LINE_BYTES, Layout, kind_of
-from vocap.text_files.lines import count_lines, survey
-from vocap.text_files.records import Corpus, TextFile, detect_file
+from vocap.text_files.lines import survey
+from vocap.text_files.records import TextFile, detect_file
 
 WARNED = 0.01  # of a text's lines dropped as overlong
 REFUSED = 0.5
@@ -194,24 +194,6 @@ def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
     return f"lines {_LIMIT}, were dropped: {named}; cut documents into sentences with split_sentences: true"
 
 
-@dataclass(frozen=True)
-class Pool:
-    """The text that a language's train.txt is a sample of, and the file of lines that nothing is trained on."""
-
-    corpus: Corpus
-    heldout: Path
-
-    def draw(self, count: int, seed: int, path: Path) -> int:
-        """Write `count` random lines in the text's order; returns how many: fewer where it has fewer.
-
-        Each line of the text is taken at most once, those held out never.
-        """
-        held_out = set(self.heldout.read_bytes().split(b"\n"))
-        lines = [line for line in _read(self.corpus, Reservoir(count, seed))[0] if line not in held_out]
-        path.write_bytes(b"".join(line + b"\n" for line in lines))
-        return len(lines)
-
-
 def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.ndarray:
     """Indices, rising, of `quota` out of `lines` lines: each floor(quota / lines) times or once more."""
     passes, remainder = divmod(quota, lines)
@@ -230,46 +212,34 @@ def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
 
 
 def write_mix(
-    path: str | Path,
-    files: Sequence[tuple[str, str | Path]],
-    q: np.ndarray,
-    sentences: int,
-    seed: int,
-    pools: Mapping[str, Pool] | None = None,
+    path: str | Path, files: Sequence[tuple[str, str | Path]], q: np.ndarray, sentences: int, seed: int
 ) -> np.ndarray:
     """Write `sentences` lines of `files` (language, path), shuffled, in shares by `q`; returns the shares.
 
-    Where a share is larger than the file, it is drawn from the language's pool, if it has one, and filled up from
-    the file; else lines are taken several times. Each line gets a random 63-bit key, and lines are written in the
-    order of their keys; the lines and keys of a language depend on its own share alone. Memory: 50 bytes for each
-    line of the mix, 8 for each line of a file, the lines drawn from one pool, and the pages of the files that the
+    Where a share is larger than the file, lines are taken several times. Each line gets a random 63-bit key, and
+    lines are written in the order of their keys; the lines and keys of a language depend on its own share alone.
+    Memory: 50 bytes for each line of the mix, 8 for each line of a file, and the pages of the files that the
     system keeps. Raises VocapError for a file without lines whose share is not 0.
     """
-    path, counts = Path(path), quotas(sentences, q)
+    counts = quotas(sentences, q)
     texts: list[mmap.mmap] = []
     taken = []  # of each text: its number, the starts and ends of the lines, and their keys
-    with replacing(path, "wb") as output, scratch_directory(path) as folder, ExitStack() as opened:
+    with replacing(path, "wb") as output, ExitStack() as opened:
         # choose the lines of each language
         for (language, file), quota in zip(files, counts.tolist(), strict=True):
+            if not quota:
+                continue
+            if not Path(file).stat().st_size:
+                raise VocapError(
+                    f"{file}: no line to take {quota:,} from; give {language} n = 0 in the weights, or some text"
+                )
             generator = np.random.Generator(np.random.PCG64([seed, int.from_bytes(language.encode(), "big")]))
-            parts = [(Path(file), quota)]
-            if pools and language in pools and quota > count_lines(file):
-                drawn = pools[language].draw(quota, int(generator.integers(1 << 32)), folder / language)
-                parts = [(folder / language, drawn), (Path(file), quota - drawn)]
-            for part, number in parts:
-                if not number:
-                    continue
-                if not part.stat().st_size:
-                    raise VocapError(
-                        f"{part}: no line to take {number:,} from; give {language} n = 0 in the weights, "
-                        "or some text"
-                    )
-                text = opened.enter_context(open(part, "rb"))
-                texts.append(opened.enter_context(mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ)))
-                bounds = line_bounds(texts[-1])
-                lines = chosen_lines(len(bounds) - 1, number, generator)
-                keys = generator.integers(1 << 63, size=number, dtype=np.int64)
-                taken.append((np.full(number, len(texts) - 1), bounds[lines], bounds[lines + 1], keys))
+            text = opened.enter_context(open(file, "rb"))
+            texts.append(opened.enter_context(mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ)))
+            bounds = line_bounds(texts[-1])
+            lines = chosen_lines(len(bounds) - 1, quota, generator)
+            keys = generator.integers(1 << 63, size=quota, dtype=np.int64)
+            taken.append((np.full(quota, len(texts) - 1), bounds[lines], bounds[lines + 1], keys))
         # write them in the order of their keys
         sources, starts, ends, keys = map(np.concatenate, zip(*taken, strict=True))
         order = np.argsort(keys, kind="stable")
