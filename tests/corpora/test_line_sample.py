@@ -179,12 +179,6 @@ def test_heldout_lines_come_from_everywhere(tmp_path):
     assert len(places) == 500 and abs(places.mean() - 10_000) < 4 * 5774 / 500**0.5
 
 
-def test_single_bad_lines_are_dropped_and_counted(tmp_path):
-    (tmp_path / "a").write_bytes(b"good %d\n" * 0 + b"".join(b"good %d\n" % n for n in range(100)) + b"caf\xe9\n")
-    sample, _ = sample_of([tmp_path / "a"])
-    assert sample.counts["invalid_utf8"] == 1 and sample.counts["kept"] == 100
-
-
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "latin-1", "shift-jis"])
 def test_file_of_another_encoding(tmp_path, encoding):
     text = {"latin-1": "Übergröße für alle\n", "shift-jis": "私は学生です\n"}.get(encoding, "просто текст\n")

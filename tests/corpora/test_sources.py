@@ -70,16 +70,6 @@ def test_codes(name, language, part):
     assert part in resolve(name, NAMED.sources[name], TABLE[language]).url
 
 
-@pytest.mark.parametrize("language", ["ba", "mt", "nn", "tg", "tt"])
-def test_cc100_lacks_five(language):
-    expected = (
-        rf"corpora\.sources\.cc100: it has no text in .*\({language}\): "
-        rf"give {language} another source under corpora\.languages, or leave it out"
-    )
-    with pytest.raises(UsageError, match=expected):
-        resolve("cc100", NAMED.sources["cc100"], TABLE[language])
-
-
 def test_every_language_without_text_is_named_at_once():
     chosen = [TABLE[code] for code in ("ka", "ba", "tt", "de")]
     settings = NAMED.model_copy(update={"source": "cc100"})
@@ -103,13 +93,6 @@ def test_files_of_the_user_s():
     (found,) = resolve_all(settings, [TABLE["no"]]).values()
     assert found.paths == ["/d/nob.1.gz", "/d/nob.2.gz"] and found.url is None
     assert found.sample_options() == ["--language", "no", "--source", "mine", "--format", "tsv:2"]
-
-
-def test_two_languages_must_not_read_one_file():
-    settings = corpora(source="mine", sources={"mine": {"path": "/d/all.txt"}})
-    assert resolve_all(settings, [TABLE["ka"]])["ka"].paths == ["/d/all.txt"]
-    with pytest.raises(UsageError, match=r"ka and ru would both read /d/all\.txt; write \{lang\}"):
-        resolve_all(settings, [TABLE["ka"], TABLE["ru"]])
 
 
 def test_removed_and_unknown_sources():
@@ -147,12 +130,3 @@ def test_code_column_of_a_user_s_table():
 def test_wrong_settings(source, message):
     with pytest.raises(ValidationError, match=message):
         corpora(sources={"mine": source})
-
-
-@pytest.mark.parametrize(
-    "section",
-    [{"max_sentences": "many"}, {"scan_bytes": 0}, {"mix": {"alpha": -1}}, {"starter": {"packages": ["x"]}}],
-)
-def test_wrong_section(section):
-    with pytest.raises(ValidationError):
-        corpora(**section)

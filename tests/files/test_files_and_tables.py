@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError, explain
 from vocap.files.atomic import naming, replacing, replacing_directory, scratch_directory
-from vocap.files.tsv import escape, read_tsv, unescape, write_tsv
+from vocap.files.tsv import read_tsv, write_tsv
 from vocap.languages import default_table, natural, read_languages, select
 
 
@@ -165,13 +165,6 @@ def test_any_text_reads_back(rows):
         rows = [tuple(cell.encode("utf-8", "ignore").decode() for cell in row) for row in rows]
         write_tsv(path, ("a", "b"), rows)
         assert [(row["a"], row["b"]) for row in read_tsv(path)] == rows
-
-
-@pytest.mark.parametrize("cell", ["\t", "\n", "\\", "\\t", "\\\\n", "a\rb", ""])
-def test_escapes_are_undone(cell):
-    assert "\t" not in escape(cell)
-    assert "\n" not in escape(cell)
-    assert unescape(escape(cell)) == cell
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,6 @@ def test_several_members(file, kind):
     assert unpacked(file(b"".join([*pieces, PACKERS[kind](b"")]))) == TEXT
 
 
-def test_many_small_members(file):
-    """As bgzip writes them: member ends fall anywhere in a block that was read."""
-    pieces = [gzip.compress(TEXT[start : start + 50_000], 1) for start in range(0, len(TEXT), 50_000)]
-    assert unpacked(file(b"".join(pieces))) == TEXT
-
-
 def test_skippable_frame_first(file):
     assert unpacked(file(b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + PACKED["zst"])) == TEXT
 
