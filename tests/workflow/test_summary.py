@@ -35,7 +35,7 @@ def test_a_total_that_was_not_reached_and_forms_that_differ_are_warned_of(finish
     cells = first.split("\t")
     cells[header.split("\t").index("share")] = "0.9"
     parity.write_text("".join([header, "\t".join(cells), *others]), "utf-8")
-    summary = finished.folder / "results/allocation/vocap/summary.json"
+    summary = finished.folder / "results/allocation/a/summary.json"
     warnings = {"warnings": ["lines differ in length between languages"]}
     summary.write_text(json.dumps(json.loads(summary.read_text("utf-8")) | warnings))
     for path in (description, parity, summary):
@@ -44,4 +44,4 @@ def test_a_total_that_was_not_reached_and_forms_that_differ_are_warned_of(finish
     run = finished.snakemake()
     assert "pieces; bring more text, or lower T: vocap has 480 of the 500 ids asked for" in run.stdout, run.stdout
     assert "Warning: ids of SentencePiece and Hugging Face differ; see parity.tsv: joint" in run.stdout
-    assert "Warning: allocation vocap: lines differ in length between languages" in run.stdout
+    assert "Warning: allocation a: lines differ in length between languages" in run.stdout
