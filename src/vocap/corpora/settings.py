@@ -23,17 +23,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetPydanticSchema,
-    TypeAdapter,
-    model_validator,
-)
-from pydantic_core import core_schema
+import pydantic
+import pydantic_core
+from pydantic import BaseModel, ConfigDict, Field
 
 from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import UsageError
@@ -104,9 +96,9 @@ def check_varies(value: str) -> str:
     return value
 
 
-Address = Annotated[str, AfterValidator(check_url)]
-PathPattern = Annotated[str, Field(min_length=1), AfterValidator(check_path_pattern)]
-AlignedPattern = Annotated[PathPattern, AfterValidator(check_varies)]
+Address = Annotated[str, pydantic.AfterValidator(check_url)]
+PathPattern = Annotated[str, Field(min_length=1), pydantic.AfterValidator(check_path_pattern)]
+AlignedPattern = Annotated[PathPattern, pydantic.AfterValidator(check_varies)]
 
 
 class Source(BaseModel):
@@ -144,7 +136,7 @@ class Source(BaseModel):
         """How the text is stored in its files."""
         return Layout.parse(self.format, self.split_sentences, self.escaped_newlines, self.documents)
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _readable(self) -> "Source":
         try:
             self.layout  # noqa: B018
@@ -205,7 +197,7 @@ class UrlSource(Source):
     )
     key: ClassVar[str] = "url"
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _dated(self) -> "UrlSource":
         if (DATE in self.url) != (self.date is not None):
             raise ValueError("date stands for {date} in url; give both, or neither")
@@ -232,7 +224,7 @@ class PathSource(Source):
 
     path: Annotated[
         list[PathPattern],
-        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        pydantic.BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
         Field(min_length=1),
     ] = Field(
         description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with {lang}",
@@ -252,7 +244,7 @@ class StarterSource(Source):
     options: ClassVar[tuple[str, ...]] = ("--allow-empty",)  # it lacks some languages: the run continues
     folder: ClassVar[str] = "corpora/starter/text"
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _alone(self) -> "StarterSource":
         if self.model_fields_set != {"starter"}:
             raise ValueError("starter: true stands alone; the starter corpus has no other settings here")
@@ -298,9 +290,9 @@ def parse_source(value: Any) -> Source:
 # a field of any registered kind: a union of pydantic holds those that are registered before its declaration
 AnySource = Annotated[
     Source,
-    GetPydanticSchema(
-        lambda *_: core_schema.no_info_plain_validator_function(parse_source),
-        lambda _, handler: handler(TypeAdapter(Union[tuple(SOURCE_KINDS.values())]).core_schema),  # noqa: UP007
+    pydantic.GetPydanticSchema(
+        lambda *_: pydantic_core.core_schema.no_info_plain_validator_function(parse_source),
+        lambda _, handler: handler(pydantic.TypeAdapter(Union[tuple(SOURCE_KINDS.values())]).core_schema),  # noqa: UP007
     ),
 ]
 
@@ -386,7 +378,7 @@ class Download(BaseModel):
     )
     bytes: Annotated[int, Field(ge=1)] | None = Field(None, description="its length, for the plan")
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _named(self) -> "Download":
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name):
             raise ValueError(f"url: {self.url} does not end in the name of a file")
@@ -455,7 +447,7 @@ class Corpora(BaseModel):
     )
     starter: Starter = Starter()
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _packaged_table(self) -> "Corpora":
         """Elsewhere than in the project's folder, the table that ships with the package."""
         if "table" not in self.model_fields_set and not Path(self.table).exists():

@@ -34,35 +34,9 @@ def starter_fetch(package: str, output: str) -> None:
 @TABLE
 def starter_extract(package: str, archive: Path, output: Path, table: str | None) -> None:
     """Clean the messages of one fetched package."""
-    from vocap.errors import VocapError
-    from vocap.files.plain_data import read_object
-    from vocap.languages import read_languages
-    from vocap.starter.extraction import Extraction, read_members, wanted_code
-    from vocap.starter.merging import write_messages
-    from vocap.starter.packages import package_named
+    from vocap.starter.merging import extract
 
-    known = package_named(package)
-    scripts = {code: language.script for code, language in read_languages(table).items()}
-    if not archive.exists():
-        raise VocapError(f"{archive}: no such file; fetch it with: vocap starter-fetch {package} -o {archive}")
-    if archive.stat().st_size == 0:
-        reason = (
-            read_object(f"{archive}.json", "fetch it with: vocap starter-fetch").get("missing") or "it is empty"
-        )
-        write_messages(output, (), scripts, missing=reason)
-        logger.warning("%s: an empty archive, no text from %s: %s", archive, package, reason)
-        return
-    members = read_members(archive, lambda name: wanted_code(known, name, scripts) is not None)
-    if not members:
-        raise VocapError(f"{archive}: holds no catalogue of {package}; is it another package's archive?")
-    found = Extraction(known, members, scripts)
-    write_messages(output, found.rows(), scripts)
-    for message in found.unreadable[:5]:
-        logger.warning("skipped: %s", message)
-    logger.info(
-        "%s: %d sentences out of %d messages in %d catalogues (%d more could not be read)",
-        package, found.sentences, found.messages, found.catalogues - len(found.unreadable), len(found.unreadable),
-    )  # fmt: skip
+    extract(package, archive, output, table)
 
 
 @click.command("starter-merge")
@@ -75,17 +49,16 @@ def starter_merge(folders: tuple[Path, ...], output: Path, table: str | None) ->
     Messages that most languages have are held out: parallel/development/{lang}.txt and parallel/test/{lang}.txt
     have one of them a line, empty where the language lacks it.
     """
-    from vocap.languages import natural, read_languages
-    from vocap.starter.merging import write_texts
+    from vocap.starter import merging
 
-    known = read_languages(table)
-    report = write_texts(folders, output, known)
+    known = merging.read_languages(table)
+    report = merging.write_texts(folders, output, known)
     languages, missing = report["languages"], report["missing_packages"]
     lines = sum(entry["lines"] for entry in languages.values())
     logger.info("%d lines in %d languages from %s", lines, len(languages), ", ".join(report["packages"]))
     for name, reason in missing.items():
         logger.warning("without %s: %s", name, reason)
-    if few := [code for code in natural(known) if languages[code]["lines"] < FEW_LINES]:
+    if few := [code for code in merging.natural(known) if languages[code]["lines"] < FEW_LINES]:
         logger.warning(
             "too little starter text (under %d lines) for %s: bring your own text for them%s",
             FEW_LINES, " ".join(few), ", or fetch the missing packages again" if missing else "",

@@ -8,6 +8,7 @@ and no sentence of them stays in the text of its language, from whatever package
 """
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +18,13 @@ from pathlib import Path
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing_directory, write_text
+from vocap.files.plain_data import read_object
 from vocap.files.tsv import read_tsv, table_lines
-from vocap.languages import Language, natural
-from vocap.starter.extraction import ENGLISH, Row
+from vocap.languages import Language, natural, read_languages
+from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wanted_code
+from vocap.starter.packages import package_named
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = ("key", "message", "text")
 MISSING = "missing.txt"
@@ -42,6 +47,31 @@ def write_messages(
             (folder / f"{language}.tsv").write_bytes("".join(lines).encode())
         if missing:
             write_text(folder / MISSING, missing)
+
+
+def extract(package: str, archive: Path, output: Path, table: str | None) -> None:
+    """Write the folder of one package from its archive; an empty one is a package that could not be had."""
+    known = package_named(package)
+    scripts = {code: language.script for code, language in read_languages(table).items()}
+    fetch = f"fetch it with: vocap starter-fetch {package} -o {archive}"
+    if not archive.exists():
+        raise VocapError(f"{archive}: no such file; {fetch}")
+    if archive.stat().st_size == 0:
+        reason = read_object(f"{archive}.json", fetch).get("missing") or "it is empty"
+        write_messages(output, (), scripts, missing=reason)
+        logger.warning("%s: an empty archive, no text from %s: %s", archive, package, reason)
+        return
+    members = read_members(archive, lambda name: wanted_code(known, name, scripts) is not None)
+    if not members:
+        raise VocapError(f"{archive}: holds no catalogue of {package}; is it another package's archive?")
+    found = Extraction(known, members, scripts)
+    write_messages(output, found.rows(), scripts)
+    for message in found.unreadable[:5]:
+        logger.warning("skipped: %s", message)
+    logger.info(
+        "%s: %d sentences out of %d messages in %d catalogues (%d more could not be read)",
+        package, found.sentences, found.messages, found.catalogues - len(found.unreadable), len(found.unreadable),
+    )  # fmt: skip
 
 
 def missing_reason(folder: Path) -> str | None:
