@@ -85,12 +85,9 @@ class Comparison:
         table = folder / "measured.tsv"
         if not table.exists():
             codes = ("--languages", ",".join(self.languages), "--languages-table", self.options.table)
-            evaluation = folder / "evaluation.tsv"
-            vocap(
-                *("evaluate", "--tokenizer", folder / "sentencepiece.model", "--corpora", self.corpora, *codes),
-                *("-o", evaluation, "--unknown", folder / "unknown.tsv"),
-            )
-            rows = pd.read_csv(evaluation, sep="\t", keep_default_na=False).set_index("language")
+            named = f"{folder.name}={folder / 'sentencepiece.model'}"
+            vocap("evaluate", "--tokenizer", named, "--corpora", self.corpora, *codes, "--tables", folder.parent)
+            rows = pd.read_csv(folder / "evaluation.tsv", sep="\t", keep_default_na=False).set_index("language")
             rows = rows[["resource", "alp", "unk_rate"]].assign(ce=self.cross_entropies(folder))
             rows.to_csv(table, sep="\t")
         return pd.read_csv(table, sep="\t", keep_default_na=False).set_index("language")

@@ -10,8 +10,14 @@ JOINT = tokenizers_of("joint")
 MONO = tokenizers_of("mono")
 COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
-# Parallel text, if there is some: then one table more for each tokenizer.
-PARALLEL_TABLE = {"parallel_table": "<results>/tokenizers/{name}/parallel.tsv"} if PARALLEL_TEXT else {}
+# The tables of a tokenizer by language; that of parallel text where there is some.
+EVALUATION_TABLES = [
+    "evaluation.tsv",
+    "unknown.tsv",
+    "roundtrip.tsv",
+    "bits.npz",
+    *["parallel.tsv"] * bool(PARALLEL_TEXT),
+]
 
 # The text settings of each tokenizer, and its layout, as options; a fitted one takes the rows besides its pieces alone.
 OWN_TEXT = {name: entry.text(TEXT) for name, entry in (FITTED | JOINT).items()}
@@ -354,39 +360,25 @@ rule evaluate:
         text=expand("<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["heldout", "train"]),
         parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
     output:
-        **PARALLEL_TABLE,
-        evaluation="<results>/tokenizers/{name}/evaluation.tsv",
-        unknown="<results>/tokenizers/{name}/unknown.tsv",
-        round_trip="<results>/tokenizers/{name}/roundtrip.tsv",
-        bits="<results>/tokenizers/{name}/bits.npz",
+        expand("<results>/tokenizers/{{name}}/{table}", table=EVALUATION_TABLES),
     resources:
         **needs(1600, 60),
     params:
         languages=",".join(LANGUAGES),
         table=verbatim(SETTINGS.corpora.table),
         facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # of the table, those that evaluation reads
-        parallel=lambda wildcards: (
-            options(
-                parallel=PARALLEL_TEXT.pattern,
-                parallel_output=f"{RESULTS}/tokenizers/{wildcards.name}/parallel.tsv",
-            )
-            if PARALLEL_TEXT
-            else ""
-        ),
+        parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),
     message:
         "Measuring {wildcards.name} on every language's held-out text"
     shell:
         """
         vocap evaluate \
-            --tokenizer {input.tokenizer:q} \
+            --tokenizer {wildcards.name}={input.tokenizer:q} \
             --corpora {params.results:q}/corpora \
             --languages {params.languages} \
             --languages-table {params.table:q} \
             {params.parallel} \
-            --unknown {output.unknown:q} \
-            --round-trip {output.round_trip:q} \
-            --bits {output.bits:q} \
-            -o {output.evaluation:q} 2>{log:q}
+            --tables {params.results:q}/tokenizers >{log:q} 2>&1
         """
 
 

@@ -142,11 +142,13 @@ def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
             model.parent,
             "--corpora",
             corpora,
-            "-o",
-            tmp_path / "evaluation.tsv",
+            "--tables",
+            tmp_path / "tables",
         ],
     )
     assert json.loads(printed.splitlines()[0]) == [20, "characters", "uniform"]
-    rows = list(read_tsv(tmp_path / "evaluation.tsv", ("language", "chars_per_token", "unk_rate")))
+    rows = list(
+        read_tsv(tmp_path / "tables" / "c" / "evaluation.tsv", ("language", "chars_per_token", "unk_rate"))
+    )
     assert [row["language"] for row in rows] == ["en", "ka"]
     assert float(rows[0]["unk_rate"]) < 0.1 < float(rows[1]["unk_rate"])

@@ -74,7 +74,7 @@ MODULES = (
     *("vocap.adapt.adapting", "vocap.diff.changes"),
     "vocap.text_files.named_texts",
     *("vocap.vocabularies.commands", "vocap.unigram.alp", "vocap.unigram.alp"),
-    *("vocap.tokenizers.commands", "vocap.tokenizers.evaluation"),
+    *("vocap.tokenizers.commands", "vocap.tokenizers.evaluate"),
     *("transformers", "transformers.models.xlm_roberta.modeling_xlm_roberta", "transformers.models.auto"),
 )
 

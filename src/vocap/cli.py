@@ -24,6 +24,7 @@ GROUPS = {
         "bpe": "vocap.tokenizers.commands:bpe",
         "export": "vocap.tokenizers.commands:export",
         "card": "vocap.tokenizers.commands:card",
+        "evaluate": "vocap.tokenizers.evaluate:evaluate",
         "diff": "vocap.diff.commands:diff",
         "trim": "vocap.adapt.commands:trim",
         "extend": "vocap.adapt.commands:extend",
@@ -46,7 +47,6 @@ GROUPS = {
     "Rules of the workflow, tokenizers": {
         "mono": "vocap.tokenizers.commands:mono",
         "parity": "vocap.tokenizers.parity:parity",
-        "evaluate": "vocap.tokenizers.evaluation:evaluate",
     },
     "Rules of the workflow, pre-training": {
         "tokenize": "vocap.pretraining.commands:tokenize",

@@ -18,7 +18,8 @@ from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.splitter import Splitter
 from vocap.tokenizers.bigram import read_lengths
-from vocap.tokenizers.evaluation import COLUMNS, Tally, evaluate, measure, renyi_efficiency, tally
+from vocap.tokenizers.evaluate import evaluate
+from vocap.tokenizers.evaluation import COLUMNS, Tally, measure, renyi_efficiency, tally
 
 from .scripts import WORDS, make_lines, model
 from .test_bigram import direct_bits
@@ -45,13 +46,14 @@ def corpora(tmp_path_factory):
     return root
 
 
-def run(root, tokenizer, output, *options):
-    arguments = ["--tokenizer", str(root / tokenizer), "--corpora", str(root / "corpora"), "-o", str(output)]
+def run(root, tokenizer, tables, *options):
+    arguments = ["--tokenizer", f"t={root / tokenizer}", "--corpora", str(root / "corpora")]
+    arguments += ["--tables", str(tables)]
     result = CliRunner().invoke(evaluate, [*arguments, *options])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output
-    return list(read_tsv(output, COLUMNS))
+    return list(read_tsv(tables / "t" / "evaluation.tsv", COLUMNS))
 
 
 def naive(path, processor, spaces):
@@ -109,8 +111,7 @@ def alike(processor, numbers):
 
 @pytest.mark.parametrize("tokenizer", ["tokenizer/sentencepiece.model", "tokenizer/huggingface"])
 def test_columns(corpora, tmp_path, tokenizer):
-    made = ["--unknown", str(tmp_path / "unknown.tsv"), "--bits", str(tmp_path / "bits.npz")]
-    rows = run(corpora, tokenizer, tmp_path / "evaluation.tsv", *made)
+    rows = run(corpora, tokenizer, tmp_path)
     assert [(row["language"], row["resource"]) for row in rows] == [("en", "high"), ("th", "high")]
     processor = SentencePieceProcessor(model_file=str(corpora / "tokenizer" / "sentencepiece.model"))
     for row in rows:
@@ -121,7 +122,7 @@ def test_columns(corpora, tmp_path, tokenizer):
                 assert row[column] == ""
             else:
                 assert float(row[column]) == pytest.approx(value, rel=1e-12), column
-    unknown = list(read_tsv(tmp_path / "unknown.tsv", ("language", "character", "count")))
+    unknown = list(read_tsv(tmp_path / "t" / "unknown.tsv", ("language", "character", "count")))
     # bits, with those of unknown characters
     train, heldout = (
         (corpora / "corpora" / "en" / f"{part}.txt").read_text("utf-8").split("\n")[:-1]
@@ -133,7 +134,7 @@ def test_columns(corpora, tmp_path, tokenizer):
     size = sum(len(line.encode()) for line in heldout)
     assert float(rows[0]["bigram_bits_per_byte"]) == pytest.approx(bits / size, rel=1e-12)
     assert rows[1]["bigram_bits_per_byte"] == ""
-    lengths = read_lengths(tmp_path / "bits.npz", "heldout")
+    lengths = read_lengths(tmp_path / "t" / "bits.npz", "heldout")
     assert list(lengths) == ["en"] and lengths["en"].sum(1) == pytest.approx([bits, size], rel=1e-6)
     counts = {row["language"]: int(row["count"]) for row in unknown if row["character"] == "\U00012000"}
     assert counts == {"en": 250, "th": 150}
@@ -191,13 +192,11 @@ def test_a_tokenizer_of_bytes():
 
 
 def test_bad_calls(corpora, tmp_path):
-    output = tmp_path / "evaluation.tsv"
+    output = tmp_path / "tables"
     with pytest.raises(UsageError, match="twice en"):
         run(corpora, "tokenizer/huggingface", output, "--languages", "en,en")
     with pytest.raises(VocapError, match=r"de.heldout.txt: no such file"):
         run(corpora, "tokenizer/huggingface", output, "--languages", "de")
-    with pytest.raises(UsageError, match="--parallel and --parallel-output go together"):
-        run(corpora, "tokenizer/huggingface", output, "--parallel", "x{lang}")
     with pytest.raises(VocapError, match=r"nothing.model: no such tokenizer"):
         run(corpora, "nothing.model", output)
     assert not output.exists()

@@ -134,9 +134,9 @@ def test_u2581_comes_back_as_a_space_and_is_counted(root, tmp_path):
     encoder = load_encoder(root / "joint" / "huggingface")
     assert encoder.decode_batch(encoder.encode_batch(["a\u2581b"])) == ["a b"]
     write_lines(tmp_path / "en" / "heldout.txt", ["a  b", "a\u2581b", "\u2581"])
-    files = ("-o", tmp_path / "e.tsv", "--round-trip", tmp_path / "r.tsv", "--unknown", tmp_path / "u.tsv")
-    run("evaluate", "--tokenizer", root / "joint", "--corpora", tmp_path, "--languages", "en", *files)
-    (row,) = read_tsv(tmp_path / "r.tsv")
+    options = ("--corpora", tmp_path, "--languages", "en", "--tables", tmp_path / "tables")
+    run("evaluate", "--tokenizer", root / "joint", *options)
+    (row,) = read_tsv(tmp_path / "tables" / "joint" / "roundtrip.tsv")
     assert (row["texts"], row["identical"]) == ("3", "1") and row["example"].startswith("U+2581 2: ")
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from vocap.errors import VocapError
 from vocap.files.tsv import read_tsv
-from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, evaluate, gini
+from vocap.tokenizers.evaluate import evaluate
+from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, gini
 
 from .scripts import WORDS, model, processor
 
@@ -50,10 +51,8 @@ def write_aligned(root, texts):
 
 
 def run(root):
-    names = {"tokenizer": "sentencepiece.model", "corpora": "corpora", "output": "evaluation.tsv"}
-    options = [part for name, path in names.items() for part in (f"--{name}", str(root / path))]
-    parallel = ["--parallel", f"{root}/{{lang}}.xz", "--parallel-output", str(root / "parallel.tsv")]
-    result = CliRunner().invoke(evaluate, [*options, *parallel])
+    paths = ["--tokenizer", f"t={root}/sentencepiece.model", "--corpora", f"{root}/corpora"]
+    result = CliRunner().invoke(evaluate, [*paths, "--parallel", f"{root}/{{lang}}.xz", "--tables", str(root)])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -64,7 +63,7 @@ def test_parallel_text(made, caplog):
     assert result.exit_code == 0, result.output
     own = processor(model())
     tokens = {language: sum(map(len, own.encode(WORDS[language][:6]))) for language in ("en", "hi")}
-    rows = list(read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS))
+    rows = list(read_tsv(made / "t" / "parallel.tsv", PARALLEL_COLUMNS))
     assert [(row["language"], row["lines"], int(row["tokens"])) for row in rows] == [
         (language, "6", tokens[language]) for language in ("en", "hi")
     ]
@@ -88,7 +87,7 @@ def test_each_language_is_compared_with_english_on_the_lines_of_both(made, seed,
     result = run(made)
     own = processor(model())
     ratios = []
-    rows = {row["language"]: row for row in read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS)}
+    rows = {row["language"]: row for row in read_tsv(made / "t" / "parallel.tsv", PARALLEL_COLUMNS)}
     assert list(rows) == ["el", "en", "hi"]
     for language, row in rows.items():
         both = [(a, b) for a, b in zip(texts[language], texts["en"], strict=True) if a.strip() and b.strip()]
@@ -106,7 +105,7 @@ def test_without_english_there_are_no_ratios(made):
     write_aligned(made, {"el": ["α β", "", "γ"], "hi": ["क", "ख", ""]})
     result = run(made)
     own = processor(model())
-    rows = list(read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS))
+    rows = list(read_tsv(made / "t" / "parallel.tsv", PARALLEL_COLUMNS))
     tokens = [sum(map(len, own.encode(lines))) for lines in (["α β", "γ"], ["क", "ख"])]
     assert [(row["language"], row["lines"], int(row["tokens"])) for row in rows] == [
         ("el", "2", tokens[0]), ("hi", "2", tokens[1])
@@ -118,8 +117,8 @@ def test_without_english_there_are_no_ratios(made):
 def test_text_of_gaps_alone(made, caplog):
     write_aligned(made, {"en": [""] * 3, "hi": ["x"] * 3})
     result = run(made)
-    assert result.exit_code == 0 and "Gini" not in result.output
-    rows = list(read_tsv(made / "parallel.tsv", PARALLEL_COLUMNS))
+    assert result.exit_code == 0 and result.output.split("\n")[2].split()[2:6] == ["-", "-", "-", "-"]
+    rows = list(read_tsv(made / "t" / "parallel.tsv", PARALLEL_COLUMNS))
     assert [tuple(row.values()) for row in rows] == [(code, "0", "0", "", "0", "0", "") for code in ("en", "hi")]
     assert "hi.xz: no line in common with English" in caplog.text
 
@@ -129,7 +128,7 @@ def test_files_of_different_length(made):
         file.write("a\nb\n")
     with pytest.raises(VocapError, match=r"el.xz has 2 lines and .*en.xz has 6"):
         run(made)
-    assert not (made / "parallel.tsv").exists() and not (made / "evaluation.tsv").exists()
+    assert not (made / "t").exists()
 
 
 def test_a_truncated_file(made):

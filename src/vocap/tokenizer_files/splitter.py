@@ -24,14 +24,14 @@ class Splitter:
     def __init__(self, encoder: SentencePieceEncoder | HuggingFaceEncoder):
         self.encoder = encoder
         self._bytes: dict[str, int] | None = None
-        self._continued = ""
+        self.continued = ""
         if isinstance(encoder, HuggingFaceEncoder):
             definition = json.loads(encoder.tokenizer.to_str())
             model = definition.get("model") or {}
             if "ByteLevel" in step_types(definition.get("decoder"), definition.get("pre_tokenizer")):
                 self._bytes = byte_characters()
             if model.get("type") == "WordPiece":
-                self._continued = model.get("continuing_subword_prefix") or ""
+                self.continued = model.get("continuing_subword_prefix") or ""
         self.prefix = self._find_prefix()
 
     @cached_property
@@ -48,6 +48,11 @@ class Splitter:
             self._with_unknown(text, row) if unknown in row else tuple(map(self.pieces.__getitem__, row))
             for text, row in zip(texts, rows, strict=True)
         ]
+
+    @property
+    def byte_level(self) -> bool:
+        """Whether pieces are written in the byte-level alphabet, a character a byte."""
+        return self._bytes is not None
 
     @cached_property
     def broken(self) -> np.ndarray:
@@ -82,9 +87,9 @@ class Splitter:
             if None in values:
                 return piece  # an added token, such as <s>
             return bytes(values).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
-        if self._continued:
-            if piece.startswith(self._continued):
-                return piece.removeprefix(self._continued)
+        if self.continued:
+            if piece.startswith(self.continued):
+                return piece.removeprefix(self.continued)
             return piece if piece.startswith("[") and piece.endswith("]") and len(piece) > 2 else SPACE + piece
         return piece
 

@@ -6,6 +6,7 @@ D = n1 / (n1 + 2 n2), n1 and n2 the numbers of counts that are 1 and 2 (Ney, Ess
 a line is a symbol beside the V ids: it precedes the first token and follows the last one.
 """
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ NO_DISCOUNT = 0.5  # D where no count is 1
 CHARACTERS = 50_000  # of a language's training text: 86 languages take 10 s of a byte-level tokenizer.json
 BITS, PARTS = "bits.npz", ("heldout", "parallel")  # the file of the bits of lines, and the parts of the text in it
 RESAMPLES, WITHIN = 1000, 0.95  # of the bootstrap, and the share of them that an interval holds
+FOLDS, LEAST_LINES = 10, 1000  # of a text without training lines, and the lines that it needs for them
 PART = 1 << 22  # drawn numbers of lines that are held at a time
 
 
@@ -70,6 +72,10 @@ def train_bigram(lines: Sequence[Sequence[int]], size: int) -> Bigram:
     if not len(lines):
         raise ValueError("a bigram model needs a line of text")
     left, right, _ = _neighbours(lines, size)
+    return _train(left, right, size)
+
+
+def _train(left: np.ndarray, right: np.ndarray, size: int) -> Bigram:
     pairs, counts = np.unique(left * (size + 1) + right, return_counts=True)
     first, second = np.divmod(pairs, size + 1)
     successors = np.bincount(first, minlength=size + 1)
@@ -87,14 +93,32 @@ def train_on(path: Path, encoder: Encoder) -> Bigram | None:
     return train_bigram(encoder.encode_batch(lines), encoder.size) if lines else None
 
 
-def code_lengths(model: Bigram, lines: Sequence[Sequence[int]], unknown_bytes: np.ndarray) -> np.ndarray:
-    """Bits of each line, its end included, float64 [lines].
+def code_lengths(model: Bigram | None, lines: Sequence[Sequence[int]], unknown_bytes: np.ndarray) -> np.ndarray:
+    """Bits of each line, its end included, float64 [lines]; without a model those of unknown characters alone.
 
     `unknown_bytes`, int [lines]: UTF-8 bytes of the characters that `<unk>` stands for.
     """
+    paid = BITS_OF_A_BYTE * np.asarray(unknown_bytes)
+    if model is None:
+        return paid.astype(float)
     left, right, line = _neighbours(lines, len(model.unigram) - 1)
     bits = -np.log2(model.probabilities(left, right))
-    return np.bincount(line, bits, minlength=len(lines)) + BITS_OF_A_BYTE * np.asarray(unknown_bytes)
+    return np.bincount(line, bits, minlength=len(lines)) + paid
+
+
+def fold_lengths(lines: Sequence[Sequence[int]], size: int) -> np.ndarray:
+    """Bits of each line of ids below `size` under the model of those whose number is another modulo `FOLDS`.
+
+    Float64 [lines]; NaN where there are fewer than `LEAST_LINES`.
+    """
+    if len(lines) < LEAST_LINES:
+        return np.full(len(lines), math.nan)
+    left, right, line = _neighbours(lines, size)
+    bits = np.zeros(len(left))
+    for fold in range(FOLDS):
+        own = line % FOLDS == fold
+        bits[own] = -np.log2(_train(left[~own], right[~own], size).probabilities(left[own], right[own]))
+    return np.bincount(line, bits, minlength=len(lines))
 
 
 def bits_per_byte(lengths: np.ndarray) -> float | None:
@@ -115,7 +139,7 @@ def read_lengths(path: str | os.PathLike, part: str) -> dict[str, np.ndarray]:
         with np.load(path) as file:
             found = {name.split("/", 1)[1]: file[name] for name in file if name.startswith(f"{part}/")}
     except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise VocapError(f"{path}: not a file of bits ({error}); run vocap evaluate --bits again") from None
+        raise VocapError(f"{path}: not a file of bits ({error}); run vocap evaluate again") from None
     return {code: lines for code, lines in found.items() if lines.size and not np.isnan(lines).any()}
 
 
@@ -156,7 +180,7 @@ def _neighbours(lines: Sequence[Sequence[int]], border: int) -> tuple[np.ndarray
     symbols = np.full(ends[-1] + 1 if len(lines) else 1, border, np.int64)
     inner = np.ones(len(symbols), bool)
     inner[[0, *ends]] = False
-    symbols[inner] = np.fromiter((number for line in lines for number in line), np.int64, inner.sum())
+    symbols[inner] = np.concatenate([symbols[:0], *lines], dtype=np.int64, casting="unsafe")
     return symbols[:-1], symbols[1:], np.repeat(np.arange(len(lines)), lengths)
 
 

@@ -1,8 +1,6 @@
-"""`vocap evaluate`: intrinsic measures of a tokenizer on held-out lines of each language, and on parallel text."""
+"""Intrinsic measures of a tokenizer on lines of each language, and on parallel text."""
 
-import logging
 import math
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,29 +9,15 @@ from functools import cache
 from itertools import chain, takewhile
 from pathlib import Path
 
-import click
 import numpy as np
 
-from vocap.errors import UsageError
-from vocap.files.tsv import write_tsv
-from vocap.languages import DOMAINS, read_languages, select
 from vocap.text_files.lines import read_blocks
-from vocap.text_files.named_texts import check_aligned, find_aligned, find_texts, is_gap, parse_languages
-from vocap.tokenizer_files.encoders import Encoder, load_encoder
+from vocap.text_files.named_texts import is_gap
+from vocap.tokenizer_files.encoders import Encoder
 from vocap.tokenizer_files.splitter import BYTE_PIECE, Splitter, is_bracketed
-from vocap.tokenizers.bigram import Bigram, bits_per_byte, code_lengths, train_on, write_lengths
+from vocap.tokenizers.bigram import Bigram, bits_per_byte, code_lengths, fold_lengths
 from vocap.unigram.alp import average_log_probability
 
-logger = logging.getLogger(__name__)
-
-PATH = click.Path(path_type=Path)
-FILE = click.Path(path_type=Path, dir_okay=False)
-CORPORA = click.option(
-    "--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt."
-)
-LANGUAGES = click.option(
-    "--languages", metavar="CODES", help="Comma-separated; all that have a folder in --corpora unless given."
-)
 COLUMNS = (
     "language",
     "resource",
@@ -81,6 +65,12 @@ class Differences:
         self.kinds[kind] += 1
         self.examples.setdefault(kind, example)
 
+    def update(self, other: "Differences") -> None:
+        """Add the lines of another text."""
+        self.lines += other.lines
+        self.kinds.update(other.kinds)
+        self.examples = other.examples | self.examples
+
     def cells(self, order: Sequence[str]) -> tuple:
         """Lines, identical ones, their share (None without lines), and the examples of the kinds in this order."""
         share = self.identical / self.lines if self.lines else None
@@ -93,7 +83,8 @@ class Tally:
     """Counts over one language's lines: `counts` int64 [V] by id, and totals.
 
     `whole`: words that are one token; `cuts`: for each number of digits, how often which cut into tokens occurs;
-    `unknown`: characters that `<unk>` stands for; `trips`: lines that do not come back.
+    `unknown`: characters that `<unk>` stands for; `trips`: lines that do not come back; `lengths`: bits and bytes
+    of the lines, [2, lines].
     """
 
     counts: np.ndarray
@@ -104,12 +95,7 @@ class Tally:
     cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
     unknown: Counter[str] = field(default_factory=Counter)
     trips: Differences = field(default_factory=Differences)
-    blocks: list[np.ndarray] = field(default_factory=lambda: [np.zeros((2, 0))])
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Bits and bytes of the lines, [2, lines]."""
-        return np.concatenate(self.blocks, axis=1)
+    lengths: np.ndarray = field(default_factory=lambda: np.zeros((2, 0)))
 
 
 def shared_prefix(one: Sequence, other: Sequence) -> int:
@@ -121,8 +107,8 @@ def shared_prefix(one: Sequence, other: Sequence) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None = None) -> Tally:
-    """Count tokens, words, numbers, characters, bytes, and bits under `model`; decode the lines again.
+def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None = None, folds=False) -> Tally:
+    """Count tokens, words, numbers, characters, bytes, and bits as `Coder`; decode the lines again.
 
     Words are the maximal runs of characters other than white space; numbers the maximal runs of 2 to 8 of the
     digits 0 to 9; characters are code points and bytes those of UTF-8, all of the raw line without its end.
@@ -130,12 +116,11 @@ def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None 
     encoder = splitter.encoder
     result = Tally(np.zeros(encoder.size, np.int64))
     words: Counter[str] = Counter()
+    coder = Coder(encoder, model, folds)
     for lines in blocks:
         encoded = encoder.encode_batch(lines)
         result.counts += np.bincount(np.fromiter(chain.from_iterable(encoded), np.int64), minlength=encoder.size)
-        unknown, lengths = coded_lines(encoder, lines, encoded, model)
-        result.unknown.update(chain.from_iterable(unknown))
-        result.blocks.append(lengths)
+        result.unknown.update(chain.from_iterable(coder.add(lines, encoded)))
         add_round_trips(result.trips, lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
         words.update(chain.from_iterable(map(str.split, lines)))
         if len(words) > DISTINCT:
@@ -144,20 +129,37 @@ def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None 
         result.lines += len(lines)
         result.characters += sum(map(len, lines))
     count_splits(splitter, words, result)
+    result.lengths = coder.lengths()
     return result
 
 
-def coded_lines(
-    encoder: Encoder, lines: Sequence[str], ids: Sequence[Sequence[int]], model: Bigram | None
-) -> tuple[list[str], np.ndarray]:
-    """The unknown characters of each line; and [2, lines] its bits under the model (NaN without one) and bytes."""
-    unknown = [
-        unknown_characters(encoder, line) if encoder.unk_id in numbers else ""
-        for line, numbers in zip(lines, ids, strict=True)
-    ]
-    lost, sizes = (np.array([len(text.encode("utf-8")) for text in texts], np.int64) for texts in (unknown, lines))
-    bits = np.full(len(sizes), math.nan) if model is None else code_lengths(model, ids, lost)
-    return unknown, np.stack([bits, sizes])
+class Coder:
+    """Bits and bytes of the lines of a text: under a model, without one in ten `folds` of the text, or no bits."""
+
+    def __init__(self, encoder: Encoder, model: Bigram | None = None, folds: bool = False):
+        self.encoder, self.model, self.folds = encoder, model, folds
+        self._blocks, self._ids = [np.zeros((2, 0))], []
+
+    def add(self, lines: Sequence[str], ids: Sequence[Sequence[int]]) -> list[str]:
+        """Code further lines; returns the unknown characters of each."""
+        unknown = [
+            unknown_characters(self.encoder, line) if self.encoder.unk_id in numbers else ""
+            for line, numbers in zip(lines, ids, strict=True)
+        ]
+        lost, sizes = (
+            np.array([len(text.encode("utf-8")) for text in texts], np.int64) for texts in (unknown, lines)
+        )
+        self._blocks.append(np.stack([code_lengths(self.model, ids, lost), sizes]))
+        if self.folds:
+            self._ids += [np.array(numbers, np.int32) for numbers in ids]
+        return unknown
+
+    def lengths(self) -> np.ndarray:
+        """Bits and bytes of all lines, float64 [2, lines]; bits are NaN where nothing gives them."""
+        found = np.concatenate(self._blocks, axis=1)
+        if self.model is None:
+            found[0] += fold_lengths(self._ids, self.encoder.size) if self.folds else math.nan
+        return found
 
 
 def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) -> None:
@@ -348,14 +350,18 @@ def gini(values: Sequence[float]) -> float:
     return max(0.0, (2 * ranked - (count + 1) * total) / (count * total))
 
 
-def code_aligned(encoder: Encoder, path: Path, model: Bigram | None = None) -> np.ndarray:
+def code_aligned(encoder: Encoder, path: Path, model: Bigram | None = None, folds: bool = False) -> np.ndarray:
     """[3, lines] tokens (`GAP` where there is no translation), bits and bytes of the lines of a file."""
-    blocks = []
+    tokens, coder = [], Coder(encoder, model, folds)
     for block in read_blocks(path):
-        encoded = encoder.encode_batch(block)
-        tokens = [GAP if is_gap(line) else len(ids) for line, ids in zip(block, encoded, strict=True)]
-        blocks.append(np.vstack([tokens, coded_lines(encoder, block, encoded, model)[1]]))
-    return np.concatenate(blocks, axis=1) if blocks else np.zeros((3, 0))
+        filled = [line for line in block if not is_gap(line)]
+        encoded = encoder.encode_batch(filled)
+        coder.add(filled, encoded)
+        counts = map(len, encoded)
+        tokens += [GAP if is_gap(line) else next(counts) for line in block]
+    found = np.array([tokens] * 3, float)
+    found[1:, found[0] != GAP] = coder.lengths()
+    return found
 
 
 def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[dict, np.ndarray]:
@@ -370,96 +376,3 @@ def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[d
     lengths = own[1:, shared]
     found = int(shared.sum()), tokens, tokens / base if base else None, base, size, bits_per_byte(lengths)
     return dict(zip(PARALLEL_COLUMNS[1:], found, strict=True)), lengths
-
-
-@click.command()
-@click.option("--tokenizer", required=True, type=PATH, help="A .model, a tokenizer.json, or a folder with one.")
-@CORPORA
-@LANGUAGES
-@click.option(
-    "--languages-table", type=PATH, help="Table of scripts and resource groups; the package's unless given."
-)
-@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
-@click.option("--unknown", type=FILE, help="Table to write: which characters are unknown, how often.")
-@click.option("--round-trip", type=FILE, help="Table to write: lines that decode to themselves, and the losses.")
-@click.option("--bits", type=FILE, help="File to write: bits and bytes of every line, for intervals (NumPy).")
-@click.option(
-    "--parallel",
-    metavar="PATTERN",
-    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too); an empty line: no translation.",
-)
-@click.option("--parallel-output", type=FILE, help="Table to write, with --parallel.")
-def evaluate(
-    tokenizer, corpora, languages, languages_table, output, unknown, round_trip, bits, parallel, parallel_output
-) -> None:
-    """Measure any tokenizer on every language's held-out lines.
-
-    One row a language: ALP, tokens per sentence and word, characters and bytes per token, unknown rate, share of
-    the vocabulary used, Rényi efficiency, single-character share, share of words that are one token, digits per
-    token, share of numbers cut alike, tokens that are broken UTF-8, bits per byte under a bigram of the training
-    lines' tokens (empty without train.txt), lines that normalisation changes. On parallel text: tokens relative to
-    English, on the lines that both languages have, and bits per byte.
-    """
-    if (parallel is None) != (parallel_output is None):
-        raise UsageError("--parallel and --parallel-output go together; give both or none")
-    # one language after another
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    texts = find_texts((), corpora, parse_languages(languages), ["heldout"])
-    paths, without = find_aligned(parallel, list(texts)) if parallel else ({}, [])
-    for code in without:
-        logger.warning("%s: no parallel text, left out", parallel.replace("{lang}", code))
-    splitter = Splitter(load_encoder(tokenizer))
-    rows, unknown_rows, trip_rows, lengths, aligned = [], [], [], {}, dict.fromkeys(paths)
-    for language in select(read_languages(languages_table), list(texts)):
-        heldout = texts[code := language.code]["heldout"]
-        model = train_on(heldout.with_name("train.txt"), splitter.encoder)
-        blocks = ([line for line in lines if line] for lines in read_blocks(heldout))
-        counted = tally(splitter, blocks, model)
-        measures = measure(counted, splitter, language.script not in WITHOUT_SPACES)
-        rows.append((code, language.resource, *(measures[column] for column in COLUMNS[2:])))
-        ordered = sorted(counted.unknown.items(), key=lambda entry: (-entry[1], entry[0]))
-        unknown_rows += [(code, character, count) for character, count in ordered]
-        domain = language.resource if language.resource in DOMAINS else TEXT
-        trip_rows.append((code, domain, *counted.trips.cells(LOSSES)))
-        lengths["heldout", code] = counted.lengths
-        if code in paths:
-            aligned[code] = code_aligned(splitter.encoder, paths[code], model)
-    # the tables
-    if parallel:
-        lengths |= _write_parallel(aligned, paths, parallel, parallel_output)
-    if unknown:
-        write_tsv(unknown, UNKNOWN_COLUMNS, unknown_rows)
-    if round_trip:
-        write_tsv(round_trip, ROUND_TRIP_COLUMNS, trip_rows)
-    if bits:
-        write_lengths(bits, lengths)
-    write_tsv(output, COLUMNS, rows)
-    click.echo(f"{output}: {len(rows)} languages{_mean_bits(row[-2] for row in rows)}", err=True)
-
-
-def _write_parallel(aligned, paths, pattern: str, output: Path) -> dict:
-    """Write the table of lines coded by language; returns the bits and bytes of the lines that it counts."""
-    check_aligned({code: own.shape[1] for code, own in aligned.items()}, paths)
-    english, rows, lengths = aligned.get(ENGLISH), [], {}
-    for language, own in aligned.items():
-        row, lengths["parallel", language] = compare_with_english(own, english)
-        rows.append({"language": language, **row})
-        if not row["lines"]:
-            why = "" if english is None else " in common with English, so no ratio"
-            logger.warning("%s: no line%s", paths[language], why)
-    write_tsv(output, PARALLEL_COLUMNS, [tuple(row[column] for column in PARALLEL_COLUMNS) for row in rows])
-    # languages with gaps have other lines than others: ratios compare, tokens do not
-    rows = [row for row in rows if row["lines"]]
-    ratios = [row["ratio_to_english"] for row in rows if row["ratio_to_english"] is not None]
-    if any(costs := ratios or [row["tokens"] / row["lines"] for row in rows]):
-        by_byte = gini([row["tokens"] / row["bytes"] for row in rows])
-        said = f"Gini coefficient of tokens per sentence {gini(costs):.4f}, per byte {by_byte:.4f}"
-        click.echo(
-            f"{output}: on {pattern}, {said}{_mean_bits(row[PARALLEL_COLUMNS[-1]] for row in rows)}", err=True
-        )
-    return lengths
-
-
-def _mean_bits(found) -> str:
-    known = [bits for bits in found if bits is not None]
-    return f"; bits per byte {sum(known) / len(known):.4f} (mean of {len(known)} languages)" if known else ""

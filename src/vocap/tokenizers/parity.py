@@ -19,8 +19,9 @@ from vocap.text_files.lines import read_blocks
 from vocap.text_files.named_texts import find_texts, parse_languages
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_model
-from vocap.tokenizers.evaluation import CORPORA, FILE, LANGUAGES, PATH, Differences, shared_prefix
+from vocap.tokenizers.evaluation import Differences, shared_prefix
 
+PATH = click.Path(path_type=Path)
 logger = logging.getLogger(__name__)
 
 COLUMNS = ("language", "lines", "identical", "share", "example")
@@ -119,8 +120,8 @@ def choose_lines(total: int, count: int, seed: int, name: str) -> np.ndarray:
 
 @click.command()
 @click.option("--tokenizer", required=True, type=PATH, help="Folder with sentencepiece.model and huggingface/.")
-@CORPORA
-@LANGUAGES
+@click.option("--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
+@click.option("--languages", metavar="CODES", help="Comma-separated; all in --corpora unless given.")
 @click.option(
     "--sample",
     type=click.IntRange(1),
@@ -128,7 +129,7 @@ def choose_lines(total: int, count: int, seed: int, name: str) -> np.ndarray:
     help="Lines of each language. [default: 1,000 where there are 10 languages or more, else 10,000 in all]",
 )
 @click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
-@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
+@click.option("-o", "--output", required=True, type=PATH, help="Table to write.")
 def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
     """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
 

@@ -1,0 +1,279 @@
+"""`vocap evaluate`: many tokenizers on one text: a row each, tables by language, and gates."""
+
+import glob
+import logging
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+import click
+import numpy as np
+
+from vocap.errors import UsageError
+from vocap.files import tsv
+from vocap.languages import DOMAINS, Language, read_languages
+from vocap.text_files import named_texts
+from vocap.tokenizer_files.encoders import load_encoder
+from vocap.tokenizer_files.splitter import Splitter
+from vocap.tokenizers import bigram, evaluation
+from vocap.tokenizers.gates import check_gates
+
+logger = logging.getLogger(__name__)
+PATH = click.Path(path_type=Path)
+BITS, FOLDED = "bigram_bits_per_byte", "ten_fold_bits_per_byte"  # trained on train.txt, or on the text itself
+STOCK = ("sentencepiece.model", "tokenizer.model", "tokenizer.json", "huggingface")  # names that all have
+SUMMARY = (
+    "tokenizer",
+    "total",
+    "tokens_per_sentence",
+    "ratio_to_english",
+    "gini",
+    "gini_per_byte",
+    "worst",
+    "worst_ratio",
+    BITS,
+    "round_trip",
+)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """`lines`, `aligned`: language to its file; `table`: facts of languages; `corpora`: {language}/train.txt."""
+
+    lines: dict[str, Path]
+    aligned: dict[str, Path]
+    table: dict[str, Language]
+    corpora: Path | None
+
+    def columns(self, names: Sequence[str]) -> list[str]:
+        """The columns of a table, with the name of the bits that it has."""
+        return [FOLDED if name == BITS and self.corpora is None else name for name in names]
+
+    def language(self, code: str) -> Language:
+        """Its row of the table; code alone for a language that is not there."""
+        return self.table.get(code) or Language(code, code, "", "", {})
+
+
+@dataclass
+class Measured:
+    """One tokenizer: the rows of its tables, `lengths` of lines for bits.npz; what it loses."""
+
+    total: int
+    rows: list[dict] = field(default_factory=list)
+    parallel: list[dict] = field(default_factory=list)
+    unknown: list[tuple] = field(default_factory=list)
+    round_trips: list[tuple] = field(default_factory=list)
+    lengths: dict[tuple[str, str], np.ndarray] = field(default_factory=dict)
+    trips: evaluation.Differences = field(default_factory=evaluation.Differences)
+    lost: Counter[str] = field(default_factory=Counter)
+
+    def write(self, folder: Path, texts: Texts) -> None:
+        """Write the tables by language into `folder`, parallel.tsv where there is parallel text."""
+        rows = [[row[column] for column in evaluation.COLUMNS] for row in self.rows]
+        tsv.write_tsv(folder / "unknown.tsv", evaluation.UNKNOWN_COLUMNS, self.unknown)
+        tsv.write_tsv(folder / "roundtrip.tsv", evaluation.ROUND_TRIP_COLUMNS, self.round_trips)
+        bigram.write_lengths(folder / bigram.BITS, self.lengths)
+        if texts.aligned:
+            columns = evaluation.PARALLEL_COLUMNS
+            aligned = [[row[column] for column in columns] for row in self.parallel]
+            tsv.write_tsv(folder / "parallel.tsv", texts.columns(columns), aligned)
+        tsv.write_tsv(folder / "evaluation.tsv", texts.columns(evaluation.COLUMNS), rows)
+
+
+def name_tokenizers(given: Sequence[str]) -> dict[str, Path]:
+    """Name to path of options written PATH or NAME=PATH. A path has the name of its folder, or its own.
+
+    Raises UsageError for a name given twice, and one that is no folder's.
+
+    >>> name_tokenizers(["results/tokenizers/a/sentencepiece.model", "b=x.model", "hub/tokenizer.json"])
+    {'a': PosixPath('results/tokenizers/a/sentencepiece.model'), 'b': PosixPath('x.model'), \
+'hub': PosixPath('hub/tokenizer.json')}
+    """
+    named: dict[str, Path] = {}
+    for entry in given:
+        name, equals, rest = entry.partition("=")
+        path = Path(entry) if Path(entry).exists() or not equals else Path(rest)
+        if str(path) == entry:
+            parts = [part for part in path.absolute().parts if part not in STOCK]
+            name = re.sub(r"\.(model|json)$", "", parts[-1])
+        if not name or Path(name).name != name:
+            raise UsageError(f"--tokenizer {entry}: {name!r} is no name of a folder; write NAME=PATH")
+        if name in named:
+            raise UsageError(f"--tokenizer {entry}: {named[name]} is named {name} too; write NAME={path}")
+        named[name] = path
+    return named
+
+
+def aligned_languages(pattern: str) -> list[str]:
+    """The languages of the files of a pattern that holds {lang}, sorted."""
+    parts = pattern.split("{lang}")
+    first, *rest = map(re.escape, parts)
+    known = re.compile(rf"{first}([^/]+)" + r"\1".join(rest))
+    found = map(known.fullmatch, glob.glob("*".join(map(glob.escape, parts))))
+    return sorted({match[1] for match in found if match})
+
+
+def find(corpora, texts, languages, table, parallel) -> Texts:
+    """The text to measure on. Raises UsageError and VocapError as `find_texts` and `find_aligned`."""
+    codes, lines, aligned = named_texts.parse_languages(languages), {}, {}
+    if corpora or texts or not parallel:
+        found = named_texts.find_texts(texts, corpora, codes, ["heldout"])
+        lines = {code: next(iter(files.values())) for code, files in found.items()}
+    if parallel:
+        wanted = list(lines) if codes or corpora else aligned_languages(parallel)
+        aligned, without = named_texts.find_aligned(parallel, codes or wanted)
+        for code in without:
+            logger.warning("%s: no parallel text, left out", parallel.replace("{lang}", code))
+    return Texts(lines or aligned, aligned, read_languages(table), corpora)
+
+
+def measure(splitter: Splitter, texts: Texts) -> Measured:
+    """Measure one tokenizer on every language. Raises VocapError for aligned files of different lengths."""
+    encoder, aligned = splitter.encoder, {}
+    found, folds = Measured(encoder.size), texts.corpora is None
+    for code in dict.fromkeys([*texts.lines, *texts.aligned]):
+        model = None if folds else bigram.train_on(texts.corpora / code / "train.txt", encoder)
+        if code in texts.lines:
+            language, blocks = texts.language(code), named_texts.read_sentences(texts.lines[code])
+            counted = evaluation.tally(splitter, blocks, model, folds)
+            spaces = language.script not in evaluation.WITHOUT_SPACES
+            facts = {"language": code, "resource": language.resource}
+            found.rows.append(facts | evaluation.measure(counted, splitter, spaces))
+            ordered = sorted(counted.unknown.items(), key=lambda entry: (-entry[1], entry[0]))
+            found.unknown += [(code, character, count) for character, count in ordered]
+            domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
+            found.round_trips.append((code, domain, *counted.trips.cells(evaluation.LOSSES)))
+            found.lengths["heldout", code] = counted.lengths
+            found.lost.update(counted.unknown)
+            found.trips.update(counted.trips)
+        if code in texts.aligned:
+            aligned[code] = evaluation.code_aligned(encoder, texts.aligned[code], model, folds)
+    # parallel text
+    named_texts.check_aligned({code: own.shape[1] for code, own in aligned.items()}, texts.aligned)
+    english = aligned.get(evaluation.ENGLISH)
+    for code, own in aligned.items():
+        row, found.lengths["parallel", code] = evaluation.compare_with_english(own, english)
+        found.parallel.append({"language": code, **row})
+    return found
+
+
+def summarize(name: str, found: Measured) -> dict:
+    """The row of a tokenizer in the summary; None where the text gives no such measure.
+
+    Tokens, ratio, Gini and worst language are of parallel text: ratios to English times the tokens of English;
+    without English tokens a line, without parallel text those of the other. Bits and round trip are of the text.
+    """
+    known = [row[BITS] for row in found.rows if row[BITS] is not None]
+    row = dict.fromkeys(SUMMARY) | {"tokenizer": name, "total": found.total, BITS: fmean(known) if known else None}
+    row["round_trip"] = found.trips.cells(())[2]
+    rows = [one for one in found.parallel if one["lines"]]
+    costs = {one["language"]: one["ratio_to_english"] for one in rows if one["ratio_to_english"] is not None}
+    if costs:
+        english = next(one for one in rows if one["language"] == evaluation.ENGLISH)
+        row["ratio_to_english"] = fmean(costs.values())
+        row["tokens_per_sentence"] = row["ratio_to_english"] * english["tokens"] / english["lines"]
+    else:
+        costs = {one["language"]: one["tokens"] / one["lines"] for one in rows}
+        lengths = [one["tokens_per_sentence"] for one in found.rows if one["lines"]]
+        if given := costs.values() if found.parallel else lengths:
+            row["tokens_per_sentence"] = fmean(given)
+    if any(costs.values()):
+        worst = row["worst"] = max(costs, key=costs.get)
+        row["worst_ratio"] = costs[worst] if row["ratio_to_english"] else None
+        row["gini"] = evaluation.gini(list(costs.values()))
+        row["gini_per_byte"] = evaluation.gini([one["tokens"] / one["bytes"] for one in rows])
+    return row
+
+
+def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
+    """The summary for a terminal, and on which text it is."""
+    bits = "bits/byte" if texts.corpora else "bits/byte (ten folds)"
+    heads = ["tokenizer", "T", "tokens", "ratio", "Gini", "worst", bits, "round trip"]
+
+    def shown(value: float | None, form: str) -> str:
+        return "-" if value is None else format(value, form)
+
+    cells = [
+        [
+            row["tokenizer"],
+            f"{row['total']:,}",
+            shown(row["tokens_per_sentence"], ".2f"),
+            shown(row["ratio_to_english"], ".3f"),
+            shown(row["gini"], ".4f"),
+            "-" if row["worst"] is None else f"{row['worst']} {shown(row['worst_ratio'], '.2f')}",
+            shown(row[BITS], ".4f"),
+            # 100 % only where every line comes back
+            "-" if row["round_trip"] is None else f"{math.floor(row['round_trip'] * 1e4) / 100:.2f} %",
+        ]
+        for row in rows
+    ]
+    where = f"{len(texts.lines)} languages"
+    if texts.aligned:
+        where = f"parallel text {parallel} of {len(texts.aligned)} languages"
+        if texts.lines is not texts.aligned:
+            where += f"; {bits} and round trip: text of {len(texts.lines)}"
+    return "\n".join([where, *tsv.aligned([heads, *cells], left=[0, 5])])
+
+
+@click.command()
+@click.option(
+    "--tokenizer",
+    "tokenizers",
+    required=True,
+    multiple=True,
+    metavar="[NAME=]PATH",
+    help="A .model, a tokenizer.json, or a folder with one; may be repeated.",
+)
+@click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
+@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Text of a language; may be repeated.")
+@click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
+@click.option(
+    "--languages-table", type=PATH, help="Table of scripts and resource groups; the package's unless given."
+)
+@click.option(
+    "--parallel",
+    metavar="PATTERN",
+    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too); an empty line: no translation.",
+)
+@click.option("--gates", is_flag=True, help="Check what breaks in use: pass or fail, with an example.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Summary to write (TSV).")
+@click.option("--tables", type=PATH, help="Folder to write tables by language to: NAME/evaluation.tsv and others.")
+def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, gates, output, tables) -> None:
+    """Measure tokenizers on text: a row each.
+
+    Tokens, ratio to English, Gini coefficient and worst language are of the parallel text; bits per byte and round
+    trip of --text and of the held-out lines of --corpora, or else of the parallel text too. Bits per byte are
+    those of a bigram of the train.txt of --corpora; without it of ten folds of each text, from 1,000 lines on.
+    --tables has, in a folder a tokenizer, evaluation.tsv, parallel.tsv, unknown.tsv and roundtrip.tsv, a row a
+    language, and bits.npz, bits and bytes of every line. --gates checks: every line comes back, no unknown
+    characters, all bytes, dead ids, runs of one character, ids longer than 64 characters, fragments of characters.
+    """
+    # one language after another
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    named = name_tokenizers(tokenizers)
+    text = find(corpora, texts, languages, languages_table, parallel)
+    splitters = {name: Splitter(load_encoder(path)) for name, path in named.items()}
+    results, rows = {}, []
+    for name, splitter in splitters.items():
+        found = results[name] = measure(splitter, text)
+        rows.append(summarize(name, found))
+        if gates:
+            rows[-1] |= check_gates(splitter, found.trips, found.lost)
+    for row in found.parallel:
+        if not row["lines"]:
+            why = " in common with English, so no ratio" if evaluation.ENGLISH in text.aligned else ""
+            logger.warning("%s: no line%s", text.aligned[row["language"]], why)
+    # whole outputs, at the end
+    for name, found in results.items() if tables else ():
+        found.write(tables / name, text)
+    if output:
+        tsv.write_tsv(output, text.columns(list(rows[0])), [list(row.values()) for row in rows])
+    click.echo(as_text(rows, text, parallel))
+    if gates:
+        checked = [(row["tokenizer"], *entry) for row in rows for entry in list(row.items())[len(SUMMARY) :]]
+        click.echo("\n" + "\n".join(tsv.aligned([["tokenizer", "gate", "result"], *checked], left=[0, 1, 2])))

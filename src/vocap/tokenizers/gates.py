@@ -1,0 +1,134 @@
+"""Gates of `vocap evaluate`: what breaks in use, each passed or failed with an example."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from sentencepiece import sentencepiece_model_pb2
+
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder
+from vocap.tokenizer_files.layout import dead_pieces
+from vocap.tokenizer_files.model_file import BYTES, NORMAL
+from vocap.tokenizer_files.splitter import BYTE_PIECE, SPACE, Splitter, byte_characters
+from vocap.tokenizers.evaluation import LOSSES, Differences, add_round_trips
+from vocap.wording import listed
+
+LONGEST = 64  # characters of an id
+RUN = re.compile(r"(\S)\1{7,}")  # of one character; spaces and line ends are wanted, in code
+SHOWN = 24  # characters of an example
+# Texts that a tokenizer which keeps all text gives back: spaces, case, line ends, compatibility, marks, joiners
+PROBES = ("  A\tb  c ", "a\r\nb\n", "\ufb01 \u00bd \u3000", "e\u0301 \u00e9", "\U0001f469\u200d\U0001f680")
+
+
+def check_gates(splitter: Splitter, trips: Differences, unknown: Mapping[str, int]) -> dict[str, str]:
+    """Gate to `pass`, or `fail: ` and what fails, with an example.
+
+    `trips`, `unknown`: the lines of a text that do not come back, and its unknown characters with their counts.
+    """
+    texts = dict(texts_of(splitter))
+    held = {number: text for number, text in texts.items() if not splitter.broken[number]}
+    found = {
+        "lossless": lossless(splitter, trips),
+        "unknown characters": by_script(unknown),
+        "all bytes": missing_bytes(splitter),
+        "dead ids": shown(dead_ids(splitter, texts), texts),
+        "junk runs": shown([number for number, text in held.items() if RUN.search(text)], texts),
+        f"ids over {LONGEST} characters": shown([n for n, text in held.items() if len(text) > LONGEST], texts),
+        "fragments of characters": shown(sorted(texts.keys() - held.keys()), texts),
+    }
+    return {gate: f"fail: {what}" if what else "pass" for gate, what in found.items()}
+
+
+def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:
+    """Ids of text, and their text: none are special tokens, added ones and single bytes."""
+    encoder = splitter.encoder
+    if isinstance(encoder, HuggingFaceEncoder):
+        apart = {*encoder.tokenizer.get_added_tokens_decoder(), encoder.unk_id}
+    else:
+        entries = proto_of(encoder).pieces
+        apart = {number for number, entry in enumerate(entries) if entry.type != NORMAL}
+    for number, (raw, piece) in enumerate(zip(encoder.pieces, splitter.pieces, strict=True)):
+        byte = len(raw or "") == 1 if splitter.byte_level else BYTE_PIECE.fullmatch(raw or "")
+        if raw and number not in apart and not byte:
+            yield number, piece.replace(SPACE, " ")
+
+
+def proto_of(encoder):
+    """The `ModelProto` of a SentencePiece encoder."""
+    return sentencepiece_model_pb2.ModelProto.FromString(encoder.processor.serialized_model_proto())
+
+
+def lossless(splitter: Splitter, trips: Differences) -> str:
+    """What does not come back: lines of the text, or else hard texts."""
+    lines, name = trips, "lines"
+    if trips.identical == trips.lines:
+        lines, name = Differences(), "hard texts"
+        ids = splitter.encoder.encode_batch(list(PROBES))
+        add_round_trips(lines, PROBES, ids, splitter.encoder.decode_batch(ids), splitter.encoder.unk_id)
+    lost = lines.lines - lines.identical
+    kinds = ", ".join(f"{kind} {lines.kinds[kind]:,}" for kind in LOSSES if lines.kinds[kind])
+    return f"{lost:,} of {lines.lines:,} {name} ({kinds}): {next(iter(lines.examples.values()))}" if lost else ""
+
+
+def by_script(unknown: Mapping[str, int]) -> str:
+    """Unknown characters by script, the first word of the Unicode names of letters and marks."""
+    scripts: dict[str, Counter[str]] = {}
+    for character, count in unknown.items():
+        word = unicodedata.name(character, "") if unicodedata.category(character)[0] in "LM" else ""
+        script = re.split("[ -]", word)[0].capitalize() or "symbols"
+        scripts.setdefault(script, Counter())[character] += count
+    ordered = sorted(scripts.items(), key=lambda entry: (-entry[1].total(), entry[0]))
+    return listed([f"{script} {found.total():,} ({found.most_common(1)[0][0]})" for script, found in ordered])
+
+
+def missing_bytes(splitter: Splitter) -> str:
+    """How many of the 256 bytes have no id, and the first."""
+    names = dict(zip(BYTES, BYTES, strict=True))
+    if splitter.byte_level:
+        names = {character: BYTES[byte] for character, byte in byte_characters().items()}
+    held = set(splitter.encoder.pieces)
+    missing = sorted(name for piece, name in names.items() if piece not in held)
+    return f"{len(missing)} without an id, the first {missing[0]}" if missing else ""
+
+
+def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
+    """Ids that no text is encoded as: the model takes others for their string, or text is never read as it."""
+    encoder = splitter.encoder
+    if not isinstance(encoder, HuggingFaceEncoder):
+        dead, read, pieces = dead_pieces(proto_of(encoder)), encoder.processor.normalize, encoder.pieces
+        return [
+            number
+            for number, text in texts.items()
+            if pieces[number] in dead or not is_read(read, text, pieces[number])
+        ]
+    tokenizer = encoder.tokenizer
+    normalizer, cutter, model = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model
+
+    def words(text: str) -> str:
+        text = normalizer.normalize_str(text) if normalizer else text
+        return "\0".join(word for word, _ in cutter.pre_tokenize_str(text)) if cutter else text
+
+    found = []
+    for number, text in texts.items():
+        piece = encoder.pieces[number]
+        continued = splitter.continued and piece.startswith(splitter.continued)  # of no word of its own
+        whole = continued or [token.id for token in model.tokenize(piece)] == [number]
+        part = piece.removeprefix(splitter.continued) if continued else piece
+        if not whole or not (splitter.broken[number] or is_read(words, text, part)):
+            found.append(number)
+    return found
+
+
+def is_read(words: Callable[[str], str], text: str, piece: str) -> bool:
+    """Whether the normalised words of a text, alone or between letters, hold the string of a piece."""
+    return any(piece in words(one) for one in (text, f"a{text}a"))
+
+
+def shown(ids: Sequence[int], texts: Mapping[int, str]) -> str:
+    """The number of ids, and the first with its text."""
+    if not ids:
+        return ""
+    text = texts[ids[0]]
+    more = "…" if len(text) > SHOWN else ""
+    return f"{len(ids):,}, the first id {ids[0]} “{text[:SHOWN]}{more}”"
