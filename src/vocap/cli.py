@@ -78,6 +78,10 @@ REMOVED_VERBS = {
 # options of earlier versions, likewise
 REMOVED_OPTIONS = {
     **dict.fromkeys(("fit --corpora", "fit --mix"), "leave it out: scores come from the languages' models"),
+    **dict.fromkeys(
+        ("evaluate --unknown", "evaluate --round-trip", "evaluate --bits", "evaluate --parallel-output"),
+        "give --tables DIR, which gets all tables of a tokenizer in DIR/NAME",
+    ),
     "fit --scores": "leave it out: scores are those of the mixture of the languages' models",
     "encode --stand-in": "copy the other file to the place of the missing one",
     "ladder --model": "leave it out: vocap bpe trains byte-pair encoding, of one language too",
