@@ -99,9 +99,7 @@ def read_bpe(path: str | Path) -> BpeFile:
 def is_bpe(path: Path) -> bool:
     """Whether a file, or tokenizer.json of a folder without a SentencePiece model, is byte-pair encoding."""
     file = path / "tokenizer.json" if path.is_dir() else path
-    if not file.is_file() or (path.is_dir() and any(path.glob("*.model"))):
-        return False
-    if not is_json(file):
+    if not file.is_file() or (path.is_dir() and any(path.glob("*.model"))) or not is_json(file):
         return False
     model = read_object(file).get("model")
     return isinstance(model, dict) and model.get("type", "BPE") == "BPE" and "merges" in model

@@ -68,9 +68,7 @@ def training_sample(path: str | os.PathLike, characters: int = CHARACTERS) -> li
 
 
 def train_bigram(lines: Sequence[Sequence[int]], size: int) -> Bigram:
-    """The model of these lines of ids below `size`. Raises ValueError for no line."""
-    if not len(lines):
-        raise ValueError("a bigram model needs a line of text")
+    """The model of one or more lines of ids below `size`."""
     left, right, _ = _neighbours(lines, size)
     return _train(left, right, size)
 

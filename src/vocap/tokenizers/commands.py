@@ -269,13 +269,13 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
         raise UsageError("--parity and --fairness follow parallel text; give --development PATTERN")
     if fairness and len(set(totals)) > 1:
         raise UsageError("--fairness depends on T: give one --total, and run the command for each")
+    from vocap.bpe import tokenizer_json, training
     from vocap.bpe.multilingual import read_languages
-    from vocap.bpe.tokenizer_json import Rows
     from vocap.bpe.words import Pretokenization
 
     # the words of all languages
     how = Pretokenization(settings["unit"], settings["split"], settings["settings"])
-    rows = Rows(how, settings["layout"])
+    rows = tokenizer_json.Rows(how, settings["layout"])
     n = {code: count for code, count in read_weights(weights).items() if count}
     text = whole_text(corpora, n, alpha)
     parallel = read_aligned(development, list(n)) if parity or fairness else {}
@@ -297,7 +297,10 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
         _write_curve(curve, corpora, languages, alphabet, merges, rows, max(totals))
     description = {"kind": "parity-bpe" if parity else "bpe", "settings": facts, "text": text.facts, **weighed}
     for total, folder in folders.items():
-        _write(folder, alphabet, merges, rows, total, description)
+        kept = training.merges_for(merges, rows.tokens(total, alphabet), len(alphabet.names))
+        ids = tokenizer_json.write_tokenizer(folder, alphabet, kept, rows, description, total)
+        warn_if_short(folder, total, ids)
+        click.echo(f"{folder}: T = {ids}", err=True)
 
 
 def _train(languages, rows, totals, coverage: float, parity: bool, first: int, settings) -> tuple:
@@ -317,8 +320,6 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
             if first:
                 most = min(base + first, wanted)
                 given = multilingual.train_weighted(languages, alphabet, most, rows.reserved, **progress)[:first]
-                if len(given) >= wanted - base:
-                    logger.warning("--from %d: all merges that T holds are weighted; none follows parity", first)
             merges = multilingual.train_parity(
                 languages, alphabet, wanted, rows.reserved, given, settings["window"], **progress
             )
@@ -354,18 +355,6 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
             alp = average_log_probability(counts, lines)
             measured.append(Measured(total, code, lines, size, int(counts.sum()), alp))
     write_sizes(curve, measured)
-
-
-def _write(out: Path, alphabet, merges, rows, total: int, description: Mapping) -> None:
-    """The folder of a tokenizer of `total` ids, or of as many as the text gives."""
-    from vocap.bpe import tokenizer_json, training
-
-    tokens = rows.tokens(total, alphabet)
-    ids = tokenizer_json.write_tokenizer(
-        out, alphabet, training.merges_for(merges, tokens, len(alphabet.names)), rows, description, total
-    )
-    warn_if_short(out, total, ids)
-    click.echo(f"{out}: T = {ids}", err=True)
 
 
 @click.command()

@@ -54,10 +54,6 @@ class Texts:
         """The columns of a table, with the name of the bits that it has."""
         return [FOLDED if name == BITS and self.corpora is None else name for name in names]
 
-    def language(self, code: str) -> Language:
-        """Its row of the table; code alone for a language that is not there."""
-        return self.table.get(code) or Language(code, code, "", "", {})
-
 
 @dataclass
 class Measured:
@@ -139,13 +135,14 @@ def measure(splitter: Splitter, texts: Texts) -> Measured:
     for code in dict.fromkeys([*texts.lines, *texts.aligned]):
         model = None if folds else bigram.train_on(texts.corpora / code / "train.txt", encoder)
         if code in texts.lines:
-            language, blocks = texts.language(code), named_texts.read_sentences(texts.lines[code])
+            language = texts.table.get(code) or Language(code, code, "", "", {})
+            blocks = named_texts.read_sentences(texts.lines[code])
             counted = evaluation.tally(splitter, blocks, model, folds)
             spaces = language.script not in evaluation.WITHOUT_SPACES
             facts = {"language": code, "resource": language.resource}
             found.rows.append(facts | evaluation.measure(counted, splitter, spaces))
             ordered = sorted(counted.unknown.items(), key=lambda entry: (-entry[1], entry[0]))
-            found.unknown += [(code, character, count) for character, count in ordered]
+            found.unknown += [(code, *entry) for entry in ordered]
             domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
             found.round_trips.append((code, domain, *counted.trips.cells(evaluation.LOSSES)))
             found.lengths["heldout", code] = counted.lengths

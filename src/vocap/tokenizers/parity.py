@@ -4,7 +4,6 @@ import logging
 import os
 import zlib
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -37,7 +36,7 @@ class TokenizerForms:
     """SentencePiece's model and its export, side by side."""
 
     def __init__(self, proto, encoder: HuggingFaceEncoder, name: str | os.PathLike = "the model"):
-        self.proto, self.encoder, self.name = proto, encoder, name
+        self.proto, self.encoder, self.processor = proto, encoder, build_processor(proto, name)
         if (size := len(encoder.ids)) != len(proto.pieces):
             raise VocapError(f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again")
 
@@ -49,10 +48,6 @@ class TokenizerForms:
             raise VocapError(f"{path}: no such file; run vocap export first")
         model = Path(folder) / "sentencepiece.model"
         return cls(read_model(model), load_encoder(path), model)
-
-    @cached_property
-    def processor(self):
-        return build_processor(self.proto, self.name)
 
     def compare(self, blocks: Iterable[list[str]]) -> Differences:
         """Ids of every line from both, without special tokens; one block of lines is held at a time."""

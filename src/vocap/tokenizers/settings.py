@@ -204,9 +204,7 @@ class BytePair(Merged):
         return self.total
 
     def text(self, run: TextSettings) -> TextSettings:
-        from vocap.bpe.words import (
-            Pretokenization,
-        )  # imports numba, which the configuration of others does not need
+        from vocap.bpe.words import Pretokenization  # with numba, which other kinds do not need
 
         return Pretokenization(self.unit, self.split, run).settings
 
