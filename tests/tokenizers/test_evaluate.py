@@ -212,6 +212,8 @@ def test_bad_calls(root, tmp_path):
         ([*one, "--parallel", f"{root}/none/{{lang}}.txt"], "no file for any of the languages"),
         ([*one, "--parallel", f"{root}/en.txt"], "no {lang} in it"),
         ([*one, *text, "--languages", "de"], "language de has no text"),
+        ([*one, *text, "--languages", "en,en"], "twice en"),
+        ([*one, "--corpora", root, "--languages", "de"], r"de.heldout.txt: no such file"),
         (["--tokenizer", root / "none", *text], "none: no such tokenizer"),
         (["--tokenizer", root / "short.txt", *text], "short.txt: not a usable SentencePiece model"),
     ):

@@ -12,7 +12,6 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tests.made_text import write_lines
-from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.export import export
@@ -189,14 +188,3 @@ def test_a_tokenizer_of_bytes():
     assert row["digits_per_token"] == sum(held) / len(held)
     kinds = Counter(tuple(map(count_digits, cuts[word])) for word in text if word.isdigit() and len(word) > 1)
     assert row["numbers_alike"] == max(kinds.values()) / kinds.total() < 1
-
-
-def test_bad_calls(corpora, tmp_path):
-    output = tmp_path / "tables"
-    with pytest.raises(UsageError, match="twice en"):
-        run(corpora, "tokenizer/huggingface", output, "--languages", "en,en")
-    with pytest.raises(VocapError, match=r"de.heldout.txt: no such file"):
-        run(corpora, "tokenizer/huggingface", output, "--languages", "de")
-    with pytest.raises(VocapError, match=r"nothing.model: no such tokenizer"):
-        run(corpora, "nothing.model", output)
-    assert not output.exists()

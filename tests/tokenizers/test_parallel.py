@@ -129,23 +129,3 @@ def test_files_of_different_length(made):
     with pytest.raises(VocapError, match=r"el.xz has 2 lines and .*en.xz has 6"):
         run(made)
     assert not (made / "t").exists()
-
-
-def test_a_truncated_file(made):
-    (made / "el.xz").write_bytes((made / "en.xz").read_bytes()[:40])
-    with pytest.raises(VocapError, match=r"el.xz: the xz data stop in the middle"):
-        run(made)
-
-
-def test_text_that_is_not_utf8(made):
-    with lzma.open(made / "el.xz", "wb") as file:
-        file.write(b"a\n\xff\n")
-    with pytest.raises(VocapError, match=r"el.xz, line 2: not UTF-8"):
-        run(made)
-
-
-def test_no_file_at_all(made):
-    for language in ("en", "hi"):
-        (made / f"{language}.xz").unlink()
-    with pytest.raises(VocapError, match="no file for any of el, en, hi"):
-        run(made)

@@ -209,7 +209,7 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
         ]
         for row in rows
     ]
-    where = f"{len(texts.lines)} languages"
+    where = f"text of {len(texts.lines)} language{'s' * (len(texts.lines) > 1)}"
     if texts.aligned:
         where = f"parallel text {parallel} of {len(texts.aligned)} languages"
         if texts.lines is not texts.aligned:
