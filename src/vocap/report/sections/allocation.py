@@ -11,7 +11,6 @@ import pandas
 from markupsafe import Markup
 
 from vocap.allocation.settings import Allocation as Settings
-from vocap.allocation.solution import Inputs
 from vocap.report.data.results import Allocation, Results
 from vocap.report.page import blocks as page
 from vocap.report.page.blocks import Block, Explorer, Fold, Note, Section, Text, not_run
@@ -21,8 +20,7 @@ from vocap.tables.piece_index import PieceIndex, hash_pieces
 from vocap.unigram import COVERAGE
 
 PAPER_SIZES = "paper_allocated_thousands"
-BUDGET = 4_000_000  # characters of the packed overlap
-MOST_THINNED = 1024
+BUDGET = 4_000_000  # characters of the packed overlap; ten times those of 86 languages
 
 
 def section(results: Results) -> Section:
@@ -135,7 +133,7 @@ def _blocks(results: Results) -> list[Block]:
         return [not_run("allocation", "There is no allocation to start from.")]
     data = make_explorer(results)
     if data is None:
-        reason = results.no_inputs or "No allocation has its settings and sizes on file."
+        reason = results.no_inputs or "No allocation has its settings on file, or the pieces do not fit the page."
         said = Markup("<strong>No explorer here.</strong> {} {} makes the missing files.")
         return [Note(said.format(reason, page.code("snakemake --cores all allocation")))]
     # what it computes, what it shows as computed, and where it counts a sample
@@ -153,14 +151,6 @@ def _blocks(results: Results) -> list[Block]:
                 "reads the languages’ text, the size is the number of pieces that a language uses."
             )
         )
-    if data["thinned"] > 1:
-        blocks.append(
-            Note(
-                f"To fit the page, 1 in {data['thinned']:,} of the pieces that languages share was taken, and "
-                "counts for all: the size of a language may differ by a step. vocap allocate counts every piece.",
-                "warning",
-            )
-        )
     return [*blocks, Explorer(data)]
 
 
@@ -171,23 +161,15 @@ class Overlap:
     `times` int64 [C] is the number of pieces of a class. The first `len(characters)` classes are these
     characters, by code point, one piece each. `entries[k]`: int64 arrays `class`, `start`, `stop` [E_k], by class:
     language k holds the class in the vocabularies of rank start to stop - 1.
-    `thinned` is 1 where all pieces are counted; else of the pieces that languages share 1 in `thinned` was
-    taken, by its hash, and counts as that many.
     """
 
     characters: str
     times: np.ndarray
     entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-    thinned: int = 1
 
 
-def find_overlap(
-    indexes: Sequence[PieceIndex], tables: Sequence[Mapping[str, float] | None], thinned: int = 1
-) -> Overlap:
-    """The classes of the pieces of these languages. `tables`: the characters of each language's text.
-
-    `thinned` is a power of 2.
-    """
+def find_overlap(indexes: Sequence[PieceIndex], tables: Sequence[Mapping[str, float] | None]) -> Overlap:
+    """The classes of the pieces of these languages. `tables`: the characters of each language's text."""
     # numbers of all pieces, characters of the text among them, and each one's languages with intervals of sizes
     single = [_single_characters(index) for index in indexes]
     characters = sorted({*(c for table in tables if table for c in table), *(c for s in single for c in s)})
@@ -199,32 +181,25 @@ def find_overlap(
         [(k * slots + index.start.astype(np.int64)) * slots + index.stop for k, index in enumerate(indexes)]
     )
     piece = np.concatenate([ids[index.piece] for ids, index in zip(mine, indexes, strict=True)])
-    # all pieces of one language are counted once; of shared ones 1 in `thinned`, that many times
-    shared = np.bincount(np.concatenate(mine), minlength=len(hashes)) > 1  # an index has a piece once
-    taken, times = ~shared | (hashes % np.uint64(thinned) == 0), np.where(shared, thinned, 1)
-    is_character = np.zeros(len(hashes), bool)
-    is_character[number[: len(characters)]] = True
-    times[is_character], taken[is_character] = 1, True
-
     # pieces that the same languages hold at the same sizes are one class
-    others = taken & ~is_character
+    others = np.ones(len(hashes), bool)
+    others[number[: len(characters)]] = False
     _, found = np.unique(_classify(piece, code, len(hashes))[others], return_inverse=True)
     classes = np.full(len(hashes), -1)
     classes[number[: len(characters)]] = np.arange(len(characters))
     classes[others] = len(characters) + found
-    counts = np.bincount(classes[taken], times[taken]).astype(np.int64)
+    counts = np.bincount(classes)
 
     # the intervals of each language, by class
-    kept = taken[piece]
-    language, interval = np.divmod(code[kept], slots**2)
-    distinct = np.unique((language * len(counts) + classes[piece[kept]]) * slots**2 + interval)
+    language, interval = np.divmod(code, slots**2)
+    distinct = np.unique((language * len(counts) + classes[piece]) * slots**2 + interval)
     owner, interval = np.divmod(distinct, slots**2)
     entries = []
     for k in range(len(indexes)):
         low, high = np.searchsorted(owner, [k * len(counts), (k + 1) * len(counts)])
         held = owner[low:high] - k * len(counts)
         entries.append((held, *np.divmod(interval[low:high], slots)))
-    return Overlap("".join(characters), counts, entries, thinned)
+    return Overlap("".join(characters), counts, entries)
 
 
 def _classify(piece: np.ndarray, code: np.ndarray, number: int) -> np.ndarray:
@@ -280,16 +255,18 @@ def _planes(array: np.ndarray) -> bytes:
     return array.view(np.uint8).reshape(len(array), array.itemsize).T.tobytes()
 
 
-def make_explorer(results: Results, budget: int = BUDGET) -> dict[str, Any] | None:
-    """The data of the explorer's script; None without languages or without an allocation to compare with.
-
-    `thinned`: of the pieces that languages share, 1 in so many is counted.
-    """
+def make_explorer(results: Results) -> dict[str, Any] | None:
+    """The data of the explorer's script; None without languages, an allocation, or space for it."""
     inputs, present = results.inputs, results.computed()
     if not inputs.languages or not present:
         return None
     # the curves of each language, and the pieces that they share
-    overlap, packed = _fitting(inputs, budget)
+    indexes = [entry.index for entry in inputs.languages]
+    tables = [entry.characters for entry in inputs.languages]
+    overlap = find_overlap(indexes, tables)
+    packed = pack(overlap, tables, [len(index.sizes) for index in indexes])
+    if len(packed) > BUDGET:
+        return None
     languages = []
     for entry, (piece, _, _) in zip(inputs.languages, overlap.entries, strict=True):
         points = results.trained(entry.language)
@@ -329,18 +306,4 @@ def make_explorer(results: Results, budget: int = BUDGET) -> dict[str, Any] | No
             }
             for one in present
         ],
-        "thinned": overlap.thinned,
     }
-
-
-def _fitting(inputs: Inputs, budget: int) -> tuple[Overlap, str]:
-    """The overlap of all pieces if it fits the budget packed, else of as many shared ones as do."""
-    indexes = [entry.index for entry in inputs.languages]
-    tables = [entry.characters for entry in inputs.languages]
-    thinned = 1
-    while True:
-        overlap = find_overlap(indexes, tables, thinned)
-        packed = pack(overlap, tables, [len(index.sizes) for index in indexes])
-        if len(packed) <= budget or thinned == MOST_THINNED:
-            return overlap, packed
-        thinned *= 2
