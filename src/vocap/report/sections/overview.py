@@ -18,7 +18,6 @@ LOADS = {  # Python that loads each form
     "tokenizer.json": 'from tokenizers import Tokenizer\ntokenizer = Tokenizer.from_file("{}")',
     "huggingface": 'from transformers import AutoTokenizer\ntokenizer = AutoTokenizer.from_pretrained("{}")',
 }
-MOVED = 5  # languages that gain most, and that lose most
 HELD_OUT = 5  # the first place of a measure of held-out lines among those of the front page
 NOUNS = {  # of the measures that tokenizers are chosen by, the first that is measured
     "parallel_bits": "bits per byte of parallel text",
@@ -44,7 +43,7 @@ def section(results: Results) -> Section:
         blocks += part if place == 0 else [Fold(f"At {one.label}: {one.best}", part)]
     if loads:
         blocks.append(Fold(f"Python that loads each of {counted(len(loads), 'tokenizer')}", loads))
-    blocks += [*_cuts(results), Facts(_counts(results))]
+    blocks += [*_cuts(results), Fold("The run in numbers", [Facts(_counts(results))])]
     return Section("overview", "Your tokenizers", "Start", blocks)
 
 
@@ -121,24 +120,17 @@ def _ranks(one: Size) -> str:
 
 
 def _changes(results: Results, one: Size) -> list[Block]:
-    """Ranks that differ between domains; the languages that gain and lose most, and all losses."""
+    """Ranks that differ between domains, and every language that another tokenizer serves better."""
     other = one.reference if one.best != one.reference else one.compared[0]
-    changes = list(one.changes(one.best, other).items())
-    lose = [change for change in changes if change[1] < 0][:MOVED]
-    gain = [change for change in changes[::-1] if change[1] > 0][:MOVED]
-    ends = [
-        ", ".join(f"{results.name(code)} {signed(change)} %" for code, change in some) or "none"
-        for some in (gain, lose)
-    ]
     unit = "own ALP" if one.deciding == "alp" else "tokens per sentence of parallel text"
-    said = f"{one.best} against {other}, in percent of each language’s {unit}"
-    texts = [_ranks(one), f"{said}: gain most: {ends[0]}; lose most: {ends[1]}."]
+    texts = [_ranks(one)]
     # all losses, by the tokenizer that is better
     groups: dict[str, list[str]] = {}
     for code, (change, name) in one.losses.items():
         groups.setdefault(name, []).append(f"{results.name(code)} {signed(change)} %")
     if groups:
-        of = f"{len(one.losses)} of {counted(len(changes), 'language')}"
+        measured = counted(len(one.changes(one.best, other)), "language")
+        of = f"{len(one.losses)} of {measured}, in percent of its {unit}"
         lost = "; ".join(f"to {name} {', '.join(found)}" for name, found in groups.items())
         texts.append(f"{one.best} loses against another tokenizer in {of}: {lost}.")
     else:
