@@ -6,11 +6,12 @@ import lzma
 
 import pytest
 
+from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.settings import PACKAGES, starter_table
 from vocap.errors import VocapError
 from vocap.languages import default_table
-from vocap.plan.texts import check_files, check_totals, estimate_texts
+from vocap.plan.texts import check_files, check_totals, estimate_texts, warn_of_lines
 from vocap.tokenizers.settings import Joint
 
 LINES = [f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}" for number in range(4000)]
@@ -80,6 +81,27 @@ def test_a_total_below_the_required_characters_stops_the_plan(tmp_path):
     config.tokenizers["j"] = Joint(kind="joint", total=404)
     with pytest.raises(VocapError, match=r"tokenizers\.j: a total of 404 holds 399 pieces, but 400 characters"):
         check_totals(config, estimate_texts(config))
+
+
+def test_lines_that_are_longer_in_bytes_and_characters_are_warned_of(tmp_path):
+    """Thai has three bytes a character, Chinese a third of the characters: equal sentences do not count."""
+    lines = {"de": "x" * 99, "en": "y" * 89, "th": "\u0e01" * 99, "zh": "\u4e00" * 33}
+    config = settings({"path": str(tmp_path / "{lang}.txt")})
+    config.languages = list(lines)
+    config.allocation["v"] = Allocation(total=1000)
+    assert _warned(config, tmp_path, lines) == []
+    (warning,) = _warned(config, tmp_path, {**lines, "th": "\u0e01" * 300})
+    assert "too many for th (3" in warning and "length of its mean line" in warning
+    for empty in (["th"], lines):
+        assert _warned(config, tmp_path, lines | dict.fromkeys(empty, "")) == []
+    config.allocation["v"] = Allocation(total=1000, per="character")
+    assert _warned(config, tmp_path, {**lines, "th": "\u0e01" * 300}) == []
+
+
+def _warned(config, folder, lines):
+    for code, line in lines.items():
+        (folder / f"{code}.txt").write_text(f"{line}\n" * 20 if line else "", "utf-8")
+    return warn_of_lines(config, estimate_texts(config))
 
 
 def test_a_download_is_guessed_from_the_table_and_bounded():

@@ -3,12 +3,19 @@
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    XLMRobertaConfig,
+    XLMRobertaForMaskedLM,
+)
 
 from vocap.pretraining.data import SHARE
 from vocap.pretraining.model import build_model
 from vocap.pretraining.settings import Shape
-from vocap.size.forecast import ModelCosts
+from vocap.size.forecast import ModelCosts, reference
 
 SHAPES = [Shape(), Shape(layers=2, hidden=64, heads=2, intermediate=100, positions=33)]
 
@@ -116,6 +123,51 @@ def test_the_cache_holds_keys_and_values_of_every_layer():
     numbers = sum(layer.keys.numel() + layer.values.numel() for layer in cache.layers)
     assert ModelCosts(SMALL, causal=True).cache_bytes() == 2 * numbers / ids.numel()
     assert ModelCosts(SMALL).cache_bytes() == 0
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), [(4, 4), (4, 1)])
+def test_llamas_form_and_grouped_attention_are_counted_as_transformers_and_torch_do(heads, kv_heads):
+    config = LlamaConfig(
+        vocab_size=TOTAL,
+        hidden_size=SMALL.hidden,
+        intermediate_size=SMALL.intermediate,
+        num_hidden_layers=SMALL.layers,
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        max_position_embeddings=SMALL.positions,
+        tie_word_embeddings=True,
+        attn_implementation="eager",
+    )
+    model, ids = LlamaForCausalLM(config), torch.randint(5, TOTAL, (SEQUENCES, SMALL.positions))
+    costs = ModelCosts(SMALL, causal=True, swiglu=True, kv_share=kv_heads / heads)
+    assert costs.parameters(TOTAL) == model.num_parameters()
+    rotary = 2 * SMALL.hidden // heads / 2 * SEQUENCES * SMALL.positions  # angles: positions times frequencies
+    work = ids.numel() * costs.training_operations(TOTAL)
+    assert counted(lambda: model(input_ids=ids).logits.sum().backward()) == pytest.approx(work, abs=rotary)
+    with torch.no_grad():
+        cache = model(input_ids=ids[:1, :7], use_cache=True).past_key_values
+    numbers = sum(layer.keys.numel() + layer.values.numel() for layer in cache.layers)
+    assert costs.cache_bytes() == 2 * numbers / 7
+
+
+def test_grouped_attention_of_a_gpt2_by_hand():
+    """A quarter of the key and value heads, two layers of 64: each lacks 2 x 48 outputs of 65 numbers."""
+    shape = Shape(layers=2, hidden=64, heads=4, intermediate=256, positions=33)
+    whole, grouped = ModelCosts(shape, causal=True), ModelCosts(shape, causal=True, kv_share=1 / 4)
+    assert whole.parameters(1000) - grouped.parameters(1000) == 2 * 96 * (64 + 1)
+    assert whole.training_operations(1000) - grouped.training_operations(1000) == 6 * 2 * 96 * 64
+    assert whole.inference_operations(1000) - grouped.inference_operations(1000) == 2 * 2 * 96 * 64
+    assert (whole.cache_bytes(), grouped.cache_bytes()) == (2 * 2 * 64 * 2, 2 * 2 * 16 * 2)
+
+
+def test_the_reference_is_that_of_tao_et_al():
+    """They take 43,000 ids for 3 billion parameters and a width of 3,200; their program 42,538."""
+    shape = Shape(layers=25, hidden=3200, heads=32, intermediate=8230, positions=2048)
+    costs = ModelCosts(shape, causal=True, swiglu=True)
+    assert costs.parameters(0) == pytest.approx(3e9, rel=1e-3)
+    line = reference(costs)
+    assert int(line.split("T = ")[1].split(" ")[0].replace(",", "")) == pytest.approx(42_538, rel=2e-3)
+    assert "outside" not in line and "outside" in reference(ModelCosts(SMALL))
 
 
 def test_memory_is_that_of_adam_and_of_16_bits():

@@ -107,15 +107,19 @@ def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:
     """
     if settings.per == "character" or len(inputs.languages) < 2:
         return []
-    nats = {entry.language: -float(entry.alp[0]) for entry in inputs.languages}
-    middle = statistics.median(nats.values())
+    return uneven_lengths({entry.language: -float(entry.alp[0]) for entry in inputs.languages}, "nats")
+
+
+def uneven_lengths(lengths: Mapping[str, float], unit: str) -> list[str]:
+    """The warning of `uneven_lines` for mean lengths of lines by language."""
+    middle = statistics.median(lengths.values())
     if middle <= 0:  # lines of one token that is always the same
         return []
-    order = sorted(nats, key=lambda language: (-nats[language], language))
-    longer = [language for language in order if nats[language] >= FACTOR * middle]
-    shorter = [language for language in reversed(order) if nats[language] * FACTOR <= middle]
+    order = sorted(lengths, key=lambda language: (-lengths[language], language))
+    longer = [language for language in order if lengths[language] >= FACTOR * middle]
+    shorter = [language for language in reversed(order) if lengths[language] * FACTOR <= middle]
     said = [
-        f"too {amount} for {listed([f'{code} ({nats[code] / middle:.2g} times)' for code in languages], NAMED)}"
+        f"too {amount} for {listed([f'{code} ({lengths[code] / middle:.2g} times)' for code in languages], NAMED)}"
         for amount, languages in (("many", longer), ("few", shorter))
         if languages
     ]
@@ -123,7 +127,7 @@ def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:
         return []
     return [
         f"{UNEVEN}, and a language with longer lines gets more pieces for it: "
-        f"{'; '.join(said)} (nats of its mean line over those of the median language). Cut paragraphs into "
+        f"{'; '.join(said)} ({unit} of its mean line over those of the median language). Cut paragraphs into "
         "sentences (split_sentences: true of the source of the text), or take per: character"
     ]
 

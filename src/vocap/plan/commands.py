@@ -57,7 +57,7 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
     from vocap.config import load, read_files
     from vocap.plan import forecast
     from vocap.plan.jobs import read_jobs
-    from vocap.plan.texts import check_files, check_totals, estimate_texts
+    from vocap.plan.texts import check_files, check_totals, estimate_texts, warn_of_lines
 
     if compare and profile:
         raise click.UsageError("--compare and --profile exclude each other")
@@ -66,7 +66,10 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
     costs = forecast.read_costs(costs_file)
     settings = load(read_files([SOURCES, *(configfiles or [DEFAULT])]))
     check_files(settings)
-    check_totals(settings, estimate_texts(settings))
+    texts = estimate_texts(settings)
+    check_totals(settings, texts)
+    for warning in warn_of_lines(settings, texts):
+        click.echo(f"vocap: warning: {warning}", err=True)
     jobs = read_jobs(configfiles)
     if compare:
         expected = forecast.make_forecast(settings, costs, jobs, gpu=gpu)

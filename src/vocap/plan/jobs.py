@@ -246,6 +246,8 @@ def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
         "mix_mb": inputs.mix_mb,
         "compared_klines": inputs.compared_klines,
         "heldout_mb": inputs.heldout_mb,
+        "train_mb": inputs.train_mb,
+        "merged_mb": inputs.train_mb if entry and entry.kind.endswith("bpe") else 0.0,
     }
 
 

@@ -1,6 +1,7 @@
 """The expected amount of text of each language: from an earlier run, the files themselves, a table, or a guess."""
 
 import json
+import statistics
 import sys
 import unicodedata
 from collections import Counter
@@ -8,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from vocap.allocation.solution import uneven_lengths
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
 from vocap.corpora.settings import MB, PROBE_BYTES, Basis, PathSource, Resolved, resolve_all
@@ -106,6 +108,23 @@ def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
                 f"{name}: a total of {entry.total:,} holds {capacity:,} pieces, but {required:,} characters at "
                 "the beginning of the texts must be pieces; raise total, or leave out languages"
             )
+
+
+def warn_of_lines(settings: Settings, texts: Mapping[str, Text]) -> list[str]:
+    """The warning of an allocation on lines of uneven length, where the texts have been looked at.
+
+    Before there are models, the lesser of the distances in bytes and in characters from the median language
+    counts: scripts differ in one or the other for the same sentence.
+    """
+    per_line = any(entry.per != "character" for entry in settings.allocation.values())
+    if not per_line or any(text.basis not in ("files", "earlier run") for text in texts.values()):
+        return []
+    lengths = {code: (text.line_bytes, text.line_characters) for code, text in texts.items() if text.line_bytes}
+    if not lengths:
+        return []
+    middle = [statistics.median(one) for one in zip(*lengths.values(), strict=True)]
+    distances = {code: sorted([1.0, one / middle[0], two / middle[1]])[1] for code, (one, two) in lengths.items()}
+    return uneven_lengths(distances, "length")
 
 
 def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, Text]:

@@ -15,13 +15,16 @@ COUNT = click.IntRange(1)
 @click.argument("tables", nargs=-1, required=True, type=PATH)
 @click.option("--layers", default=12, show_default=True, type=COUNT, help="L: transformer layers.")
 @click.option("--hidden", default=768, show_default=True, type=COUNT, help="H: width of layers and embeddings.")
-@click.option("--intermediate", type=COUNT, help="I: width of the feed-forward layers.  [default: 4 H]")
+@click.option("--intermediate", type=COUNT, help="I: width of feed-forward layers.  [default: 4 H; SwiGLU 8/3 H]")
 @click.option("--length", default=512, show_default=True, type=click.IntRange(8), help="S: tokens of a block.")
 @click.option(
     "--causal",
     is_flag=True,
     help="A causal model (GPT-2's form, every token predicted); else a masked one (XLM-R's).",
 )
+@click.option("--swiglu", is_flag=True, help="A causal model in Llama's form: no biases, rotary positions.")
+@click.option("--heads", type=COUNT, help="With --kv-heads: attention heads.  [default: H / 64]")
+@click.option("--kv-heads", type=COUNT, help="Key and value heads (grouped attention).  [default: all]")
 @click.option("--untied", is_flag=True, help="The output layer has a table of its own.")
 @click.option("--micro-batch", default=32, show_default=True, type=COUNT, help="Blocks whose logits are held.")
 @click.option("--candidates", type=COUNT, metavar="K", help="Words in a sampled loss.  [default: all T]")
@@ -31,27 +34,32 @@ COUNT = click.IntRange(1)
 )
 @click.option("--bytes", "size", type=COUNT, help="UTF-8 bytes of the training text: adds the whole training.")
 @click.option("-o", "--output", "out", type=PATH, help="Table to write (one TABLE only).")
-def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length, **model) -> None:
+def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length, heads, kv_heads, **model):
     """How large should T be: tokens, ALP, and the cost of a model by T.
 
     TABLE has the columns total, language, lines, bytes, tokens, alp: held-out text under the vocabulary of each T
     (vocap joint --curve). Costs are per byte of text: tokens per byte x operations per token. These are, in
     training, 6 L (4 H^2 + 2 H I) + 12 L S H + 6 p H K, p = 1 (--causal) or 0.15, K = T or --candidates, and
     6 p H^2 for the head's own layer of a masked model; in inference a third of the layers' part, with 2 H T for
-    the head of a causal model. Memory: 16 bytes a parameter in training, 2 in inference; 4 p S K bytes for the
+    the head of a causal model. SwiGLU adds 6 L H I, grouped attention takes 12 L H^2 (1 - kv heads / heads) off in
+    training. Memory: 16 bytes a parameter in training, 2 in inference; 4 p S K bytes for the
     logits of a block (docs/size.md).
     """
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
+    heads = heads or max(1, hidden // 64)
+    if heads % (kv_heads or heads):
+        raise UsageError(f"--kv-heads {kv_heads} does not divide {heads} heads; give --heads, or others of both")
     from vocap.files.tsv import write_tsv
     from vocap.pretraining.settings import Shape
-    from vocap.size.forecast import COLUMNS, STAGES, ModelCosts, forecast, shares_of, verdict
+    from vocap.size.forecast import COLUMNS, STAGES, ModelCosts, forecast, reference, shares_of, verdict
     from vocap.tables.sampling_probabilities import read_weights
     from vocap.tables.size_table import read_sizes
 
-    wide = intermediate or 4 * hidden
+    model["causal"] |= model["swiglu"]
+    wide = intermediate or (8 * hidden // 3 if model["swiglu"] else 4 * hidden)
     shape = Shape(layers=layers, hidden=hidden, heads=1, intermediate=wide, positions=length)
-    costs = ModelCosts(shape, **model)
+    costs = ModelCosts(shape, kv_share=(kv_heads or heads) / heads, **model)
     known = None if weights is None else read_weights(weights)
     for table in tables:
         sizes = read_sizes(table)
@@ -61,6 +69,7 @@ def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length
         click.echo(as_text(rows, size))
         for stage in STAGES:
             click.echo(verdict(rows, stage))
+        click.echo(reference(costs))
         if out:
             whole = {} if size is None else {"training_pflop": size / 1e9}
             extra = [[row.training_mflop_per_byte * factor for factor in whole.values()] for row in rows]

@@ -20,6 +20,8 @@ SERVED_BYTES = 2  # of a parameter, and of a number of the cache of keys and val
 LOGIT_BYTES = 4  # of a float32
 NEAR = 0.01  # above the fewest operations: as good
 STEP = 50_000  # ids that a point is compared over
+TAO = 3_145_728, 33e6, 0.8353974  # a, b, c: N_v = a (N_nv / b) ^ c parameters of embeddings for N_nv others
+TAO_RANGE = 33e6, 3e9  # N_nv of the models that it was fitted on
 STAGES = ("training", "inference")
 
 
@@ -27,12 +29,16 @@ STAGES = ("training", "inference")
 class ModelCosts:
     """A masked language model in XLM-R's form, or a causal one in GPT-2's; both predict from the embedding table.
 
-    `untied`: the output layer has a table of its own. `candidates`: words of a sampled loss that take part in a
-    batch; None: all T (the full softmax). `shape` has the embeddings as wide as the layers.
+    `swiglu`: a causal one in Llama's form instead: feed-forward layers of three products, no biases, rotary
+    positions. `kv_share`: key and value heads of each head (grouped attention). `untied`: the output layer has a
+    table of its own. `candidates`: words of a sampled loss that take part in a batch; None: all T (the full
+    softmax). `shape` has the embeddings as wide as the layers.
     """
 
     shape: Shape
     causal: bool = False
+    swiglu: bool = False
+    kv_share: float = 1.0
     untied: bool = False
     candidates: int | None = None
     micro_batch: int = 32  # blocks that a device works on at a time
@@ -44,12 +50,19 @@ class ModelCosts:
 
     def parameters(self, total: int) -> int:
         """All parameters of the model with `total` ids, a tied table once."""
-        shape = self.shape
-        if self.causal:
-            body = layer_parameters(shape) + shape.positions * shape.hidden + 2 * shape.hidden
+        shape, hidden = self.shape, self.shape.hidden
+        if self.swiglu:
+            body = shape.layers * (4 * hidden + 3 * shape.intermediate + 2) * hidden + hidden
+        elif self.causal:
+            body = layer_parameters(shape) + shape.positions * hidden + 2 * hidden
         else:
             body = count_parameters(shape, 0)
-        return body + self.embedding_parameters(total)
+        return body - self._spared * (hidden + (not self.swiglu)) + self.embedding_parameters(total)
+
+    @property
+    def _spared(self) -> int:
+        """Keys' and values' numbers of a token that grouped attention doesn't compute, in all layers."""
+        return 2 * self.shape.layers * round((1 - self.kv_share) * self.shape.hidden)
 
     def embedding_parameters(self, total: int) -> int:
         """T H of a table, twice if untied; a masked model has an output bias of T besides."""
@@ -70,29 +83,46 @@ class ModelCosts:
 
     def cache_bytes(self) -> int:
         """Keys and values of one token in all layers, 16 bits; 0 for a masked model, which keeps none."""
-        return 2 * self.shape.layers * self.shape.hidden * SERVED_BYTES if self.causal else 0
+        return (2 * self.shape.layers * self.shape.hidden - self._spared) * SERVED_BYTES if self.causal else 0
 
     def training_operations(self, total: int) -> float:
         """Operations of one token, forward and backward: layers, attention over a whole block, and the head.
 
         6 L (4 H^2 + 2 H I) + 12 L S H + 6 p (K H + H^2 of a masked model): p is the share of tokens that are
-        predicted, K the smaller of T and the candidates.
+        predicted, K the smaller of T and the candidates. SwiGLU's third product adds 6 L H I; grouped attention
+        takes 12 L (1 - share) H^2 less.
         """
-        body = encoder_operations(self.shape, self.shape.positions)
-        return body + 3 * self.predicted * self._head(min(total, self.candidates or total))
+        return self._body() + 3 * self.predicted * self._head(min(total, self.candidates or total))
 
     def inference_operations(self, total: int) -> float:
         """Operations of one token, forward: a third of the layers', and the head of a causal model, with all T.
 
         A masked model is taken for an encoder, as after fine-tuning: it has no head over the vocabulary.
         """
-        body = encoder_operations(self.shape, self.shape.positions)
-        return body / 3 + (self._head(total) if self.causal else 0)
+        return self._body() / 3 + (self._head(total) if self.causal else 0)
+
+    def _body(self) -> float:
+        shape = self.shape
+        gate = shape.layers * shape.intermediate if self.swiglu else 0
+        return encoder_operations(shape, shape.positions) + 6 * shape.hidden * (gate - self._spared)
 
     def _head(self, words: int) -> float:
         """Operations of one predicted token, forward: 2 a weight; a masked model's head has a layer of its own."""
         hidden = self.shape.hidden
         return 2 * hidden * words + (0 if self.causal else 2 * hidden * hidden)
+
+
+def reference(costs: ModelCosts) -> str:
+    """One line on the T of Tao et al. (2024, their second approach) for the layers of a model, and its limits."""
+    scale, unit, power = TAO
+    others = costs.parameters(0)
+    total = scale * (others / unit) ** power / costs.shape.hidden
+    outside = "" if TAO_RANGE[0] <= others <= TAO_RANGE[1] else ", outside of the 33 M to 3,000 M it was fitted on"
+    return (
+        f"reference: T = {total:,.0f} by the law of Tao et al. (2024) for {others / 1e6:,.0f} M parameters beside "
+        f"the embeddings{outside}; of causal models of English, each on the text that is optimal for its "
+        "operations: no advice for several languages, whose models ship many times as many ids"
+    )
 
 
 @dataclass(frozen=True)
