@@ -85,6 +85,10 @@ REMOVED_OPTIONS = {
     "fit --scores": "leave it out: scores are those of the mixture of the languages' models",
     "encode --stand-in": "copy the other file to the place of the missing one",
     "ladder --model": "leave it out: vocap bpe trains byte-pair encoding, of one language too",
+    "diff --part": "name train.txt of a language as --text LANG=FILE",
+    "extend --check": "leave it out: vocap diff compares two tokenizers on any text",
+    "extend --total": "give --pieces: this total less the ids that the tokenizer has",
+    "trim --vocabulary": "leave it out: pieces.tsv beside the tokenizer has the languages of pieces",
     "allocate --search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but for one",
     "allocate --curve": "leave it out: gains are always those on the curve's hull",
 }

@@ -2,12 +2,11 @@
 
 import json
 import random
-import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
@@ -16,11 +15,12 @@ from tokenizers import Tokenizer
 from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines, trained_normalizer
+from vocap.adapt.adaptable import UnigramTokenizer
 from vocap.adapt.commands import trim
-from vocap.adapt.pieces import choose, with_pieces
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, lay_out, relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
@@ -122,13 +122,12 @@ def test_rare_pieces_dropped_are_named(root, tmp_path):
 
 
 def test_pieces_of_the_languages_stay(root, tmp_path):
-    """By pieces.tsv beside the model, by a table that is named, or not at all."""
+    """By pieces.tsv beside the model, or not at all."""
     folder = tmp_path / "tokenizer"
     shutil.copytree(root / "tokenizers/all", folder)
     names = [entry.piece for entry in read_model(folder / "sentencepiece.model").pieces if entry.type == 1]
     unused = next(piece for piece in names if piece[0] in "的一是不了在" and len(piece) > 1)
     write_tsv(folder / "pieces.tsv", ("piece", "languages"), [(unused, "en,zh"), (names[0], "")])
-    write_tsv(tmp_path / "vocabulary.tsv", ("piece", "languages"), [(unused, "zh"), ("nowhere", "en")])
     options = ["--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "out"]
 
     def reasons(*more):
@@ -138,10 +137,6 @@ def test_pieces_of_the_languages_stay(root, tmp_path):
     found = reasons()
     assert found[unused] == "language" and all(found[character] == "character" for character in unused)
     assert unused not in reasons("--only-used")
-    assert unused not in reasons("--vocabulary", tmp_path / "vocabulary.tsv")
-    with pytest.raises(VocapError, match="no piece of ka"):
-        run(trim, folder, "--corpora", root / "corpora", "--languages=ka", "-o", tmp_path / "no", "--vocabulary",
-            tmp_path / "vocabulary.tsv")  # fmt: skip
 
 
 def test_all_characters_stay_if_asked_for(root, tmp_path):
@@ -159,17 +154,15 @@ SCORES = st.integers(-12, -1).map(lambda step: step / 2)  # halves: many ties
 def test_a_line_changes_if_and_only_if_it_used_a_removed_piece(vocabulary, data):
     """SentencePiece on made vocabularies full of ties, unknown characters among the text."""
     contents = Contents(list(vocabulary), np.array(list(vocabulary.values())))
+    proto = lay_out(contents, trained_normalizer())
+    source = UnigramTokenizer(Path("it.model"), proto, {}, XLM_R_LAYOUT)
     lines = [data.draw(st.text("abcx ", min_size=1, max_size=12)) for _ in range(8)]
-    before = SentencePieceProcessor(model_proto=serialize(lay_out(contents, trained_normalizer())))
-    uses: dict[str, int] = {}
-    for line in lines[:4]:
-        for piece in before.encode(line, out_type=str):
-            uses[piece] = uses.get(piece, 0) + 1
-    kept = choose(contents, uses, {})
-    after = SentencePieceProcessor(
-        model_proto=serialize(lay_out(with_pieces(contents, kept), trained_normalizer()))
-    )
-    removed = set(vocabulary) - set(kept)
+    before = SentencePieceProcessor(model_proto=serialize(proto))
+    ids = [number for line in lines[:4] for number in before.encode(line)]
+    uses = np.bincount(ids, minlength=len(proto.pieces))
+    choice = source.choose(uses, np.zeros_like(uses), (), 1, False)
+    after = SentencePieceProcessor(model_proto=serialize(source.cut_to(choice, {}).proto))
+    removed = vocabulary.keys() - choice.reasons.keys()
     for place, line in enumerate(lines):
         ids = before.encode(line)
         pieces = [before.id_to_piece(number) for number in ids]
@@ -205,57 +198,6 @@ def make_model(kind, rows):
     for parameter in model.parameters():  # biases too
         torch.nn.init.normal_(parameter, std=0.5)
     return model.half() if kind == "float16" else model
-
-
-@pytest.mark.parametrize("kind", ["tied", "half", "untied", "float16", "bare"])
-def test_the_model_gives_the_same_logits(root, tmp_path, kind):
-    import torch
-    import transformers
-
-    folder = root / "tokenizers/all"
-    before = processor(folder / "sentencepiece.model")
-    make_model(kind, before.get_piece_size()).save_pretrained(tmp_path / "model")
-    shutil.copy(folder / "huggingface/tokenizer.json", tmp_path / "model")
-    out = tmp_path / "out"
-    run(trim, folder, "--languages=ka", "--model", tmp_path / "model", "-o", out)
-    auto = transformers.AutoModel if kind == "bare" else transformers.AutoModelForMaskedLM
-    old, new = (auto.from_pretrained(path, dtype="auto").eval() for path in (tmp_path / "model", out / "model"))
-    renamed = id_map(out)
-    kept = sorted(renamed, key=renamed.get)
-    assert new.config.vocab_size == len(kept) == new.get_input_embeddings().num_embeddings
-    assert new.dtype == old.dtype
-    tokenizer = transformers.AutoTokenizer.from_pretrained(out / "model")
-    for line in lines_of(root, "ka", "heldout")[:5]:
-        ids = [0, *before.encode(line), 2]
-        inputs = tokenizer(line, return_tensors="pt").input_ids
-        assert inputs[0].tolist() == [renamed[number] for number in ids]
-        with torch.no_grad():
-            one, other = old(torch.tensor([ids])), new(inputs)
-        if kind == "bare":
-            assert torch.equal(one.last_hidden_state, other.last_hidden_state)
-        else:
-            torch.testing.assert_close(one.logits[..., kept], other.logits)
-
-
-def test_ids_of_tokenizer_json_count_where_they_are_shifted(root, tmp_path):
-    """As XLM-R: a stock SentencePiece model, whose pieces have other ids for transformers."""
-    from tokenizers import models
-
-    proto = read_model(root / "stock.model")
-    names = [entry.piece for entry in proto.pieces if entry.type in (1, 4)]
-    ids = ["<s>", "<pad>", "</s>", "<unk>", *names, "<mask>"]
-    folder = tmp_path / "shifted"
-    folder.mkdir()
-    shutil.copy(root / "stock.model", folder / "sentencepiece.bpe.model")
-    Tokenizer(models.Unigram([(piece, -1.0) for piece in ids], unk_id=3)).save(str(folder / "tokenizer.json"))
-    make_model("tied", len(ids)).save_pretrained(tmp_path / "model")
-    out = tmp_path / "out"
-    run(trim, folder, "--corpora", root / "corpora", "--languages=en", "--model", tmp_path / "model", "-o", out)
-    for row in read_tsv(out / "ids.tsv"):
-        assert ids[int(row["old"])] == row["piece"]
-    before, after = processor(root / "stock.model"), processor(out / "sentencepiece.model")
-    for line in lines_of(root, "en", "heldout"):
-        assert before.encode(line, out_type=str) == after.encode(line, out_type=str)
 
 
 def test_byte_pieces_stay(root, tmp_path):
@@ -305,8 +247,6 @@ def bad_calls(root, tmp_path):
         ([folder, f"--text=en={tmp_path}/latin.txt"], VocapError, "latin.txt, line 1: not UTF-8"),
         ([folder, "--languages=en", "--heldout=ka=x"], VocapError, "x: no such file"),
         ([folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"], UsageError, "ka is not among"),
-        ([folder, "--languages=en", "--vocabulary=x", "--only-used"], UsageError, "give one of them"),
-        ([folder, "--languages=en", "--vocabulary", tmp_path / "x"], VocapError, "x: no such file"),
         ([folder, "--languages=en", "--model", tmp_path / "x"], VocapError, "config.json: no such file"),
         ([folder, "--languages=en", "--model", tmp_path / "model"], VocapError, "config.json: no such file"),
         (
@@ -322,24 +262,6 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
         with pytest.raises(kind, match=message):
             run(trim, *arguments, "-o", tmp_path / "out")
         assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("part", "field", "value"),
-    [("trainer_spec", "treat_whitespace_as_suffix", True), ("normalizer_spec", "escape_whitespaces", False)],
-)
-def test_a_setting_that_the_layout_cannot_hold_is_refused_at_once(root, tmp_path, part, field, value):
-    from vocap.tokenizers.commands import mono
-
-    proto = read_model(root / "stock.model")
-    setattr(getattr(proto, part), field, value)
-    (tmp_path / "other.model").write_bytes(proto.SerializeToString())
-    says = rf"^{tmp_path}/other\.model: its spaces are not the beginnings of words"
-    with pytest.raises(VocapError, match=says):
-        run(trim, tmp_path / "other.model", f"--text=en={root}/corpora/en/train.txt", "-o", tmp_path / "out")
-    arguments = [f"--model={tmp_path}/other.model", "--language=en", f"--output={tmp_path}/out"]
-    assert re.match(says, str(CliRunner().invoke(mono, arguments).exception))
-    assert not (tmp_path / "out").exists()
 
 
 def test_warnings_name_no_temporary_path(root, tmp_path, caplog):

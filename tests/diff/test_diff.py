@@ -12,14 +12,11 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tests.tokenizers.factories import make_lines
-from vocap.diff import changes
-from vocap.diff.changes import changed_parts, compare_text
-from vocap.diff.commands import diff
+from vocap.diff.commands import changed_parts, diff
 from vocap.errors import UsageError
 from vocap.files.tsv import read_tsv
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
 from vocap.tokenizer_files.export import export
-from vocap.tokenizer_files.splitter import Splitter
 from vocap.unigram.sentencepiece_trainer import train
 
 
@@ -206,21 +203,6 @@ def test_changed_parts_lie_between_common_borders(data):
     assert ["".join(part) for part, _ in found] == wanted == ["".join(part) for _, part in found]
 
 
-def test_memory_is_bounded_by_comparing_in_parts(folder, monkeypatch):
-    pair = [Splitter(load_encoder(folder / f"{name}.model")) for name in "ab"]
-    lines = make_lines("en", 300, seed=5)
-    whole = compare_text(*pair, [lines])
-    monkeypatch.setattr(changes, "DISTINCT", 20)
-    parts = compare_text(*pair, [lines[:100], lines[100:200], lines[200:]])
-    assert parts.changed == whole.changed != []
-    assert (parts.words, parts.words_changed, parts.characters_changed) == (
-        whole.words,
-        whole.words_changed,
-        whole.characters_changed,
-    )
-    assert parts.distinct_changed >= whole.distinct_changed == len(whole.changed)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -249,10 +231,3 @@ def test_a_tokenizer_that_is_none(folder, tmp_path):
     (tmp_path / "b.model").write_bytes(b"no model")
     with pytest.raises(UsageError, match="not a usable SentencePiece model"):
         run(folder, *texts(folder), b=tmp_path / "b.model")
-
-
-def test_a_folder_with_other_files_stays(folder, tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match="did not make"):
-        run(folder, *texts(folder), "-o", tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -14,7 +14,7 @@ from sentencepiece import sentencepiece_model_pb2
 from tests.tokenizers.scripts import ODD, WORDS, make_lines, model
 from vocap.errors import VocapError
 from vocap.tokenizer_files.export import normalizer_of
-from vocap.tokenizer_files.normalizer import build_normalizer, character_class, read_charsmap, single_keys
+from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap, single_keys
 from vocap.unigram.sentencepiece_trainer import train
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import trainer_normalizer
@@ -42,13 +42,6 @@ def exported(rules, charsmap):
 def differing(exported, lines):
     wanted = REFERENCE.normalize(lines)
     return [(line, want) for line, want in zip(lines, wanted, strict=True) if exported.normalize_str(line) != want]
-
-
-def test_the_table_equals_sentencepiece(rules):
-    plain = sentencepiece.SentencePieceNormalizer(rule_name="nmt_nfkc")
-    keys = [key for key in rules if key.strip() == key][::7]  # SentencePiece strips only at the ends
-    assert plain.normalize([f"x{key}y" for key in keys]) == [f"x{rules[key]}y" for key in keys]
-    assert len(rules) == 225_262 and max(map(len, rules)) == 4
 
 
 def test_every_beginning_of_a_key_is_a_key(rules):
@@ -263,7 +256,3 @@ def test_a_file_of_rules_without_nfc(seed, tmp_path):
 def test_a_normaliser_that_cannot_be_expressed(rules, message):
     with pytest.raises(VocapError, match=message):
         build_normalizer({"\x01": ""} | rules, b"")
-
-
-def test_classes_are_ranges():
-    assert character_class("edcba\u0301") == r"[\x{61}-\x{65}\x{301}]"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sentencepiece import SentencePieceProcessor
 
 from tests.tokenizers.factories import trained_normalizer
 from vocap.tokenizer_files.layout import (
@@ -15,8 +14,6 @@ from vocap.tokenizer_files.layout import (
     build_model,
     dead_pieces,
     raise_shadowed,
-    round_scores,
-    serialize,
 )
 
 UNKNOWN = -30.0
@@ -81,20 +78,6 @@ def test_a_piece_of_the_word_start_counts_as_it_stands():
     scores = np.array([-1.0, -2.0, -4.0, -3.5, -2.0, -3.0])
     proto = build_model(Contents(pieces, scores), trained_normalizer())
     assert dead_pieces(proto) == {"\u2581a": ["\u2581", "a"], "\u2581\u2581": ["\u2581", "\u2581"]}
-
-
-def test_a_raised_piece_is_used_in_text():
-    pieces, scores = ["\u2581", "a", "b", "ab"], round_scores(np.array([-1.0, -2.0, -2.0, -9.0]))
-    before = SentencePieceProcessor(
-        model_proto=serialize(build_model(Contents(pieces, scores), trained_normalizer()))
-    )
-    assert before.encode("ab", out_type=str) == ["\u2581", "a", "b"]
-    raised_scores, raised = raise_shadowed(Contents(pieces, scores))
-    assert raised == {"ab": ["a", "b"]}
-    after = SentencePieceProcessor(
-        model_proto=serialize(build_model(Contents(pieces, raised_scores), trained_normalizer()))
-    )
-    assert after.encode("ab", out_type=str) == ["\u2581", "ab"]
 
 
 @pytest.mark.parametrize("score", [-1.0, -20.0])

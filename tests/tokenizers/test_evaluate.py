@@ -13,9 +13,8 @@ import vocap
 from tests.made_text import write_lines
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv
-from vocap.tokenizer_files.encoders import load_encoder
+from vocap.tokenizer_files.encoders import Splitter, load_encoder
 from vocap.tokenizer_files.export import export
-from vocap.tokenizer_files.splitter import Splitter
 from vocap.tokenizers.evaluate import evaluate, name_tokenizers
 from vocap.tokenizers.evaluation import Differences, gini
 from vocap.tokenizers.gates import check_gates, dead_ids, texts_of

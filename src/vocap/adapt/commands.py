@@ -1,16 +1,328 @@
-"""`vocap trim`: a tokenizer, and its model, for some languages; `vocap extend`: a language added to both."""
+"""`vocap trim`: a tokenizer, and its model, for some languages; `vocap extend`: a language added to both.
 
+Every line of the texts is segmented before and after, and compared.
+"""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 
 from vocap import options
-from vocap.adapt import SHARE
+from vocap.adapt.adaptable import SPECIAL, Adaptable, BpeTokenizer, load_unigram
+from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
-from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
+from vocap.files.atomic import replacing_directory
+from vocap.files.plain_data import read_object
+from vocap.files.tsv import write_tsv
+from vocap.text_files import named_texts
+from vocap.text_files.named_texts import Texts, read_sentences
+from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.unigram import COVERAGE
+from vocap.unigram.alp import CorpusAlp, corpus_alp, count_tokens
 
 PATH = click.Path(path_type=Path)
+SHARE = 0.01  # of the tokens, which the scores of new pieces assume; docs/adapting.md compares others
+EXAMPLES = 3
+_LINE = 80  # characters of an example
+ID_COLUMNS = ("old", "new", "piece", "reason")
+CHECK_COLUMNS = (
+    *("language", "part", "lines", "identical", "share"),
+    *("tokens_before", "tokens_after", "unforeseen", "example"),
+)
+OWNED = (
+    *("sentencepiece.model", *EXPORTED[:2], CHAT_TEMPLATE, "pieces.tsv", "description.json"),
+    *("ids.tsv", "comparison.tsv", "additions.tsv", "huggingface/", "model/"),
+)
+
+
+@dataclass
+class Check:
+    """The lines of one text: `identical` have the same pieces; `unforeseen` use one that training text did not.
+
+    `unforeseen` of held-out text: the lines that would have changed if it had not been read, an estimate for
+    unseen text; None where it is not measured.
+    """
+
+    lines: int = 0
+    identical: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    unforeseen: int | None = None
+    examples: list[str] = field(default_factory=list)
+
+    def cells(self) -> tuple:
+        """The cells of comparison.tsv behind language and part; no share where there is no line."""
+        share = self.identical / self.lines if self.lines else None
+        tokens = self.tokens_before, self.tokens_after
+        return self.lines, self.identical, share, *tokens, self.unforeseen, "; ".join(self.examples)
+
+
+Checks = Mapping[tuple[str, str], Check]  # by language and part
+
+
+def load(path: Path, model_folder: Path | None) -> tuple[Adaptable, Any, Path | None]:
+    """The tokenizer of a file or folder, its model (None without a folder of one), and its run's corpora, if any.
+
+    Raises VocapError for a tokenizer that leaves out merges at random, and for a model whose tokens lack ids.
+    """
+    if is_bpe(path):
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core, as with SentencePiece
+        source: Adaptable = BpeTokenizer(read_bpe(path))
+        if source.read.definition["model"].get("dropout"):
+            raise VocapError(f"{source.path}: dropout leaves out merges at random; set model.dropout to null")
+    else:
+        source = load_unigram(path)
+    corpora = source.path.parent.parent.parent / "corpora"
+    beside = corpora if corpora.is_dir() else None
+    if model_folder is None:
+        return source, None, beside
+    from vocap.adapt.model_rows import load_model  # torch: only where it is needed
+
+    if source.lacking:
+        raise VocapError(
+            f"{source.path}: no id for {', '.join(source.lacking)}, which a model needs; name the folder of the "
+            "tokenizer, with its tokenizer.json"
+        )
+    return source, load_model(model_folder, source.ids), beside
+
+
+def find_own_and_others(
+    served: Sequence[str] | None, corpora: Path | None, language: str, texts: Mapping[str, Path | None], languages
+) -> tuple[dict[str, Path], Texts]:
+    """The `texts` of the new language by part, or those of `corpora`, and held-out text of the others.
+
+    `served`: the languages to be found in `corpora` where `languages` names none; None for all.
+    """
+    own = {}
+    for part, path in texts.items():
+        if path is None and corpora is not None and (corpora / language / f"{part}.txt").is_file():
+            path = corpora / language / f"{part}.txt"
+        if path is not None:
+            named_texts.check_file(path)
+            own[part] = path
+    if "train" not in own:
+        raise UsageError(f"no text of {language}: give --text FILE, or --corpora with {language}/train.txt")
+    chosen = named_texts.parse_languages(languages)
+    if chosen is None and corpora is not None and served is not None:
+        chosen = [code for code in served if (corpora / code / "heldout.txt").is_file()]
+    if corpora is None or chosen == []:
+        return own, {}
+    others = named_texts.find_texts((), corpora, chosen, ["heldout"])
+    others.pop(language, None)
+    return own, others
+
+
+def write_trimmed(
+    source: Adaptable,
+    files: Texts,
+    owners: Mapping[str, Sequence[str]],
+    settings: Mapping[str, Any],
+    model,
+    out: Path,
+) -> tuple[list[str], int]:
+    """Write the tokenizer of what the languages of `files` need. Returns the lines to print, and T.
+
+    `owners`: token to the languages whose it is; `settings`: `min_count`, `all_characters`, and others to record.
+    """
+    # uses of each id in the texts and in the held-out texts
+    uses = np.zeros((2, source.encoder.size), np.int64)
+    for parts in files.values():
+        for part, path in parts.items():
+            blocks = read_sentences(path)
+            uses[int(part == "heldout")] += count_tokens(source.encoder.encode_batch, uses.shape[1], blocks)[0]
+    if not uses.any():
+        raise VocapError("no line in any text; give text with a sentence a line")
+    # choose, with and without held-out text
+    owned = {piece for piece, codes in owners.items() if not files.keys().isdisjoint(codes)}
+    limits = (owned, settings["min_count"], settings["all_characters"])
+    choice = source.choose(*uses, *limits)
+    foreseen = source.choose(uses[0], np.zeros_like(uses[1]), *limits).reasons
+    # cut and compare
+    after = source.cut_to(choice, owners)
+    checks = compare_texts(source, after, files, foreseen)
+    ids = [
+        (source.ids.get(piece), new, name, choice.reasons.get(piece, SPECIAL))
+        for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True))
+    ]
+    # write
+    kept_for = {reason: sum(why == reason for why in choice.reasons.values()) for reason in source.reasons}
+    facts = {
+        "total_before": source.total,
+        **choice.facts,
+        "kept_for": kept_for,
+        "lines_compared": sum(found.lines for found in checks.values()),
+        "lines_identical": sum(found.identical for found in checks.values()),
+    }
+    origins = [[old] for old, *_ in ids]
+    write_adapted(out, after, "trimmed", settings, ids, checks, facts, model, origins)
+    return _trimmed(checks, facts), len(ids)
+
+
+def _trimmed(checks: Checks, facts: Mapping[str, Any]) -> list[str]:
+    """The summary: pieces kept by reason, and lines that changed."""
+    lines, identical = facts["lines_compared"], facts["lines_identical"]
+    reasons = (f"{count:,} {reason}" for reason, count in facts["kept_for"].items() if count)
+    shown = [f"kept: {', '.join(reasons)}"]
+    for (code, part), found in checks.items():
+        if found.lines:
+            note = f"{code} {part}: {found.identical:,} of {found.lines:,} lines as before"
+            if found.unforeseen is not None:
+                share = 100 * found.unforeseen / found.lines
+                note += f"; {found.unforeseen:,} ({share:.2f} %) use pieces that only this text kept"
+            shown += [note, *(f"  {example}" for example in found.examples)]
+    verdict = "all the same" if lines == identical else f"{lines - identical:,} differ"
+    return [*shown, f"{lines:,} lines compared, {verdict}"]
+
+
+def write_extended(
+    source: Adaptable,
+    own: Mapping[str, Path],
+    others: Texts,
+    settings: Mapping[str, Any],
+    model,
+    out: Path,
+) -> list[str]:
+    """Write the tokenizer with a language more. Returns the lines to print.
+
+    `own` and `others`: the texts of the new language, by part, and of the others; `settings`: `language`,
+    `pieces`, and others to record.
+    """
+    # append, and compare: every text, and the new language's ALP
+    language = settings["language"]
+    made = source.extended(own["train"], settings)
+    after = made.after
+    texts = {language: own, **others}
+    checks = compare_texts(source, after, texts)
+    alps, shown = {}, []
+    for part, path in own.items():
+        found = [corpus_alp(side.encoder, read_sentences(path)) for side in (source, after)]
+        if found[0] is not None:
+            alps[part] = {"before": found[0].alp, "after": found[1].alp}
+            shown.append(f"{language} {part}: {_effect(*found, source.encoder.unk_id)}")
+    facts = {"total_before": source.total, **made.facts, "language_alp": alps}
+    if model is not None:
+        facts["rows"] = "mean"
+    # write
+    old, new = after.names[: source.total], after.names[source.total :]
+    ids = [(number, number, name, "old") for number, name in enumerate(old)]
+    ids += [(None, number, name, "new") for number, name in enumerate(new, start=source.total)]
+    origins = [*([number] for number in range(source.total)), *made.origins]
+    write_adapted(out, after, "extended", settings, ids, checks, facts, model, origins, made.rows)
+    head = f"{out}: {source.total:,} + {len(made.rows):,} = {after.total:,} ids, from {made.origin}"
+    return [head, *shown, *_changes_of_others(language, checks)]
+
+
+def _effect(before: CorpusAlp, after: CorpusAlp, unknown: int | None) -> str:
+    """The effect of the new pieces on a text of their language; `unknown`: the id of the unknown token."""
+    tokens, alp = ([getattr(side, key) for side in (before, after)] for key in ("tokens_per_sentence", "alp"))
+    shown = f"{tokens[0]:.2f} to {tokens[1]:.2f} tokens a line, ALP {alp[0]:.2f} to {alp[1]:.2f}"
+    if unknown is None or not before.tokens:
+        return shown
+    shares = (100 * side.counts[unknown] / side.tokens for side in (before, after))
+    return "{}, unknown {:.2f} % to {:.2f} % of the tokens".format(shown, *shares)
+
+
+def _changes_of_others(language: str, checks: Checks) -> list[str]:
+    """The effect of the new pieces of `language` on the other languages."""
+    others = {code: found for (code, _), found in checks.items() if code != language and found.lines}
+    if not others:
+        return ["no text of other languages was given: changes for them are not measured"]
+    lines, identical, before, after = (
+        sum(getattr(found, name) for found in others.values())
+        for name in ("lines", "identical", "tokens_before", "tokens_after")
+    )
+    moved = 100 * (after - before) / before if before else 0.0
+    shown = [
+        f"{len(others)} other languages: {lines - identical:,} of {lines:,} lines segmented differently "
+        f"({100 * (lines - identical) / lines:.2f} %), tokens {moved:+.3f} %; the most:"
+    ]
+    worst = sorted(others.items(), key=lambda pair: (pair[1].identical / pair[1].lines, pair[0]))
+    for code, found in worst[:5]:
+        if found.identical < found.lines:
+            share = 100 * (found.lines - found.identical) / found.lines
+            shown += [f"  {code}: {share:.2f} % of its lines", *(f"    {one}" for one in found.examples[:1])]
+    return shown
+
+
+def compare_texts(
+    before: Adaptable, after: Adaptable, texts: Texts, foreseen: Collection[str] | None = None
+) -> dict[tuple[str, str], Check]:
+    """Segment every line of every text with both; one block of lines is held at a time.
+
+    `foreseen`: the pieces that were chosen without held-out text, for its check.
+    """
+    pieces, number = before.encoder.pieces, {piece: new for new, piece in enumerate(after.encoder.pieces)}
+    renamed = [number.get(piece, -1) for piece in pieces]
+    surprising = None if foreseen is None else {old for old, piece in enumerate(pieces) if piece not in foreseen}
+    checks = {}
+    for code, part, path in ((code, *entry) for code, parts in texts.items() for entry in parts.items()):
+        check = checks[code, part] = Check()
+        if surprising is not None and part == "heldout":
+            check.unforeseen = 0
+        for lines in read_sentences(path):
+            check.lines += len(lines)
+            both = (side.encoder.encode_batch(lines) for side in (before, after))
+            for line, old, new in zip(lines, *both, strict=True):
+                check.tokens_before += len(old)
+                check.tokens_after += len(new)
+                if check.unforeseen is not None and not surprising.isdisjoint(old):
+                    check.unforeseen += 1
+                if list(map(renamed.__getitem__, old)) == new:
+                    check.identical += 1
+                elif len(check.examples) < EXAMPLES:
+                    check.examples.append(_show(before.tokens(line), after.tokens(line), line))
+    return checks
+
+
+def _show(one: list[str], other: list[str], line: str) -> str:
+    """The line, shortened, and the part of both splits that differs, with a piece on either side."""
+    shortest = min(len(one), len(other))
+    start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), shortest)
+    end = 0
+    while end < shortest - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    first, last = max(start - 1, 0), max(end - 1, 0)
+    parts = (" ".join(side[first : len(side) - last]) for side in (one, other))
+    shown = [text if len(text) <= _LINE else text[:_LINE] + "…" for text in (line, *parts)]
+    return "“{}”: {} → {}".format(*shown)
+
+
+def write_adapted(
+    out: Path,
+    after: Adaptable,
+    kind: str,
+    settings: Mapping[str, Any],
+    ids: Sequence[tuple],
+    checks: Checks,
+    facts: Mapping[str, Any],
+    model,
+    origins: Sequence[Sequence[int]],
+    additions: Sequence[tuple] = (),
+) -> None:
+    """Write `OWNED` to the folder `out`, whole or not at all: `model/` with a model, additions.tsv with additions.
+
+    `ids` are rows of `ID_COLUMNS`, `additions` of `after.columns`; `facts` are entries of description.json;
+    `origins`: the old rows of the model behind each new one.
+    """
+    with replacing_directory(out, owned=OWNED) as folder:
+        known = {key: value for key, value in settings.items() if key not in after.unused}
+        card = after.write(folder, out, kind, known, facts)
+        write_tsv(folder / "ids.tsv", ID_COLUMNS, ids)
+        write_tsv(folder / "comparison.tsv", CHECK_COLUMNS, [(*key, *one.cells()) for key, one in checks.items()])
+        if additions:
+            write_tsv(folder / "additions.tsv", after.columns, additions)
+        (folder / "huggingface" / CARD).write_text(card, "utf-8")
+        if model is not None:
+            from vocap.adapt.model_rows import renumber_specials, replace_rows, save_model  # torch, as above
+
+            renumber_specials(model, {old: new for old, new, *_ in ids if old is not None})
+            replace_rows(model, origins)
+            save_model(model, folder / "huggingface", folder / "model")
 
 
 @click.command()
@@ -25,13 +337,12 @@ PATH = click.Path(path_type=Path)
     type=PATH,
     help="Folder with {language}/train.txt and heldout.txt [default: the corpora of the run that made TOKENIZER]",
 )
-@click.option("--vocabulary", type=PATH, help="Table of pieces and their languages [default: pieces.tsv]")
 @click.option("--only-used", is_flag=True, help="Drop the languages' own pieces, too, where the text lacks them.")
 @click.option("--min-count", default=1, show_default=True, type=click.IntRange(1), help="Uses of a kept piece.")
 @click.option("--all-characters", is_flag=True, help="Keep every single character, of any language.")
 @click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be reduced too.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
-def trim(tokenizer, languages, texts, heldouts, corpora, vocabulary, model_folder, out, **settings) -> None:
+def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **settings) -> None:
     """Reduce a tokenizer to the pieces that some languages need.
 
     TOKENIZER is results/tokenizers/NAME, a SentencePiece unigram .model, or a tokenizer.json of byte-pair
@@ -39,24 +350,18 @@ def trim(tokenizer, languages, texts, heldouts, corpora, vocabulary, model_folde
     those applied in the text, and their parts. Then every line is segmented again and compared.
     Writes a tokenizer's folder, ids.tsv (old and new ids), comparison.tsv and, with --model, model/.
     """
-    if vocabulary is not None and settings["only_used"]:
-        raise UsageError("--vocabulary keeps the languages' own pieces, --only-used drops them; give one of them")
-    from vocap.adapt import adapting  # numpy, SentencePiece, tokenizers: not for --help
-
-    source, model = adapting.load(tokenizer, model_folder)
+    source, model, beside = load(tokenizer, model_folder)
     if corpora is None and not texts:
-        corpora = adapting.corpora_of(source.path)
-    files = find_texts(texts, corpora, parse_languages(languages), ["train", "heldout"])
-    for code, path in parse_files(heldouts, "--heldout").items():
+        corpora = beside
+    files = named_texts.find_texts(texts, corpora, named_texts.parse_languages(languages), ["train", "heldout"])
+    for code, path in named_texts.parse_files(heldouts, "--heldout").items():
         if code not in files:
             raise UsageError(f"--heldout {code}={path}: {code} is not among the languages; give it text too")
         files[code]["heldout"] = path
-    owners = {} if settings["only_used"] else source.owners(vocabulary)
-    if vocabulary is not None and all(files.keys().isdisjoint(codes) for codes in owners.values()):
-        raise VocapError(f"{vocabulary}: no piece of {', '.join(files)} there; name another table")
+    owners = {} if settings["only_used"] else source.owners()
     order = ("min_count", "only_used", "all_characters")
     settings = {"languages": list(files), **{key: settings[key] for key in order}}
-    lines, total = adapting.trim(source, files, owners, settings, model, out)
+    lines, total = write_trimmed(source, files, owners, settings, model, out)
     click.echo("\n".join(lines))
     click.echo(f"{out}: {total} of {source.total} ids", err=True)
 
@@ -66,8 +371,7 @@ def trim(tokenizer, languages, texts, heldouts, corpora, vocabulary, model_folde
 @click.option("--language", required=True, type=options.Code(), metavar="CODE", help="The language to add.")
 @click.option("--text", "--train", "text", type=PATH, help="Its training text [default: train.txt of --corpora]")
 @click.option("--heldout", type=PATH, help="Its held-out text [default: heldout.txt of --corpora]")
-@click.option("--pieces", type=click.IntRange(1), metavar="N", help="Number of new pieces.")
-@click.option("--total", type=click.IntRange(1), metavar="T", help="Or: number of ids of the result.")
+@click.option("--pieces", required=True, type=click.IntRange(1), metavar="N", help="Number of new pieces.")
 @click.option(
     "--multiple-of",
     "multiple",
@@ -89,9 +393,6 @@ def trim(tokenizer, languages, texts, heldouts, corpora, vocabulary, model_folde
     help="Languages to measure, comma-separated [default: those TOKENIZER was trimmed to, or all of --corpora]",
 )
 @click.option(
-    "--check", "checks", multiple=True, metavar="LANG=FILE", help="Other text to measure; may be repeated."
-)
-@click.option(
     "--share",
     type=options.Real(0, 1, min_open=True),
     default=SHARE,
@@ -101,7 +402,9 @@ def trim(tokenizer, languages, texts, heldouts, corpora, vocabulary, model_folde
 @options.coverage(COVERAGE, "Share of its characters that are pieces.")
 @click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be extended too.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
-def extend(tokenizer, pieces, total, multiple, share, coverage, model_folder, out, **texts) -> None:
+def extend(
+    tokenizer, language, text, heldout, pieces, multiple, corpora, languages, share, coverage, model_folder, out
+) -> None:
     """Add a language to a finished tokenizer; all old ids stay.
 
     TOKENIZER is results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of byte-pair encoding, whose merges
@@ -109,24 +412,18 @@ def extend(tokenizer, pieces, total, multiple, share, coverage, model_folder, ou
     others. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (changes for every language
     measured) and, with --model, model/.
     """
-    if (pieces is None) == (total is None):
-        raise UsageError("give --pieces or --total, exactly one of them")
-    from vocap.adapt import adapting  # numpy, SentencePiece, tokenizers: not for --help
-
-    source, model = adapting.load(tokenizer, model_folder)
+    source, model, beside = load(tokenizer, model_folder)
     source = source.in_order()
     if share != SHARE and "share" in source.unused:
         raise UsageError(f"--share {share}: byte-pair encoding has no scores; leave it out")
-    if total is not None and total <= source.total:
-        raise UsageError(f"--total {total}: {tokenizer} has {source.total} ids already; give a larger total")
-    count = pieces or total - source.total
-    count += -(source.total + count) % multiple
-    served = adapting.served_languages(source.path)
-    corpora = texts.pop("corpora") or adapting.corpora_of(source.path)
-    own, others = adapting.find_own_and_others(served, corpora, **texts)
-    settings = {"language": texts["language"], "pieces": count, "share": share, "coverage": coverage}
+    pieces += -(source.total + pieces) % multiple
+    description = source.path.with_name("description.json")  # which names the languages after trim and extend
+    served = read_object(description).get("settings", {}).get("languages") if description.is_file() else None
+    texts = {"train": text, "heldout": heldout}
+    own, others = find_own_and_others(served, corpora or beside, language, texts, languages)
+    settings = {"language": language, "pieces": pieces, "share": share, "coverage": coverage}
     if multiple > 1:
         settings["multiple_of"] = multiple
     if served is not None:
-        settings["languages"] = list(dict.fromkeys([*served, texts["language"]]))
-    click.echo("\n".join(adapting.extend(source, own, others, settings, model, out)))
+        settings["languages"] = list(dict.fromkeys([*served, language]))
+    click.echo("\n".join(write_extended(source, own, others, settings, model, out)))

@@ -1,6 +1,5 @@
 """A Hugging Face model with another embedding table: rows taken from the old one, by id."""
 
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -110,10 +109,8 @@ def save_model(model, tokenizer: Path, folder: Path) -> None:
     model.save_pretrained(folder)
     for name in EXPORTED:
         shutil.copyfile(tokenizer / name, folder / name)
-    mask = os.umask(0)
-    os.umask(mask)
     for file in folder.iterdir():
-        file.chmod(0o666 & ~mask)  # safetensors writes files that only their owner may read
+        file.chmod(folder.stat().st_mode & 0o666)  # safetensors writes files that only their owner may read
 
 
 def renumber_specials(model, number: Mapping[int, int]) -> None:

@@ -20,9 +20,8 @@ from tokenizers import Tokenizer
 from vocap.errors import VocapError
 from vocap.files.atomic import write_text
 from vocap.files.plain_data import read_object
-from vocap.tokenizer_files.card import About
 from vocap.tokenizer_files.encoders import is_json, refusals, roles_of
-from vocap.tokenizer_files.export import configuration, template, write_folder
+from vocap.tokenizer_files.export import About, configuration, template, write_folder
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 

@@ -20,7 +20,7 @@ import numpy as np
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizer_files.splitter import byte_characters
+from vocap.tokenizer_files.encoders import byte_characters
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import Borders, code_points, required_characters, trainer_normalizer
 from vocap.unigram.word_types import RUNS, TEXTS, WordTable

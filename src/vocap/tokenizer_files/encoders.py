@@ -1,15 +1,21 @@
 """Any tokenizer as an encoder: text in, ids out. Tokenizers from elsewhere are parsed, never executed.
 
 What tokenizer.json needs is imported in its functions: `vocap train`, a job a size, starts without it.
+
+A `Splitter` gives the split of a word by any of them in one notation: the pieces' own text, U+2581 at the start of
+a word. Text without a piece is in brackets, `⟨text⟩`: a piece and <unk> for the same text differ.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Protocol
+
+import numpy as np
 
 from vocap.errors import VocapError
 from vocap.files.plain_data import read_object
@@ -17,25 +23,13 @@ from vocap.tokenizer_files import EXPORTED, MASK
 from vocap.tokenizer_files.model_file import find_model, load_processor
 from vocap.wording import one_line
 
+SPACE = "\u2581"
+BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
 REMEDY = "save it again with its own library, or use another tokenizer"
 
 
-class Encoder(Protocol):
-    """The interface of a tokenizer for ALP and the intrinsic evaluation."""
-
-    size: int  # ids are below it
-    unk_id: int | None
-    pieces: list[str | None]  # by id; None where an id has no piece
-
-    def encode_batch(self, lines: list[str]) -> list[list[int]]:
-        """The ids of every line, no special tokens added."""
-
-    def decode_batch(self, ids: list[list[int]]) -> list[str]:
-        """The text of the ids of every line."""
-
-
 class SentencePieceEncoder:
-    """A SentencePiece processor."""
+    """A SentencePiece processor; ids are below `size`."""
 
     def __init__(self, processor):
         self.processor = processor
@@ -44,13 +38,16 @@ class SentencePieceEncoder:
 
     @cached_property
     def pieces(self) -> list[str | None]:
+        """The piece of each id; None where an id has none."""
         return self.processor.id_to_piece(list(range(self.size)))
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
+        """The ids of every line, no special tokens added."""
         # one thread: the workflow starts as many jobs as there are cores
         return self.processor.encode(lines, num_threads=1) if lines else []
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
+        """The text of the ids of every line."""
         return self.processor.decode(ids, num_threads=1) if ids else []
 
 
@@ -83,6 +80,9 @@ class HuggingFaceEncoder:
         return self.tokenizer.decode_batch(ids, skip_special_tokens=False)
 
 
+Encoder = SentencePieceEncoder | HuggingFaceEncoder  # the interface of a tokenizer for all that measures text
+
+
 @contextmanager
 def refusals(path: str | os.PathLike) -> Iterator[None]:
     """Raise every error of the library that reads or runs a tokenizer as a VocapError that names its file.
@@ -98,7 +98,7 @@ def refusals(path: str | os.PathLike) -> Iterator[None]:
         raise VocapError(f"{path}: not a usable Hugging Face tokenizer ({said}); {REMEDY}") from None
 
 
-def load_encoder(path: str | os.PathLike) -> SentencePieceEncoder | HuggingFaceEncoder:
+def load_encoder(path: str | os.PathLike) -> Encoder:
     """The tokenizer of a SentencePiece model, a tokenizer.json, or a folder that holds either (the latter first).
 
     Raises VocapError, naming the file, for anything that is neither.
@@ -151,9 +151,7 @@ def roles_of(definition: Path, ids: Mapping[str, int]) -> dict[str, str]:
     return found
 
 
-def special_ids(
-    path: str | os.PathLike, encoder: SentencePieceEncoder | HuggingFaceEncoder
-) -> tuple[dict[str, int], tuple[int, ...]]:
+def special_ids(path: str | os.PathLike, encoder: Encoder) -> tuple[dict[str, int], tuple[int, ...]]:
     """The id of each role that a tokenizer has, the mask among them, and those of its other special tokens.
 
     `encoder` is that of the file `path`: a SentencePiece model, or a tokenizer.json, whose roles are those of the
@@ -171,3 +169,116 @@ def special_ids(
         if (mask := model.piece_to_id(MASK)) in special:
             ids["mask"] = mask
     return ids, tuple(sorted(special - set(ids.values())))
+
+
+class Splitter:
+    """An encoder, and its pieces in the common notation."""
+
+    def __init__(self, encoder: Encoder):
+        self.encoder = encoder
+        self._bytes: dict[str, int] | None = None
+        self.continued = ""
+        if isinstance(encoder, HuggingFaceEncoder):
+            definition = json.loads(encoder.tokenizer.to_str())
+            model = definition.get("model") or {}
+            if "ByteLevel" in step_types(definition.get("decoder"), definition.get("pre_tokenizer")):
+                self._bytes = byte_characters()
+            if model.get("type") == "WordPiece":
+                self.continued = model.get("continuing_subword_prefix") or ""
+        self.prefix = self._find_prefix()
+
+    @cached_property
+    def pieces(self) -> list[str | None]:
+        """Every id's piece in the common notation; None where an id has none."""
+        return [None if piece is None else self._write(piece) for piece in self.encoder.pieces]
+
+    def split(self, words: Sequence[str]) -> list[tuple[str, ...]]:
+        """The pieces of each word (no spaces inside) after a space; unknown text in brackets."""
+        unknown = self.encoder.unk_id
+        texts = [self.prefix + word for word in words]
+        rows = self.encoder.encode_batch(texts)
+        return [
+            self._with_unknown(text, row) if unknown in row else tuple(map(self.pieces.__getitem__, row))
+            for text, row in zip(texts, rows, strict=True)
+        ]
+
+    @property
+    def byte_level(self) -> bool:
+        """Whether pieces are written in the byte-level alphabet, a character a byte."""
+        return self._bytes is not None
+
+    @cached_property
+    def broken(self) -> np.ndarray:
+        """Whether the bytes of each id are no whole characters of UTF-8, bool [V]."""
+
+        def is_broken(piece: str) -> bool:
+            if byte := BYTE_PIECE.fullmatch(piece):
+                return int(byte[1], 16) >= 0x80
+            values = [self._bytes.get(character) for character in piece] if self._bytes else [None]
+            return None not in values and bytes(values).decode("utf-8", "ignore").encode() != bytes(values)
+
+        return np.array([piece is not None and is_broken(piece) for piece in self.encoder.pieces], bool)
+
+    def _with_unknown(self, text: str, ids: Sequence[int]) -> tuple[str, ...]:
+        unknown = self.encoder.unk_id
+        if isinstance(self.encoder, SentencePieceEncoder):
+            pieces = self.encoder.processor.encode(text, out_type=str)  # unknown text is itself
+            numbered = zip(pieces, ids, strict=True)
+            return tuple(bracketed(piece) if number == unknown else piece for piece, number in numbered)
+        encoding = self.encoder.tokenizer.encode(text, add_special_tokens=False)
+        named = self.encoder.pieces[unknown]  # of unigram models, the token is the unknown text itself
+        return tuple(
+            self._write(token)
+            if number != unknown
+            else bracketed(text[slice(*place)] if token == named else token)
+            for token, number, place in zip(encoding.tokens, encoding.ids, encoding.offsets, strict=True)
+        )
+
+    def _write(self, piece: str) -> str:
+        if self._bytes is not None:
+            values = [self._bytes.get(character) for character in piece]
+            if None in values:
+                return piece  # an added token, such as <s>
+            return bytes(values).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
+        if self.continued:
+            if piece.startswith(self.continued):
+                return piece.removeprefix(self.continued)
+            return piece if piece.startswith("[") and piece.endswith("]") and len(piece) > 2 else SPACE + piece
+        return piece
+
+    def _find_prefix(self) -> str:
+        """The prefix that gives a word its segmentation inside a line: nothing, or a space."""
+        one, other, both, after = self.encoder.encode_batch(["a", "b", "a b", " b"])
+        tokens = both[len(one) :]
+        return " " if tokens != other and tokens == after else ""
+
+
+def bracketed(text: str) -> str:
+    """Text without a piece, in the common notation."""
+    return f"⟨{text}⟩"
+
+
+def is_bracketed(piece: str) -> bool:
+    """Whether a part of a split is text that has no piece."""
+    return len(piece) > 2 and piece[0] == "⟨" and piece[-1] == "⟩"
+
+
+def step_types(*steps) -> set[str]:
+    """The kinds of some steps of tokenizer.json, which may be absent, and of all steps inside them."""
+    found: set[str] = set()
+    for step in steps:
+        if isinstance(step, dict):
+            inner = (step.get(key) or () for key in ("decoders", "pretokenizers", "normalizers"))
+            found |= {str(step.get("type"))} | step_types(*chain.from_iterable(inner))
+    return found
+
+
+@cache
+def byte_characters() -> dict[str, int]:
+    """The byte of each character in a byte-level vocabulary: printable ones their own, the others from 256 on."""
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    characters = sorted(ByteLevel.alphabet())
+    own = [ord(character) for character in characters if ord(character) < 256]
+    others = (byte for byte in range(256) if byte not in own)
+    return dict(zip(characters, chain(own, others), strict=True))

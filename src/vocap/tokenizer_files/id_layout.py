@@ -130,12 +130,11 @@ class IdLayout(BaseModel):
 
     def text(self) -> str | None:
         """The value of the option that gives this layout to a command; None for the default."""
-        given = {key: value for key, value in self.model_dump().items() if value != _DEFAULTS[key]}
+        given = self.model_dump(exclude_defaults=True)
         return json.dumps(given, ensure_ascii=False) if given else None
 
 
 XLM_R_LAYOUT = IdLayout()
-_DEFAULTS = XLM_R_LAYOUT.model_dump()
 SHORTHAND = "xlm-r"
 
 

@@ -24,17 +24,9 @@ from vocap import __version__
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing, write_text
 from vocap.files.tsv import write_tsv
+from vocap.tokenizer_files import model_file
 from vocap.tokenizer_files.id_layout import MASK, XLM_R_LAYOUT, IdLayout, layout_of, set_roles
-from vocap.tokenizer_files.model_file import (
-    BYTE,
-    BYTES,
-    CONTROL,
-    NORMAL,
-    SHAPE,
-    UNKNOWN,
-    USER_DEFINED,
-    build_processor,
-)
+from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, NORMAL, SHAPE, UNKNOWN, USER_DEFINED
 
 STEP = 2.0**-10  # sums of its multiples are exact in float32 (SentencePiece) and float64 (tokenizers) below 2^14
 ROUNDING = "every piece score is rounded to the nearest multiple of 2^-10, so that float32 and float64 sums agree"
@@ -151,7 +143,7 @@ def check_unigram(proto, name: str) -> None:
 
 def serialize(proto) -> bytes:
     """The bytes of the model file. Raises VocapError where SentencePiece does not load it."""
-    build_processor(proto, "the model that was built")
+    model_file.build_processor(proto, "the model that was built")
     return proto.SerializeToString(deterministic=True)
 
 
@@ -272,29 +264,6 @@ def bare_processor(proto) -> SentencePieceProcessor:
     return SentencePieceProcessor(model_proto=bare.SerializeToString(deterministic=True))
 
 
-def account(
-    proto,
-    owners: Mapping[str, Sequence[str]],
-    status: Mapping[str, str],
-    shadows: Mapping[str, Sequence[str]],
-    dropped: Sequence[tuple[str, float]] = (),
-) -> list[tuple]:
-    """Rows of `pieces.tsv`: the pieces and symbols by id, then those `dropped` (piece, score), without an id.
-
-    `status`: that of pieces which are not `ok`; `shadows`: the segmentation of a raised or dead piece.
-    """
-    rows = []
-    for index, entry in enumerate(proto.pieces):
-        if entry.type in (NORMAL, USER_DEFINED):
-            own = "symbol" if entry.type == USER_DEFINED else "ok"
-            rows.append((entry.piece, index, entry.score, status.get(entry.piece, own)))
-    rows += [(piece, None, score, "dropped") for piece, score in dropped]
-    return [
-        (piece, index, score, ",".join(owners.get(piece, ())), kind, " ".join(shadows.get(piece, ())))
-        for piece, index, score, kind in rows
-    ]
-
-
 def write_tokenizer(out: str | os.PathLike, proto, rows: Sequence[tuple], description: Mapping) -> None:
     """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each whole or not at all."""
     out = Path(out)
@@ -306,10 +275,32 @@ def write_tokenizer(out: str | os.PathLike, proto, rows: Sequence[tuple], descri
     write_text(out / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
 
 
-def describe(kind: str, proto, settings: Mapping, scores: str, dead: int, **more) -> dict:
-    """The entries of `description.json` for every kind of tokenizer, and `more` for some."""
-    pieces = sum(entry.type == NORMAL for entry in proto.pieces)
-    return {
+def describe(
+    kind: str,
+    proto,
+    settings: Mapping,
+    scores: str,
+    owners: Mapping[str, Sequence[str]],
+    status: Mapping[str, str],
+    shadows: Mapping[str, Sequence[str]],
+    dropped: Sequence[tuple[str, float]] = (),
+    **more,
+) -> tuple[list[tuple], dict]:
+    """Rows of `pieces.tsv`, and the entries of `description.json`: those of every kind, and `more` for some.
+
+    Rows are the pieces and symbols by id, then those `dropped` (piece, score), without an id. `owners`: piece to
+    languages; `status`: that of pieces which are not `ok`; `shadows`: the segmentation of a raised or dead piece.
+    """
+    # rows
+    rows = []
+    for index, entry in enumerate(proto.pieces):
+        if entry.type in (NORMAL, USER_DEFINED):
+            own = "symbol" if entry.type == USER_DEFINED else "ok"
+            rows.append((entry.piece, index, entry.score, status.get(entry.piece, own)))
+    rows += [(piece, None, score, "dropped") for piece, score in dropped]
+    # entries
+    pieces, dead = sum(entry.type == NORMAL for entry in proto.pieces), list(status.values()).count("dead")
+    description = {
         "kind": kind,
         "total": len(proto.pieces),
         "settings": dict(settings),
@@ -321,6 +312,10 @@ def describe(kind: str, proto, settings: Mapping, scores: str, dead: int, **more
         **more,
         "versions": {"vocap": __version__, "sentencepiece": sentencepiece.__version__},
     }
+    return [
+        (piece, index, score, ",".join(owners.get(piece, ())), state, " ".join(shadows.get(piece, ())))
+        for piece, index, score, state in rows
+    ], description
 
 
 def write_as_trained(
@@ -337,6 +332,7 @@ def write_as_trained(
     `owners`: piece to languages, `more`: further entries of `description.json`, which is returned.
     """
     dead = dead_pieces(proto)
-    description = describe(kind, proto, settings, scores, len(dead), **more)
-    write_tokenizer(out, proto, account(proto, owners or {}, dict.fromkeys(dead, "dead"), dead), description)
+    status = dict.fromkeys(dead, "dead")
+    rows, description = describe(kind, proto, settings, scores, owners or {}, status, dead, **more)
+    write_tokenizer(out, proto, rows, description)
     return description

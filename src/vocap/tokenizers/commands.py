@@ -26,8 +26,8 @@ from vocap.tables.sampling_probabilities import read_weights
 from vocap.tables.size_table import Measured, measure_size, points_below, write_sizes
 from vocap.text_files.lines import read_lines
 from vocap.text_files.named_texts import find_texts, read_aligned
-from vocap.tokenizer_files.card import COLUMNS, About, write_card
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.tokenizer_files.export import COLUMNS, About, write_card
 from vocap.tokenizer_files.export import export as export_sentencepiece
 from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import relayout, write_as_trained, write_tokenizer

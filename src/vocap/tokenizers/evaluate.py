@@ -18,8 +18,7 @@ from vocap.errors import UsageError
 from vocap.files import tsv
 from vocap.languages import DOMAINS, Language, read_languages
 from vocap.text_files import named_texts
-from vocap.tokenizer_files.encoders import load_encoder
-from vocap.tokenizer_files.splitter import Splitter
+from vocap.tokenizer_files.encoders import Splitter, load_encoder
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from vocap.text_files.lines import read_blocks
 from vocap.text_files.named_texts import is_gap
-from vocap.tokenizer_files.encoders import Encoder
-from vocap.tokenizer_files.splitter import BYTE_PIECE, Splitter, is_bracketed
+from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder, Splitter, is_bracketed
 from vocap.tokenizers.bigram import Bigram, bits_per_byte, code_lengths, fold_lengths
 from vocap.unigram.alp import average_log_probability
 

@@ -17,7 +17,6 @@ from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import (
     Contents,
-    account,
     build_model,
     dead_pieces,
     describe,
@@ -219,19 +218,21 @@ def fit(
     dead = dead_pieces(proto)
     added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
     status = dict.fromkeys(added, "character") | dict.fromkeys(raised, "raised") | dict.fromkeys(dead, "dead")
-    description = describe(
+    rows, description = describe(
         "vocap",
         proto,
         {"scores": "mixture", "byte_fallback": False, "user_defined_symbols": [], **settings.changed()},
         HOW,
-        len(dead),
+        owners,
+        status,
+        raised | dead,
+        [(pieces[index], float(fitted[index])) for index in dropped],
         dead_before_raising=len(dead_pieces(before)),
         raised=len(raised),
         dropped=len(dropped),
         characters_added=len(added),
     )
-    lost = [(pieces[index], float(fitted[index])) for index in dropped]
-    return proto, account(proto, owners, status, raised | dead, lost), description
+    return proto, rows, description
 
 
 def mixture(

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sentencepiece import sentencepiece_model_pb2
 
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder
+from vocap.tokenizer_files.encoders import BYTE_PIECE, SPACE, HuggingFaceEncoder, Splitter, byte_characters
 from vocap.tokenizer_files.layout import dead_pieces
 from vocap.tokenizer_files.model_file import BYTES, NORMAL
-from vocap.tokenizer_files.splitter import BYTE_PIECE, SPACE, Splitter, byte_characters
 from vocap.tokenizers.evaluation import LOSSES, Differences, add_round_trips
 from vocap.wording import listed
 
