@@ -283,12 +283,12 @@ def describe(
     owners: Mapping[str, Sequence[str]],
     status: Mapping[str, str],
     shadows: Mapping[str, Sequence[str]],
-    dropped: Sequence[tuple[str, float]] = (),
+    left_out: Sequence[tuple[str, float]] = (),
     **more,
 ) -> tuple[list[tuple], dict]:
     """Rows of `pieces.tsv`, and the entries of `description.json`: those of every kind, and `more` for some.
 
-    Rows are the pieces and symbols by id, then those `dropped` (piece, score), without an id. `owners`: piece to
+    Rows are the pieces and symbols by id, then those `left_out` (piece, score), without an id. `owners`: piece to
     languages; `status`: that of pieces which are not `ok`; `shadows`: the segmentation of a raised or dead piece.
     """
     # rows
@@ -297,7 +297,7 @@ def describe(
         if entry.type in (NORMAL, USER_DEFINED):
             own = "symbol" if entry.type == USER_DEFINED else "ok"
             rows.append((entry.piece, index, entry.score, status.get(entry.piece, own)))
-    rows += [(piece, None, score, "dropped") for piece, score in dropped]
+    rows += [(piece, None, score, "dropped") for piece, score in left_out]
     # entries
     pieces, dead = sum(entry.type == NORMAL for entry in proto.pieces), list(status.values()).count("dead")
     description = {
