@@ -186,9 +186,8 @@ def fit(
 
     `owners`: the allocated pieces, each with its languages; the model has exactly these, but for rows that byte
     fallback, user-defined and control symbols of the `settings` take. `models`, `normalizer`, `trained`: those of
-    `read_models`; `weights`: w_l of each language, with sum 1; `free`: rows that the
-    allocation has left to those of the `settings`. Raises UsageError where T is too small for them, or `free` too
-    large.
+    `read_models`; `weights`: w_l of each language, with sum 1; `free`: rows that the allocation has left to those
+    of the `settings`. Raises UsageError where T is too small for them, or `free` too large.
     """
     layout.check_total(len(owners) + layout.rows + free)
     if clash := [name for name in layout.names if name in owners]:
@@ -218,7 +217,7 @@ def fit(
     dead = dead_pieces(proto)
     added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
     status = dict.fromkeys(added, "character") | dict.fromkeys(raised, "raised") | dict.fromkeys(dead, "dead")
-    rows, description = describe(
+    described = describe(
         "vocap",
         proto,
         {"scores": "mixture", "byte_fallback": False, "user_defined_symbols": [], **settings.changed()},
@@ -232,7 +231,7 @@ def fit(
         dropped=len(dropped),
         characters_added=len(added),
     )
-    return proto, rows, description
+    return proto, *described
 
 
 def mixture(
