@@ -182,7 +182,7 @@ def test_every_control_has_a_name_and_every_figure_words(tab):
     assert unnamed == []
     assert {"slider", "spinbutton", "radio", "checkbox", "combobox", "searchbox"} <= {n["role"] for n in nodes}
     pictures = [node["name"] for node in nodes if node["role"] in ("image", "img")]
-    assert len(pictures) == tab.evaluate("document.querySelectorAll('figure').length") > 1
+    assert len(pictures) == tab.evaluate("document.querySelectorAll('figure').length") > 0
     assert all(len(name.split()) > 8 for name in pictures)
     regions = [node for node in nodes if node["role"] in ("region", "table", "group", "RadioGroup", "navigation")]
     assert all(node["name"].strip() for node in regions if node["role"] in ("region", "navigation"))
