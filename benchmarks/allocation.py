@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from vocap.allocation.algorithm_1 import allocate_greedy, merge, upper_bound
+from vocap.allocation.inputs import gather
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import gather, solve
+from vocap.allocation.solution import solve
 from vocap.files.tsv import write_tsv
 from vocap.tables import piece_index as piece_index
 from vocap.tables.curve import COLUMNS

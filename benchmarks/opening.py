@@ -23,7 +23,7 @@ from benchmarks.allocation import made_vocabularies, write_language
 from tests.report.chromium import Chromium, Tab
 from tests.report.factories import make_baseline, make_corpora, make_tokenizer, write_choice
 from tests.report.pages import write
-from vocap.allocation.solution import gather
+from vocap.allocation.inputs import gather
 from vocap.files.tsv import write_tsv
 from vocap.languages import read_languages
 from vocap.tables.curve import write_characters

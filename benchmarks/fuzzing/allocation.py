@@ -26,8 +26,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Inputs, LanguageInput, Solution, solve
+from vocap.allocation.solution import Solution, solve
 from vocap.errors import UsageError
 from vocap.tables.piece_index import build
 

@@ -70,7 +70,7 @@ REALS = [0.0, -0.0, 1.0, -1e30, 3.4e38, float("nan"), float("inf"), -float("inf"
 # imported before the processes are forked, so that each need not do so
 MODULES = (
     *("vocap.cli", "vocap.adapt.commands", "vocap.diff.commands"),
-    *("vocap.adapt.model_rows", "vocap.adapt.adaptable"),
+    *("vocap.adapt.unigram_tokenizer", "vocap.adapt.bpe_tokenizer"),
     "vocap.text_files.named_texts",
     *("vocap.vocabularies.commands", "vocap.unigram.alp", "vocap.unigram.alp"),
     *("vocap.tokenizers.commands", "vocap.tokenizers.evaluate"),

@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines, trained_normalizer
-from vocap.adapt.adaptable import UnigramTokenizer
 from vocap.adapt.commands import trim
+from vocap.adapt.unigram_tokenizer import UnigramTokenizer
 from vocap.errors import UsageError, VocapError
 from vocap.files.tsv import read_tsv, write_tsv
 from vocap.tokenizer_files.export import export

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Inputs, LanguageInput, uneven_lines
 
 
 def warned(nats, **settings):

@@ -8,8 +8,9 @@ import pytest
 
 from tests.allocation.factories import Case
 from tests.allocation.test_rules import naive_algorithm_1
+from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Inputs, LanguageInput, solve
+from vocap.allocation.solution import solve
 from vocap.tables.piece_index import build
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.workflow.conftest import BIN, ROOT, make_text, parse_counts
-from vocap.init.configuration import Lines, Names, by_language, find_files, group, is_uneven
+from vocap.init.language_files import Lines, Names, by_language, find_files, group, is_uneven
 from vocap.languages import read_languages
 
 

@@ -10,7 +10,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from tests.pretraining.factories import LENGTH, TOTAL, make_tokenizer, pretrain_arguments
 from tests.pretraining.processes import pretrain
-from vocap.adapt.adaptable import append
+from vocap.adapt.unigram_tokenizer import append
 from vocap.errors import VocapError
 from vocap.pretraining.data import TrainingBatches, Vocabulary, load_data, mask_tokens, open_language
 from vocap.pretraining.tokenizing import tokenize_language

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.report.pages import write
+from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Inputs, LanguageInput, Solution, solve, write_allocation
+from vocap.allocation.solution import Solution, solve, write_allocation
 from vocap.files.tsv import write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages

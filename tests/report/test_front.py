@@ -10,7 +10,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 from tests.report.factories import make_results
 from tests.report.pages import Page, words_of, write
-from vocap.allocation.solution import UNEVEN
+from vocap.allocation.inputs import UNEVEN
 from vocap.files.tsv import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.loading import choose, reads

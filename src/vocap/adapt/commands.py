@@ -13,7 +13,9 @@ import click
 import numpy as np
 
 from vocap import options
-from vocap.adapt.adaptable import SPECIAL, Adaptable, BpeTokenizer, load_unigram
+from vocap.adapt.adaptable import Adaptable, Reason
+from vocap.adapt.bpe_tokenizer import BpeTokenizer
+from vocap.adapt.unigram_tokenizer import load_unigram
 from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import replacing_directory
@@ -146,7 +148,7 @@ def write_trimmed(
     after = source.cut_to(choice, owners)
     checks = compare_texts(source, after, files, foreseen)
     ids = [
-        (source.ids.get(piece), new, name, choice.reasons.get(piece, SPECIAL))
+        (source.ids.get(piece), new, name, choice.reasons.get(piece, Reason.SPECIAL))
         for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True))
     ]
     # write

@@ -11,6 +11,7 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from vocap.allocation import solution as solutions
+from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
 from vocap.allocation.language_state import (
     TEXTS,
     Language,
@@ -29,7 +30,7 @@ from vocap.allocation.language_state import (
     with_pieces,
 )
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Inputs, LanguageInput, Solution
+from vocap.allocation.solution import Solution
 from vocap.allocation.trunk import Texts, Trunk, grow_trunk, read_trunk
 from vocap.errors import UsageError, VocapError
 from vocap.files.atomic import scratch_directory
@@ -200,7 +201,7 @@ def _solution(
     vocabulary = dict(sorted(zip(pieces, holders, strict=True)))
     sizes = [models[entry.language].size for entry in source.inputs.languages]
     short = problem.capacity - len(pieces)
-    warnings = [*source.inputs.warnings, *solutions.uneven_lines(source.inputs, settings)]
+    warnings = [*source.inputs.warnings, *uneven_lines(source.inputs, settings)]
     if short:
         warnings.append(
             f"a total of {settings.total} is above all that the texts can use: {len(pieces)} pieces and "

@@ -118,6 +118,7 @@ def allocate(
     pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
     """
     from vocap.allocation import solution
+    from vocap.allocation.inputs import gather
     from vocap.tables.sampling_probabilities import read_weights
 
     if fields["other_rows"] is None:
@@ -133,7 +134,7 @@ def allocate(
     if bool(fields["token_fairness"]) != bool(development):
         raise UsageError("--token-fairness follows the parallel text of --development PATTERN; give both, or none")
     # the solver of the rule, for all totals
-    inputs = solution.gather(vocabularies, read_weights(weights), entries[0].without)
+    inputs = gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
         from vocap.allocation.branch import Source
         from vocap.text_files.named_texts import read_aligned
@@ -164,7 +165,7 @@ def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
     """
     from vocap.allocation.branch import Source, make_trunk, weights_of
-    from vocap.allocation.solution import gather
+    from vocap.allocation.inputs import gather
     from vocap.allocation.trunk import write_trunk
     from vocap.tables.sampling_probabilities import read_weights
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from vocap.allocation.solution import uneven_lengths
+from vocap.allocation.inputs import uneven_lengths
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
 from vocap.corpora.settings import MB, PROBE_BYTES, Basis, PathSource, Resolved, resolve_all

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vocap import __version__
-from vocap.allocation.solution import Inputs, LanguageInput
+from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.correlation.study import Correlation, Measured, unreached
 from vocap.errors import UsageError, VocapError
 from vocap.files.plain_data import read_object, read_yaml

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from vocap.allocation.inputs import Inputs
 from vocap.allocation.rules import RULES, Rule
 from vocap.allocation.settings import Allocation as Settings
-from vocap.allocation.solution import Inputs
 from vocap.correlation.study import Measured
 from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language

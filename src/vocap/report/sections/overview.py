@@ -4,7 +4,7 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
-from vocap.allocation.solution import UNEVEN
+from vocap.allocation.inputs import UNEVEN
 from vocap.report.data.comparison import ELSEWHERE, MEASURES, Size, front_page, method, sizes, text_facts
 from vocap.report.data.results import Results, Sentence
 from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run, text_of

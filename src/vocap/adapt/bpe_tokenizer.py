@@ -1,0 +1,181 @@
+"""Byte-pair encoding that `trim` cuts and `extend` appends to."""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tokenizers
+
+from vocap import __version__
+from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
+from vocap.bpe import model_file
+from vocap.errors import VocapError
+from vocap.files.atomic import write_text
+from vocap.files.plain_data import read_object
+from vocap.files.tsv import write_tsv
+from vocap.text_files.named_texts import read_sentences
+from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
+from vocap.tokenizer_files.export import write_card
+from vocap.tokenizer_files.model_file import BYTES
+from vocap.unigram.alp import count_tokens
+from vocap.wording import listed
+
+logger = logging.getLogger(__name__)
+
+
+class BpeTokenizer(Adaptable):
+    """The tokenizer of a checked tokenizer.json, or of a `definition` made from it, with its `tokens` by id."""
+
+    reasons = (Reason.TEXT, Reason.HELDOUT, Reason.PART, Reason.CHARACTER)
+    unused = frozenset({"share", "only_used"})
+    columns = ("piece", "id", "merge", "uses", "origin")
+
+    def __init__(self, read: model_file.BpeFile, definition: Mapping | None = None, tokens: Sequence[str] = ()):
+        """Raises VocapError where the library refuses the definition, or gives tokens other ids."""
+        self.read, self.path = read, read.path
+        self.ids = {token: number for number, token in enumerate(tokens or read.tokens)}
+        text = json.dumps(definition or read.definition, ensure_ascii=False)
+        self.encoder = encoders.parse_encoder(text, self.path)
+        for token, number in self.ids.items():
+            if self.encoder.ids.get(token) != number:
+                raise VocapError(
+                    f"{self.path}: tokenizers gives {token!r} the id {self.encoder.ids.get(token)} instead of "
+                    f"{number}; save it again with its added tokens in the order of their ids"
+                )
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Bytes as text, U+2581 for spaces."""
+        return [piece or "" for piece in encoders.Splitter(self.encoder).pieces]
+
+    @cached_property
+    def unreachable(self) -> list[int]:
+        """The ids that no text is encoded as."""
+        return self.derivations.unreachable()
+
+    @cached_property
+    def derivations(self) -> model_file.Derivations:
+        return model_file.Derivations(self.read)
+
+    def choose(self, text, heldout, owned, least, all_characters) -> Choice:
+        """The tokens that stay, each with its reason, and the rows of the merges that stay, ascending.
+
+        A token stays if it is used `least` times in both texts together, a single character if it is used at all;
+        the merges behind these tokens stay, and the tokens that they take and give; the characters of all of them
+        (with `all_characters`, all there are; of a byte-level vocabulary the 256 bytes in any case), byte pieces,
+        the unknown token, and special and added tokens.
+        """
+        read, single = self.read, self.derivations.single
+        model, tokens = read.definition["model"], read.tokens
+        # special tokens, bytes
+        steps = (read.definition.get(step) for step in ("normalizer", "pre_tokenizer", "decoder"))
+        always = set(encoders.byte_characters()) if "ByteLevel" in encoders.step_types(*steps) else set()
+        fixed = {model.get("unk_token"), *(BYTES if model.get("byte_fallback") else ())}
+        kept = dict.fromkeys(read.special | read.added, Reason.SPECIAL)
+        kept |= dict.fromkeys((model["vocab"][name] for name in fixed if name in model["vocab"]), Reason.SPECIAL)
+        # tokens of the text, and what their merges take and give
+        uses = text + heldout
+        chosen = [n for n in np.flatnonzero(uses).tolist() if uses[n] >= least or len(tokens[n]) == 1]
+        for number in chosen:
+            kept.setdefault(number, Reason.TEXT if text[number] else Reason.HELDOUT)
+        rows = self.derivations.closure(chosen)
+        for number in np.unique(read.merges[rows]).tolist():
+            if len(tokens[number]) > 1:
+                kept.setdefault(number, Reason.PART)
+        # their characters
+        always |= set(single) if all_characters else set("".join(tokens[number] for number in kept))
+        for character in always & single.keys():
+            kept.setdefault(single[character], Reason.CHARACTER)
+        # tokens that no text is encoded as
+        unreachable = [n for n in self.unreachable if not uses[n]]
+        facts = {"merges_before": len(read.merges), "unreachable_before": len(unreachable)}
+        left_out = [self.names[n] for n in unreachable if n not in kept]
+        return Choice({tokens[number]: kept[number] for number in sorted(kept)}, rows, left_out, facts)
+
+    def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "BpeTokenizer":
+        if choice.unreachable:
+            says = "%s: %d tokens that no text is encoded as are left out: %s"
+            logger.warning(says, self.path, len(choice.unreachable), listed(choice.unreachable, separator=" "))
+        kept = list(choice.reasons)
+        numbers = [self.ids[token] for token in kept]
+        return BpeTokenizer(self.read, model_file.keep_tokens(self.read, numbers, choice.merges), kept)
+
+    def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
+        """A token comes from its characters; from the unknown token, or the first, where one of them has none."""
+        from vocap.bpe.continuing import continue_training, count_words  # numba: seconds, which trim need not take
+
+        # the merges of the language's text
+        words = count_words(self.read, self.encoder.tokenizer, read_sentences(text))
+        if not words:
+            raise VocapError(f"{text}: no text in it; give text with a sentence a line")
+        logger.info("%s: %d distinct words", text, len(words))
+        added = continue_training(self.read, words, settings["pieces"], settings["coverage"])
+        if not len(added):
+            raise VocapError(f"{text}: every word of it is a token already; nothing to add")
+        # the tokenizer with them
+        total = self.total
+        tokens, pairs = added.first(self.reachable(len(added), text, settings))
+        after = BpeTokenizer(
+            self.read, model_file.append_tokens(self.read, tokens, pairs), [*self.read.tokens, *tokens]
+        )
+        uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(text))[0]
+        if unused := [after.names[number] for number in range(total, after.total) if not uses[number]]:
+            says = "%s: %d of %d new tokens are only parts of longer ones: %s"
+            logger.warning(says, text, len(unused), len(tokens), listed(unused, separator=" "))
+        # old tokens behind each new one
+        single, unknown = self.derivations.single, self.encoder.unk_id or 0
+        made = {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each
+        origins, rows = [], []
+        for number, token in enumerate(tokens, start=total):
+            known = all(character in single for character in token)
+            origins.append(self.derivations.encode(token)[0] if known else [unknown])
+            merge = " ".join(after.names[after.ids[part]] for part in made.get(token, ()))
+            old = " ".join(after.names[one] for one in origins[-1])
+            rows.append((after.names[number], number, merge, int(uses[number]), old))
+        facts = {
+            "merges_before": len(self.read.merges),
+            "added": len(tokens),
+            "new_characters": len(added.characters[: len(tokens)]),
+            "never_used": len(unused),
+        }
+        return Extension(after, f"merges of {settings['language']}", origins, rows, facts)
+
+    def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
+        model_file.write_definition(
+            folder, self.encoder.tokenizer, self.read.roles, model_file.longest_input(self.path)
+        )
+        read = model_file.read_bpe(folder / "tokenizer.json")
+        dead = set(model_file.Derivations(read).unreachable())
+        description = {
+            "kind": kind,
+            "total": len(read.tokens),
+            "settings": dict(settings),
+            "scores": "by the order of merges",
+            "pieces": len(read.tokens) - len(read.special) - len(read.added),
+            "dead": len(dead),
+            "dead_share": len(dead) / len(read.tokens),
+            "merges": len(read.merges),
+            **facts,
+            "versions": {"vocap": __version__, "tokenizers": tokenizers.__version__},
+        }
+        # a score is less the number of merges before the token's first
+        first = {new: -rank for rank, new in reversed(list(enumerate(read.merges[:, 2].tolist())))}
+        status = dict.fromkeys(dead, "dead") | dict.fromkeys(read.added, "symbol")
+        rows = [
+            (name, number, first.get(number, 0), "", status.get(number, "ok"), "")
+            for number, name in enumerate(self.names)
+            if number not in read.special
+        ]
+        write_tsv(folder / "pieces.tsv", layout.PIECE_COLUMNS, rows)
+        write_text(folder / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
+        model_file.write_export(read, folder / "huggingface")
+        config, template = self.path.with_name(EXPORTED[1]), self.path.with_name(CHAT_TEMPLATE)
+        chat = read_object(config).get("chat_template") if config.is_file() else None
+        chat = template.read_text("utf-8") if template.is_file() else chat
+        for place in (folder, folder / "huggingface") if isinstance(chat, str) else ():
+            write_text(place / CHAT_TEMPLATE, chat)
+        return write_card(out.resolve().name, model_file.about(read), description)

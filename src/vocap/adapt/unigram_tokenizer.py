@@ -1,0 +1,294 @@
+"""A unigram model that `trim` cuts and `extend` appends to."""
+
+import logging
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sentencepiece import sentencepiece_model_pb2
+
+from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
+from vocap.errors import VocapError
+from vocap.files.plain_data import read_object
+from vocap.files.tsv import read_tsv
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files import EXPORTED, encoders, layout
+from vocap.tokenizer_files.export import About, write_card, write_export
+from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of
+from vocap.tokenizer_files.model_file import NORMAL, build_processor, find_model, read_model
+from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import META_PIECES, NFC, TextSettings, settings_of
+
+logger = logging.getLogger(__name__)
+WIDEST = 16  # sizes from the number of new pieces up to so many times as many
+FINE = 12  # sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
+
+
+@dataclass(frozen=True)
+class UnigramTokenizer(Adaptable):
+    """A unigram model at `path`; `ids` are its own, or those of a tokenizer.json beside it: XLM-R's are shifted.
+
+    `languages`: those of its pieces, where they are known; `scores`, `rounding`: entries of description.json.
+    """
+
+    path: Path
+    proto: Any  # ModelProto
+    ids: dict[str, int]
+    layout: IdLayout
+    languages: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    scores: str = ""
+    rounding: str = ""
+
+    reasons = (Reason.TEXT, Reason.HELDOUT, Reason.LANGUAGE, Reason.CHARACTER, Reason.EXTREME)
+    columns = ("piece", "id", "score", "own_score", "origin")
+
+    @cached_property
+    def contents(self) -> layout.Contents:
+        return layout.read_contents(self.proto, str(self.path))
+
+    @cached_property
+    def encoder(self) -> encoders.SentencePieceEncoder:
+        return encoders.SentencePieceEncoder(build_processor(self.proto, self.path))
+
+    @property
+    def lacking(self) -> list[str]:
+        return [token for token in self.layout.names if token not in self.ids]
+
+    def tokens(self, line: str) -> list[str]:
+        return self.encoder.processor.encode(line, out_type=str)  # unknown text is itself
+
+    def owners(self) -> dict[str, list[str]]:
+        path = self.path.with_name("pieces.tsv")
+        rows = read_tsv(path, ("piece", "languages")) if path.is_file() else ()
+        return {row["piece"]: row["languages"].split(",") for row in rows if row["languages"]}
+
+    def in_order(self) -> "UnigramTokenizer":
+        """Raise VocapError unless each piece has one id, and special tokens have the first, in order."""
+        wanted = [entry.token for entry in self.layout.special]
+        proto = layout.lay_out(self.contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
+        entries = {entry.piece: entry for entry in proto.pieces}
+        by_id = sorted(self.ids, key=self.ids.get)
+        foreign = [token for token in by_id if token not in entries]
+        if foreign or self.lacking or by_id[: len(wanted)] != wanted or not self.total == len(self.ids):
+            raise VocapError(
+                f"{self.path}: its ids are not {', '.join(wanted)} from 0 on, and its model's pieces behind them; "
+                "lay it out with vocap mono first, or name the folder with its tokenizer.json"
+            )
+        del proto.pieces[:]
+        for token in by_id:
+            proto.pieces.add().CopyFrom(entries[token])
+        return replace(self, proto=proto)
+
+    def choose(self, text, heldout, owned, least, all_characters) -> Choice:
+        """The pieces that stay, each with its reason.
+
+        A piece of several characters stays if it occurs `least` times in both texts together, a single character
+        if it occurs at all; all of `owned`; the characters of every piece that stays (or, with `all_characters`,
+        all there are); the pieces of the lowest and of the highest score; and what is no piece.
+        """
+        contents, kept = self.contents, {}
+        ids = {piece: number for number, piece in enumerate(self.encoder.pieces)}
+        for piece in contents.pieces:
+            times = text[ids[piece]] + heldout[ids[piece]]
+            if times >= least or (times and len(piece) == 1):
+                kept[piece] = Reason.TEXT if text[ids[piece]] else Reason.HELDOUT
+            elif piece in owned:
+                kept[piece] = Reason.LANGUAGE
+        written = set("".join(kept))
+        for piece in contents.pieces:
+            if len(piece) == 1 and (all_characters or piece in written):
+                kept.setdefault(piece, Reason.CHARACTER)
+        for extreme in (contents.scores.argmin(), contents.scores.argmax()):
+            kept.setdefault(contents.pieces[extreme], Reason.EXTREME)
+        return Choice({**dict.fromkeys(ids.keys() - set(contents.pieces), Reason.SPECIAL), **kept})
+
+    def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "UnigramTokenizer":
+        """Scores as they are; symbols and byte pieces stay."""
+        places = [place for place, piece in enumerate(self.contents.pieces) if piece in choice.reasons]
+        pieces = [self.contents.pieces[place] for place in places]
+        contents = replace(self.contents, pieces=pieces, scores=self.contents.scores[places])
+        proto = layout.lay_out(contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
+        return replace(
+            self,
+            proto=proto,
+            ids=_ids(proto),
+            languages={piece: owners[piece] for piece in pieces if piece in owners},
+            scores="as in the tokenizer that was trimmed, every one",
+            rounding="none: every score is as it was",
+        )
+
+    def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
+        """A piece comes from those of its string under the old model: not normalised, no space before it."""
+        language, share, coverage = (settings[key] for key in ("language", "share", "coverage"))
+        # the model of the language's text, and its pieces
+        words = _read_words(self, text, coverage)
+        size, own_scores, new = choose_model(words, self.ids, self.contents.symbols, settings["pieces"], coverage)
+        if not new:
+            raise VocapError(f"{text}: every piece of its vocabulary is in the tokenizer already; nothing to add")
+        ordered = sorted(new, key=lambda piece: (len(piece) > 1, -new[piece], piece))  # characters first
+        new = {piece: new[piece] for piece in ordered[: self.reachable(len(new), text, settings)]}
+        # the tokenizer with them
+        proto = append(self.proto, layout.score_additions(self.contents, new, share))
+        languages = self.owners()
+        for piece in own_scores.keys() & {entry.piece for entry in proto.pieces}:
+            languages[piece] = sorted({*languages.get(piece, ()), language})
+        after = replace(
+            self,
+            proto=proto,
+            ids=_ids(proto),
+            languages=languages,
+            scores=f"old pieces as they were; new ones log({share} p(x)), p of the model of {size} ids that "
+            "the language's text gives, not below the lowest old score, and raised above their best split",
+            rounding="old scores as they were, new ones to multiples of 2^-10",
+        )
+        # old pieces behind each new one
+        entries = proto.pieces[self.total :]
+        bare = layout.bare_processor(self.proto)
+        origins = bare.encode([entry.piece for entry in entries], out_type=int, num_threads=1)
+        rows = [
+            (
+                entry.piece,
+                number,
+                entry.score,
+                own_scores[entry.piece],
+                " ".join(self.names[old] for old in origin),
+            )
+            for number, (entry, origin) in enumerate(zip(entries, origins, strict=True), start=self.total)
+        ]
+        facts = {"added": len(rows), "size": size}
+        return Extension(after, f"a model of {size:,} of {language}", origins, rows, facts)
+
+    def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
+        more = {"scores": self.scores, "rounding": self.rounding, **facts}
+        description = layout.write_as_trained(folder, kind, self.proto, settings, self.languages, **more)
+        write_export(self.proto, str(out), folder / "huggingface", self.layout)
+        return write_card(out.resolve().name, About.of(self.proto), description)
+
+
+def _ids(proto) -> dict[str, int]:
+    return {entry.piece: number for number, entry in enumerate(proto.pieces)}
+
+
+def load_unigram(path: Path) -> UnigramTokenizer:
+    """The tokenizer of a .model or of a folder with one: results/tokenizers/NAME, or XLM-R's files.
+
+    Raises VocapError for anything else, naming the remedy.
+    """
+    model = find_model(path)
+    if encoders.is_json(model):
+        raise VocapError(
+            f"{model}: not a SentencePiece model, nor byte-pair encoding; name the .model that it was made from"
+        )
+    proto = read_model(model)
+    ids = _ids(proto)
+    definition = model.parent / EXPORTED[0]
+    if path.is_dir() and definition.is_file():
+        ids = dict(encoders.load_encoder(definition).ids)
+        if missing := [entry.piece for entry in proto.pieces if entry.piece not in ids]:
+            raise VocapError(
+                f"{definition}: it lacks the piece {missing[0]!r} of {model.name}; "
+                "they are not of one tokenizer: keep the files of one"
+            )
+    return UnigramTokenizer(model, proto, ids, _layout(model, proto))
+
+
+def _layout(path: Path, proto) -> IdLayout:
+    """The model's own, with the settings of the export beside it; XLM-R's for a stock model.
+
+    A stock model names tokens of roles that it lacks, such as <pad>; one that was laid out does not.
+    """
+    own = layout_of(proto)
+    if any(getattr(proto.trainer_spec, f"{role}_piece") and own.token(role) is None for role in ROLES):
+        return XLM_R_LAYOUT
+    definition, config = (path.parent / "huggingface" / name for name in EXPORTED[:2])
+    if not (definition.is_file() and config.is_file()):
+        return own
+    template = (read_object(definition).get("post_processor") or {}).get("single", ())
+    around = {part["SpecialToken"]["id"] for part in template if "SpecialToken" in part}
+    bos, eos = (own.token(role) in around for role in ("bos", "eos"))
+    found: dict[str, Any] = {"bos_eos": "both" if bos and eos else "bos" if bos else "eos" if eos else "none"}
+    length = read_object(config).get("model_max_length")
+    return own.model_copy(update=found | ({"model_max_length": length} if isinstance(length, int) else {}))
+
+
+def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
+    """The word types of a text, as `source` normalises it. Raises VocapError for no text."""
+    from vocap.unigram.ladder import specifications  # numba: seconds, which trim need not take
+    from vocap.unigram.word_types import load_word_types
+
+    def alike(settings: TextSettings) -> bool:
+        """Whether the tokenizer normalises text by the same table as the models that the ladder gives."""
+        own = sentencepiece_model_pb2.ModelProto.FromString(specifications(coverage, 4, settings=settings))
+        spec = source.proto.normalizer_spec
+        return own.normalizer_spec.precompiled_charsmap == spec.precompiled_charsmap
+
+    trained_with = settings_of(source.proto)
+    composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
+    if alike(composing):
+        trained_with = composing
+    words = load_word_types({"train": lambda: read_blocks(path)}, coverage=coverage, settings=trained_with)
+    logger.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
+    if not alike(trained_with):
+        logger.warning(
+            "%s: another normaliser than this SentencePiece trains with; some new pieces may never be used",
+            source.path,
+        )
+    if not words.required:
+        raise VocapError(f"{path}: no text in it; give text with a sentence a line")
+    return words
+
+
+def choose_model(
+    words, taken: Collection[str], symbols: Sequence[str], count: int, coverage: float = COVERAGE
+) -> tuple[int, dict[str, float], dict[str, float]]:
+    """The smallest model of a language with `count` new pieces: size, scores of all pieces and of the new ones.
+
+    New pieces are not `taken`, and hold no user-defined symbol.
+    Sizes are 2^(n/12) rounded up, or the smallest or largest that the text gives; one descent trains all of them.
+    Where the text cannot give as many pieces, the largest model that it gives. `words` as `load_word_types` gives
+    them. Raises VocapError where the text gives none.
+    """
+    from vocap.unigram.ladder import train_sizes  # numba, as above
+
+    # sizes
+    least = len(words.required) + len(META_PIECES)
+    exponents = count.bit_length() - 1, (count * WIDEST - 1).bit_length()
+    steps = range(FINE * exponents[0], FINE * exponents[1] + 1)
+    sizes = {least, *(max(least, math.ceil(2 ** (step / FINE))) for step in steps)}
+    # models from the largest down, to the first with too few pieces
+    chosen, enough, most = None, False, None  # `most`: the largest size possible, if known
+    while sizes:
+        for rung in train_sizes(words, sorted(sizes), coverage):
+            most = rung.most or most
+            if rung.model is None:
+                continue
+            proto = sentencepiece_model_pb2.ModelProto.FromString(rung.model)
+            contents = layout.read_contents(proto, "the language's model")
+            scores = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
+            new = {
+                piece: score
+                for piece, score in scores.items()
+                if piece not in taken and not any(symbol in piece for symbol in symbols)
+            }
+            found = rung.point.size, scores, new
+            if len(new) < count:
+                chosen = chosen if enough or (chosen and chosen[0] > found[0]) else found
+                break
+            chosen, enough = found, True
+        sizes = {most} - sizes if not enough and most is not None else set()
+    if chosen is None:
+        raise VocapError("the text gives no vocabulary: it holds no word")
+    return chosen
+
+
+def append(proto, scores: Mapping[str, float]):
+    """A copy of the `ModelProto` with these pieces behind all others, by score descending, then by string."""
+    longer = type(proto)()
+    longer.CopyFrom(proto)
+    for score, piece in sorted((-score, piece) for piece, score in scores.items()):
+        longer.pieces.add(piece=piece, score=-score, type=NORMAL)
+    longer.trainer_spec.vocab_size = len(longer.pieces)
+    return longer

@@ -1,0 +1,118 @@
+"""The inputs of an allocation: weights, curves, pieces and characters by language, and the lengths of lines."""
+
+import os
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from vocap.allocation.settings import Allocation
+from vocap.errors import UsageError, VocapError
+from vocap.tables.curve import read_characters, read_points
+from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
+from vocap.wording import listed
+
+FACTOR = 2.0  # a line this much longer or shorter than the median is reported; measured in docs/allocation.md
+NAMED = 5  # languages in the message, on each side
+UNEVEN = "lines differ in length between languages"  # begins it; the report's first page looks for it
+
+
+@dataclass(frozen=True)
+class LanguageInput:
+    """One language that takes part; `alp` [S] belongs to `index.sizes`."""
+
+    language: str
+    n: float
+    index: PieceIndex
+    alp: np.ndarray
+    characters: dict[str, float] | None  # mean count of each in a line; None without characters.tsv
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The languages that take part, sorted by code, and those that do not, with the reason."""
+
+    languages: list[LanguageInput]
+    left_out: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
+    """Read the files of `directory/{lang}/` for every language of the weights, except those `without`.
+
+    A language whose n is 0, or none of whose sizes is ok, is left out with a warning. The order of the weights
+    does not matter. Raises UsageError where `without` names an unknown language, or where none is left. VocapError
+    names a file that is missing or damaged.
+    """
+    if unknown := [language for language in without if language not in weights]:
+        raise UsageError(
+            f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
+            f"they have: {', '.join(sorted(weights))}"
+        )
+    # every language with text and sizes
+    left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
+    warnings: list[str] = []
+    languages = []
+    for language, n in sorted(weights.items()):
+        if language in left_out:
+            continue
+        folder = Path(directory, language)
+        if n and not (folder / "curve.tsv").exists():
+            raise VocapError(
+                f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}; make its "
+                f"curve (vocap curve), remove its row from the weights, or pass --without {language}"
+            )
+        points = [point for point in read_points(folder / "curve.tsv") if point.ok] if n else []
+        if not points:
+            left_out[language] = "no size could be trained" if n else "n is 0: no text of it"
+            warnings.append(f"{language} is left out: {left_out[language]}")
+            continue
+        index = load_or_build(folder / NAME, folder / "models", [point.size for point in points])
+        alp = np.array([point.alp for point in points], np.float64)
+        table = folder / "characters.tsv"
+        characters = read_characters(table) or None if table.exists() else None
+        languages.append(LanguageInput(language, n, index, alp, characters))
+    # what is missing
+    if not languages:
+        raise UsageError(
+            f"{directory}: no language is left to allocate to: each is left out, has n = 0 or no size"
+        )
+    if missing := [entry.language for entry in languages if entry.characters is None]:
+        warnings.append(f"no characters.tsv for {listed(missing)}: none of their characters are required")
+    return Inputs(languages, left_out, warnings)
+
+
+def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:
+    """A warning where lines of some language hold `FACTOR` times the nats of the median language's, or 1/`FACTOR`.
+
+    Nats of a line are -ALP under a language's smallest vocabulary. Characters are no measure: of parallel
+    sentences Chinese has a third of the characters of German, and as many nats. With `per: character` there is
+    none.
+    """
+    if settings.per == "character" or len(inputs.languages) < 2:
+        return []
+    return uneven_lengths({entry.language: -float(entry.alp[0]) for entry in inputs.languages}, "nats")
+
+
+def uneven_lengths(lengths: Mapping[str, float], unit: str) -> list[str]:
+    """The warning of `uneven_lines` for mean lengths of lines by language."""
+    middle = statistics.median(lengths.values())
+    if middle <= 0:  # lines of one token that is always the same
+        return []
+    order = sorted(lengths, key=lambda language: (-lengths[language], language))
+    longer = [language for language in order if lengths[language] >= FACTOR * middle]
+    shorter = [language for language in reversed(order) if lengths[language] * FACTOR <= middle]
+    said = [
+        f"too {amount} for {listed([f'{code} ({lengths[code] / middle:.2g} times)' for code in languages], NAMED)}"
+        for amount, languages in (("many", longer), ("few", shorter))
+        if languages
+    ]
+    if not said:
+        return []
+    return [
+        f"{UNEVEN}, and a language with longer lines gets more pieces for it: "
+        f"{'; '.join(said)} ({unit} of its mean line over those of the median language). Cut paragraphs into "
+        "sentences (split_sentences: true of the source of the text), or take per: character"
+    ]
