@@ -20,7 +20,7 @@ EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
 SOURCE_LINES, SOURCE_FILES = 32_425, 163  # on the way to 32,000
-TEST_LINES = 26_460  # on the way to 26,000
+TEST_LINES = 26_475  # on the way to 26,000
 RULE_LINES = 1_830  # of rules
 README_LINES = 100
 IMPORTS = 0.056  # share of import lines in src, on the way to 0.05
@@ -140,10 +140,25 @@ def count_lines(folder: Path, pattern: str) -> int:
     return sum(len(path.read_text("utf-8").splitlines()) for path in folder.rglob(pattern))
 
 
+def files_by_module() -> dict[str, Path]:
+    names = {path: ".".join(("vocap", *path.relative_to(SOURCE).with_suffix("").parts)) for path in python_files()}
+    return {name.removesuffix(".__init__"): path for path, name in names.items()}
+
+
+def test_imported_modules_exist():
+    imported = {
+        (node.module, path.name)
+        for folder in (SOURCE, ROOT / "tests", ROOT / "benchmarks", ROOT / "dev")
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("vocap.")
+    }
+    assert [entry for entry in sorted(imported) if entry[0] not in files_by_module()] == []
+
+
 def test_no_files_import_each_other_in_a_circle():
     """Imports inside functions included: `graphlib` names the files of a circle."""
-    names = {path: ".".join(("vocap", *path.relative_to(SOURCE).with_suffix("").parts)) for path in python_files()}
-    files = {name.removesuffix(".__init__"): path for path, name in names.items()}
+    files = files_by_module()
     graph = {
         name: {module for module in named_modules(path) if module in files and module != name}
         for name, path in files.items()
