@@ -9,7 +9,6 @@ import contextlib
 import inspect
 import io
 import keyword
-import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,7 +21,7 @@ from tokenizers import Tokenizer
 from vocap.cli import vocap as commands
 from vocap.errors import UsageError, VocapError
 
-PathLike = str | os.PathLike
+PathLike = str | Path
 TABLES = {"ladder": "curve.tsv", "allocate": "allocation.tsv", "diff": "languages.tsv", "evaluate": ""}
 
 

@@ -1,6 +1,5 @@
 """The table of languages: names, scripts, families, and facts of the paper."""
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -33,7 +32,7 @@ def default_table() -> Path:
     return Path(__file__).parents[2] / "config" / "languages.tsv"  # an editable install
 
 
-def read_languages(path: str | os.PathLike | None = None) -> dict[str, Language]:
+def read_languages(path: str | Path | None = None) -> dict[str, Language]:
     """Read the table, in its own order, by code; raises UsageError for a duplicate code or an unknown group."""
     table = {}
     path = path or default_table()

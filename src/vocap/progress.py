@@ -1,10 +1,10 @@
 """Progress of long work on standard error: lines in a log, a bar on a terminal."""
 
 import logging
-import os
 import sys
 import threading
 import time
+from pathlib import Path
 
 FIRST_S = 5.0  # shorter work is not reported
 LONGEST_S = 60.0  # from one line to the next, at most: the time doubles up to it
@@ -33,7 +33,7 @@ class _Clock:
 class Progress:
     """Progress within a file, in lines."""
 
-    def __init__(self, name: str | os.PathLike):
+    def __init__(self, name: str | Path):
         self.name = name
         self._clock = _Clock()
 
@@ -55,7 +55,7 @@ class Steps:
     On a terminal a bar that is removed at the end, elsewhere lines. May be called from several threads.
     """
 
-    def __init__(self, name: str | os.PathLike, total: int) -> None:
+    def __init__(self, name: str | Path, total: int) -> None:
         self.name, self.total, self.done = name, max(total, 1), 0
         self._clock, self._bar, self._lock = _Clock(), None, threading.Lock()
         if sys.stderr.isatty():

@@ -117,7 +117,7 @@ def studied_model(settings: Settings, language: str, size: int) -> TunedModel:
     return TunedModel(folder, [folder], f"{place}/inputs", tokenizer, shape.positions, shape, parameters)
 
 
-def check_owner(results: str | os.PathLike, configfiles: Sequence[str | os.PathLike]) -> None:
+def check_owner(results: str | Path, configfiles: Sequence[str | Path]) -> None:
     """Raise UsageError where the results are those of another configuration that is still there.
 
     Files given after the recorded ones extend that run, and so do the first of them. A recorded file that is
@@ -138,7 +138,7 @@ def check_owner(results: str | os.PathLike, configfiles: Sequence[str | os.PathL
     )
 
 
-def record_owner(results: str | os.PathLike, configfiles: Sequence[str | os.PathLike]) -> None:
+def record_owner(results: str | Path, configfiles: Sequence[str | Path]) -> None:
     """Note the configuration of a run that begins; that of a run which `check_owner` lets extend stays."""
     record = Path(results, RECORD)
     recorded = record.read_text("utf-8").splitlines() if record.is_file() else []
@@ -147,7 +147,7 @@ def record_owner(results: str | os.PathLike, configfiles: Sequence[str | os.Path
         write_text(record, "".join(f"{name}\n" for name in names))
 
 
-def _names(configfiles: Sequence[str | os.PathLike]) -> list[str]:
+def _names(configfiles: Sequence[str | Path]) -> list[str]:
     """Absolute paths; of files below the working directory, as results are, the paths from there."""
     here = Path.cwd()
     paths = [Path(os.path.abspath(path)) for path in configfiles]

@@ -1,6 +1,5 @@
 """The inputs of an allocation: weights, curves, pieces and characters by language, and the lengths of lines."""
 
-import os
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +38,7 @@ class Inputs:
     warnings: list[str] = field(default_factory=list)
 
 
-def gather(directory: str | os.PathLike, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
+def gather(directory: str | Path, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
     """Read the files of `directory/{lang}/` for every language of the weights, except those `without`.
 
     A language whose n is 0, or none of whose sizes is ok, is left out with a warning. The order of the weights

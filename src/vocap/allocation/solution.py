@@ -319,7 +319,7 @@ def clip(
 
 
 def write_allocation(
-    output: str | os.PathLike,
+    output: str | Path,
     inputs: Inputs,
     settings: Allocation,
     coverage: float,

@@ -12,7 +12,6 @@ Byte-pair encoding takes fewer tokens on text of another domain, and the pool ha
 branch makes a list that is better than either (docs/allocation.md).
 """
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,7 +122,7 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
     return Rungs(pieces, [rung[order[:size]] for rung, size in zip(rungs, sizes, strict=True)])
 
 
-def write_trunk(path: str | os.PathLike, trunk: Trunk, weights: Mapping[str, float]) -> None:
+def write_trunk(path: str | Path, trunk: Trunk, weights: Mapping[str, float]) -> None:
     """Write a trunk and the `weights` of its languages, whole or not at all; each T can be a job of its own."""
     with replacing(path, "wb") as file:
         np.savez(
@@ -138,7 +137,7 @@ def write_trunk(path: str | os.PathLike, trunk: Trunk, weights: Mapping[str, flo
         )
 
 
-def read_trunk(path: str | os.PathLike, weights: Mapping[str, float]) -> Trunk:
+def read_trunk(path: str | Path, weights: Mapping[str, float]) -> Trunk:
     """Read a trunk; raises VocapError for another kind of file, or a trunk of other languages or weights."""
     try:
         with np.load(Path(path), allow_pickle=False) as held:

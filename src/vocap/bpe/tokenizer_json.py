@@ -1,7 +1,6 @@
 """The tokenizer of merges and its folder: ids in the layout of all tokenizers, text read as in training."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -113,7 +112,7 @@ def _decoder(how: Pretokenization) -> decoders.Decoder:
 
 
 def write_tokenizer(
-    out: str | os.PathLike, alphabet: Alphabet, merges: np.ndarray, rows: Rows, description: Mapping, total: int
+    out: str | Path, alphabet: Alphabet, merges: np.ndarray, rows: Rows, description: Mapping, total: int
 ) -> int:
     """Write `tokenizer.json`, its configuration, `pieces.tsv` and, last, `description.json`; returns the ids.
 

@@ -17,7 +17,7 @@ MARKS = {".snakemake_timestamp"}  # of workflows, in the folders that they make
 
 
 @contextmanager
-def naming(path: str | os.PathLike, temporary: Path | None = None) -> Iterator[None]:
+def naming(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
     """Give the system's errors in the block the name of a file: an error of `read` or `write` has none.
 
     That is `path`, unless another file is named; what lies in `temporary` is named as if it lay in `path`. An
@@ -36,7 +36,7 @@ def naming(path: str | os.PathLike, temporary: Path | None = None) -> Iterator[N
 
 
 @contextmanager
-def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
+def replacing(path: str | Path, mode: str = "w") -> Iterator[IO]:
     """Open a temporary file beside `path` that becomes `path` when the block ends without an error.
 
     Text is UTF-8 with `\\n` line ends. On an error the temporary file is removed and an older `path` stays.
@@ -60,7 +60,7 @@ def replacing(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
 
 
 @contextmanager
-def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None = None) -> Iterator[Path]:
+def replacing_directory(path: str | Path, owned: Collection[str] | None = None) -> Iterator[Path]:
     """Give an empty directory beside `path` that takes the place of `path` when the block ends well.
 
     With `owned`, the names of the files that the writer makes (`name/` of folders), a `path` that holds anything
@@ -79,7 +79,7 @@ def replacing_directory(path: str | os.PathLike, owned: Collection[str] | None =
 
 
 @contextmanager
-def scratch_directory(path: str | os.PathLike) -> Iterator[Path]:
+def scratch_directory(path: str | Path) -> Iterator[Path]:
     """Give an empty directory beside `path`, this process's own, that is removed when the block ends."""
     target = Path(path)
     with _temporary_folder(target, _beside(target.with_name(f"{target.name}.scratch"))) as temporary:
@@ -134,7 +134,7 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-def write_text(path: str | os.PathLike, text: str) -> None:
+def write_text(path: str | Path, text: str) -> None:
     """Write `text` to `path`, whole or not at all."""
     with replacing(path) as file:
         file.write(text)

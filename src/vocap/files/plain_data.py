@@ -1,7 +1,6 @@
 """Plain data in JSON and YAML files, with one clear error and its line for anything else, a key twice too."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 def read_object(
-    path: str | os.PathLike, remedy: str = "run its stage again", absent: str | None = None
+    path: str | Path, remedy: str = "run its stage again", absent: str | None = None
 ) -> dict[str, Any]:
     """The object that a file holds.
 
@@ -64,7 +63,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-def read_yaml(path: str | os.PathLike, remedy: str = "name a file of YAML") -> Any:
+def read_yaml(path: str | Path, remedy: str = "name a file of YAML") -> Any:
     """The content of a YAML file, or of a JSON one named `.json`: dicts, lists, texts, numbers, dates.
 
     Raises UsageError, naming file and line, for a file that is not there or not UTF-8, for what is no YAML, and

@@ -4,9 +4,9 @@ A tab, newline, carriage return or backslash inside a cell is written `\t`, `\n`
 """
 
 import math
-import os
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from vocap.errors import VocapError
 from vocap.files.atomic import replacing
@@ -59,7 +59,7 @@ def format_cell(value: object) -> str:
     return escape(str(value))
 
 
-def write_tsv(path: str | os.PathLike, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
+def write_tsv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
     """Write `rows` (sequences in the order of `columns`), whole or not at all."""
     with replacing(path) as file:
         file.writelines(table_lines(columns, rows))
@@ -78,7 +78,7 @@ def table_lines(columns: Sequence[str], rows: Iterable[Sequence]) -> Iterator[st
         yield "\t".join(map(format_cell, row)) + "\n"
 
 
-def read_tsv(path: str | os.PathLike, required: Sequence[str] = ()) -> Iterator[dict[str, str]]:
+def read_tsv(path: str | Path, required: Sequence[str] = ()) -> Iterator[dict[str, str]]:
     """Yield each line as a dict, column to cell.
 
     Raises VocapError, naming file and line, for a missing file or column, a folder, invalid UTF-8, a short line.

@@ -48,7 +48,7 @@ class Cost:
     disk_mb: float = 0.0
 
 
-def read_costs(path: str | os.PathLike | None = None) -> Costs:
+def read_costs(path: str | Path | None = None) -> Costs:
     """The coefficients of a file, or those that ship with the package; UsageError for a file of other keys."""
     path = resources.files("vocap.plan") / "costs.yaml" if path is None else path
     costs = read_yaml(path)

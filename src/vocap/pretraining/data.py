@@ -11,7 +11,6 @@ tokenizer and settings.
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -99,7 +98,7 @@ class TokenizedLanguage:
         return SpecialIds(**{**ids, "others": tuple(ids["others"])})
 
 
-def open_language(folder: str | os.PathLike, tokenizer: str | None = None) -> TokenizedLanguage:
+def open_language(folder: str | Path, tokenizer: str | None = None) -> TokenizedLanguage:
     """The blocks of one language.
 
     `tokenizer` is the SHA-256 of the model that must have made them. Raises VocapError, naming the file, for

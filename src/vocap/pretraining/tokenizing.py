@@ -1,7 +1,6 @@
 """The text of one language, streamed, to blocks of token ids."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -71,9 +70,9 @@ def tokenize_language(
     language: str,
     files: Sequence[str],
     layout: Layout,
-    heldout: str | os.PathLike,
-    model: str | os.PathLike,
-    folder: str | os.PathLike,
+    heldout: str | Path,
+    model: str | Path,
+    folder: str | Path,
     length: int = 512,
 ) -> dict[str, Any]:
     """Write the blocks of `files` and of `heldout` to `folder`, whole or not at all; returns the description.
@@ -104,7 +103,7 @@ def tokenize_language(
     return description
 
 
-def _special_ids(model: str | os.PathLike, encoder) -> SpecialIds:
+def _special_ids(model: str | Path, encoder) -> SpecialIds:
     ids, others = special_ids(model, encoder)
     roles = [one.name for one in fields(SpecialIds) if one.name != "others"]
     if lacking := [role for role in roles if role not in ids]:

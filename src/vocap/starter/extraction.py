@@ -1,6 +1,5 @@
 """The clean sentences of one package, language by language: out of its archive and its translation catalogues."""
 
-import os
 import struct
 import subprocess
 import tarfile
@@ -22,7 +21,7 @@ Keyed = tuple[str, str]  # the key of a message (`message_key`), its text
 Row = tuple[str, str, str, str]  # language, duplicate key, message key or "", sentence
 
 
-def read_members(path: str | os.PathLike, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+def read_members(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
     """The content of every file of a wheel, Debian package or .tar.gz whose path is `wanted`, in order of path.
 
     Nothing is unpacked to disk. Raises VocapError for an archive that is corrupt, or of another kind.

@@ -2,9 +2,9 @@
 
 import itertools
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -81,12 +81,12 @@ def parse_option(name: str, text: str, example: str, least: int = 5) -> list[int
         raise UsageError(f"{name} {text}: {error}; write {example}") from None
 
 
-def write_points(path: str | os.PathLike, points: Iterable[Point]) -> None:
+def write_points(path: str | Path, points: Iterable[Point]) -> None:
     """Write rows in the order given, whole or not at all."""
     write_tsv(path, COLUMNS, map(astuple, points))
 
 
-def read_points(path: str | os.PathLike) -> list[Point]:
+def read_points(path: str | Path) -> list[Point]:
     """The rows of a point's or a curve's file.
 
     Any text may stand in `status`; `size`, `alp` and `status` must be there, the other columns may be missing.
@@ -172,23 +172,23 @@ def outline(points: Sequence[Point]) -> Outline | None:
     )
 
 
-def write_characters(path: str | os.PathLike, counts: Mapping[str, int], lines: int) -> None:
+def write_characters(path: str | Path, counts: Mapping[str, int], lines: int) -> None:
     """Write the counts of a text's characters, over `lines` lines, the most frequent first, then by code point."""
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     write_tsv(path, CHARACTER_COLUMNS, [(character, count, count / lines) for character, count in ordered])
 
 
-def read_characters(path: str | os.PathLike) -> dict[str, float]:
+def read_characters(path: str | Path) -> dict[str, float]:
     """The mean count of each character per line of the text (`per_line`), in the file's order."""
     return {character: per_line for character, _, per_line in _read(path)}
 
 
-def count_lines(path: str | os.PathLike) -> int:
+def count_lines(path: str | Path) -> int:
     """The number of lines that the characters were counted in; 0 for no row."""
     return next((round(count / per_line) for _, count, per_line in _read(path)), 0)
 
 
-def _read(path: str | os.PathLike) -> Iterator[tuple[str, int, float]]:
+def _read(path: str | Path) -> Iterator[tuple[str, int, float]]:
     """The rows. Raises VocapError, naming file and line, for one that is not one new character and its numbers."""
     seen = set()
     for line, row in enumerate(read_tsv(path, CHARACTER_COLUMNS), start=2):

@@ -12,7 +12,6 @@ arrays, equal bytes for equal models:
 
 import hashlib
 import logging
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +86,7 @@ def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex
     return PieceIndex(**{name: np.asarray(values, _DTYPES[name]) for name, values in arrays.items()})
 
 
-def read_index(path: str | os.PathLike) -> PieceIndex:
+def read_index(path: str | Path) -> PieceIndex:
     """Read an index file. Raises VocapError, naming the file, for one that is missing or damaged."""
     try:
         with np.load(path, allow_pickle=False) as arrays:  # checks the sum of each array
@@ -98,7 +97,7 @@ def read_index(path: str | os.PathLike) -> PieceIndex:
         raise VocapError(f"{path}: not an index of pieces ({error}); delete it, it is made again") from None
 
 
-def load_or_build(target: str | os.PathLike, models: str | os.PathLike, sizes: list[int]) -> PieceIndex:
+def load_or_build(target: str | Path, models: str | Path, sizes: list[int]) -> PieceIndex:
     """The index `target` of `models/{size}.model`; made, and kept there, when missing, damaged or out of date.
 
     It is out of date where it has other sizes, or is older than a model. In a folder that cannot be written the
@@ -134,7 +133,7 @@ def text_pieces(model: Pieces) -> list[str]:
     return [model.pieces[number] for number in np.flatnonzero(kept)]
 
 
-def save_index(index: PieceIndex, target: str | os.PathLike) -> None:
+def save_index(index: PieceIndex, target: str | Path) -> None:
     """Write an index, equal bytes for equal arrays."""
     with replacing(target, "wb") as file:  # numpy dates every member 1980-01-01
         np.savez(file, **{name: getattr(index, name) for name in _DTYPES})

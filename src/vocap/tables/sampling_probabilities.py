@@ -1,9 +1,9 @@
 """Weights of languages: n_i, q_i of Equation 3, whole numbers in proportion, factors that follow parallel text."""
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
+from pathlib import Path
 
 import numpy as np
 
@@ -125,7 +125,7 @@ def column_weight(table: Mapping[str, Language], language: str, column: str, whe
     return int(n) if n == int(n) else n
 
 
-def read_weights(path: str | os.PathLike) -> dict[str, float]:
+def read_weights(path: str | Path) -> dict[str, float]:
     """n by language, in the order of a table with columns `language` and `n`; whole numbers are int.
 
     Raises VocapError, naming file and line, for an invalid language code, a duplicate language, or an n that

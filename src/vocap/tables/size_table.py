@@ -4,7 +4,6 @@ A row for each T and language: the lines and UTF-8 bytes of its held-out text, t
 T ids, and their ALP (Equation 1, p_uni counted on these lines). A text is the same for all T.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -70,12 +69,12 @@ def _filled(path: Path, sizes: list[int]) -> Iterator[list[str]]:
         yield lines
 
 
-def write_sizes(path: str | os.PathLike, rows: Iterable[Measured]) -> None:
+def write_sizes(path: str | Path, rows: Iterable[Measured]) -> None:
     """Write rows by rising T, the languages of each in the order given; whole or not at all."""
     write_tsv(path, COLUMNS, map(astuple, sorted(rows, key=lambda row: row.total)))
 
 
-def read_sizes(path: str | os.PathLike) -> Sizes:
+def read_sizes(path: str | Path) -> Sizes:
     """The rows by T, rising, and by language.
 
     Raises VocapError, naming file and line, for a missing column, a cell that is no number in its range, a

@@ -56,7 +56,7 @@ _BREAK = re.compile(
 class _Stored(io.FileIO):
     """A file as it is stored, up to a limit; `consumed`: bytes read so far."""
 
-    def __init__(self, path: str | os.PathLike, limit: int | None) -> None:
+    def __init__(self, path: str | Path, limit: int | None) -> None:
         super().__init__(path)
         self.limit, self.consumed = limit, 0
 
@@ -67,7 +67,7 @@ class _Stored(io.FileIO):
         return count
 
 
-def _open(path: str | os.PathLike, limit: int | None) -> _Stored:
+def _open(path: str | Path, limit: int | None) -> _Stored:
     """Open a file; raises VocapError for none, a folder, and a named pipe that nobody writes to."""
     if not os.path.exists(path):
         raise VocapError(f"{path}: no such file; check the path")
@@ -100,7 +100,7 @@ class LineFile:
     lines, before : lines so far, and those before the block at hand.
     """
 
-    def __init__(self, path: str | os.PathLike, limit_bytes: int | None = None, cut: bool = False) -> None:
+    def __init__(self, path: str | Path, limit_bytes: int | None = None, cut: bool = False) -> None:
         self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
         self.consumed, self.size, self.ended = 0, 0, False
         self.lines = self.before = 0
@@ -202,7 +202,7 @@ def parts(text: str, most: int = MAX_LINE_BYTES) -> Iterator[str]:
         yield escape(part)
 
 
-def holds_documents(path: str | os.PathLike) -> bool:
+def holds_documents(path: str | Path) -> bool:
     """Whether the lines of a train.txt or heldout.txt are documents."""
     try:
         stats = json.loads((Path(path).parent / "stats.json").read_bytes())
@@ -211,7 +211,7 @@ def holds_documents(path: str | os.PathLike) -> bool:
     return isinstance(stats, dict) and stats.get(FLAG) is True
 
 
-def read_blocks(path: str | os.PathLike) -> Iterator[list[str]]:
+def read_blocks(path: str | Path) -> Iterator[list[str]]:
     r"""Yield the lines of a file without their `\n`, in lists of about 1 MiB.
 
     The file is plain, gzip, xz, zstd or bzip2. Only `\n` ends a line (no U+2028, no `\r`); a last line needs none.
@@ -232,13 +232,13 @@ def read_blocks(path: str | os.PathLike) -> Iterator[list[str]]:
         yield list(map(unescape, lines)) if documents else lines
 
 
-def read_lines(path: str | os.PathLike) -> Iterator[str]:
+def read_lines(path: str | Path) -> Iterator[str]:
     """The lines of `read_blocks` one by one."""
     for block in read_blocks(path):
         yield from block
 
 
-def count_lines(path: str | os.PathLike) -> int:
+def count_lines(path: str | Path) -> int:
     """The number of lines of a file; raises VocapError as `read_blocks`."""
     file = LineFile(path)
     for _ in file:

@@ -3,7 +3,6 @@
 Of aligned text line i of each language is the translation of line i of the others; an empty line is a gap.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from vocap.text_files.lines import read_blocks, read_lines
 Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
 
 
-def read_sentences(path: str | os.PathLike) -> Iterator[list[str]]:
+def read_sentences(path: str | Path) -> Iterator[list[str]]:
     """The lines of `read_blocks` without the empty ones, and without a byte order mark."""
     mark = "\ufeff"
     for lines in read_blocks(path):

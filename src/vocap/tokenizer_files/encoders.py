@@ -7,7 +7,6 @@ a word. Text without a piece is in brackets, `⟨text⟩`: a piece and <unk> for
 """
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -57,7 +56,7 @@ class HuggingFaceEncoder:
     Truncation and padding, which a file may ask for, are switched off.
     """
 
-    def __init__(self, tokenizer, unk_id: int | None, path: str | os.PathLike = "the tokenizer"):
+    def __init__(self, tokenizer, unk_id: int | None, path: str | Path = "the tokenizer"):
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True  # a literal "<s>" in the text is text, as SentencePiece has it
@@ -84,7 +83,7 @@ Encoder = SentencePieceEncoder | HuggingFaceEncoder  # the interface of a tokeni
 
 
 @contextmanager
-def refusals(path: str | os.PathLike) -> Iterator[None]:
+def refusals(path: str | Path) -> Iterator[None]:
     """Raise every error of the library that reads or runs a tokenizer as a VocapError that names its file.
 
     The library has no type of its own for them, and a panic of its Rust code is no `Exception`.
@@ -98,7 +97,7 @@ def refusals(path: str | os.PathLike) -> Iterator[None]:
         raise VocapError(f"{path}: not a usable Hugging Face tokenizer ({said}); {REMEDY}") from None
 
 
-def load_encoder(path: str | os.PathLike) -> Encoder:
+def load_encoder(path: str | Path) -> Encoder:
     """The tokenizer of a SentencePiece model, a tokenizer.json, or a folder that holds either (the latter first).
 
     Raises VocapError, naming the file, for anything that is neither.
@@ -111,7 +110,7 @@ def load_encoder(path: str | os.PathLike) -> Encoder:
         return parse_encoder(definition.read_text("utf-8"), definition)
 
 
-def parse_encoder(definition: str, path: str | os.PathLike) -> HuggingFaceEncoder:
+def parse_encoder(definition: str, path: str | Path) -> HuggingFaceEncoder:
     """The encoder of the text of a tokenizer.json. Raises VocapError, naming `path`, for one that is refused."""
     from tokenizers import Tokenizer
 
@@ -151,7 +150,7 @@ def roles_of(definition: Path, ids: Mapping[str, int]) -> dict[str, str]:
     return found
 
 
-def special_ids(path: str | os.PathLike, encoder: Encoder) -> tuple[dict[str, int], tuple[int, ...]]:
+def special_ids(path: str | Path, encoder: Encoder) -> tuple[dict[str, int], tuple[int, ...]]:
     """The id of each role that a tokenizer has, the mask among them, and those of its other special tokens.
 
     `encoder` is that of the file `path`: a SentencePiece model, or a tokenizer.json, whose roles are those of the

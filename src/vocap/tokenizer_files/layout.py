@@ -10,7 +10,6 @@ raising the score just above the split makes the piece reachable again.
 
 import json
 import math
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -264,7 +263,7 @@ def bare_processor(proto) -> SentencePieceProcessor:
     return SentencePieceProcessor(model_proto=bare.SerializeToString(deterministic=True))
 
 
-def write_tokenizer(out: str | os.PathLike, proto, rows: Sequence[tuple], description: Mapping) -> None:
+def write_tokenizer(out: str | Path, proto, rows: Sequence[tuple], description: Mapping) -> None:
     """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each whole or not at all."""
     out = Path(out)
     data = serialize(proto)
@@ -319,7 +318,7 @@ def describe(
 
 
 def write_as_trained(
-    out: str | os.PathLike,
+    out: str | Path,
     kind: str,
     proto,
     settings: Mapping,

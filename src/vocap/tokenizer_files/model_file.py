@@ -3,7 +3,6 @@
 What a model must hold is SentencePiece's to say: it loads it, or refuses.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,14 +47,14 @@ class Pieces:
     types: np.ndarray
 
 
-def read_model(path: str | os.PathLike):
+def read_model(path: str | Path):
     """The `ModelProto` of a file that SentencePiece loads. Raises VocapError, naming the file."""
     proto = _parse(path)
     build_processor(proto, path)
     return proto
 
 
-def read_pieces(path: str | os.PathLike) -> Pieces:
+def read_pieces(path: str | Path) -> Pieces:
     """The pieces of a model file, by id. Raises VocapError, naming a file that is no model."""
     entries = _parse(path).pieces
     return Pieces(
@@ -65,12 +64,12 @@ def read_pieces(path: str | os.PathLike) -> Pieces:
     )
 
 
-def load_processor(path: str | os.PathLike):
+def load_processor(path: str | Path):
     """A `SentencePieceProcessor` of a model file, of any of the four model types."""
     return build_processor(_parse(path), path)
 
 
-def build_processor(proto, path: str | os.PathLike):
+def build_processor(proto, path: str | Path):
     """A `SentencePieceProcessor` of a `ModelProto`. Raises VocapError, naming `path`, for one that is refused."""
     import sentencepiece  # most readers of pieces need no processor
 
@@ -80,7 +79,7 @@ def build_processor(proto, path: str | os.PathLike):
         raise VocapError(f"{path}: SentencePiece cannot use it ({str(error).strip()}); {_REMEDY}") from None
 
 
-def _parse(path: str | os.PathLike):
+def _parse(path: str | Path):
     from google.protobuf.message import DecodeError
     from sentencepiece import sentencepiece_model_pb2
 

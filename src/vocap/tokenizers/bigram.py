@@ -7,7 +7,6 @@ a line is a symbol beside the V ids: it precedes the first token and follows the
 """
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +53,7 @@ class Bigram:
         return np.where(seen > 0, own / np.maximum(seen, 1), self.unigram[right])
 
 
-def training_sample(path: str | os.PathLike, characters: int = CHARACTERS) -> list[str]:
+def training_sample(path: str | Path, characters: int = CHARACTERS) -> list[str]:
     """Lines spread evenly over a file, about so many characters in all; all lines of one that holds fewer."""
     share = characters / max(1, sum(len(line) for lines in read_blocks(path) for line in lines))
     chosen, seen, kept = [], 0, 0
@@ -125,13 +124,13 @@ def bits_per_byte(lengths: np.ndarray) -> float | None:
     return bits / size if size and bits == bits else None
 
 
-def write_lengths(path: str | os.PathLike, lengths: Mapping[tuple[str, str], np.ndarray]) -> None:
+def write_lengths(path: str | Path, lengths: Mapping[tuple[str, str], np.ndarray]) -> None:
     """Write bits and bytes of lines, [2, lines], by part ("heldout", "parallel") and language."""
     with replacing(Path(path), "wb") as file:
         np.savez(file, **{f"{part}/{code}": found.astype(np.float32) for (part, code), found in lengths.items()})
 
 
-def read_lengths(path: str | os.PathLike, part: str) -> dict[str, np.ndarray]:
+def read_lengths(path: str | Path, part: str) -> dict[str, np.ndarray]:
     """The lines of a part that have bits, by language. Raises VocapError, naming the file, for another one."""
     try:
         with np.load(path) as file:

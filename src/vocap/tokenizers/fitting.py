@@ -1,7 +1,6 @@
 """VOCAP: a unigram model over exactly the allocated pieces, every piece reachable and listed."""
 
 import math
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,7 +54,7 @@ class Allocated:
         return self.settings.get("other_rows", 0)
 
 
-def read_allocation(folder: str | os.PathLike, layout: IdLayout = XLM_R_LAYOUT) -> Allocated:
+def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allocated:
     """Read the files of an allocation.
 
     Raises VocapError, naming file and line, for inconsistent rows; UsageError where it leaves other rows of T to
@@ -90,7 +89,7 @@ def read_allocation(folder: str | os.PathLike, layout: IdLayout = XLM_R_LAYOUT) 
     return found
 
 
-def read_models(vocabularies: str | os.PathLike, chosen: Allocated):
+def read_models(vocabularies: str | Path, chosen: Allocated):
     """The scores of every chosen model, language to {piece: score}; the normaliser they share; a `TrainerSpec`.
 
     Raises VocapError for a missing or unusable model, for one that lacks a piece it should have given, and where
@@ -125,7 +124,7 @@ def read_models(vocabularies: str | os.PathLike, chosen: Allocated):
     return models, normalizer, trained
 
 
-def sentence_shares(path: str | os.PathLike, languages: Collection[str], alpha: float) -> dict[str, float]:
+def sentence_shares(path: str | Path, languages: Collection[str], alpha: float) -> dict[str, float]:
     """q_l of `languages` by Equation 3 over these languages, from a table with the columns language and n.
 
     Raises VocapError for a table that cannot be used, and for a language that has no n above 0 there.
@@ -142,7 +141,7 @@ def sentence_shares(path: str | os.PathLike, languages: Collection[str], alpha: 
 
 
 def token_shares(
-    vocabularies: str | os.PathLike, sizes: Mapping[str, int], shares: Mapping[str, float]
+    vocabularies: str | Path, sizes: Mapping[str, int], shares: Mapping[str, float]
 ) -> dict[str, float]:
     """The share of each language in the tokens of the multilingual text, from its share q_l of the sentences.
 
@@ -160,7 +159,7 @@ def token_shares(
     return {language: value / total for language, value in tokens.items()}
 
 
-def learnt_from(vocabularies: str | os.PathLike, chosen: Allocated) -> dict[str, int | float]:
+def learnt_from(vocabularies: str | Path, chosen: Allocated) -> dict[str, int | float]:
     """Lines of text and exponents of the chosen models, from the files that exist."""
     facts: dict[str, int | float] = {}
     tables = [Path(vocabularies) / language / "characters.tsv" for language in chosen.sizes]

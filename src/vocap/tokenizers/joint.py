@@ -5,7 +5,6 @@ text is every training line with the weight of its language, or a sample in one 
 """
 
 import logging
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,16 +51,14 @@ def warn_if_short(name: object, total: int, reached: int) -> None:
         )  # fmt: skip
 
 
-def sampled_text(path: str | os.PathLike, alpha: float | None = None) -> MultilingualText:
+def sampled_text(path: str | Path, alpha: float | None = None) -> MultilingualText:
     """A sample that `vocap mix` drew, with this alpha if it is known. Raises as `read_blocks`."""
     part = Part(Path(path), count_lines(path))
     facts = {"sentences": part.lines, "alpha": alpha, "lines": part.lines}
     return MultilingualText(str(path), (part,), {name: fact for name, fact in facts.items() if fact is not None})
 
 
-def whole_text(
-    corpora: str | os.PathLike, n: Mapping[str, float], alpha: float, step: int = STEP
-) -> MultilingualText:
+def whole_text(corpora: str | Path, n: Mapping[str, float], alpha: float, step: int = STEP) -> MultilingualText:
     """`corpora/{language}/train.txt` of all languages with n above 0, weighted to their shares q (Equation 3).
 
     Raises VocapError for a file that is missing or has no line, and where no n is above 0.

@@ -35,13 +35,13 @@ _LINE = 60  # characters of its line
 class TokenizerForms:
     """SentencePiece's model and its export, side by side."""
 
-    def __init__(self, proto, encoder: HuggingFaceEncoder, name: str | os.PathLike = "the model"):
+    def __init__(self, proto, encoder: HuggingFaceEncoder, name: str | Path = "the model"):
         self.proto, self.encoder, self.processor = proto, encoder, build_processor(proto, name)
         if (size := len(encoder.ids)) != len(proto.pieces):
             raise VocapError(f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again")
 
     @classmethod
-    def load(cls, folder: str | os.PathLike) -> "TokenizerForms":
+    def load(cls, folder: str | Path) -> "TokenizerForms":
         """From `sentencepiece.model` and `huggingface/` of a tokenizer's folder, both parsed, never executed."""
         path = Path(folder) / "huggingface" / "tokenizer.json"
         if not path.exists():

@@ -6,10 +6,10 @@ gives the model as bytes, so no path of the machine enters a model, and a model 
 
 import io
 import logging
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from vocap.command import at_once
 from vocap.errors import UsageError, VocapError
@@ -52,7 +52,7 @@ def require_reference() -> None:
 
 
 def train(
-    source: str | os.PathLike | Iterable[str],
+    source: str | Path | Iterable[str],
     size: int,
     coverage: float = COVERAGE,
     threads: int = 1,
@@ -76,7 +76,7 @@ def train(
     settings = replace(settings, **{key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()})
     if not 1 <= size <= MAX_SIZE:
         raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
-    lines = list(map(as_read, read_lines(source) if isinstance(source, str | os.PathLike) else source))
+    lines = list(map(as_read, read_lines(source) if isinstance(source, str | Path) else source))
     # Without a required character SentencePiece ends the process: a failed CHECK of MakeSeedSentencePieces
     counts = character_counts([lines], settings=settings)
     if not any(counts[one] for one in required_characters(counts, coverage, settings.required_chars)):

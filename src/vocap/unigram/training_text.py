@@ -4,7 +4,6 @@ Blocks of normalised lines for `word_types`; counts of characters; the character
 and of several languages.
 """
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -145,7 +144,7 @@ def character_counts(
     return Counter({chr(point): int(counts[point]) for point in np.flatnonzero(counts)})
 
 
-def count_characters(path: str | os.PathLike, settings: TextSettings = XLM_R) -> tuple[Counter[str], int]:
+def count_characters(path: str | Path, settings: TextSettings = XLM_R) -> tuple[Counter[str], int]:
     """`character_counts` of a file, and the number of its lines."""
     lines = 0
 
@@ -215,7 +214,7 @@ def shared_characters(
 
 
 def count_shared_characters(
-    corpora: str | os.PathLike,
+    corpora: str | Path,
     n: Mapping[str, float],
     alpha: float,
     coverage: float = COVERAGE,
