@@ -9,9 +9,9 @@ from tests.allocation.test_pieces_command import TOTALS, allocate, files_of, inp
 from tests.commands import vocap
 from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
-from vocap.allocation.branch import CORE, ROUNDS, Source, branch, make_trunk, settle, texts_of_corpora
 from vocap.allocation.inputs import gather
 from vocap.allocation.language_state import LanguageStore
+from vocap.allocation.pieces import CORE, ROUNDS, Source, branch, make_trunk, settle, texts_of_corpora
 from vocap.allocation.settings import Allocation
 from vocap.files.tsv import read_tsv
 from vocap.tables.sampling_probabilities import read_weights

@@ -136,7 +136,7 @@ def allocate(
     # the solver of the rule, for all totals
     inputs = gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
-        from vocap.allocation.branch import Source
+        from vocap.allocation.pieces import Source
         from vocap.text_files.named_texts import read_aligned
 
         parallel = read_aligned(development, [entry.language for entry in inputs.languages]) if development else {}
@@ -164,9 +164,8 @@ def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, 
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
     """
-    from vocap.allocation.branch import Source, make_trunk, weights_of
     from vocap.allocation.inputs import gather
-    from vocap.allocation.trunk import write_trunk
+    from vocap.allocation.pieces import Source, make_trunk, weights_of, write_trunk
     from vocap.tables.sampling_probabilities import read_weights
 
     if corpora is None:

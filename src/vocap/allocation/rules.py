@@ -55,6 +55,6 @@ RULES = {
         "pieces",
         "one descent over the pieces of all languages, on their text",
         frozenset({"token_fairness", "core"}),
-        solver="vocap.allocation.branch:solver",
+        solver="vocap.allocation.pieces:solver",
     ),
 }

@@ -1,53 +1,186 @@
-"""The rule `pieces`, from curves, texts and a trunk to a `Solution`, and the languages' models on its pieces."""
+"""The rule `pieces`, from curves, texts and a trunk to a `Solution`, and the languages' models on its pieces.
+
+The rule maximises Equation 2, sum_i q_i^beta ALP_i(V), over one set V of T - 5 pieces that all languages share.
+
+    trunk:  for every T: one text of the word types of all languages, each line as often as its language weighs.
+            `pool`: rungs of one descent over it, as JOINT descends; `tokens`: of byte-pair encoding, in the order
+            of merges
+    branch: the lowest rung of the pool with T - 5 pieces and 1.5 times as many tokens, offered to every language
+            whose text holds them; EM; rounds that prune a tenth, and end at exactly T - 5 pieces
+
+Byte-pair encoding takes fewer tokens on text of another domain, and the pool has the likelihood: from both the
+branch makes a list that is better than either (docs/allocation.md).
+"""
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from sentencepiece import SentencePieceProcessor
 
+from vocap.allocation import language_state as states
 from vocap.allocation import solution as solutions
 from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
-from vocap.allocation.language_state import (
-    TEXTS,
-    Language,
-    LanguageStore,
-    Round,
-    Unigram,
-    estimate,
-    expect,
-    in_order,
-    make_model,
-    make_offer,
-    offer_again,
-    only,
-    play_round,
-    prune,
-    with_pieces,
-)
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import Solution
-from vocap.allocation.trunk import Texts, Trunk, grow_trunk, read_trunk
+from vocap.bpe.training import piece_candidates
 from vocap.errors import UsageError, VocapError
-from vocap.files.atomic import scratch_directory
-from vocap.tables.sampling_probabilities import fair_factors, reference_lines
+from vocap.files.atomic import replacing, scratch_directory
+from vocap.progress import Steps
+from vocap.tables.sampling_probabilities import fair_factors, line_weights, reference_lines
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
+from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
-from vocap.unigram.descent import expectation_maximisation
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.word_types import WordTypes, load_word_types
+from vocap.unigram.word_types import WordTypes, join_word_types, load_word_types, most_frequent_types
 
-log = logging.getLogger(__name__)
+POOL_RATE = 0.5  # of a rung of the pool to the one above
+CHARACTERS = 50_000_000  # of distinct words of all languages in the common text, at most
+TOKENS = 750_000  # of a trunk, at most: those offered for T = 500,000
+OFFERED = 1.5  # tokens offered for each piece of T
 ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
 MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
 BRANCH_RATE = 0.9  # smaller steps near T
 CORE = 0.25  # of T, if the settings do not say; measured in dev/measurements.md
 OFFER_ROUNDS = 3  # of EM after an offer of pieces
+
+Texts = Mapping[str, Callable[[], WordTypes]]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """Nested lists of pieces: rung r holds the first `len(scores[r])` of `pieces`, float32 log probabilities."""
+
+    pieces: list[str]
+    scores: list[np.ndarray]
+
+    def lowest_with(self, size: int) -> tuple[list[str], np.ndarray]:
+        """The pieces and scores of the lowest rung that has `size` pieces, or of the first rung."""
+        enough = [scores for scores in self.scores if len(scores) >= size]
+        scores = enough[-1] if enough else self.scores[0]
+        return self.pieces[: len(scores)], scores
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """The part of a descent that does not depend on T.
+
+    `pool`: rungs of the texts of all languages together; `tokens`: of byte-pair encoding on them, in the order of
+    merges; `required`: characters that are always pieces.
+    """
+
+    pool: Rungs
+    tokens: list[str]
+    required: frozenset[str]
+
+    def offer_for(self, capacity: int) -> tuple[list[str], np.ndarray]:
+        """The pieces with which the branch to `capacity` pieces begins, and their scores float32.
+
+        A token that is not in the pool begins with the lower quartile of the pool's scores, a character with the
+        least of them.
+        """
+        pool, scores = self.pool.lowest_with(capacity)
+        known = dict.fromkeys(pool)
+        tokens = [token for token in self.tokens[: int(OFFERED * capacity)] if token not in known]
+        characters = sorted(self.required - known.keys())
+        first = np.full(len(tokens), np.quantile(scores, 0.25), np.float32)
+        last = np.full(len(characters), scores.min(), np.float32)
+        return [*pool, *tokens, *characters], np.concatenate([scores, first, last])
+
+
+def grow_trunk(texts: Texts, weights: Mapping[str, float], required: Iterable[str], threads: int = 1) -> Trunk:
+    """The trunk of all languages.
+
+    `texts`: word types by language; `required`: characters that are always pieces, beside those of the
+    languages.
+    """
+    most, parts, always = CHARACTERS // len(texts), [], set(required)
+    with Steps("trunk", len(texts) + 2) as steps:
+        for _, words in states.in_order(texts, lambda count: most_frequent_types(count(), most), threads):
+            parts.append(words)
+            always.update(words.required)
+            steps.advance()
+        tokens = piece_candidates(parts, list(weights.values()), TOKENS)
+        steps.advance()
+        pool = _pool(parts, list(weights.values()))
+        steps.advance()
+    return Trunk(pool, tokens, frozenset(always))
+
+
+def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
+    """Rungs of one descent over the word types of all languages, each with the share of its weight."""
+    lines = [words.sentences["train"] for words in parts]
+    times = line_weights(weights, lines).tolist()
+    corpus, state = descent.seed(join_word_types(zip(parts, times, strict=True)))
+    last, rungs = np.full(len(corpus.piece_place), -1, np.int16), []
+    while True:
+        for _ in range(descent.SUB_ITERATIONS):
+            state = descent.expectation_maximisation(corpus, state, states.expect)
+        last[state.ids] = len(rungs)
+        rungs.append(np.full(len(last), -np.inf, np.float32))
+        rungs[-1][state.ids] = state.scores
+        size = int(POOL_RATE * len(state.ids))
+        if size < 2 * corpus.required:
+            break
+        chosen = np.sort(descent.prune_order(corpus, state)[:size])
+        state = descent.reduce(corpus, state, chosen, state.scores[chosen], state.lattice)
+    # an order of the pieces in which every rung is a beginning
+    order = np.argsort(-last, kind="stable")
+    sizes = [np.count_nonzero(last >= rung) for rung in range(len(rungs))]
+    place, length = corpus.piece_place[order[: sizes[0]]], corpus.piece_length[order[: sizes[0]]]
+    bounds = zip(place.tolist(), (place + length).tolist(), strict=True)
+    pieces = [corpus.text[begin:end].tobytes().decode("utf-32-le") for begin, end in bounds]
+    return Rungs(pieces, [rung[order[:size]] for rung, size in zip(rungs, sizes, strict=True)])
+
+
+def write_trunk(path: str | Path, trunk: Trunk, weights: Mapping[str, float]) -> None:
+    """Write a trunk and the `weights` of its languages, whole or not at all; each T can be a job of its own."""
+    with replacing(path, "wb") as file:
+        np.savez(
+            file,
+            required=_code_points(sorted(trunk.required)),
+            tokens=_code_points(trunk.tokens),
+            pool=_code_points(trunk.pool.pieces),
+            sizes=np.array(list(map(len, trunk.pool.scores)), np.int64),
+            scores=np.concatenate(trunk.pool.scores),
+            languages=np.array(list(weights)),
+            weights=np.array(list(weights.values()), np.float64),
+        )
+
+
+def read_trunk(path: str | Path, weights: Mapping[str, float]) -> Trunk:
+    """Read a trunk; raises VocapError for another kind of file, or a trunk of other languages or weights."""
+    try:
+        with np.load(Path(path), allow_pickle=False) as held:
+            made_for = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
+            scores = np.split(held["scores"], np.cumsum(held["sizes"])[:-1])
+            pool = Rungs(_strings(held["pool"]), scores)
+            trunk = Trunk(pool, _strings(held["tokens"]), frozenset(_strings(held["required"])))
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such file; make it (vocap trunk)") from None
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise VocapError(f"{path}: not the trunk of a descent ({error}); make it again (vocap trunk)") from None
+    if made_for != dict(weights):
+        raise VocapError(
+            f"{path}: a trunk of other languages or weights than this allocation; make it again (vocap trunk)"
+        )
+    return trunk
+
+
+def _code_points(pieces: list[str]) -> np.ndarray:
+    """Pieces as code points, int32, with a 0 between them: no piece holds one."""
+    return np.frombuffer("\0".join(pieces).encode("utf-32-le"), np.int32)
+
+
+def _strings(points: np.ndarray) -> list[str]:
+    text = points.tobytes().decode("utf-32-le")
+    return text.split("\0") if text else []
 
 
 @dataclass(frozen=True)
@@ -87,11 +220,11 @@ def make_trunk(source: Source, settings: Allocation, weights: Mapping[str, float
 
 def solver(
     source: Source, trunk_file: Path | None = None
-) -> Callable[[Allocation], tuple[Solution, dict[str, Unigram]]]:
+) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.Unigram]]]:
     """A function that solves for each settings; all share one trunk, read from a file or made at the first."""
     trunks: list[Trunk] = []
 
-    def solve_one(settings: Allocation) -> tuple[Solution, dict[str, Unigram]]:
+    def solve_one(settings: Allocation) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
         if not trunks:
             weights = weights_of(source.inputs, settings)
             trunks.append(read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings))
@@ -100,7 +233,9 @@ def solver(
     return solve_one
 
 
-def solve(source: Source, settings: Allocation, trunk: Trunk) -> tuple[Solution, dict[str, Unigram]]:
+def solve(
+    source: Source, settings: Allocation, trunk: Trunk
+) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
     """Allocate by pieces: exactly T - 5 of them, or all that occur in best segmentations.
 
     With `token_fairness` P, `ROUNDS` more descents with trunks of their own, each with the weights of the one
@@ -130,7 +265,7 @@ def solve(source: Source, settings: Allocation, trunk: Trunk) -> tuple[Solution,
 
 def follow(
     weights: Mapping[str, float],
-    models: Mapping[str, Unigram],
+    models: Mapping[str, states.Unigram],
     parallel: Mapping[str, tuple[Sequence[str], int]],
     power: float,
 ) -> dict[str, float]:
@@ -149,7 +284,7 @@ def follow(
 
 def _descend(
     source: Source, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
-) -> tuple[float, list[str], dict[str, Unigram]]:
+) -> tuple[float, list[str], dict[str, states.Unigram]]:
     """The price of a piece, the pieces, and the languages' models on them."""
     capacity, required = settings.capacity, len(trunk.required)
     if required > capacity:
@@ -161,16 +296,16 @@ def _descend(
     texts = texts_of_corpora(source, heldout=True)
     core = CORE if settings.core is None else settings.core
     with scratch_directory(source.scratch) as folder:
-        languages = LanguageStore(folder, MEMORY)
+        languages = states.LanguageStore(folder, MEMORY)
         chosen = branch(trunk, capacity, core, texts, weights, languages, source.threads)
         pieces, models = settle(chosen, languages, source.coverage, source.threads, source.text)
     return chosen.price, pieces, models
 
 
-def _measured(folder: Path, model: Unigram) -> Unigram:
+def _measured(folder: Path, model: states.Unigram) -> states.Unigram:
     """The model with its ALP on all lines: the descent knows no bytes, and no lines with user-defined symbols."""
     encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=model.model))
-    files = (folder / f"{name}.txt" for name in TEXTS)
+    files = (folder / f"{name}.txt" for name in states.TEXTS)
     found = [corpus_alp(encoder, read_blocks(file)) for file in files if file.is_file()]
     alp = [result.alp for result in found if result]
     return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
@@ -182,8 +317,8 @@ def _solution(
     weights: Mapping[str, float],
     price: float,
     pieces: list[str],
-    models: Mapping[str, Unigram],
-) -> Solution:
+    models: Mapping[str, states.Unigram],
+) -> solutions.Solution:
     """The content of the files: rows, vocabulary, and the comparison with the bound and the rules of sizes."""
     # the problem of the rules that choose sizes, with the same weights
     problem, q, required = solutions.pose(source.inputs, settings, source.coverage)
@@ -207,7 +342,7 @@ def _solution(
             f"a total of {settings.total} is above all that the texts can use: {len(pieces)} pieces and "
             f"{settings.reserved} other rows; the vocabulary stays {short} short (more text fills it)"
         )
-    return Solution(
+    return solutions.Solution(
         rows=solutions.make_rows(source.inputs, problem, q, vocabulary, sizes, [price] * len(sizes)),
         vocabulary=vocabulary,
         capacity=problem.capacity,
@@ -270,7 +405,7 @@ class Chosen:
     pieces: list[str]
     required: np.ndarray
     kept: np.ndarray
-    last: Round
+    last: states.Round
 
     @property
     def price(self) -> float:
@@ -285,7 +420,7 @@ def branch(
     core: float,
     texts: Texts,
     weights: Mapping[str, float],
-    languages: LanguageStore,
+    languages: states.LanguageStore,
     threads: int = 1,
 ) -> Chosen:
     """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile.
@@ -294,11 +429,11 @@ def branch(
     """
     pieces, scores = trunk.offer_for(capacity)
     required = np.array([piece in trunk.required for piece in pieces])
-    offer = make_offer(pieces, scores)
-    for code, language in in_order(texts, lambda count: with_pieces(count(), offer), threads):
+    offer = states.make_offer(pieces, scores)
+    for code, language in states.in_order(texts, lambda count: states.with_pieces(count(), offer), threads):
         languages.put(code, language)
-    now = last = play_round(
-        languages, weights, required, lambda language: estimate(language, OFFER_ROUNDS), threads
+    now = last = states.play_round(
+        languages, weights, required, lambda language: states.estimate(language, OFFER_ROUNDS), threads
     )
     first = set(trunk.tokens[: int(core * capacity)])
     required = required | (now.used & np.array([piece in first for piece in pieces]))
@@ -308,27 +443,33 @@ def branch(
             break
         # a piece stays in a language until all lose it, so that each chosen one is a piece of some model
         kept = last.best(required, size)
-        now = play_round(languages, weights, required, partial(prune, kept=kept, dropping=False), threads)
+        now = states.play_round(
+            languages, weights, required, partial(states.prune, kept=kept, dropping=False), threads
+        )
     # Where best paths no longer use some of the pieces, the best of the pruned ones take their place.
     return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
 
 
 def settle(
-    chosen: Chosen, languages: LanguageStore, coverage: float, threads: int = 1, settings: TextSettings = XLM_R
-) -> tuple[list[str], dict[str, Unigram]]:
+    chosen: Chosen,
+    languages: states.LanguageStore,
+    coverage: float,
+    threads: int = 1,
+    settings: TextSettings = XLM_R,
+) -> tuple[list[str], dict[str, states.Unigram]]:
     """The chosen pieces, and the unigram model of each language on them, from the states that `branch` has left.
 
     All are offered to every language once more, as the tokenizer will have them all. A piece that EM then drops
     everywhere stays one of the languages that had it before.
     """
     numbers = np.flatnonzero(chosen.kept)
-    offer = make_offer([chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers])
+    offer = states.make_offer([chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers])
 
-    def again(code: str, language: Language):
-        had = np.searchsorted(numbers, only(language, chosen.kept).alive)
-        language = estimate(offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False)
+    def again(code: str, language: states.Language):
+        had = np.searchsorted(numbers, states.only(language, chosen.kept).alive)
+        language = states.estimate(states.offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False)
         # lattices keep the pieces that EM drops here, since some of them are forced into the model
-        state = expectation_maximisation(language.corpus, language.state, expect, last=True)
+        state = descent.expectation_maximisation(language.corpus, language.state, states.expect, last=True)
         language = replace(language, state=state)
         return language, (had, language.alive)
 
@@ -337,7 +478,7 @@ def settle(
         held[alive] = True
         had[code] = before
 
-    def finish(code: str, language: Language):
-        return language, make_model(language, coverage, had[code][~held[had[code]]], settings)
+    def finish(code: str, language: states.Language):
+        return language, states.make_model(language, coverage, had[code][~held[had[code]]], settings)
 
     return list(offer.pieces), dict(languages.step(finish, threads))
