@@ -20,7 +20,7 @@ EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
 SOURCE_LINES, SOURCE_FILES = 32_375, 162  # on the way to 32,000
-TEST_LINES = 26_474  # on the way to 26,000
+TEST_LINES = 26_476  # on the way to 26,000
 RULE_LINES = 1_830  # of rules
 README_LINES = 100
 IMPORTS = 0.0546  # share of import lines in src, on the way to 0.05

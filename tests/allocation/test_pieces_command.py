@@ -93,7 +93,7 @@ def test_pieces_that_cross_spaces(folder):
 
 
 def test_same_bytes_by_every_call(folder):
-    """A trunk of its own, several totals at once, threads: the files of one total are the same."""
+    """A trunk of its own, several totals at once, threads, the usual core: the files of one total are the same."""
     assert allocate(folder, "--threads", "3").returncode == 0
     both = allocate(folder, "--total", TOTALS[1], output="both-{total}")
     assert both.returncode == 0, both.stderr
@@ -102,6 +102,8 @@ def test_same_bytes_by_every_call(folder):
     assert by_trunk.returncode == 0, by_trunk.stderr
     alone = files_of(folder / "out")
     assert files_of(folder / f"both-{TOTALS[0]}") == alone == files_of(folder / "by-trunk")
+    assert allocate(folder, "--core", "0.25", output="core").returncode == 0
+    assert files_of(folder / "core")["vocabulary.tsv"] == alone["vocabulary.tsv"]
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 

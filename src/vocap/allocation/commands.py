@@ -27,10 +27,10 @@ FILE = click.Path(path_type=Path)
 def _setting(name: str) -> Callable:
     """The option of a field of `Allocation`, with its values, default and description."""
     field = Allocation.model_fields[name]
-    values = get_args(field.annotation)
+    values = get_args(field.annotation) or [field.annotation]  # of a Literal; the types of one that may be None
     return click.option(
         f"--{name.replace('_', '-')}",
-        type=click.Choice(values) if values else field.annotation,
+        type=values[0] if isinstance(values[0], type) else click.Choice(values),
         default=field.default,
         show_default=True,
         help=f"{field.description[0].upper()}{field.description[1:]}.",
