@@ -15,7 +15,7 @@ from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.config_errors import describe, yaml_booleans
 from vocap.corpora.settings import Corpora, Download, Resolved, resolve_all
 from vocap.correlation.study import Correlation
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, one_line
 from vocap.files.paths import PlainPath
 from vocap.files.plain_data import read_yaml
 from vocap.finetuning.published import ARCHIVES
@@ -31,7 +31,6 @@ from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLa
 from vocap.tokenizers.settings import Joint, Kind, Vocap, tokenizer_type
 from vocap.unigram.text_settings import NORMALIZATIONS, PRESETS, XLM_R, TextSettings, text_settings
 from vocap.vocabularies.settings import Vocabularies
-from vocap.wording import one_line
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

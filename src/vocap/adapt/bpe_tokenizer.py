@@ -13,7 +13,7 @@ import tokenizers
 from vocap import __version__
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
 from vocap.bpe import model_file
-from vocap.errors import VocapError
+from vocap.errors import VocapError, listed
 from vocap.files.atomic import write_text
 from vocap.files.plain_data import read_object
 from vocap.files.tsv import write_tsv
@@ -22,7 +22,6 @@ from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
 from vocap.tokenizer_files.export import write_card
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.alp import count_tokens
-from vocap.wording import listed
 
 logger = logging.getLogger(__name__)
 

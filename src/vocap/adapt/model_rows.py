@@ -7,11 +7,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, one_line
 from vocap.model_folder import read_config
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import load_encoder
-from vocap.wording import one_line
 
 AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
 

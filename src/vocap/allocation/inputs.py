@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from vocap.allocation.settings import Allocation
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, listed
 from vocap.tables.curve import read_characters, read_points
 from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
-from vocap.wording import listed
 
 FACTOR = 2.0  # a line this much longer or shorter than the median is reported; measured in docs/allocation.md
 NAMED = 5  # languages in the message, on each side

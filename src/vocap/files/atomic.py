@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from vocap.errors import UsageError, VocapError, named_file, system_error
-from vocap.wording import listed
+from vocap.errors import UsageError, VocapError, listed, named_file, system_error
 
 MARKS = {".snakemake_timestamp"}  # of workflows, in the folders that they make
 

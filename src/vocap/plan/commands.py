@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from vocap.errors import duration, listed
 from vocap.files.plain_data import read_yaml
 from vocap.files.tsv import aligned
-from vocap.wording import duration, listed
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 PROFILE = "slurm/config.yaml"

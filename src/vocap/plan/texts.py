@@ -13,13 +13,12 @@ from vocap.allocation.inputs import uneven_lengths
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
 from vocap.corpora.settings import MB, PROBE_BYTES, Basis, PathSource, Resolved, resolve_all
-from vocap.errors import VocapError
+from vocap.errors import VocapError, listed
 from vocap.languages import Language
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files.records import TextFile
 from vocap.tokenizers.settings import Joint
 from vocap.unigram.training_text import required_in_sample
-from vocap.wording import listed
 
 SHOWN = 10  # missing files in a message
 

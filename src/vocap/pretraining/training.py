@@ -17,7 +17,7 @@ from torch.nn.utils import clip_grad_norm_
 from transformers.utils.logging import disable_progress_bar
 
 from vocap import __version__
-from vocap.errors import UsageError
+from vocap.errors import UsageError, listed
 from vocap.files.atomic import locked, write_text
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
@@ -27,7 +27,6 @@ from vocap.training import checkpoints, distributed
 from vocap.training.distributed import rank, summed, world_size
 from vocap.training.loop import FILE, Loop, Metrics, Progress, build_optimizer, learning_rate, peak_memory_mb
 from vocap.training.randomness import DROPOUT, generator
-from vocap.wording import listed
 
 log = logging.getLogger(__name__)
 

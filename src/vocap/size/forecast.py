@@ -8,12 +8,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, listed
 from vocap.pretraining.data import SHARE
 from vocap.pretraining.settings import Shape, count_parameters, encoder_operations, layer_parameters
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tables.size_table import Sizes
-from vocap.wording import listed
 
 TRAINED_BYTES = 16  # of a parameter: weight, gradient and both moments of Adam in float32
 SERVED_BYTES = 2  # of a parameter, and of a number of the cache of keys and values: 16 bits

@@ -10,10 +10,9 @@ from dataclasses import replace
 
 import orjson
 
-from vocap.errors import VocapError, missing_extra
+from vocap.errors import VocapError, listed, missing_extra
 from vocap.text_files import RECORDS, Layout, kind_of
 from vocap.text_files.lines import LineFile, parts, split_sentences, survey
-from vocap.wording import listed
 
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
 PARQUET_ROWS = 256  # read at a time

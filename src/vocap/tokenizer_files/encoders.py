@@ -16,11 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, one_line
 from vocap.files.plain_data import read_object
 from vocap.tokenizer_files import EXPORTED, MASK
 from vocap.tokenizer_files.model_file import find_model, load_processor
-from vocap.wording import one_line
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.errors import VocapError
-from vocap.wording import listed
+from vocap.errors import VocapError, listed
 
 # piece types of sentencepiece_model.proto
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6

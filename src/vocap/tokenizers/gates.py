@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sentencepiece import sentencepiece_model_pb2
 
+from vocap.errors import listed
 from vocap.tokenizer_files.encoders import BYTE_PIECE, SPACE, HuggingFaceEncoder, Splitter, byte_characters
 from vocap.tokenizer_files.layout import dead_pieces
 from vocap.tokenizer_files.model_file import BYTES, NORMAL
 from vocap.tokenizers.evaluation import LOSSES, Differences, add_round_trips
-from vocap.wording import listed
 
 LONGEST = 64  # characters of an id
 RUN = re.compile(r"(\S)\1{7,}")  # of one character; spaces and line ends are wanted, in code

@@ -12,6 +12,7 @@ import numpy as np
 
 from vocap.allocation.rules import RULES
 from vocap.correlation.study import Coefficients, Measured, correlations
+from vocap.errors import listed
 from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
@@ -22,7 +23,6 @@ from vocap.report.page.figures import COLOURS, PAIR, WIDTH, Figure, joined_pairs
 from vocap.report.page.tables import Column, Table, caption, signed, specification, specified
 from vocap.report.paper import METRIC_NAMES, SOURCE, TASK_NAMES, on_paper_languages, paper_size, printed
 from vocap.tokenizers.settings import KINDS
-from vocap.wording import listed
 
 NOT_RUN = "not run"
 PAPER_BETA = 0.7

@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from vocap.errors import listed
 from vocap.report.data import comparison
 from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
@@ -14,7 +15,6 @@ from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, 
 from vocap.report.page.figures import Figure, chart, scatter, token, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tokenizers.bigram import PARTS
-from vocap.wording import listed
 
 # of charts, by keys of measures: across, up
 AXES = (("parallel_tokens", "alp"), ("gini", "parallel_tokens"), ("parallel_bits", "parallel_tokens"))

@@ -5,12 +5,12 @@ from itertools import accumulate
 from markupsafe import Markup
 
 from vocap.allocation.inputs import UNEVEN
+from vocap.errors import listed
 from vocap.report.data.comparison import ELSEWHERE, MEASURES, Size, front_page, method, sizes, text_facts
 from vocap.report.data.results import Results, Sentence
 from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run, text_of
 from vocap.report.page.tables import Column, caption, number, signed
 from vocap.report.sections.corpora import little_text, short_of_total
-from vocap.wording import listed
 
 LOADS = {  # Python that loads each form
     "sentencepiece.model": "from sentencepiece import SentencePieceProcessor\n"
