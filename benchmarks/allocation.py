@@ -23,7 +23,7 @@ from vocap.allocation.algorithm_1 import allocate_greedy, merge, upper_bound
 from vocap.allocation.inputs import gather
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import solve
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.tables import piece_index as piece_index
 from vocap.tables.curve import COLUMNS
 from vocap.tables.sampling_probabilities import sampling_probabilities

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from sentencepiece import SentencePieceProcessor
 
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.tokenizer_files.layout import (
     Contents,
     build_model,

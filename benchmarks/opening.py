@@ -24,7 +24,7 @@ from tests.report.chromium import Chromium, Tab
 from tests.report.factories import make_baseline, make_corpora, make_tokenizer, write_choice
 from tests.report.pages import write
 from vocap.allocation.inputs import gather
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.languages import read_languages
 from vocap.tables.curve import write_characters
 

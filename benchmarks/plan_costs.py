@@ -16,7 +16,7 @@ import numpy as np
 import yaml
 
 from vocap.config import load, read_files
-from vocap.files.atomic import write_text
+from vocap.files.io import write_text
 from vocap.plan.forecast import Costs, make_forecast, measure, read_costs
 from vocap.plan.jobs import read_jobs
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from vocap.corpora.settings import PACKAGES
-from vocap.files.tsv import read_tsv, table_lines
+from vocap.files.io import read_tsv, table_lines
 
 
 def reach(curve: Path) -> int:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from vocap.files.atomic import write_text
+from vocap.files.io import write_text
 from vocap.report.paper import printed
 
 EVERY = 1000  # steps between two refreshes of the index, as in the paper

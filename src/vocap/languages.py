@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from vocap.errors import UsageError
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 
 COLUMNS = ("language", "name", "script", "resource")
 RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl

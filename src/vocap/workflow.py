@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from vocap.config import Settings
 from vocap.errors import UsageError, VocapError, listed
-from vocap.files.atomic import write_text
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv, write_text
 from vocap.model_folder import CONFIG, longest_input, read_config
 from vocap.pretraining.settings import Shape, count_parameters
 from vocap.tokenizer_files import XLMR_ROWS

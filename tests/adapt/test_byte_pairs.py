@@ -16,7 +16,7 @@ from vocap.adapt.commands import extend, trim
 from vocap.adapt.model_rows import renumber_specials
 from vocap.diff.commands import diff
 from vocap.errors import UsageError, VocapError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.tokenizers.commands import bpe, export
 
 LANGUAGES = ("en", "ka", "zh")

@@ -7,7 +7,7 @@ from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.adapt.commands import trim
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
 

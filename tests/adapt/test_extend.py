@@ -11,7 +11,7 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.adapt.commands import extend, trim
 from vocap.errors import UsageError, VocapError
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model

@@ -18,7 +18,7 @@ from tests.tokenizers.factories import make_lines, trained_normalizer
 from vocap.adapt.commands import trim
 from vocap.adapt.unigram_tokenizer import UnigramTokenizer
 from vocap.errors import UsageError, VocapError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, lay_out, relayout, serialize

@@ -7,7 +7,7 @@ import pytest
 from tests.commands import vocap
 from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 
 TEXTS = {"aa": ("latin", 1, 9000.0), "bb": ("latin", 2, 700.0), "cc": ("kana", 1, 2000.0)}
 

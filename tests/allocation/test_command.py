@@ -14,7 +14,7 @@ import sentencepiece
 from tests.commands import vocap
 from tests.vocabularies.factories import make_text
 from vocap.errors import VocapError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.tables.curve import COLUMNS
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.unigram.training_text import character_counts

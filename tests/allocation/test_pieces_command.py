@@ -13,7 +13,7 @@ import sentencepiece
 
 from tests.allocation.conftest import TEXTS
 from tests.commands import VOCAP, vocap
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 
 pytestmark = pytest.mark.xdist_group("allocate-pieces")  # one worker trains the models of `trained`
 

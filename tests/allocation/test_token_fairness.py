@@ -13,7 +13,7 @@ from vocap.allocation.inputs import gather
 from vocap.allocation.language_state import LanguageStore
 from vocap.allocation.pieces import CORE, ROUNDS, Source, branch, make_trunk, settle, texts_of_corpora
 from vocap.allocation.settings import Allocation
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tables.sampling_probabilities import read_weights
 
 pytestmark = pytest.mark.xdist_group("allocate-pieces")  # one worker trains the models of `trained`

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.commands import vocap
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 
 
 def sample_words(folder, *more, language="ka"):

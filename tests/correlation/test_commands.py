@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from vocap.correlation.study import correlate
 from vocap.errors import VocapError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.report.data.loading import read_studied
 
 

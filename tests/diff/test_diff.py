@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tests.tokenizers.factories import make_lines
 from vocap.diff.commands import changed_parts, diff
 from vocap.errors import UsageError
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
 from vocap.tokenizer_files.export import export
 from vocap.unigram.sentencepiece_trainer import train

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError, explain
-from vocap.files.atomic import naming, replacing, replacing_directory, scratch_directory
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import naming, read_tsv, replacing, replacing_directory, scratch_directory, write_tsv
 from vocap.languages import default_table, natural, read_languages, select
 
 
@@ -32,7 +31,7 @@ def test_a_write_that_the_system_refuses_names_the_file(tmp_path, mode):
     """As on a full disk, which tells of no file."""
     program = (
         "import resource\n"
-        "from vocap.files.atomic import replacing\n"
+        "from vocap.files.io import replacing\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         f"with replacing('out.txt', {mode!r}) as file:\n"
         f"    file.write({'x' if mode == 'w' else b'x'!r} * 100_000)\n"
@@ -101,7 +100,7 @@ def test_what_a_killed_writer_left_is_removed(tmp_path):
     target = tmp_path / "out.txt"
     script = (
         "import os, signal, sys\n"
-        "from vocap.files.atomic import replacing\n"
+        "from vocap.files.io import replacing\n"
         "with replacing(sys.argv[1]) as file:\n"
         "    file.write('half')\n"
         "    file.flush()\n"

@@ -12,7 +12,7 @@ from tests.report.pages import write
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Solution, solve, write_allocation
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.tables.curve import COLUMNS, write_characters

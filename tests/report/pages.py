@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from click.testing import CliRunner
 
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.report.commands import report
 
 VOID = {"meta", "link", "input", "br", "img", "hr", "path"}

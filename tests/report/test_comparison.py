@@ -17,7 +17,7 @@ from tests.report.factories import (
 )
 from tests.report.pages import change, one_row, words
 from vocap.errors import VocapError
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.loading import cutter
 

@@ -4,7 +4,7 @@ import math
 
 from tests.report.factories import make_curves
 from tests.report.pages import write
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 
 
 def test_each_curve_has_its_ends_its_knee_and_the_reasons(tmp_path):

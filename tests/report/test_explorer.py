@@ -24,7 +24,7 @@ from tests.report.pages import write
 from vocap.allocation.settings import Allocation
 from vocap.config import load
 from vocap.errors import UsageError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.tables.curve import COLUMNS
 
 pytestmark = [

@@ -11,7 +11,7 @@ from sentencepiece import sentencepiece_model_pb2
 from tests.report.factories import make_results
 from tests.report.pages import Page, words_of, write
 from vocap.allocation.inputs import UNEVEN
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.loading import choose, reads
 from vocap.report.data.results import Sentence

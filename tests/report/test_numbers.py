@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.factories import make_results
 from tests.report.pages import Page, one_row, words_of, write
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.languages import read_languages
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.report.factories import make_run, write_choice
 from tests.report.pages import words_of, write
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.report.data.loading import load_results
 from vocap.report.sections import allocation
 from vocap.report.sections.allocation import find_overlap, make_explorer

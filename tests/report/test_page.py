@@ -10,7 +10,7 @@ import pytest
 from tests.report.factories import make_results
 from tests.report.pages import Page, write
 from vocap.errors import UsageError, VocapError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.languages import default_table, natural, read_languages
 
 HOSTILE = "</script><script>alert(1)</script>\"'<img src=x onerror=alert(2)>&amp;"

@@ -11,7 +11,7 @@ import pytest
 from tests.report.factories import make_finetuned, make_model, make_other_tokenizers, make_results
 from tests.report.pages import one_row, words_of, write
 from vocap.correlation.study import Measured, correlations
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
 from vocap.report.paper import paper_languages, paper_size, printed

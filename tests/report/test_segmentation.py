@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from tests.report.factories import make_results
 from tests.tokenizers.factories import make_lines
 from vocap.diff.commands import diff
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.report.data.loading import load_results
 from vocap.report.page.tables import Table
 from vocap.report.sections.tokenizers import segmentation as section

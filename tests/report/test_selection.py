@@ -6,7 +6,7 @@ import pytest
 
 from tests.report.factories import make_results
 from tests.report.pages import change, one_row, words
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.languages import DOMAINS, read_languages
 
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]

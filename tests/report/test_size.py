@@ -7,7 +7,7 @@ import pytest
 from tests.commands import run
 from tests.report.factories import make_results
 from tests.report.pages import words_of, write
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.size.commands import size
 from vocap.tables.size_table import COLUMNS
 

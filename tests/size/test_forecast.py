@@ -11,7 +11,7 @@ from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import NUMBERS, make_lines, make_stages
 from vocap.errors import UsageError, VocapError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.size.commands import size
 from vocap.tables.size_table import COLUMNS, read_sizes
 from vocap.tokenizers.commands import joint

@@ -8,7 +8,7 @@ from pathlib import Path
 from sentencepiece import sentencepiece_model_pb2
 
 from tests.made_text import write_lines
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.tables.curve import write_characters
 from vocap.tokenizer_files.model_file import NORMAL, read_pieces
 from vocap.unigram.sentencepiece_trainer import train

@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 import vocap
 from tests.made_text import write_lines
 from vocap.errors import UsageError, VocapError
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import Splitter, load_encoder
 from vocap.tokenizer_files.export import export
 from vocap.tokenizers.evaluate import evaluate, name_tokenizers

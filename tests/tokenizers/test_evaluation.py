@@ -12,7 +12,7 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tests.made_text import write_lines
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
 from vocap.tokenizer_files.export import export
 from vocap.tokenizers.bigram import read_lengths

@@ -14,7 +14,7 @@ from sentencepiece import SentencePieceProcessor
 from tests.tokenizers.factories import NUMBERS, SIZES, TOKENS, StageFolders, make_lines, make_stages
 from vocap import cli
 from vocap.errors import UsageError
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.tokenizers.fitting import drop_excess
 from vocap.unigram.sentencepiece_trainer import train
 

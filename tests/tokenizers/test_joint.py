@@ -10,7 +10,7 @@ from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 from tests.made_text import write_lines
 from tests.tokenizers.factories import NUMBERS, SIZES, make_stages
 from tests.tokenizers.test_fitting import run
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.tables.curve import write_characters
 from vocap.tables.sampling_probabilities import STEP
 from vocap.tokenizer_files.layout import build_model, read_contents, serialize

@@ -18,7 +18,7 @@ import vocap as package
 from tests.commands import vocap
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
-from vocap.files.tsv import read_tsv, write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.tokenizer_files.encoders import load_encoder
 
 pytestmark = pytest.mark.xdist_group("lossless")  # one worker trains the tokenizers, once

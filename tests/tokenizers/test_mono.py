@@ -7,7 +7,7 @@ from sentencepiece import SentencePieceProcessor
 
 from tests.tokenizers.factories import make_lines
 from tests.tokenizers.test_fitting import run
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.unigram.sentencepiece_trainer import train
 
 SIZE = 220

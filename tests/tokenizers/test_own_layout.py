@@ -11,7 +11,7 @@ from tests.commands import vocap
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.errors import UsageError
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout, parse_layout
 
 pytestmark = pytest.mark.xdist_group("layout")  # one worker trains the tokenizers, once

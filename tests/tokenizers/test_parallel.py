@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import VocapError
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tokenizers.evaluate import evaluate
 from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, gini
 

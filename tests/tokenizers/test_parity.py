@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from tests import commands
 from tests.made_text import write_lines
 from vocap.errors import VocapError
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import export
 from vocap.tokenizers.parity import COLUMNS, TokenizerForms, choose_lines, lines_of_each, parity, sampled_blocks

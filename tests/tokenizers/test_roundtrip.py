@@ -4,7 +4,7 @@ import pytest
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.tokenizer_files.export import export
 from vocap.tokenizers.evaluation import ROUND_TRIP_COLUMNS, Differences, add_round_trips
 

@@ -10,7 +10,7 @@ from tests.workflow.conftest import BIN, parse_counts
 from vocap.config import load, read_files
 from vocap.correlation.study import correlations, unreached
 from vocap.errors import UsageError
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.report.data.loading import read_studied
 from vocap.tables.curve import read_points as read_curve
 

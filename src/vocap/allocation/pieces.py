@@ -29,7 +29,7 @@ from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
 from vocap.allocation.settings import Allocation
 from vocap.bpe.training import piece_candidates
 from vocap.errors import UsageError, VocapError
-from vocap.files.atomic import replacing, scratch_directory
+from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors, line_weights, reference_lines
 from vocap.text_files.lines import read_blocks

@@ -16,8 +16,7 @@ from vocap.allocation.inputs import Inputs, uneven_lines
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation
 from vocap.errors import UsageError, VocapError
-from vocap.files.atomic import replacing, replacing_directory
-from vocap.files.tsv import table_lines
+from vocap.files.io import replacing, replacing_directory, table_lines
 from vocap.tables.curve import Point, write_points
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizer_files import SPECIALS

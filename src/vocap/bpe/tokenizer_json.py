@@ -14,8 +14,7 @@ from vocap.bpe.model_file import write_definition
 from vocap.bpe.training import token_names
 from vocap.bpe.words import SPACE, Alphabet, Pretokenization, build_pre_tokenizer
 from vocap.errors import UsageError
-from vocap.files.atomic import write_text
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_text, write_tsv
 from vocap.tokenizer_files.export import template
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.layout import PIECE_COLUMNS

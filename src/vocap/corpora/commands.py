@@ -69,7 +69,7 @@ def sample(
     --documents a record is cut into parts of up to 4,192 bytes behind line ends, and these are the lines.
     """
     from vocap.corpora.sampling import check_dropped, draw_sample
-    from vocap.files.atomic import replacing
+    from vocap.files.io import replacing
     from vocap.text_files.lines import FLAG
     from vocap.text_files.records import Corpus, check_present
 
@@ -128,7 +128,7 @@ STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # entries of a stat
 def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
     """Collect n of every language, the size that Equation 3 weighs it by."""
     from vocap.corpora.sampling import overlong_languages
-    from vocap.files.tsv import write_tsv
+    from vocap.files.io import write_tsv
     from vocap.languages import read_languages
     from vocap.tables.sampling_probabilities import weigh_languages
 

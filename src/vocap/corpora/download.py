@@ -15,8 +15,7 @@ from urllib3.exceptions import HTTPError, MaxRetryError
 
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
-from vocap.files import file_sha256
-from vocap.files.atomic import write_text
+from vocap.files.io import file_sha256, write_text
 
 log = logging.getLogger(__name__)
 

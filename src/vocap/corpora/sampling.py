@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing
+from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import quotas
 from vocap.text_files import MAX_LINE_BYTES, Layout, kind_of
 from vocap.text_files.lines import survey

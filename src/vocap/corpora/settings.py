@@ -29,9 +29,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import UsageError
-from vocap.files import file_sha256
+from vocap.files.io import file_sha256, number, read_tsv
 from vocap.files.paths import COMPRESSED, PlainPath, check_local, check_path, expand
-from vocap.files.tsv import number, read_tsv
 from vocap.languages import Language, default_table
 from vocap.text_files import Layout
 

@@ -12,7 +12,7 @@ import click
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from vocap.errors import VocapError
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.finetuning.reading import DataSet
 from vocap.finetuning.settings import Finetuning, Supply
 from vocap.finetuning.tasks import SPLITS, TASKS

@@ -14,8 +14,7 @@ import numpy as np
 
 from vocap import options
 from vocap.errors import UsageError, VocapError, explain, system_error
-from vocap.files.atomic import replacing_directory, write_text
-from vocap.files.tsv import aligned, write_tsv
+from vocap.files.io import aligned, replacing_directory, write_text, write_tsv
 from vocap.text_files.named_texts import find_texts, parse_languages, read_sentences
 from vocap.tokenizer_files.encoders import Splitter, is_bracketed, load_encoder
 from vocap.unigram.alp import average_log_probability

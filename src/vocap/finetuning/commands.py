@@ -12,8 +12,7 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError
-from vocap.files.atomic import write_text
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_text, write_tsv
 from vocap.finetuning.published import unpack as extract
 from vocap.finetuning.reading import SELECTIONS
 from vocap.finetuning.settings import Setting, read_recipe

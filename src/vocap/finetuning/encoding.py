@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files import file_sha256
-from vocap.files.atomic import replacing_directory, write_text
+from vocap.files.io import file_sha256, replacing_directory, write_text
 from vocap.files.plain_data import read_object
 from vocap.finetuning import reading
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features

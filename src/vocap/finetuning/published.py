@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.atomic import replacing, scratch_directory
+from vocap.files.io import replacing, scratch_directory
 from vocap.finetuning.reading import ALIASES
 from vocap.finetuning.tasks import TASKS
 

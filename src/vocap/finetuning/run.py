@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
-from vocap.files import file_sha256
-from vocap.files.atomic import locked, replacing_directory, write_text
+from vocap.files.io import file_sha256, locked, replacing_directory, write_text
 from vocap.finetuning import reading
 from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
 from vocap.finetuning.features import IGNORED, Batch, Features, LengthBatches, assemble, evaluation_batches

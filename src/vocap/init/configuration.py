@@ -10,7 +10,7 @@ import yaml
 
 from vocap.config import Settings, load
 from vocap.errors import VocapError
-from vocap.files.atomic import write_text
+from vocap.files.io import write_text
 from vocap.init import language_files
 from vocap.init.language_files import UNEVEN, Lines, Source, is_uneven
 from vocap.languages import default_table, read_languages

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing_directory
+from vocap.files.io import replacing_directory
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.settings import Shape
 from vocap.tokenizer_files import EXPORTED

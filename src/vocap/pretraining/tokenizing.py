@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files import file_sha256
-from vocap.files.atomic import replacing_directory, write_text
+from vocap.files.io import file_sha256, replacing_directory, write_text
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
 from vocap.text_files import Layout
 from vocap.text_files.lines import holds_documents, survey, unescape

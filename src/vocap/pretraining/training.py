@@ -18,7 +18,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from vocap import __version__
 from vocap.errors import UsageError, listed
-from vocap.files.atomic import locked, write_text
+from vocap.files.io import locked, write_text
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import MaskedLanguageModel, build_model, export_model

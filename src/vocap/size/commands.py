@@ -50,7 +50,7 @@ def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length
     heads = heads or max(1, hidden // 64)
     if heads % (kv_heads or heads):
         raise UsageError(f"--kv-heads {kv_heads} does not divide {heads} heads; give --heads, or others of both")
-    from vocap.files.tsv import write_tsv
+    from vocap.files.io import write_tsv
     from vocap.pretraining.settings import Shape
     from vocap.size.forecast import COLUMNS, STAGES, ModelCosts, forecast, reference, shares_of, verdict
     from vocap.tables.sampling_probabilities import read_weights
@@ -79,7 +79,7 @@ def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length
 
 def as_text(rows, size: int | None) -> str:
     """The rows as columns of text; changes are those from `compared_with`."""
-    from vocap.files.tsv import aligned
+    from vocap.files.io import aligned
 
     heads = ["T", "ALP", "tokens/byte", "worst", "parameters", "embeddings", "share", "train GB", "logits GB"]
     heads += ["train MFLOP/byte", "use MFLOP/byte", "from T", "tokens", "training"]

@@ -21,8 +21,7 @@ from urllib.parse import unquote
 
 from vocap.corpora.download import download
 from vocap.errors import UsageError, VocapError
-from vocap.files import file_sha256
-from vocap.files.atomic import write_text
+from vocap.files.io import file_sha256, write_text
 
 logger = logging.getLogger(__name__)
 

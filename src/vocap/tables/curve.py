@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.tsv import number, read_tsv, whole_number, write_tsv
+from vocap.files.io import number, read_tsv, whole_number, write_tsv
 from vocap.unigram import MAX_SIZE
 
 CHARACTER_COLUMNS = ("character", "count", "per_line")

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing
+from vocap.files.io import replacing
 from vocap.tokenizer_files.model_file import NORMAL, USER_DEFINED, Pieces, read_pieces
 
 NAME = "pieces.npz"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.tsv import number, read_tsv
+from vocap.files.io import number, read_tsv
 from vocap.languages import Language
 from vocap.options import CODE
 

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from vocap.errors import VocapError
-from vocap.files.tsv import number, read_tsv, whole_number, write_tsv
+from vocap.files.io import number, read_tsv, whole_number, write_tsv
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 from vocap.unigram.alp import average_log_probability, count_tokens

@@ -23,7 +23,7 @@ import numpy as np
 from backports import zstd
 
 from vocap.errors import VocapError
-from vocap.files.atomic import naming
+from vocap.files.io import naming
 from vocap.progress import Progress
 from vocap.text_files import MAX_LINE_BYTES
 

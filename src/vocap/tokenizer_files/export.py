@@ -13,7 +13,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing_directory
+from vocap.files.io import replacing_directory
 from vocap.languages import DOMAINS
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids

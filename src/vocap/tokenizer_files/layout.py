@@ -21,8 +21,7 @@ from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from vocap import __version__
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing, write_text
-from vocap.files.tsv import write_tsv
+from vocap.files.io import replacing, write_text, write_tsv
 from vocap.tokenizer_files import model_file
 from vocap.tokenizer_files.id_layout import MASK, XLM_R_LAYOUT, IdLayout, layout_of, set_roles
 from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, NORMAL, SHAPE, UNKNOWN, USER_DEFINED

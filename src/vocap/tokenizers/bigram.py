@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing
+from vocap.files.io import replacing
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 

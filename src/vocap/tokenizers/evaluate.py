@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 from vocap.errors import UsageError
-from vocap.files import tsv
+from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
 from vocap.text_files import named_texts
 from vocap.tokenizer_files.encoders import Splitter, load_encoder
@@ -70,14 +70,14 @@ class Measured:
     def write(self, folder: Path, texts: Texts) -> None:
         """Write the tables by language into `folder`, parallel.tsv where there is parallel text."""
         rows = [[row[column] for column in evaluation.COLUMNS] for row in self.rows]
-        tsv.write_tsv(folder / "unknown.tsv", evaluation.UNKNOWN_COLUMNS, self.unknown)
-        tsv.write_tsv(folder / "roundtrip.tsv", evaluation.ROUND_TRIP_COLUMNS, self.round_trips)
+        io.write_tsv(folder / "unknown.tsv", evaluation.UNKNOWN_COLUMNS, self.unknown)
+        io.write_tsv(folder / "roundtrip.tsv", evaluation.ROUND_TRIP_COLUMNS, self.round_trips)
         bigram.write_lengths(folder / bigram.BITS, self.lengths)
         if texts.aligned:
             columns = evaluation.PARALLEL_COLUMNS
             aligned = [[row[column] for column in columns] for row in self.parallel]
-            tsv.write_tsv(folder / "parallel.tsv", texts.columns(columns), aligned)
-        tsv.write_tsv(folder / "evaluation.tsv", texts.columns(evaluation.COLUMNS), rows)
+            io.write_tsv(folder / "parallel.tsv", texts.columns(columns), aligned)
+        io.write_tsv(folder / "evaluation.tsv", texts.columns(evaluation.COLUMNS), rows)
 
 
 def name_tokenizers(given: Sequence[str]) -> dict[str, Path]:
@@ -213,7 +213,7 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
         where = f"parallel text {parallel} of {len(texts.aligned)} languages"
         if texts.lines is not texts.aligned:
             where += f"; {bits} and round trip: text of {len(texts.lines)}"
-    return "\n".join([where, *tsv.aligned([heads, *cells], left=[0, 5])])
+    return "\n".join([where, *io.aligned([heads, *cells], left=[0, 5])])
 
 
 @click.command()
@@ -268,8 +268,8 @@ def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, g
     for name, found in results.items() if tables else ():
         found.write(tables / name, text)
     if output:
-        tsv.write_tsv(output, text.columns(list(rows[0])), [list(row.values()) for row in rows])
+        io.write_tsv(output, text.columns(list(rows[0])), [list(row.values()) for row in rows])
     click.echo(as_text(rows, text, parallel))
     if gates:
         checked = [(row["tokenizer"], *entry) for row in rows for entry in list(row.items())[len(SUMMARY) :]]
-        click.echo("\n" + "\n".join(tsv.aligned([["tokenizer", "gate", "result"], *checked], left=[0, 1, 2])))
+        click.echo("\n" + "\n".join(io.aligned([["tokenizer", "gate", "result"], *checked], left=[0, 1, 2])))

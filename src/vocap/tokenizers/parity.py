@@ -12,7 +12,7 @@ import numpy as np
 
 from vocap import options
 from vocap.errors import VocapError
-from vocap.files.tsv import write_tsv
+from vocap.files.io import write_tsv
 from vocap.progress import Steps
 from vocap.text_files.lines import read_blocks
 from vocap.text_files.named_texts import find_texts, parse_languages

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing_directory, write_text
+from vocap.files.io import replacing_directory, write_text
 from vocap.files.plain_data import read_object
 
 KEPT = 2

@@ -25,7 +25,7 @@ from torch.optim import Optimizer
 from tqdm import tqdm
 
 from vocap.errors import VocapError
-from vocap.files.atomic import write_text
+from vocap.files.io import write_text
 from vocap.training import checkpoints
 from vocap.training.distributed import Stopped, StopRequest, rank, working_precision, world_size
 

@@ -17,8 +17,7 @@ import sentencepiece
 
 from vocap import options
 from vocap.errors import UsageError, VocapError
-from vocap.files.atomic import replacing
-from vocap.files.tsv import aligned
+from vocap.files.io import aligned, replacing
 from vocap.options import text_options
 from vocap.tables.curve import Point, outline, parse_option, read_points, write_characters, write_points
 from vocap.tables.piece_index import build, save_index, text_pieces

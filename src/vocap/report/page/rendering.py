@@ -12,8 +12,7 @@ import vl_convert
 from markupsafe import Markup
 
 from vocap.errors import VocapError
-from vocap.files.atomic import replacing_directory, write_text
-from vocap.files.tsv import write_tsv
+from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
 from vocap.report.page.blocks import Explorer, Section, leaves
 from vocap.report.page.tables import Table, for_latex, for_markdown

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import yaml
 
-from vocap.files.tsv import format_cell
+from vocap.files.io import format_cell
 
 ABSENT = "–"
 LONG = 20  # rows; a longer table of languages is folded

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from vocap.files.tsv import read_tsv
+from vocap.files.io import read_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, default_table, natural, read_languages
 
