@@ -34,7 +34,7 @@ from vocap.tokenizer_files.export import build_tokenizer
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, read_contents
 from vocap.tokenizer_files.normalizer import read_charsmap
-from vocap.tokenizers.parity import TokenizerForms
+from vocap.tokenizers.evaluate import TokenizerForms
 
 NORMALIZERS = ("nmt_nfkc", "nmt_nfkc", "nmt_nfkc", "identity", "nfkc", "nfkc_cf", "nmt_nfkc_cf")
 SPACES = [*" \t\n\r\u00a0\u2581\u3000\u200b\u200c\u200d\u2028\ufeff", "  ", "\r\n", " \u2581", "\u2581 "]

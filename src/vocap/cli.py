@@ -46,7 +46,7 @@ GROUPS = {
     },
     "Rules of the workflow, tokenizers": {
         "mono": "vocap.tokenizers.commands:mono",
-        "parity": "vocap.tokenizers.parity:parity",
+        "parity": "vocap.tokenizers.evaluate:parity",
     },
     "Rules of the workflow, pre-training": {
         "tokenize": "vocap.pretraining.commands:tokenize",

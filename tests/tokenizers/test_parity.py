@@ -14,7 +14,14 @@ from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import export
-from vocap.tokenizers.parity import COLUMNS, TokenizerForms, choose_lines, lines_of_each, parity, sampled_blocks
+from vocap.tokenizers.evaluate import (
+    PARITY_COLUMNS,
+    TokenizerForms,
+    choose_lines,
+    lines_of_each,
+    parity,
+    sampled_blocks,
+)
 
 from .scripts import make_lines, model
 
@@ -42,7 +49,7 @@ def folder(tmp_path, tokenizer_folder):
 def run(folder, *options):
     arguments = ["--tokenizer", str(folder / "tokenizer"), "--corpora", str(folder / "corpora")]
     commands.run(parity, *arguments, "-o", folder / "parity.tsv", *options)
-    return list(read_tsv(folder / "parity.tsv", COLUMNS))
+    return list(read_tsv(folder / "parity.tsv", PARITY_COLUMNS))
 
 
 def change(folder, edit):

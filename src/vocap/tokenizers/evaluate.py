@@ -1,24 +1,30 @@
-"""`vocap evaluate`: many tokenizers on one text: a row each, tables by language, and gates."""
+"""`vocap evaluate`: many tokenizers on one text, and gates; `vocap parity`: both forms of one, line by line."""
 
 import glob
 import logging
 import math
 import os
 import re
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
 import click
 import numpy as np
 
-from vocap.errors import UsageError
+from vocap import options
+from vocap.errors import UsageError, VocapError
 from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
+from vocap.progress import Steps
 from vocap.text_files import named_texts
-from vocap.tokenizer_files.encoders import Splitter, load_encoder
+from vocap.text_files.lines import read_blocks
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
+from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_model
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 
@@ -38,6 +44,13 @@ SUMMARY = (
     BITS,
     "round_trip",
 )
+PARITY_COLUMNS = ("language", "lines", "identical", "share", "example")
+PARITY_KINDS = ("normaliser", "special token", "unknown", "tie", "score")
+LEAST_SHARE = 0.999  # of the lines of every language
+SAMPLE, OF_MANY, MANY = 10_000, 1_000, 10  # lines in all; or lines of each language, of so many languages
+_ROUNDING = 0.01  # nats: the largest error of float32 sums of a long line
+_SHOWN = 8  # pieces of an example on each side
+_LINE = 60  # characters of its line
 
 
 @dataclass(frozen=True)
@@ -273,3 +286,120 @@ def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, g
     if gates:
         checked = [(row["tokenizer"], *entry) for row in rows for entry in list(row.items())[len(SUMMARY) :]]
         click.echo("\n" + "\n".join(io.aligned([["tokenizer", "gate", "result"], *checked], left=[0, 1, 2])))
+
+
+class TokenizerForms:
+    """SentencePiece's model and its export, side by side."""
+
+    def __init__(self, proto, encoder: HuggingFaceEncoder, name: str | Path = "the model"):
+        self.proto, self.encoder, self.processor = proto, encoder, build_processor(proto, name)
+        if (size := len(encoder.ids)) != len(proto.pieces):
+            raise VocapError(f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "TokenizerForms":
+        """From `sentencepiece.model` and `huggingface/` of a tokenizer's folder, both parsed, never executed."""
+        path = Path(folder) / "huggingface" / "tokenizer.json"
+        if not path.exists():
+            raise VocapError(f"{path}: no such file; run vocap export first")
+        model = Path(folder) / "sentencepiece.model"
+        return cls(read_model(model), load_encoder(path), model)
+
+    def compare(self, blocks: Iterable[list[str]]) -> evaluation.Differences:
+        """Ids of every line from both, without special tokens; one block of lines is held at a time."""
+        result = evaluation.Differences()
+        for lines in filter(None, blocks):
+            wanted = self.processor.encode(lines, num_threads=1)
+            result.lines += len(lines)
+            for line, ids, others in zip(lines, wanted, self.encoder.encode_batch(lines), strict=True):
+                if ids != others:
+                    result.add(self.kind(line, ids, others), self.show(line, ids, others))
+        return result
+
+    def kind(self, line: str, wanted: list[int], given: list[int]) -> str:
+        """The reason for a line that differs.
+
+        `normaliser`: the normalised texts differ; `special token`: the export found one in the text; `unknown`:
+        another number of unknown characters; `tie`: another path of the same score; `score`: of another score.
+        """
+        normalizer = self.encoder.tokenizer.normalizer
+        if normalizer and normalizer.normalize_str(line) != self.processor.normalize(line):
+            return "normaliser"
+        if any(self.proto.pieces[number].type == CONTROL for number in given):
+            return "special token"
+        unknown = self.processor.unk_id()
+        if wanted.count(unknown) != given.count(unknown):
+            return "unknown"
+        own, other = (sum(map(self.processor.get_score, ids)) for ids in (wanted, given))
+        return "tie" if abs(own - other) < _ROUNDING else "score"
+
+    def show(self, line: str, wanted: list[int], given: list[int]) -> str:
+        """The line, shortened, and both splits from two pieces before their first difference on."""
+        start = max(evaluation.shared_prefix(wanted, given) - 2, 0)
+        both = []
+        for ids in (wanted, given):
+            pieces = " ".join(self.processor.id_to_piece(number) for number in ids[start : start + _SHOWN])
+            both.append(("… " if start else "") + pieces + (" …" if start + _SHOWN < len(ids) else ""))
+        text = line if len(line) <= _LINE else line[:_LINE] + "…"
+        return f"“{text}”: {both[0]} | {both[1]}"
+
+
+def lines_of_each(languages: int) -> int:
+    """How many lines of each language are compared: fewer where there are many languages."""
+    return OF_MANY if languages >= MANY else SAMPLE // languages
+
+
+def sampled_blocks(folder: Path, sample: int, seed: int) -> Iterator[list[str]]:
+    """At most `sample` lines of heldout.txt and train.txt in `folder`, which follow from `seed` and its name."""
+    paths = folder / "heldout.txt", folder / "train.txt"
+    total = sum(len(lines) for path in paths for lines in read_blocks(path))
+    chosen = choose_lines(total, sample, seed, folder.name)
+    first = 0
+    for lines in chain.from_iterable(map(read_blocks, paths)):
+        low, high = np.searchsorted(chosen, (first, first + len(lines)))
+        yield [line for number in chosen[low:high].tolist() if (line := lines[number - first])]
+        first += len(lines)
+
+
+def choose_lines(total: int, count: int, seed: int, name: str) -> np.ndarray:
+    """`count` of the numbers below `total` (all, if there are no more), rising, drawn by `seed` and `name`."""
+    if count >= total:
+        return np.arange(total)
+    generator = np.random.Generator(np.random.Philox([seed, zlib.crc32(name.encode("utf-8"))]))
+    return np.sort(generator.choice(total, count, replace=False, shuffle=False))
+
+
+@click.command()
+@click.option("--tokenizer", required=True, type=PATH, help="Folder with sentencepiece.model and huggingface/.")
+@click.option("--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
+@click.option("--languages", metavar="CODES", help="Comma-separated; all in --corpora unless given.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="LINES",
+    help="Lines of each language. [default: 1,000 where there are 10 languages or more, else 10,000 in all]",
+)
+@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
+@click.option("-o", "--output", required=True, type=PATH, help="Table to write.")
+def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
+    """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
+
+    Writes, a language a row, the share of lines with identical ids, and the number of others by kind of
+    difference, with an example of each.
+    """
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
+    codes = list(named_texts.find_texts((), corpora, named_texts.parse_languages(languages), ["heldout", "train"]))
+    forms, sample = TokenizerForms.load(tokenizer), sample or lines_of_each(len(codes))
+    results = {}
+    with Steps("parity", len(codes)) as steps:
+        for code in codes:
+            found = results[code] = forms.compare(sampled_blocks(corpora / code, sample, seed))
+            if found.lines and found.identical < LEAST_SHARE * found.lines:
+                share = 100 * found.identical / found.lines
+                logger.warning("%s: only %.3f %% of the lines are identical", code, share)
+            steps.advance()
+    io.write_tsv(output, PARITY_COLUMNS, [(code, *found.cells(PARITY_KINDS)) for code, found in results.items()])
+    lines, identical = (sum(getattr(one, name) for one in results.values()) for name in ("lines", "identical"))
+    click.echo(
+        f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed {seed})", err=True
+    )
