@@ -29,9 +29,10 @@ from pathlib import Path
 import sentencepiece
 
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram import COVERAGE, MAX_SIZE, sentencepiece_trainer
+from vocap.unigram import MAX_SIZE, sentencepiece_trainer
 from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.ladder import Rung, train_sizes
+from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.word_types import load_word_types
 
 # First code points of runs of letters, some outside the first plane, some with a script younger than Unicode 9.

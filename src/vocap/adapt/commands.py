@@ -23,8 +23,8 @@ from vocap.files.plain_data import read_object
 from vocap.text_files import named_texts
 from vocap.text_files.named_texts import Texts, read_sentences
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
-from vocap.unigram import COVERAGE
 from vocap.unigram.alp import CorpusAlp, corpus_alp, count_tokens
+from vocap.unigram.text_settings import COVERAGE
 
 PATH = click.Path(path_type=Path)
 SHARE = 0.01  # of the tokens, which the scores of new pieces assume; docs/adapting.md compares others

@@ -19,8 +19,7 @@ from vocap.tokenizer_files import EXPORTED, encoders, layout
 from vocap.tokenizer_files.export import About, write_card, write_export
 from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of
 from vocap.tokenizer_files.model_file import NORMAL, build_processor, find_model, read_model
-from vocap.unigram import COVERAGE
-from vocap.unigram.text_settings import META_PIECES, NFC, TextSettings, settings_of
+from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, settings_of
 
 logger = logging.getLogger(__name__)
 WIDEST = 16  # sizes from the number of new pieces up to so many times as many

@@ -18,7 +18,7 @@ from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.errors import UsageError
 from vocap.options import text_options
 from vocap.tokenizer_files import SPECIALS
-from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import COVERAGE
 
 log = logging.getLogger(__name__)
 FILE = click.Path(path_type=Path)

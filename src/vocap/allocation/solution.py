@@ -21,7 +21,7 @@ from vocap.tables.curve import Point, write_points
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files.model_file import read_pieces
-from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.training_text import required_in_sample
 
 ROUNDING = 1e-12  # of a sum of some hundred languages, relative

@@ -20,7 +20,7 @@ from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.layout import PIECE_COLUMNS
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
-from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import COVERAGE
 
 
 class Rows:

@@ -34,9 +34,8 @@ from vocap.tokenizer_files.model_file import build_processor, read_model
 from vocap.tokenizers import fitting
 from vocap.tokenizers.joint import descend_joint, sampled_text, warn_if_short, whole_text
 from vocap.tokenizers.settings import KINDS, check_symbols
-from vocap.unigram import COVERAGE
 from vocap.unigram.alp import average_log_probability
-from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.text_settings import COVERAGE, TextSettings
 from vocap.unigram.training_text import Borders, count_shared_characters
 
 logger = logging.getLogger(__name__)

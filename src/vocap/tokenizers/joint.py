@@ -16,8 +16,7 @@ from vocap.tables.sampling_probabilities import STEP, line_weights, sampling_pro
 from vocap.text_files.lines import count_lines, read_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import build_model, read_contents
-from vocap.unigram import COVERAGE
-from vocap.unigram.text_settings import XLM_R, TextSettings
+from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 from vocap.unigram.training_text import trained_on
 
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)  # special tokens of the trained model, by id

@@ -8,6 +8,5 @@ types), `seeds` (suffix array to seed pieces), `lattice`, `em` (E and M step), `
 (Equation 1), `sentencepiece_trainer` (the reference), and `kernels` (compilation and threads).
 """
 
-COVERAGE = 0.9995  # share of a text's characters that must be pieces: the reference code's character_coverage
 MAX_SIZE = 100_000_000  # far above any text; from 1,952,257,863 SentencePiece overflows and never returns
 SEEDS = ("classic", "words")  # initial pieces: as SentencePiece 0.1.99 to 0.2.1 finds them, or as 0.2.2

@@ -15,12 +15,12 @@ import numpy as np
 
 from vocap.progress import Steps
 from vocap.tables.curve import Point
-from vocap.unigram import COVERAGE, descent
+from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
 from vocap.unigram.kernels import Workers
 from vocap.unigram.segmentation import encoder_counts
-from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
+from vocap.unigram.text_settings import COVERAGE, META_PIECES, XLM_R, TextSettings
 from vocap.unigram.word_types import WordTypes
 
 META_COUNT = len(META_PIECES)

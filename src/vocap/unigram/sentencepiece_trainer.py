@@ -15,8 +15,8 @@ from vocap.command import at_once
 from vocap.errors import UsageError, VocapError
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import read_lines
-from vocap.unigram import COVERAGE, MAX_SIZE
-from vocap.unigram.text_settings import XLM_R, TextSettings, rule_file
+from vocap.unigram import MAX_SIZE
+from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, rule_file
 from vocap.unigram.training_text import as_read, character_counts, is_trainable, required_characters
 
 logger = logging.getLogger(__name__)

@@ -22,6 +22,7 @@ from pathlib import Path
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, SHAPE, UNKNOWN, USER_DEFINED
 
+COVERAGE = 0.9995  # share of a text's characters that must be pieces: the reference code's character_coverage
 NFC = "nfc"  # a table of ours: `nfc_rules`
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity", NFC)
 MAX_PIECE_LENGTH = 127  # SentencePiece takes 512; lattices hold lengths in seven bits

@@ -16,8 +16,7 @@ from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import read_blocks
-from vocap.unigram import COVERAGE
-from vocap.unigram.text_settings import RESERVED, XLM_R, TextSettings, rule_file
+from vocap.unigram.text_settings import COVERAGE, RESERVED, XLM_R, TextSettings, rule_file
 
 SEPARATOR = "\t"  # replaces a meta piece found in the text
 LINE_END = " "  # between lines of code points: no normalised line holds a space

@@ -18,9 +18,8 @@ from functools import partial
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.unigram import COVERAGE
 from vocap.unigram.kernels import kernel
-from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
+from vocap.unigram.text_settings import COVERAGE, RESERVED, SPACE, XLM_R, TextSettings
 from vocap.unigram.training_text import LINE_END, Sentences, code_points, required_characters, trained_on
 
 WHOLE, WORDS, RUNS = 0, 1, 2  # how lines are cut: not, before each U+2581, before each run of U+2581

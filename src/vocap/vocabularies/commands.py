@@ -24,9 +24,9 @@ from vocap.tables.piece_index import build, save_index, text_pieces
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
 from vocap.tokenizer_files.model_file import read_pieces
-from vocap.unigram import COVERAGE, SEEDS, sentencepiece_trainer
+from vocap.unigram import SEEDS, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
-from vocap.unigram.text_settings import XLM_R
+from vocap.unigram.text_settings import COVERAGE, XLM_R
 from vocap.unigram.training_text import count_characters
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from vocap.tables.curve import parse_sizes
-from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import COVERAGE
 
 
 class Vocabularies(BaseModel):

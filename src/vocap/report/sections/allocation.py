@@ -17,7 +17,7 @@ from vocap.report.page.blocks import Block, Explorer, Fold, Note, Section, Text,
 from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper import on_paper_languages, paper_size
 from vocap.tables.piece_index import PieceIndex, hash_pieces
-from vocap.unigram import COVERAGE
+from vocap.unigram.text_settings import COVERAGE
 
 PAPER_SIZES = "paper_allocated_thousands"
 BUDGET = 4_000_000  # characters of the packed overlap; ten times those of 86 languages
