@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from tests.tokenizers.factories import make_lines
-from vocap.files.io import read_tsv, write_tsv
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, read_tsv, write_tsv
 
 # Runs commands, each a line of JSON, after a user's module has added its entries.
 PROGRAM = '''

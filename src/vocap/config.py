@@ -16,8 +16,8 @@ from vocap.config_errors import describe, yaml_booleans
 from vocap.corpora.settings import Corpora, Download, Resolved, resolve_all
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError, one_line
+from vocap.files.io import read_yaml
 from vocap.files.paths import PlainPath
-from vocap.files.plain_data import read_yaml
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")

@@ -8,7 +8,7 @@ import yaml
 
 from tests.workflow.conftest import ROOT
 from vocap.errors import UsageError, VocapError
-from vocap.files.plain_data import parse_yaml, read_object, read_yaml
+from vocap.files.io import parse_yaml, read_object, read_yaml
 
 WRONG = {
     "key twice": ("a:\n  b: 1\n  b: 2", "line 3: .*the key 'b' is given twice, first in line 2"),

@@ -14,8 +14,7 @@ from vocap import __version__
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
 from vocap.bpe import model_file
 from vocap.errors import VocapError, listed
-from vocap.files.io import write_text, write_tsv
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, write_text, write_tsv
 from vocap.text_files.named_texts import read_sentences
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
 from vocap.tokenizer_files.export import write_card

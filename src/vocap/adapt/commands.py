@@ -18,8 +18,7 @@ from vocap.adapt.bpe_tokenizer import BpeTokenizer
 from vocap.adapt.unigram_tokenizer import load_unigram
 from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import replacing_directory, write_tsv
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, replacing_directory, write_tsv
 from vocap.text_files import named_texts
 from vocap.text_files.named_texts import Texts, read_sentences
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED

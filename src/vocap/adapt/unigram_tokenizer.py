@@ -12,8 +12,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
 from vocap.errors import VocapError
-from vocap.files.io import read_tsv
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, read_tsv
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files import EXPORTED, encoders, layout
 from vocap.tokenizer_files.export import About, write_card, write_export

@@ -18,8 +18,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
-from vocap.files.io import write_text
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, write_text
 from vocap.tokenizer_files.encoders import is_json, refusals, roles_of
 from vocap.tokenizer_files.export import About, configuration, template, write_folder
 from vocap.tokenizer_files.id_layout import IdLayout

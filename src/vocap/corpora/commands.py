@@ -149,7 +149,7 @@ def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> No
 
 
 def _read_stats(path: str) -> dict:
-    from vocap.files.plain_data import read_object
+    from vocap.files.io import read_object
 
     entry = read_object(path, "make it again with: vocap sample", "make it with: vocap sample")
     if not isinstance(entry.get("language"), str) or not entry.keys() >= STATS:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files.io import file_sha256, replacing_directory, write_text
-from vocap.files.plain_data import read_object
+from vocap.files.io import file_sha256, read_object, replacing_directory, write_text
 from vocap.finetuning import reading
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
 from vocap.finetuning.reading import Answer, DataSet, Example, Pair, Question, Sentence

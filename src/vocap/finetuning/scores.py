@@ -17,8 +17,7 @@ import numpy as np
 import pandas
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import replacing, replacing_directory, write_text, write_tsv
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, replacing, replacing_directory, write_text, write_tsv
 from vocap.finetuning import metrics
 from vocap.finetuning.reading import HELD_OUT, DataSet, Example, development, is_labelled
 from vocap.finetuning.settings import Setting

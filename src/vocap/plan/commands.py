@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from vocap.errors import duration, listed
-from vocap.files.io import aligned
-from vocap.files.plain_data import read_yaml
+from vocap.files.io import aligned, read_yaml
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 PROFILE = "slurm/config.yaml"

@@ -14,8 +14,7 @@ from typing import Any
 
 from vocap.config import Settings
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_tsv
-from vocap.files.plain_data import read_yaml
+from vocap.files.io import read_tsv, read_yaml
 from vocap.finetuning.settings import make_grid
 from vocap.plan.jobs import Inputs, Job, longest_chain, with_features
 from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts

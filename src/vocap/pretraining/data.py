@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import file_sha256
-from vocap.files.plain_data import read_object
+from vocap.files.io import file_sha256, read_object
 from vocap.tables.sampling_probabilities import quotas, read_weights, sampling_probabilities
 from vocap.training.randomness import MASKS, ORDER, generator, mixed, permuted
 

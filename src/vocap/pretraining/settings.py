@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vocap.errors import UsageError
-from vocap.files.plain_data import read_yaml
+from vocap.files.io import read_yaml
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
 from vocap.training import Betas, Precision, Seed

@@ -17,8 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_tsv, replacing_directory, table_lines, write_text
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, read_tsv, replacing_directory, table_lines, write_text
 from vocap.languages import Language, natural, read_languages
 from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wanted_code
 from vocap.starter.packages import package_named

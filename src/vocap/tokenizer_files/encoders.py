@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import VocapError, one_line
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object
 from vocap.tokenizer_files import EXPORTED, MASK
 from vocap.tokenizer_files.model_file import find_model, load_processor
 

@@ -16,8 +16,7 @@ import numpy as np
 from vocap import options
 from vocap.bpe import SPLITS, UNITS, model_file
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_tsv, write_text
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, read_tsv, write_text
 from vocap.options import text_keys, text_options
 from vocap.progress import Steps
 from vocap.tables.curve import count_lines

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_tsv, whole_number
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, read_tsv, whole_number
 from vocap.tables.curve import count_lines, read_points
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS

@@ -20,8 +20,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vocap.errors import VocapError
-from vocap.files.io import replacing_directory, write_text
-from vocap.files.plain_data import read_object
+from vocap.files.io import read_object, replacing_directory, write_text
 
 KEPT = 2
 STATE = "state.json"

@@ -17,8 +17,7 @@ from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.correlation.study import Correlation, Measured, unreached
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_tsv
-from vocap.files.plain_data import read_object, read_yaml
+from vocap.files.io import read_object, read_tsv, read_yaml
 from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
