@@ -19,10 +19,9 @@ import torch
 
 from vocap.finetuning.encoding import InputEncoder, encode, load_tokenizer
 from vocap.finetuning.features import Batch, Features, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.reading import DataSet
 from vocap.finetuning.run import HEADS, TOKENS, Tuner
 from vocap.finetuning.settings import make_recipes
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, DataSet
 from vocap.pretraining.model import build_model
 from vocap.pretraining.settings import Shape
 from vocap.training.loop import build_optimizer

@@ -16,8 +16,7 @@ from transformers import AutoTokenizer
 from vocap.finetuning.encoding import InputEncoder, encode_sentences, join_tags
 from vocap.finetuning.features import Features, assemble
 from vocap.finetuning.metrics import chunk_f1
-from vocap.finetuning.reading import DataSet, Sentence
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, DataSet, Sentence
 from vocap.pretraining.model import MaskedLanguageModel
 
 BATCH = 128  # inputs at a time

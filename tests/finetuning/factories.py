@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from vocap.finetuning.reading import DataSet
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, DataSet
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:

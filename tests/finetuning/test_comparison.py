@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from vocap.finetuning import metrics
-from vocap.finetuning.reading import Sentence
 from vocap.finetuning.scores import paired_bootstrap, parts
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, Sentence
 
 TASK = TASKS["panx"]
 

@@ -20,8 +20,7 @@ from vocap.finetuning.encoding import (
     load_tokenizer,
 )
 from vocap.finetuning.features import IGNORED, Features
-from vocap.finetuning.reading import Answer, Pair, Question, Sentence
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, Sentence
 
 XNLI, UDPOS = TASKS["xnli"], TASKS["udpos"]
 BOS, EOS, UNKNOWN = 0, 2, 3

@@ -7,8 +7,7 @@ from tests.finetuning.tiny_models import LENGTH, XTREME, make_model, recipe
 from vocap.errors import VocapError
 from vocap.finetuning.encoding import InputEncoder, encode, load_tokenizer
 from vocap.finetuning.features import Features, load_features, save_features
-from vocap.finetuning.reading import DataSet
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, DataSet
 
 
 @pytest.fixture(scope="module")

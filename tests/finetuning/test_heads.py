@@ -12,9 +12,8 @@ from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_mo
 from vocap.errors import VocapError
 from vocap.finetuning.encoding import encode_training, open_inputs
 from vocap.finetuning.features import assemble
-from vocap.finetuning.reading import DataSet
 from vocap.finetuning.run import Tuner, build_model
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, DataSet
 from vocap.model_folder import longest_input, read_config
 
 KINDS = {"xnli": "pairs", "udpos": "tags", "tydiqa": "spans"}

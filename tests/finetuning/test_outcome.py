@@ -12,9 +12,8 @@ from tests.finetuning.factories import locate, read, xtreme_folder
 from vocap.cli import vocap
 from vocap.errors import VocapError
 from vocap.finetuning import metrics
-from vocap.finetuning.reading import DataSet, held_out
 from vocap.finetuning.scores import prediction_path, write_predictions
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, DataSet, held_out
 
 SERVED = {"squad": ("xquad", "mlqa"), "tydiqa": ("tydiqa",), "panx": ("panx",), "pawsx": ("pawsx",)}
 

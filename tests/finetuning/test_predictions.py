@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import VocapError
-from vocap.finetuning.reading import Answer, DataSet, Pair, Question, Sentence
 from vocap.finetuning.scores import prediction_path, read_predictions, write_predictions
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, Answer, DataSet, Pair, Question, Sentence
 
 
 def pairs(count):

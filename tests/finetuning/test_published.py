@@ -14,8 +14,7 @@ import pytest
 from tests.finetuning.factories import read
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES, unpack
-from vocap.finetuning.reading import DataSet
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, DataSet
 
 # Multiword tokens, of which words tie by the basic tree and by their tags; an empty node; a space and a joiner in
 # a word; a sentence without its words, and one with all words but one.

@@ -13,8 +13,19 @@ from hypothesis import strategies as st
 
 from tests.finetuning.factories import PAIRS, locate, one_question, read, squad, write, xtreme_folder
 from vocap.errors import VocapError
-from vocap.finetuning.reading import Answer, DataSet, Pair, Question, Sentence, is_labelled, read_pairs
-from vocap.finetuning.tasks import SPLITS, TASKS, TRAININGS, UPOS
+from vocap.finetuning.tasks import (
+    SPLITS,
+    TASKS,
+    TRAININGS,
+    UPOS,
+    Answer,
+    DataSet,
+    Pair,
+    Question,
+    Sentence,
+    is_labelled,
+    read_pairs,
+)
 
 XNLI, PAWSX, UDPOS, PANX, XQUAD, MLQA, TYDIQA = TASKS.values()
 needs_data = pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs XTREME's files: set VOCAP_DATA")

@@ -19,10 +19,9 @@ from tests.pretraining.processes import MEASURED, finish, newest, pretrain, star
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.reading import DataSet
 from vocap.finetuning.scores import conclude, read_predictions, score
 from vocap.finetuning.settings import Finetuning, read_recipe
-from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.finetuning.tasks import TASKS, TRAININGS, DataSet
 
 KILLS = int(os.environ.get("VOCAP_KILLS", 3))
 SETTINGS = {"batch": 8, "evaluate_every": 5}

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import VocapError
-from vocap.finetuning.reading import Answer, Pair, Question, Sentence
 from vocap.finetuning.scores import parts, ratio, score
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, Sentence
 
 TAGS = TASKS["panx"].labels
 ANSWERS = ("the cat", "cat", "a red cat", "", "北京")

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.reading import SELECTIONS, Answer, Question, development, held_out
 from vocap.finetuning.scores import Score, choose
-from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS, Answer, Question, development, held_out
 
 
 def test_the_paper_chooses_by_all_languages_and_tydiqa_by_the_english_test_file():

@@ -13,9 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from vocap.errors import VocapError
 from vocap.files.io import write_tsv
-from vocap.finetuning.reading import DataSet
 from vocap.finetuning.settings import Finetuning, Supply
-from vocap.finetuning.tasks import SPLITS, TASKS
+from vocap.finetuning.tasks import SPLITS, TASKS, DataSet
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.settings import Recipe
 from vocap.tables.curve import parse_sizes, read_points

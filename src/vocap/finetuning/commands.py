@@ -14,9 +14,8 @@ from vocap import options
 from vocap.errors import UsageError
 from vocap.files.io import write_text, write_tsv
 from vocap.finetuning.published import unpack as extract
-from vocap.finetuning.reading import SELECTIONS
 from vocap.finetuning.settings import Setting, read_recipe
-from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)

@@ -13,11 +13,10 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.files.io import file_sha256, read_object, replacing_directory, write_text
-from vocap.finetuning import reading
+from vocap.finetuning import tasks
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
-from vocap.finetuning.reading import Answer, DataSet, Example, Pair, Question, Sentence
 from vocap.finetuning.settings import Recipe
-from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Answer, DataSet, Example, Pair, Question, Sentence
 from vocap.tokenizer_files.encoders import refusals
 
 DEFINITION, DESCRIPTION = "tokenizer.json", "description.json"
@@ -362,15 +361,15 @@ def encode_training(xtreme: Path, training: str, tokenizer: Path, recipe: Recipe
     training file that is missing, for files that cannot be read or whose translations have other numbers of rows,
     UsageError for an `output` that holds anything else.
     """
-    learnt = reading.training_set(training)
-    held_out = reading.development(training, "english-dev").split == reading.HELD_OUT
-    parts = [DataSet(learnt.task, split, ENGLISH) for split in (reading.KEPT, reading.HELD_OUT) if held_out]
+    learnt = tasks.training_set(training)
+    held_out = tasks.development(training, "english-dev").split == tasks.HELD_OUT
+    parts = [DataSet(learnt.task, split, ENGLISH) for split in (tasks.KEPT, tasks.HELD_OUT) if held_out]
     encoder, absent, counts = InputEncoder(load_tokenizer(tokenizer)), [], {}
     translations: dict[tuple[str, str], tuple[int, Path]] = {}  # rows of the first file of each task and split
     owned = [DESCRIPTION, *(f"{name}/" for name in (*TASKS, *TRAININGS))]
     with replacing_directory(output, owned=owned) as folder:
         # the training file, its parts where a rule holds one out, every development and test file
-        for found in [learnt, *parts, *reading.predicted_sets(training)]:
+        for found in [learnt, *parts, *tasks.predicted_sets(training)]:
             path = found.file(xtreme)
             if path is None and found != learnt:
                 log.warning("%s: no file in %s; left out", found.name, xtreme)
@@ -388,7 +387,7 @@ def encode_training(xtreme: Path, training: str, tokenizer: Path, recipe: Recipe
             counts[found.name] = {
                 "examples": len(examples),
                 "inputs": len(features),
-                "labelled": all(map(reading.is_labelled, examples)),
+                "labelled": all(map(tasks.is_labelled, examples)),
                 "sha256": file_sha256(path),
             }
             known = found.task.rows.get(found.split, {}).get(found.language, len(examples))

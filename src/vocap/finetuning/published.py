@@ -17,8 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing, scratch_directory
-from vocap.finetuning.reading import ALIASES
-from vocap.finetuning.tasks import TASKS
+from vocap.finetuning.tasks import ALIASES, TASKS
 
 COLUMNS = 10  # of CoNLL-U
 FORM, UPOS, HEAD, DEPS = 1, 3, 6, 8

@@ -15,13 +15,12 @@ from torch import Tensor, nn
 from vocap import __version__
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import file_sha256, locked, replacing_directory, write_text
-from vocap.finetuning import reading
+from vocap.finetuning import tasks
 from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
 from vocap.finetuning.features import IGNORED, Batch, Features, LengthBatches, assemble, evaluation_batches
-from vocap.finetuning.reading import DataSet, Example, Selection
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
 from vocap.finetuning.settings import Recipe, Setting
-from vocap.finetuning.tasks import Task
+from vocap.finetuning.tasks import DataSet, Example, Selection, Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config
 from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device
@@ -324,7 +323,7 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
     check_inputs(job, inputs)
     with own_device() as device, StopRequest() as stop, locked(job.checkpoints / "lock"):
         checkpoints.clean(job.checkpoints)
-        task = reading.training_set(job.training).task
+        task = tasks.training_set(job.training).task
         model = build_model(job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained)
         tuner = Tuner(model.to(device), task.kind, job.recipe.pooling)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
@@ -353,7 +352,7 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
     tokenizer = job.model / DEFINITION
     if tokenizer.exists() and file_sha256(tokenizer) != inputs.description["tokenizer"]:
         raise UsageError(f"{inputs.folder}: made with another tokenizer than {tokenizer}; {again}")
-    learnt, rows = reading.training_set(job.training, job.rule), config.get("vocab_size")
+    learnt, rows = tasks.training_set(job.training, job.rule), config.get("vocab_size")
     if rows is not None and (highest := int(inputs.load(learnt).tokens["ids"].max())) >= rows:
         raise UsageError(
             f"{inputs.folder}: {learnt.name} holds the id {highest}, the model has {rows} embeddings; {again}"
@@ -362,8 +361,8 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
 
 def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> FineTuning:
     """The training of a run, at its beginning."""
-    sets = reading.choosing_sets(job.training, job.rule, inputs.sets)
-    chosen = reading.development(job.training, job.rule)
+    sets = tasks.choosing_sets(job.training, job.rule, inputs.sets)
+    chosen = tasks.development(job.training, job.rule)
     unusable = [found.name for found in sets if not inputs.sets[found.name]["labelled"]]
     if unusable or not sets:
         reason = f"{unusable[0]} has no labels" if unusable else "there is no such file"
@@ -377,7 +376,7 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
         features = inputs.load(found).of_first_examples(limit)
         examples = inputs.read_examples(job.xtreme, found)[:limit]
         looked_at.append((found, features, examples))
-    learnt = reading.training_set(job.training, job.rule)
+    learnt = tasks.training_set(job.training, job.rule)
     inputs.check_source(job.xtreme, learnt)
     train = inputs.load(learnt).of_first_examples(job.recipe.train_examples)
 
@@ -396,8 +395,8 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
 
 def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> None:
     """Predict every file of the training's tasks, and the held-out part of the training file."""
-    held = reading.choosing_sets(job.training, job.rule, inputs.sets)
-    sets = dict.fromkeys([*reading.predicted_sets(job.training), *held])
+    held = tasks.choosing_sets(job.training, job.rule, inputs.sets)
+    sets = dict.fromkeys([*tasks.predicted_sets(job.training), *held])
     with replacing_directory(job.output / PREDICTIONS) as folder:
         for found in [found for found in sets if found.name in inputs.sets]:
             examples = inputs.read_examples(job.xtreme, found)
@@ -421,7 +420,7 @@ def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any
         "parameters": sum(parameter.numel() for parameter in training.model.parameters()),
         "steps": training.steps,
         "selection": job.rule,
-        "selected": reading.development(job.training, job.rule).label,
+        "selected": tasks.development(job.training, job.rule).label,
         "selected_on": [found.name for found, *_ in training.choosing],
         "selected_step": progress.best_step,
         "selected_score": progress.best_score,

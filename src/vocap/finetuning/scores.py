@@ -19,9 +19,8 @@ import pandas
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing, replacing_directory, write_text, write_tsv
 from vocap.finetuning import metrics
-from vocap.finetuning.reading import HELD_OUT, DataSet, Example, development, is_labelled
 from vocap.finetuning.settings import Setting
-from vocap.finetuning.tasks import ENGLISH, TASKS, Task
+from vocap.finetuning.tasks import ENGLISH, HELD_OUT, TASKS, DataSet, Example, Task, development, is_labelled
 from vocap.languages import read_languages
 
 Predictions = list[str] | list[list[str]] | dict[str, str]  # labels, tags of each sentence, question id to answer

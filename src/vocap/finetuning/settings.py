@@ -12,10 +12,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
-from vocap.finetuning import reading
+from vocap.finetuning import tasks
 from vocap.finetuning.published import collection_of
-from vocap.finetuning.reading import DataSet
-from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, first_task
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
 from vocap.training import Betas, Distinct, Precision, Seed
 
@@ -151,7 +150,7 @@ class Finetuning(BaseModel):
         None, min_length=1, description=f"of {', '.join(TASKS)}; null or all: all of them"
     )
     seeds: Distinct[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean")
-    selection: reading.Selection = Field(
+    selection: Selection = Field(
         "paper",
         description="selects checkpoint, rate and epochs: paper, the mean over all languages' development "
         "sets (of tydiqa, the English test file); english-dev, English alone, and never a test file",
@@ -313,7 +312,7 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
     for training in settings.trainings():
         learnt = DataSet(first_task(training), "train", ENGLISH)
         absent = grid.supply.find(learnt) is None  # so nothing of it is brought yet
-        sets = [learnt, *reading.predicted_sets(training)]
+        sets = [learnt, *tasks.predicted_sets(training)]
         paths = {one: grid.supply.find(one, assume and absent) for one in sets}
         found = {one: path for one, path in paths.items() if path is not None}
         if why := _untrainable(grid.supply, training, settings, found):
@@ -344,13 +343,13 @@ def _untrainable(supply: Supply, training: str, settings: Finetuning, found: Map
     learnt = DataSet(first_task(training), "train", ENGLISH)
     if learnt not in found:
         return f"no file {learnt.name} in {supply.xtreme}; bring it"
-    names = {each.name for each in [*found, DataSet(learnt.task, reading.HELD_OUT, ENGLISH)]}
-    choosing = reading.choosing_sets(training, settings.selection, names)
+    names = {each.name for each in [*found, DataSet(learnt.task, tasks.HELD_OUT, ENGLISH)]}
+    choosing = tasks.choosing_sets(training, settings.selection, names)
     if not choosing:
         return f"no development file to choose by in {supply.xtreme}; bring one, or change finetuning.selection"
     for each in [each for each in choosing if each.split == "test" and each in found]:
         with suppress(VocapError):  # of an unreadable file, which the job of its inputs reports
-            if not all(map(reading.is_labelled, each.read(supply.xtreme))):
+            if not all(map(tasks.is_labelled, each.read(supply.xtreme))):
                 return (
                     f"{each.name}, on which the paper's rule selects, lacks its labels in {supply.xtreme}; bring "
                     "xTune's files, or write finetuning: selection: english-dev"

@@ -19,9 +19,8 @@ from pathlib import Path
 from vocap.config import Settings
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES
-from vocap.finetuning.reading import DataSet, choosing_sets, predicted_sets
 from vocap.finetuning.settings import Grid, input_length, settings_of
-from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, first_task
+from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, DataSet, choosing_sets, first_task, predicted_sets
 from vocap.plan.texts import MB, Text
 from vocap.pretraining.data import SHARE
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
