@@ -16,16 +16,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from vocap.allocation.algorithm_1 import allocate_by_shares
+from vocap.allocation.algorithm_1 import Choice, Union
 from vocap.allocation.rules import RULES, Rule
 from vocap.tokenizers.settings import KINDS, Kind
 
-RULES["uniform"] = Rule(
-    "uniform",
-    "uniform",
-    "the same size for every language",
-    choose=lambda problem, settings: allocate_by_shares(problem, [1.0] * len(problem.curves)),
-)
+
+def second_size(problem, settings):
+    ranks = (1,) * len(problem.curves)
+    size = Union(problem, ranks).size
+    return Choice(ranks, size, ranks, size, None)
+
+
+RULES["uniform"] = Rule("uniform", "uniform", "the second size of every language", choose=second_size)
 
 
 class Characters(Kind):

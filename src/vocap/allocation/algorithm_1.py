@@ -1,7 +1,7 @@
 """Algorithm 1 of Zheng et al. (2021): the problem, its choice on the curves' hulls, and a bound of any choice.
 
 Vocabularies of all languages and sizes have values and weighted gains (Equation 2); their pieces have numbers that
-the languages share. Beside Algorithm 1 stand sizes by fixed shares, its baselines.
+the languages share.
 """
 
 from collections.abc import Sequence
@@ -239,30 +239,6 @@ def allocate_greedy(problem: Problem, union: Union | None = None) -> Choice:
     if union.size <= problem.capacity or fitting is None:
         last = None
     return Choice(tuple(union.ranks), union.size, fitting, fitting_union, last)
-
-
-def allocate_by_shares(problem: Problem, shares: Sequence[float]) -> Choice:
-    """Every language the largest of its sizes within scale x share, for the largest scale whose union fits.
-
-    `shares` are above 0, in any unit: all alike for the uniform allocation, n_i for one in proportion to the text.
-    Every language has its smallest size at least, and its largest at most. Of languages that reach their next size
-    at the same scale the one of larger weight goes first; the first step that does not fit ends the search.
-    """
-    union = problem.start()
-    if union.size > problem.capacity:
-        return Choice(tuple(union.ranks), union.size, None, None, None)
-    steps = sorted(
-        (int(size) / share, -own.weight, language)
-        for language, (own, share) in enumerate(zip(problem.curves, shares, strict=True))
-        for size in own.sizes[1:]
-    )
-    ranks, size = tuple(union.ranks), union.size
-    for _, _, language in steps:
-        union.step(language)
-        if union.size > problem.capacity:
-            break
-        ranks, size = tuple(union.ranks), union.size
-    return Choice(ranks, size, ranks, size, None)
 
 
 def upper_bound(problem: Problem, rounds: int = ROUNDS) -> float:

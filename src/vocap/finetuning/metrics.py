@@ -127,29 +127,15 @@ def _chunks(sentences: Iterable[Sequence[str]]) -> set[tuple[str, int, int]]:
     return chunks
 
 
-def squad_score(predictions: Mapping[str, str], references: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Exact match and F1 of SQuAD v1.1, the mean over `references`; an id without prediction counts 0.
-
-    Each is the best over an id's reference answers; predictions of other ids are left out. Raises ScoringError
-    where there are no references, or no answer to compare a prediction with.
-    """
-    return span_score(predictions, references, squad_words)
-
-
-def mlqa_score(
-    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], language: str
-) -> dict[str, float]:
-    """Exact match and F1 of MLQA for answers in `language`, otherwise as `squad_score`.
-
-    Raises ScoringError also for a language that MLQA's script does not know.
-    """
-    return span_score(predictions, references, mlqa_words(language))
-
-
 def span_score(
     predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], words: Words
 ) -> dict[str, float]:
-    """`squad_score` with another way of cutting answers into the `words` that are compared."""
+    """Exact match and F1, the mean over `references`; an id without prediction counts 0.
+
+    `words` cuts an answer into the words that are compared. Each measure is the best over an id's reference
+    answers; predictions of other ids are left out. Raises ScoringError where there are no references, or no answer
+    to compare a prediction with.
+    """
     scores = answer_scores(predictions, references, words)
     # summed one by one as the scripts do: other orders round differently
     exact_match, f1 = np.cumsum(scores, axis=0)[-1]
@@ -161,7 +147,7 @@ def answer_scores(
 ) -> np.ndarray:
     """Exact match and F1 of every question in the order of `references`: float64 [questions, 2], from 0 to 1.
 
-    Raises ScoringError as `squad_score`.
+    Raises ScoringError as `span_score`.
     """
     if not references:
         raise ScoringError("no reference answers: there is nothing to score")
