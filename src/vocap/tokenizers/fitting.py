@@ -12,16 +12,8 @@ from vocap.files.io import read_object, read_tsv, whole_number
 from vocap.tables.curve import count_lines, read_points
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
+from vocap.tokenizer_files import layout as layouts
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
-from vocap.tokenizer_files.layout import (
-    Contents,
-    build_model,
-    dead_pieces,
-    describe,
-    raise_shadowed,
-    read_contents,
-    round_scores,
-)
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
@@ -106,7 +98,7 @@ def read_models(vocabularies: str | Path, chosen: Allocated):
                 f"train that size, or {REMEDY} on the models there are"
             )
         proto = read_model(path)
-        contents = read_contents(proto, str(path))
+        contents = layouts.read_contents(proto, str(path))
         models[language] = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
         if normalizer is None:
             normalizer, trained, first = proto.normalizer_spec, proto.trainer_spec, path
@@ -208,14 +200,14 @@ def fit(
 
     # the model, with shadowed pieces raised
     own = (symbols, settings.byte_fallback, list(settings.control_symbols))
-    contents = Contents([pieces[index] for index in kept], round_scores(fitted[kept]), *own)
-    raised_scores, raised = raise_shadowed(contents)
-    before = build_model(contents, normalizer, layout, trained)
-    proto = build_model(replace(contents, scores=raised_scores), normalizer, layout, trained)
-    dead = dead_pieces(proto)
+    contents = layouts.Contents([pieces[index] for index in kept], layouts.round_scores(fitted[kept]), *own)
+    raised_scores, raised = layouts.raise_shadowed(contents)
+    before = layouts.build_model(contents, normalizer, layout, trained)
+    proto = layouts.build_model(replace(contents, scores=raised_scores), normalizer, layout, trained)
+    dead = layouts.dead_pieces(proto)
     added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
     status = dict.fromkeys(added, "character") | dict.fromkeys(raised, "raised") | dict.fromkeys(dead, "dead")
-    described = describe(
+    described = layouts.describe(
         "vocap",
         proto,
         {"scores": "mixture", "byte_fallback": False, "user_defined_symbols": [], **settings.changed()},
@@ -224,7 +216,7 @@ def fit(
         status,
         raised | dead,
         [(pieces[index], float(fitted[index])) for index in dropped],
-        dead_before_raising=len(dead_pieces(before)),
+        dead_before_raising=len(layouts.dead_pieces(before)),
         raised=len(raised),
         dropped=len(dropped),
         characters_added=len(added),

@@ -14,19 +14,10 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.progress import Steps
+from vocap.unigram import seeds
 from vocap.unigram.em import expected_counts, maximise, with_unknown
 from vocap.unigram.kernels import ONE_THREAD, Workers
 from vocap.unigram.lattice import Lattice, build_lattice, select
-from vocap.unigram.seeds import (
-    code_point_counts,
-    common_prefixes,
-    find_seeds,
-    find_word_seeds,
-    independent_ranges,
-    seed_text,
-    suffix_array,
-    word_seed_text,
-)
 from vocap.unigram.segmentation import desired_size, piece_losses, pruned_size, rank_pieces, trainer_counts
 from vocap.unigram.word_types import WordTypes
 
@@ -91,31 +82,31 @@ def seed(
     """
     with Steps("seeding", 4) as steps:  # on 40 MB of text 4.2, 1.4, 2.4 and 3.6 s
         # Suffix array
-        source = seed_text(words) if ending is None else word_seed_text(words)
-        order = suffix_array(source.text)
+        source = seeds.seed_text(words) if ending is None else seeds.word_seed_text(words)
+        order = seeds.suffix_array(source.text)
         steps.advance()
-        shared = common_prefixes(source.text, order, words.settings.max_sentencepiece_length + 1, workers)
+        shared = seeds.common_prefixes(source.text, order, words.settings.max_sentencepiece_length + 1, workers)
         steps.advance()
         # Seeds
         if ending is None:
-            seeds = find_seeds(source, order, shared, workers=workers, settings=words.settings)
+            found = seeds.find_seeds(source, order, shared, workers=workers, settings=words.settings)
         else:
-            seeds = find_word_seeds(source, order, shared, ending, workers=workers)
+            found = seeds.find_word_seeds(source, order, shared, ending, workers=workers)
         steps.advance()
         # Lattices; inputs are freed before they are allocated
-        bounds = independent_ranges(shared)
+        bounds = seeds.independent_ranges(shared)
         characters = np.array([ord(character) for character in words.required], np.int32)
-        first_suffix = np.concatenate([[0], np.cumsum(code_point_counts(source.text))])[characters]
+        first_suffix = np.concatenate([[0], np.cumsum(seeds.code_point_counts(source.text))])[characters]
         del shared, source
-        lattice, place = build_lattice(words, order, bounds, seeds, characters, workers)
+        lattice, place = build_lattice(words, order, bounds, found, characters, workers)
         del order
         steps.advance()
     # Numbers and weights of all pieces, the required characters first
-    length = np.concatenate([np.ones(len(characters), np.int32), seeds.depth])
-    by_text = np.lexsort((length, np.concatenate([first_suffix, seeds.left])))
+    length = np.concatenate([np.ones(len(characters), np.int32), found.depth])
+    by_text = np.lexsort((length, np.concatenate([first_suffix, found.left])))
     alphabetical = np.empty(len(by_text), np.int32)
     alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
-    weights = np.concatenate([np.array(list(words.required.values()), np.int64), seeds.score])
+    weights = np.concatenate([np.array(list(words.required.values()), np.int64), found.score])
     types = words.text, words.start, words.length, words.frequencies
     by_token = ending is not None
     corpus = Corpus(*types, place, length, alphabetical, len(characters), by_token, words.empty)
