@@ -44,12 +44,15 @@ def main() -> None:
 def theirs(options) -> dict:
     from tokenizers import Tokenizer, models, trainers
 
-    from vocap.bpe.words import build_pre_tokenizer, byte_characters
+    from vocap.bpe.cutting import Cut
+    from vocap.bpe.words import byte_characters
     from vocap.text_files.lines import read_lines
 
     begin = time.perf_counter()
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = build_pre_tokenizer(options.split, True, "bytes")
+    tokenizer.pre_tokenizer = Cut(options.split, digits="1" if options.split == "words" else None).pre_tokenizer(
+        "bytes"
+    )
     trainer = trainers.BpeTrainer(
         vocab_size=options.size, initial_alphabet=sorted(byte_characters()), show_progress=False
     )

@@ -21,6 +21,7 @@ SLOW = {
     "allocation/test_rules.py",
     "allocation/test_solution.py",
     "allocation/test_token_fairness.py",
+    "bpe/test_cuts.py",
     "cluster",
     "corpora/test_commands.py",
     "files/test_files_and_tables.py",

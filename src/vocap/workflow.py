@@ -45,7 +45,8 @@ def training_name(entry: BytePair, *further: object) -> str:
     parallel text depend on T, so it is one of their settings.
     """
     apart = isinstance(entry, Bpe) and entry.fairness
-    return f"{entry.kind}-{_hash(entry.model_dump(exclude=set() if apart else {'total'}), *further)}"
+    own = entry.model_dump(exclude=set() if apart else {"total"}, exclude_none=True)
+    return f"{entry.kind}-{_hash(own, *further)}"
 
 
 def _hash(*settings: object) -> str:

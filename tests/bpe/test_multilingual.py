@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, trainers
 
-from tests.bpe.texts import LETTERS, blocks, made, real
+from tests.bpe.texts import LETTERS, blocks, cutter, made, real
 from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.multilingual import (
     Language,
@@ -25,7 +25,6 @@ from vocap.bpe.training import token_names, train
 from vocap.bpe.words import (
     Pretokenization,
     Words,
-    build_pre_tokenizer,
     byte_alphabet,
     byte_characters,
     count_words,
@@ -78,7 +77,7 @@ def their_parity(
     train_texts: list[list[str]], dev_texts: list[list[str]], merges: int, **options
 ) -> list[tuple[str, str]]:
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = build_pre_tokenizer("words", True, "bytes")
+    tokenizer.pre_tokenizer = cutter("bytes", "words", True)
     trainer = trainers.ParityBpeTrainer(num_merges=merges, show_progress=False, **options)
     trainer.initial_alphabet = sorted(byte_characters())
     trainer.train_from_iterator(tokenizer, train_iterators=train_texts, dev_iterators=dev_texts)
@@ -138,9 +137,7 @@ def test_parity_with_gaps_lowers_the_longest_text(folder):
 
 
 def _words(line: str) -> list[str]:
-    return [
-        line[begin:end] for _, (begin, end) in build_pre_tokenizer("words", True, "bytes").pre_tokenize_str(line)
-    ]
+    return [line[begin:end] for _, (begin, end) in cutter("bytes", "words", True).pre_tokenize_str(line)]
 
 
 def _merge(word: list[int], a: int, b: int, new: int) -> list[int]:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.bpe.texts import CODE, LETTERS, blocks, made
-from vocap.bpe.words import KEPT, Pretokenization, build_pre_tokenizer, count_words
-from vocap.unigram.text_settings import text_settings
+from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, pretokenization
+from vocap.bpe.cutting import KEPT
+from vocap.bpe.words import count_words
 
 
-def words_of(lines: list[str], split: str, digits: bool) -> Counter[str]:
+def words_of(lines: list[str], split: str, single: bool = False, **own) -> Counter[str]:
     """The words that `count_words` counts, with spaces as they were."""
-    how = Pretokenization("bytes", split, text_settings("lossless", split_digits=digits))
+    how = pretokenization("bytes", split, single, **own)
     words = count_words([blocks(lines)], how)
     text = "".join(map(chr, words.store.tolist()))
     found = Counter()
@@ -22,9 +22,9 @@ def words_of(lines: list[str], split: str, digits: bool) -> Counter[str]:
     return found
 
 
-def expected(lines: list[str], split: str, digits: bool) -> Counter[str]:
+def expected(lines: list[str], split: str, single: bool = False, **own) -> Counter[str]:
     """Those of the tokenizer, by their places in the line."""
-    cut = build_pre_tokenizer(split, digits, "bytes")
+    cut = cutter("bytes", split, single, **own)
     return Counter(line[begin:end] for line in lines for _, (begin, end) in cut.pre_tokenize_str(line))
 
 
@@ -48,15 +48,10 @@ def test_words_of_any_text(lines, digits):
 def test_bytes_and_characters_are_cut_alike_and_nothing_is_lost(text, split, digits):
     if "\u2581" in text:
         return
-    plain = [
-        text[begin:end] for _, (begin, end) in build_pre_tokenizer(split, digits, "bytes").pre_tokenize_str(text)
-    ]
+    plain = [text[begin:end] for _, (begin, end) in cutter("bytes", split, digits).pre_tokenize_str(text)]
     assert "".join(plain) == text
     marked = [
-        word
-        for word, _ in build_pre_tokenizer(split, digits, "characters").pre_tokenize_str(
-            text.replace(" ", "\u2581")
-        )
+        word for word, _ in cutter("characters", split, digits).pre_tokenize_str(text.replace(" ", "\u2581"))
     ]
     assert [word.replace(" ", "\u2581") for word in plain] == marked
 
@@ -68,12 +63,12 @@ def test_marks_stay_with_their_letters(script):
 
     lines = made(script, 40)
     for line in lines:
-        for word, (begin, _) in build_pre_tokenizer("words", False, "characters").pre_tokenize_str(line):
+        for word, (begin, _) in cutter("characters", "words").pre_tokenize_str(line):
             assert begin == 0 or line[begin - 1] == " " or not unicodedata.category(word[0]).startswith("M")
 
 
 def test_a_space_goes_with_the_word_after_it():
-    cut = build_pre_tokenizer("words", False, "characters")
+    cut = cutter("characters", "words")
     text = "a▁bc▁▁▁d,▁12▁(e)▁"
     assert [word for word, _ in cut.pre_tokenize_str(text)] == [
         "a",

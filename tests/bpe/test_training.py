@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, trainers
 
-from tests.bpe.texts import CODE, LETTERS, blocks, made, real
+from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, real
 from vocap.bpe.tokenizer_json import Rows, build
 from vocap.bpe.training import apply, piece_candidates, token_names, train
 from vocap.bpe.words import (
     SPACE,
     Pretokenization,
-    build_pre_tokenizer,
     byte_alphabet,
     byte_characters,
     character_alphabet,
@@ -33,7 +32,7 @@ LANGUAGES = ["am", "ar", "de", "en", "fi", "hi", "ja", "ka", "km", "ko", "ml", "
 
 def their_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = build_pre_tokenizer(split, True, "bytes")
+    tokenizer.pre_tokenizer = cutter("bytes", split, True)
     trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=sorted(byte_characters()), show_progress=False)
     tokenizer.train_from_iterator(lines, trainer)
     return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
@@ -138,7 +137,7 @@ def test_candidates_are_the_tokens_of_one_weighted_training():
     parts = [load_word_types({"train": blocks(lines)}, coverage=1.0, settings=settings) for lines in texts]
     ours = piece_candidates(parts, [0.75, 0.25], 700)
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = build_pre_tokenizer("words", False, "characters")
+    tokenizer.pre_tokenizer = cutter("characters", "words")
     trainer = trainers.BpeTrainer(vocab_size=3000, show_progress=False)
     tokenizer.train_from_iterator(trainer_normalizer().normalize(texts[0] * 3 + texts[1]), trainer)
     theirs = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])

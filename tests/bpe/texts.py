@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.made_text import draw_sentences
+from vocap.bpe.words import Pretokenization
+from vocap.unigram.text_settings import text_settings
 
 LETTERS = {
     "Latin": "abcdefghilmnoprstu",
@@ -34,18 +36,28 @@ CODE = [
 ]
 
 
+def pretokenization(unit: str, split: str, single: bool = False, **own) -> Pretokenization:
+    """Of text as it is; `single`: text.split_digits."""
+    return Pretokenization(unit, split, text_settings("lossless", split_digits=single), **own)
+
+
+def cutter(unit: str, split: str, single: bool = False, **own):
+    """The pre-tokenizer of tokenizer.json."""
+    return pretokenization(unit, split, single, **own).cut.pre_tokenizer(unit)
+
+
 def made(script: str, lines: int = 400) -> list[str]:
     space = "" if script in ("Thai", "Khmer", "Han") else " "
     return list(islice(draw_sentences(script, LETTERS[script], space), lines))
 
 
-def real(language: str, lines: int = 2000) -> list[str]:
-    """Lines of NTREX-128; the test is skipped where VOCAP_DATA is not set."""
+def real(language: str, lines: int = 2000, source: str = "ntrex") -> list[str]:
+    """Lines of NTREX-128, or of another source; the test is skipped where VOCAP_DATA is not set."""
     folder = os.environ.get("VOCAP_DATA")
     if not folder:
         pytest.skip("VOCAP_DATA is not set: no real text")
     with lzma.open(
-        Path(folder) / "text" / "ntrex" / f"{language}.txt.xz", "rt", encoding="utf-8", newline="\n"
+        Path(folder) / "text" / source / f"{language}.txt.xz", "rt", encoding="utf-8", newline="\n"
     ) as file:
         return [line.rstrip("\n") for line in islice(file, lines)]
 

@@ -1,6 +1,7 @@
 """The comparison of the tokenizers: its numbers from the files in pandas, its order, its limits in words."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -19,6 +20,7 @@ from tests.report.pages import change, one_row, words
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.languages import read_languages
+from vocap.report.data.comparison import _units
 from vocap.report.data.loading import cutter
 
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
@@ -162,6 +164,13 @@ def test_order_kinds_and_methods(run):
     gaps = pandas.read_csv(folder / "out/tables/allocations.tsv", sep="\t").set_index("allocation")
     assert gaps.optimality_gap.to_dict() == pytest.approx({"v100k": 0.0211, "p100k": -0.7303})
     assert gaps.optimality_gap_paper.to_dict() == pytest.approx({"v100k": 0.0211, "p100k": 0.0211})
+
+
+def test_cuts_before_merging_are_told_apart():
+    own = {"unit": "bytes", "split": "llama-3", "digits": "3-right", "contractions": False}
+    expression = {"unit": "bytes", "split": "regex", "regex": "a|[^a]"}
+    said = [_units(SimpleNamespace(description={"settings": settings})) for settings in (own, expression, {})]
+    assert said == ["of bytes cut as llama-3, digits 3-right, no contractions", "of bytes cut by a|[^a]", ""]
 
 
 def test_the_frontier_by_brute_force(run):

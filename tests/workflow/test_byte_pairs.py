@@ -5,13 +5,14 @@ import json
 from tests.made_text import write_lines
 from tests.workflow.conftest import make_text
 
+OWN = r"""\p{L}{1,9}|[^\p{L}'"]+|['"]"""  # braces and quotes on their way through the rule
 SETTINGS = {
     "allocation": {},
     "text": {"preset": "lossless"},
     "tokenizers": {
         "bpe-500": {"kind": "bpe", "total": 500},
         "bpe-400": {"kind": "bpe", "total": 400},
-        "parity-400": {"kind": "parity-bpe", "total": 400, "from": 50},
+        "parity-400": {"kind": "parity-bpe", "total": 400, "from": 50, "split": {"regex": OWN}},
     },
 }
 CORPORA = {
@@ -49,6 +50,7 @@ def test_a_run_and_what_an_edit_reruns(workflow):
         assert (folder / name / "huggingface" / "tokenizer.json").is_file()
         trips = [line.split("\t") for line in (folder / name / "roundtrip.tsv").read_text().splitlines()[1:]]
         assert all(row[2] == row[3] for row in trips)
+    assert json.loads((folder / "parity-400" / "description.json").read_text())["settings"]["regex"] == OWN
 
     more = {**SETTINGS["tokenizers"], "bpe-450": {"kind": "bpe", "total": 450}}
     configure(workflow, tokenizers=more)

@@ -10,9 +10,10 @@ import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 
 from vocap import __version__
+from vocap.bpe.cutting import SPACE
 from vocap.bpe.model_file import write_definition
 from vocap.bpe.training import token_names
-from vocap.bpe.words import SPACE, Alphabet, Pretokenization, build_pre_tokenizer
+from vocap.bpe.words import Alphabet, Pretokenization
 from vocap.errors import UsageError
 from vocap.files.io import write_text, write_tsv
 from vocap.tokenizer_files.export import template
@@ -76,7 +77,7 @@ def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE({token: number for number, token in enumerate(by_id)}, pairs, **options))
     if not how.keeps_text:
         tokenizer.normalizer = _normalizer(how)
-    tokenizer.pre_tokenizer = build_pre_tokenizer(how.split, how.settings.split_digits, how.unit)
+    tokenizer.pre_tokenizer = how.cut.pre_tokenizer(how.unit)
     tokenizer.decoder = _decoder(how)
     tokenizer.post_processor = template(layout, {token: number for number, token in enumerate(by_id)})
     controls = [*rows.controls, *rows.last]
@@ -98,7 +99,8 @@ def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
     step = build_normalizer(
         rules, spec.precompiled_charsmap, (), spec.add_dummy_prefix, spec.remove_extra_whitespaces
     )
-    return step if how.unit == "characters" else normalizers.Sequence([step, normalizers.Replace(SPACE, " ")])
+    marked = how.unit == "characters" and how.cut.marked
+    return step if marked else normalizers.Sequence([step, normalizers.Replace(SPACE, " ")])
 
 
 def _decoder(how: Pretokenization) -> decoders.Decoder:

@@ -1,81 +1,54 @@
-r"""A text as words of symbols: the input of training, counted once for every setting of weights.
+"""A text as words of symbols: the input of training, counted once for every setting of weights.
 
-Text is cut into words by a regular expression of `tokenizers`, under a name. `words`: letters with their marks,
-numbers, other characters, line ends, and runs of spaces are words of their own; one space goes with the word after
-it. Unlike in the expression of GPT-2, whose `\p{L}+` ends at every vowel sign, a mark stays with the letter before
-it, and so do the joiners U+200C and U+200D. `spaces`: a word is a run of spaces and the text up to the next one.
-No word of either crosses the beginning of a run of spaces, so the words of a line are those of its stretches
-between such runs, which are counted first.
-
-A symbol is a byte in the order of the byte-level alphabet of `tokenizers` (unit bytes), or (unit characters) a
-character that has a token, or one of the bytes of another. Bytes of the latter never merge.
+Text is cut into words as `cutting` says. A symbol is a byte in the order of the byte-level alphabet of
+`tokenizers` (unit bytes), or (unit characters) a character that has a token, or one of the bytes of another, which
+never merge.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from tokenizers import Regex, normalizers, pre_tokenizers
 
+from vocap.bpe import REGEX
+from vocap.bpe.cutting import KEPT, SPACE, Cut, hide_spaces
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.encoders import byte_characters
 from vocap.unigram.text_settings import TextSettings
-from vocap.unigram.training_text import Borders, code_points, required_characters, trainer_normalizer
+from vocap.unigram.training_text import LINE_END, Borders, code_points, required_characters, trainer_normalizer
 from vocap.unigram.word_types import RUNS, TEXTS, WordTable
 
 BYTES = 256
-SPACE = "\u2581"
-KEPT = "\n"  # stands for a U+2581 of text that is not normalised, where it is no space: no line holds a line feed
-# One character for each class that the expression of words tells apart; of several that match, the last.
-LETTERS = {r"\p{L}": "a", r"\p{M}": "m", r"\p{N}": "1", r"\x{200c}": "j", r"\x{200d}": "j"}
-CLASSES = {r"\s": "\t", **LETTERS, r"[\r\n]": "\n"}
-OTHER, END = "!", 0  # END stands behind each stretch of classes
-
-
-def expression(split: str, single_digits: bool, space: str = " ") -> str:
-    """The regular expression whose matches are the words; `space` is the space of the normalised text.
-
-    `single_digits`: each digit is a word, without a space.
-    """
-    if split == "spaces":
-        return rf"{space}*[^{space}]+|{space}+"
-    numbers = r"\p{N}" if single_digits else rf"{space}?\p{{N}}+"
-    behind = rf"[{space}\s]" if space != " " else r"\s"  # a run keeps its last space for a word after it
-    letters = rf"{space}?[\p{{L}}\p{{M}}][\p{{L}}\p{{M}}\x{{200c}}\x{{200d}}]*"
-    first, further = rf"[^\s{space}\p{{L}}\p{{M}}\p{{N}}]", rf"[^\s{space}\p{{L}}\p{{N}}]"
-    others = rf"{space}?{first}{further}*[\r\n]*"
-    blanks = rf"[^\S\r\n{space}]+"
-    return "|".join([letters, numbers, others, r"[\r\n]+", rf"{space}+(?={behind}|\z)", space, blanks])
-
-
-def build_pre_tokenizer(split: str, single_digits: bool, unit: str) -> pre_tokenizers.PreTokenizer:
-    """The step of tokenizer.json; of unit bytes, with the byte-level alphabet."""
-    space = " " if unit == "bytes" else "\u2581"
-    cut = pre_tokenizers.Split(Regex(expression(split, single_digits, space)), "isolated")
-    if unit != "bytes":
-        return cut
-    return pre_tokenizers.Sequence([cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
 
 
 @dataclass(frozen=True)
 class Pretokenization:
-    """How text becomes words of symbols: `unit` of `UNITS`, `split` of `SPLITS`, and the settings of the text.
+    """How text becomes words of symbols: `unit` of `UNITS`, the settings of the text, and those of `Cut`.
 
-    Raises UsageError for settings that byte-pair encoding has no counterpart of.
+    Raises UsageError as `Cut`, and for settings that byte-pair encoding has no counterpart of.
     """
 
     unit: str
     split: str
     settings: TextSettings
+    digits: str | None = None
+    contractions: bool | None = None
+    regex: str | None = None
 
     def __post_init__(self) -> None:
+        _ = self.cut  # raises
         if self.settings.user_defined_symbols and self.settings.add_dummy_prefix:
             raise UsageError(
                 "user_defined_symbols: byte-pair encoding takes them without add_dummy_prefix alone; give "
                 "--no-add-dummy-prefix, or --preset lossless"
             )
+
+    @cached_property
+    def cut(self) -> Cut:
+        """The cut; of `words`, digits are single with `split_digits` of the text's settings, unless given."""
+        single = "1" if self.settings.split_digits and self.split == "words" else None
+        return Cut(self.split, self.digits or single, self.contractions, self.regex)
 
     @property
     def keeps_text(self) -> bool:
@@ -97,33 +70,6 @@ class Pretokenization:
             else:
                 lines = [line.replace(SPACE, KEPT).replace(" ", SPACE) for line in lines]
             yield code_points(lines)
-
-
-def classes(points: np.ndarray) -> np.ndarray:
-    """The `CLASSES` of code points of normalised text, uint8: U+2581 is a space, all that have none are OTHER."""
-    known = np.flatnonzero(np.bincount(points))
-    text, table = "".join(map(chr, known.tolist())), np.full(0x110000, ord(OTHER), np.uint8)
-    for query, letter in CLASSES.items():
-        found = normalizers.Replace(Regex(query), "\ue000").normalize_str(text)  # of private use: it has no class
-        table[known[np.frombuffer(found.encode("utf-32-le"), np.uint32) != known]] = ord(letter)
-    table[[ord(SPACE), ord(KEPT)]] = ord(" "), ord(OTHER)
-    return table[points]
-
-
-def cut(store: np.ndarray, bounds: np.ndarray, single_digits: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The words of stretches of normalised text: where each begins, its length, and the number of its stretch.
-
-    Stretch k is `store[bounds[k]:bounds[k + 1]]`. Python applies the expression to the classes of its characters:
-    many times as fast as `tokenizers` to the text.
-    """
-    pattern = r"\x00|" + expression("words", single_digits).replace(r"\z", r"\x00").replace(r"[^\s", r"[^\x00\s")
-    for query, letter in LETTERS.items():
-        pattern = pattern.replace(query, letter)
-    text = np.insert(classes(store), bounds[1:], END)
-    length = np.fromiter(map(len, re.findall(pattern.encode(), text.tobytes())), np.int64)
-    begin = np.cumsum(length) - length
-    owner, words = np.cumsum(text[begin] == END), text[begin] != END
-    return (begin - owner)[words], length[words], owner[words]
 
 
 @dataclass(frozen=True)
@@ -153,25 +99,43 @@ class Words:
 def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization) -> Words:
     """The words of texts, each a function that gives its lines in blocks.
 
-    Lines are counted as stretches between runs of spaces, a block at a time, and only distinct stretches are cut
-    into words: memory follows these.
+    Memory follows distinct stretches and words. Raises as `Cut.places`.
     """
-    table = WordTable(len(texts))
-    for number, blocks in enumerate(texts):
-        for points in how.normalized(blocks()):
-            table.count(points, RUNS, False, number)
-    counts = table.counts[: table.known, TEXTS:]
-    bounds = table.bounds[: table.known + 1]
-    if how.split == "spaces":
-        return _as_words(table, slice(TEXTS, None))
-    store = table.store[: bounds[-1]]
-    _check(store)
-    start, length, owner = cut(store, bounds, how.settings.split_digits)
     words = WordTable(len(texts))
-    added = np.zeros((len(start), TEXTS + len(texts)), np.int64)
-    added[:, TEXTS:] = counts[owner]
-    words.add_counted(store, start.astype(np.int32), length.astype(np.int32), added)
+    for store, bounds, counts in _stretches(texts, how, words):
+        _check(store)
+        start, length, owner = how.cut.places(store, bounds)
+        added = np.zeros((len(start), TEXTS + len(texts)), np.int64)
+        added[:, TEXTS:] = counts[owner]
+        words.add_counted(store, start.astype(np.int32), length.astype(np.int32), added)
     return _as_words(words, slice(TEXTS, None))
+
+
+def _stretches(
+    texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization, words: WordTable
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Stretches of text that are cut one by one: code points, where each begins, counts int64 [stretches, texts].
+
+    Lines for an expression of the user; else the distinct stretches between runs of spaces, all at once; none
+    where these are the words, which are counted in `words`.
+    """
+    table = words if how.cut.by_spaces else WordTable(len(texts))
+    for number, blocks in enumerate(texts):
+        for block in how.normalized(blocks()):
+            points = np.frombuffer(block, np.int32)
+            if how.split == REGEX:
+                ends = np.flatnonzero(points == ord(LINE_END))
+                bounds = np.concatenate([[0], ends - np.arange(len(ends))])
+                counts = np.zeros((len(ends), len(texts)), np.int64)
+                counts[:, number] = 1
+                yield points[points != ord(LINE_END)], bounds, counts
+                continue
+            if not how.cut.marked:
+                hide_spaces(points)
+            table.count(block, RUNS, False, number)
+    if how.split != REGEX and not how.cut.by_spaces:
+        bounds = table.bounds[: table.known + 1]
+        yield table.store[: bounds[-1]], bounds, table.counts[: table.known, TEXTS:]
 
 
 def join(parts: Iterable[tuple[Words, np.ndarray | slice, np.ndarray]]) -> Words:

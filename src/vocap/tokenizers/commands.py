@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from vocap import options
-from vocap.bpe import SPLITS, UNITS, model_file
+from vocap.bpe import DIGITS, REGEX, SPLITS, UNITS, model_file
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, write_text
 from vocap.options import text_keys, text_options
@@ -211,6 +211,17 @@ def _report(out: Path, facts: dict) -> None:
 @click.option(
     "--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Where text is cut before."
 )
+@click.option(f"--{REGEX}", metavar="EXPRESSION", help="In place of --split: its matches are the words.")
+@click.option(
+    "--digits",
+    type=click.Choice(DIGITS),
+    help="Single digits, threes from the left or right, or whole numbers. [default: the split's]",
+)
+@click.option(
+    "--contractions/--no-contractions",
+    default=None,
+    help="English ones ('s, 'll) are words of their own. [default: the split's]",
+)
 @options.coverage(COVERAGE, "Unit characters: share of each language's characters that must be pieces.")
 @click.option("--development", metavar="PATTERN", help="Parallel text for fairness and parity: files with {lang}.")
 @click.option(
@@ -271,7 +282,9 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     from vocap.bpe.words import Pretokenization
 
     # the words of all languages
-    how = Pretokenization(settings["unit"], settings["split"], settings["settings"])
+    split = settings["split"] if settings[REGEX] is None else REGEX
+    own = {key: settings[key] for key in ("digits", "contractions", REGEX) if settings[key] is not None}
+    how = Pretokenization(settings["unit"], split, settings["settings"], **own)
     rows = tokenizer_json.Rows(how, settings["layout"])
     n = {code: count for code, count in read_weights(weights).items() if count}
     text = whole_text(corpora, n, alpha)
@@ -283,6 +296,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
         "alpha": alpha,
         "unit": how.unit,
         "split": how.split,
+        **own,
         **({"coverage": coverage} if how.unit == "characters" else {}),
         **({"from": first} if parity else {}),
         **({"window": settings["window"]} if settings["window"] else {}),

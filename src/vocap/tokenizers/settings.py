@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from vocap.bpe import SPLITS, UNITS
+from vocap.bpe import REGEX, SPLITS, UNITS
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
@@ -172,6 +172,18 @@ class Joint(Unigram):
         return self.total
 
 
+def check_split(split: Any) -> Any:
+    """A name of a cut, or {regex: EXPRESSION}, unchanged. Raises ValueError for anything else.
+
+    >>> check_split({"regex": "[a-z]+|[^a-z]"})
+    {'regex': '[a-z]+|[^a-z]'}
+    """
+    expression = isinstance(split, dict) and split.keys() == {REGEX} and isinstance(split[REGEX], str)
+    if not expression and (not isinstance(split, str) or split not in SPLITS):
+        raise ValueError(f"take {', '.join(SPLITS)} or {{regex: EXPRESSION}}, not {split!r}")
+    return split
+
+
 class BytePair(Merged):
     """Byte-pair encoding of the text of several languages."""
 
@@ -181,10 +193,19 @@ class BytePair(Merged):
     unit: Literal[UNITS] = Field(
         "bytes", description="symbols before any merge: bytes, or characters, others of which become bytes"
     )
-    split: Literal[SPLITS] = Field(
+    split: Annotated[Any, AfterValidator(check_split)] = Field(
         "words",
         description="where text is cut before merging: words (letters with their marks, numbers, other "
-        "characters), or spaces alone",
+        "characters), spaces alone, the published gpt2, o200k, llama-3 or qwen, or {regex: EXPRESSION}",
+    )
+    digits: Literal[1, 3, "3-right", "none"] | None = Field(
+        None,
+        description="numbers are cut into single digits (1), into threes from the left (3) or from the right "
+        "(3-right), or not (none); without it as the split has it, of words as text.split_digits says",
+    )
+    contractions: bool | None = Field(
+        None,
+        description="English contractions ('s, 'll) are words of their own; without it as the split has it",
     )
 
     @property
@@ -194,7 +215,15 @@ class BytePair(Merged):
 
     def options(self) -> dict[str, Any]:
         """Its settings as options of `vocap bpe`."""
-        return {"alpha": self.alpha, "unit": self.unit, "split": self.split}
+        split = self.split if isinstance(self.split, dict) else {"split": self.split}
+        own = {
+            "digits": self.digits,
+            "contractions": self.contractions,
+            "no_contractions": self.contractions is False,
+        }
+        return {"alpha": self.alpha, "unit": self.unit, **split} | {
+            key: value for key, value in own.items() if value
+        }
 
     @property
     def byte_rows(self) -> int:
@@ -206,7 +235,9 @@ class BytePair(Merged):
     def text(self, run: TextSettings) -> TextSettings:
         from vocap.bpe.words import Pretokenization  # with numba, which other kinds do not need
 
-        return Pretokenization(self.unit, self.split, run).settings
+        split, regex = (REGEX, self.split[REGEX]) if isinstance(self.split, dict) else (self.split, None)
+        digits = None if self.digits is None else str(self.digits)
+        return Pretokenization(self.unit, split, run, digits, self.contractions, regex).settings
 
 
 class Bpe(BytePair):

@@ -465,9 +465,13 @@ def _is_byte_pair(tokenizer: Tokenizer) -> bool:
 
 def _units(tokenizer: Tokenizer) -> str:
     """The units of byte-pair encoding and its cuts before merging, by its description."""
-    unit, split = (find(tokenizer.description, "settings", key) for key in ("unit", "split"))
-    cut = {"words": "inside words", "spaces": "between spaces"}.get(str(split), "")
-    return " ".join(filter(None, [f"of {unit}" if unit else "", cut]))
+    keys = ("unit", "split", "regex", "digits", "contractions")
+    unit, split, regex, digits, contractions = (find(tokenizer.description, "settings", key) for key in keys)
+    cut = {"words": "inside words", "spaces": "between spaces", "regex": f"cut by {regex}"}
+    said = [f"of {unit}" if unit else "", cut.get(str(split), f"cut as {split}" if split else "")]
+    more = [f"digits {digits}"] * bool(digits)
+    more += [] if contractions is None else ["contractions" if contractions else "no contractions"]
+    return ", ".join([" ".join(filter(None, said)), *more])
 
 
 def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:

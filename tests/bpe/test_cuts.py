@@ -1,0 +1,258 @@
+"""Cuts before merging: published expressions against their sources, words against `tokenizers` and `regex`."""
+
+import inspect
+import json
+import unicodedata
+from collections import Counter
+from itertools import pairwise, product
+
+import pytest
+import regex
+import tiktoken_ext.openai_public as openai
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, trainers
+from transformers.convert_slow_tokenizer import TikTokenConverter
+from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
+
+from tests.bpe.test_pretokenizer import ALPHABET, expected, words_of
+from tests.bpe.texts import CODE, LETTERS, cutter, made, real
+from tests.commands import run, vocap
+from tests.made_text import write_lines
+from vocap.bpe import SPLITS
+from vocap.bpe.cutting import PUBLISHED, Cut
+from vocap.config import load
+from vocap.errors import UsageError
+from vocap.languages import default_table, natural, read_languages
+from vocap.tokenizers.commands import bpe
+from vocap.tokenizers.settings import Bpe
+from vocap.workflow import training_name
+
+OWN = r"[\p{L}\s]+|[^\p{L}\s]"
+CUTS = [
+    *({"split": name} for name in SPLITS),
+    {"split": "words", "digits": "3-right", "contractions": True},
+    {"split": "words", "digits": "3"},
+    {"split": "spaces", "digits": "3-right"},
+    {"split": "gpt2", "digits": "3", "contractions": False},
+    {"split": "o200k", "digits": "3-right", "contractions": False},
+    {"split": "llama-3", "digits": "none"},
+    {"split": "regex", "regex": OWN},
+]
+
+
+def pieces(text: str, split: str, **own) -> list[str]:
+    return [text[begin:end] for _, (begin, end) in cutter("bytes", split, **own).pre_tokenize_str(text)]
+
+
+def test_published_expressions_are_those_of_their_sources(monkeypatch):
+    monkeypatch.setattr(openai, "load_tiktoken_bpe", lambda *words, **more: {})
+    assert PUBLISHED["o200k"] == openai.o200k_base()["pat_str"]
+    assert PUBLISHED["qwen"] == PRETOKENIZE_REGEX
+    assert PUBLISHED["llama-3"] == inspect.signature(TikTokenConverter).parameters["pattern"].default
+    others = {"gpt2": openai.r50k_pat_str, "llama-3": openai.cl100k_base()["pat_str"]}
+    for name, other in others.items():  # faster ones, said to cut alike
+        for text in (*CODE, *made("Thai", 20), *made("Tamil", 20), "It's\r\n\r\n we'LL \t  do 12345½ it\n"):
+            assert regex.findall(PUBLISHED[name], text) == regex.findall(other, text)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_words_are_those_of_another_engine(name):
+    lines = [*CODE, *(line for script in LETTERS for line in made(script, 20))]
+    assert words_of(lines, name) == Counter(
+        word for line in lines for word in regex.findall(PUBLISHED[name], line)
+    )
+
+
+@pytest.mark.parametrize("own", CUTS, ids=str)
+def test_words_are_those_of_tokenizers_on_every_character(own):
+    """Every assigned character in a few contexts, and some code points that are none."""
+    points = [point for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000 and point != 10]
+    known = [chr(point) for point in points if unicodedata.category(chr(point)) not in ("Cn", "Co")]
+    characters = known[:: 1 if own in CUTS[2:6] else 5] + list(map(chr, points[::997]))
+    parts = [f"a{one}{one} {one}1" for one in characters]
+    lines = ["".join(parts[at : at + 20]) for at in range(0, len(parts), 20)]
+    assert words_of(lines, **own) == expected(lines, **own)
+
+
+@given(
+    st.lists(st.text(ALPHABET + "sd234/A", max_size=12), min_size=1, max_size=4),
+    st.sampled_from(CUTS),
+)
+def test_words_of_any_text(lines, own):
+    assert words_of(lines, **own) == expected(lines, **own)
+    for line in lines:
+        if "\u2581" not in line:
+            cut = cutter("characters", **own)
+            marked = line.replace(" ", "\u2581") if Cut(**own).marked else line
+            found = [word for word, _ in cut.pre_tokenize_str(marked)]
+            assert found == [word.replace(" ", "\u2581") for word in pieces(line, **own)]
+
+
+def test_words_of_real_text():
+    """Some lines of each of the paper's 86 languages."""
+    codes = natural(read_languages(default_table()))
+    lines = [line for code in codes for line in real(code, 25, "mono" if code == "la" else "flores")]
+    assert len(lines) == 86 * 25
+    for own in CUTS:
+        assert words_of(lines, **own) == expected(lines, **own)
+
+
+@pytest.mark.parametrize(
+    ("digits", "parts"),
+    [
+        ("1", ["1", "2", "3", "4", "5", "6", "7"]),
+        ("3", ["123", "456", "7"]),
+        ("3-right", ["1", "234", "567"]),
+        ("none", ["1234567"]),
+    ],
+)
+@pytest.mark.parametrize("split", SPLITS)
+def test_numbers_are_cut_as_named(split, digits, parts):
+    if split == "spaces" and digits == "none":
+        return
+    found = pieces("ab1234567,", split, digits=digits)
+    assert found == ["ab", *parts, ","]
+    for length in range(1, 12):  # against slices of the number
+        number = "٣" * length
+        size = {"1": 1, "none": length}.get(digits, 3)
+        first = (length % size or size) if digits == "3-right" else size
+        bounds = [0, *range(first, length, size), length]
+        cut = [number[a:b] for a, b in pairwise(bounds)]
+        assert pieces(f"({number})", split, digits=digits) == ["(", *cut, ")"]
+
+
+@pytest.mark.parametrize(
+    ("split", "contractions", "words"),
+    [
+        ("words", None, ["don", "'", "t", " WE", "'", "LL"]),
+        ("words", True, ["don", "'t", " WE", "'LL"]),
+        ("gpt2", None, ["don", "'t", " WE", "'", "LL"]),
+        ("gpt2", False, ["don", "'", "t", " WE", "'", "LL"]),
+        ("llama-3", None, ["don", "'t", " WE", "'LL"]),
+        ("o200k", None, ["don't", " WE'LL"]),
+        ("o200k", False, ["don", "'t", " WE", "'LL"]),
+    ],
+)
+def test_contractions(split, contractions, words):
+    assert pieces("don't WE'LL", split, contractions=contractions) == words
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("script", ["Malayalam", "Khmer", "Tamil", "Burmese", "Thai", "Arabic"])
+def test_marks(script, split):
+    """gpt2, llama-3 and qwen cut between a letter and its mark, o200k, words and spaces do not."""
+    cut = 0
+    for line in made(script, 20):
+        ends = {end for _, (_, end) in cutter("bytes", split).pre_tokenize_str(line)}
+        marks = [at for at in range(1, len(line)) if unicodedata.category(line[at]).startswith("M")]
+        cut += len(ends.intersection(at for at in marks if line[at - 1] != " "))
+    assert bool(cut) == (split in ("gpt2", "llama-3", "qwen"))
+
+
+def test_joiners():
+    """Only words and spaces keep a joiner inside a word, o200k cuts before it."""
+    for word, split in product(["می\u200cخواهم", "ക\u0d4d\u200dഷ"], SPLITS):
+        assert (pieces(word, split) == [word]) == (split in ("words", "spaces")), split
+    assert pieces("می\u200cخواهم", "o200k") == ["می", "\u200cخواهم"]
+    assert pieces("ക\u0d4d\u200dഷ", "o200k") == ["ക\u0d4d", "\u200dഷ"]
+    assert pieces("ക\u0d4d\u200dഷ", "llama-3") == ["ക", "\u0d4d\u200d", "ഷ"]
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cut") / "corpora"
+    write_lines(folder / "ml" / "train.txt", [*made("Malayalam", 150), *CODE])
+    write_lines(folder.parent / "weights.tsv", ["language\tn", "ml\t100"])
+    return folder
+
+
+def words(corpora, *more: object) -> list[object]:
+    return ["--corpora", corpora, "--weights", corpora.parent / "weights.tsv", "--preset", "lossless", *more]
+
+
+@pytest.mark.parametrize("unit", ["bytes", "characters"])
+@pytest.mark.parametrize(
+    "own",
+    [["--split", "llama-3", "--digits", "3-right"], ["--split", "o200k", "--no-contractions"], ["--regex", OWN]],
+)
+def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own, unit):
+    run(bpe, *words(corpora, "--total", 700, "--unit", unit, *own, "-o", tmp_path))
+    tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for line in [*CODE, *made("Malayalam", 20)]:
+        assert tokenizer.decode(tokenizer.encode(line, add_special_tokens=False).ids) == line
+    settings = json.loads((tmp_path / "description.json").read_text("utf-8"))["settings"]
+    assert settings["split"] == ("regex" if "--regex" in own else own[1])
+    if unit == "bytes":
+        other = Tokenizer(models.BPE())
+        other.pre_tokenizer = tokenizer.pre_tokenizer
+        merges = json.loads(tokenizer.to_str())["model"]["merges"]
+        alphabet = trainers.BpeTrainer(
+            vocab_size=256 + len(merges), initial_alphabet=sorted(_alphabet()), show_progress=False
+        )
+        other.train_from_iterator((corpora / "ml" / "train.txt").read_text("utf-8").split("\n"), alphabet)
+        assert json.loads(other.to_str())["model"]["merges"] == merges
+
+
+def _alphabet() -> list[str]:
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    return ByteLevel.alphabet()
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (["--regex", "(a|b"], "end pattern with unmatched parenthesis; correct it"),
+        (["--regex", r"\p{L}+"], r"drops text: '\x01' (U+0001) is in no match; put |[\s\S] at its end"),
+        (["--regex", r"[^ക]|ക(?!\x{d4d})"], "drops text: 'ക' (U+0D15)"),  # found in the text alone
+        (["--regex", ""], "drops text"),
+        (["--regex", OWN, "--digits", "1"], "digits and contractions: a regex says itself"),
+        (["--split", "spaces", "--contractions"], "take split words"),
+    ],
+)
+def test_cuts_that_are_refused(corpora, tmp_path, own, said):
+    with pytest.raises(UsageError) as error:
+        run(bpe, *words(corpora, "--total", 700, *own, "-o", tmp_path / "out"))
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_refusal_is_one_line_and_status_2(corpora, tmp_path):
+    done = vocap("bpe", *words(corpora, "--total", 700, "--regex", "(", "-o", tmp_path / "out"))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"split": "gpt-2"}, "tokenizers.b.split: take words, spaces, gpt2, o200k, llama-3, qwen or {regex"),
+        ({"split": {"regexp": "a"}}, "tokenizers.b.split: take words"),
+        ({"split": {"regex": "("}}, "tokenizers.b: regex '(': "),
+        ({"split": {"regex": "a"}}, "drops text"),
+        ({"digits": 2}, "tokenizers.b.digits: "),
+        ({"split": {"regex": OWN}, "digits": 3}, "a regex says itself"),
+    ],
+)
+def test_a_configuration_with_an_error(entry, said):
+    corpora = {"sources": {"starter": {"starter": True}}, "table": str(default_table())}
+    tokenizers = {"b": {"kind": "bpe", "total": 1000, **entry}}
+    with pytest.raises(UsageError) as error:
+        load({"languages": ["de"], "corpora": corpora, "tokenizers": tokenizers})
+    assert [line for line in str(error.value).splitlines() if said in line], error.value
+    assert sum("tokenizers.b" in line for line in str(error.value).splitlines()) == 1, error.value
+
+
+def test_options_and_the_name_of_a_training():
+    plain = Bpe(kind="bpe", total=1000)
+    assert plain.options() == {"alpha": 0.7, "unit": "bytes", "split": "words"}
+    keys = {"kind": "bpe", "alpha": 0.7, "unit": "bytes", "split": "words", "fairness": 0.0, "rounds": 2}
+    assert plain.model_dump(exclude={"total"}, exclude_none=True) == keys  # names of runs before digits
+    own = Bpe(kind="bpe", total=1000, split={"regex": OWN})
+    assert own.options() == {"alpha": 0.7, "unit": "bytes", "regex": OWN}
+    digits = Bpe(kind="bpe", total=1000, split="qwen", digits=3, contractions=False)
+    more = {"split": "qwen", "digits": 3, "no_contractions": True}
+    assert digits.options() == {"alpha": 0.7, "unit": "bytes", **more}
+    assert len({training_name(entry) for entry in (plain, own, digits)}) == 3
