@@ -11,7 +11,8 @@ applied to each line.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -20,7 +21,7 @@ import numpy as np
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from vocap.bpe import DIGITS, REGEX, SPLITS
-from vocap.errors import UsageError
+from vocap.errors import UsageError, one_line
 
 SPACE = "\u2581"
 KEPT = "\n"  # stands for a U+2581 of text that is not normalised, where it is no space: no line holds a line feed
@@ -147,10 +148,11 @@ class Cut:
         points = np.select([store == ord(SPACE), store == ord(KEPT)], [ord(" "), ord(SPACE)], store)
         text = points.astype("<u4").tobytes().decode("utf-32-le")
         spans, sizes = [], []
-        for begin, end in pairwise(bounds.tolist()):
-            found = [place for _, place in self.matches.pre_tokenize_str(text[begin:end])]
-            spans += found
-            sizes.append(len(found))
+        with _refusals(self.expression()):
+            for begin, end in pairwise(bounds.tolist()):
+                found = [place for _, place in self.matches.pre_tokenize_str(text[begin:end])]
+                spans += found
+                sizes.append(len(found))
         owner = np.repeat(np.arange(len(sizes)), sizes)
         first, last = np.array(spans, np.int64).reshape(-1, 2).T
         missed = np.bincount(owner, last - first, len(sizes)) != np.diff(bounds)
@@ -164,9 +166,22 @@ def _matches(expression: str) -> pre_tokenizers.PreTokenizer:
     return pre_tokenizers.Split(Regex(expression), "removed", invert=True)
 
 
+@contextmanager
+def _refusals(expression: str) -> Iterator[None]:
+    """Raise every error of Oniguruma as a UsageError: some are panics of Rust code, which are no `Exception`."""
+    try:
+        yield
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:
+        said = one_line(str(error))
+        raise UsageError(f"regex {expression!r}: {said}; correct it (Oniguruma's syntax)") from None
+
+
 def _refuse(expression: str, text: str) -> None:
     """Raise UsageError if the expression's matches are not all of the text."""
-    found = {at for _, place in _matches(expression).pre_tokenize_str(text) for at in range(*place)}
+    with _refusals(expression):
+        found = {at for _, place in _matches(expression).pre_tokenize_str(text) for at in range(*place)}
     if lost := [one for at, one in enumerate(text) if at not in found]:
         raise UsageError(
             f"regex {expression!r} drops text: {lost[0]!r} (U+{ord(lost[0]):04X}) is in no match; put "
@@ -180,10 +195,6 @@ def _check_expression(expression: str) -> None:
 
     Tried are those of ASCII, and one of each 97 code points.
     """
-    try:
-        Regex(expression)
-    except Exception as error:  # the library has no type of its own for it
-        raise UsageError(f"regex {expression!r}: {error}; correct it (Oniguruma's syntax)") from None
     points = [one for one in (*range(1, 128), *range(128, 0x110000, 97)) if not 0xD800 <= one < 0xE000]
     _refuse(expression, "".join(map(chr, points)))
 
