@@ -1,6 +1,7 @@
-"""Errors with messages for users, and words of messages: lists of names, durations, one line of any text."""
+"""Errors with messages for users, the log, and words of messages: lists of names, durations, one line of text."""
 
 import errno
+import logging
 import os
 import re
 from collections.abc import Collection
@@ -27,6 +28,7 @@ EXTRAS = {
     "workflow": ("altair", "jinja2", "markupsafe", "pyarrow", "snakemake", "vl_convert"),
     "train": ("safetensors", "torch", "transformers"),
 }
+log = logging.getLogger("vocap")  # of every module
 LONGEST = 1000  # characters of a line of a message
 DAY_S = 86400
 YEAR_S = 365.25 * DAY_S

@@ -1,15 +1,14 @@
 """Progress of long work on standard error: lines in a log, a bar on a terminal."""
 
-import logging
 import sys
 import threading
 import time
 from pathlib import Path
 
+from vocap.errors import log
+
 FIRST_S = 5.0  # shorter work is not reported
 LONGEST_S = 60.0  # from one line to the next, at most: the time doubles up to it
-
-logger = logging.getLogger(__name__)
 
 
 class _Clock:
@@ -46,7 +45,7 @@ class Progress:
         if 0 < consumed <= size:
             left = elapsed * (size - consumed) / consumed
             share = f", {consumed / size:.0%} of the file, about {left:.0f} s left"
-        logger.info("%s: %s lines in %.0f s%s", self.name, f"{lines:,}", elapsed, share)
+        log.info("%s: %s lines in %.0f s%s", self.name, f"{lines:,}", elapsed, share)
 
 
 class Steps:
@@ -75,7 +74,7 @@ class Steps:
             elif (elapsed := self._clock.due()) is not None:
                 left = elapsed * (self.total - self.done) / self.done
                 share = self.done / self.total
-                logger.info("%s: %.0f %% in %.0f s, about %.0f s left", self.name, 100 * share, elapsed, left)
+                log.info("%s: %.0f %% in %.0f s, about %.0f s left", self.name, 100 * share, elapsed, left)
 
     def __enter__(self) -> "Steps":
         return self

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vocap.config import Settings
-from vocap.errors import UsageError, VocapError, listed
+from vocap.errors import UsageError, VocapError, listed, log
 from vocap.files.io import read_tsv, write_text
 from vocap.model_folder import CONFIG, longest_input, read_config
 from vocap.pretraining.settings import Shape, count_parameters
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizers.settings import Bpe, BytePair, Joint
-
-log = logging.getLogger(__name__)
 
 FILES = ("sentencepiece.model", "pieces.tsv", "description.json")  # of a unigram tokenizer's folder
 BYTE_PAIR_FILES = (BytePair.file, "tokenizer_config.json", *FILES[1:])

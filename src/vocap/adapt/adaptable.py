@@ -1,6 +1,5 @@
 """A finished tokenizer that `trim` cuts and `extend` appends to: a unigram model, or byte-pair encoding."""
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,10 +8,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.tokenizer_files import encoders
-
-logger = logging.getLogger(__name__)
 
 
 class Reason(StrEnum):
@@ -110,7 +107,7 @@ class Adaptable(Protocol):
                 f"{text}: it gives {available} new pieces, too few for a multiple of {multiple} ids; "
                 "give more text"
             )
-        logger.warning("%s: too little text for %d new pieces: %d", text, wanted, count)
+        log.warning("%s: too little text for %d new pieces: %d", text, wanted, count)
         return count
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:

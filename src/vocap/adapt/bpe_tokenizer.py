@@ -1,7 +1,6 @@
 """Byte-pair encoding that `trim` cuts and `extend` appends to."""
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +12,13 @@ import tokenizers
 from vocap import __version__
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
 from vocap.bpe import model_file
-from vocap.errors import VocapError, listed
+from vocap.errors import VocapError, listed, log
 from vocap.files.io import read_object, write_text, write_tsv
 from vocap.text_files.named_texts import read_sentences
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
 from vocap.tokenizer_files.export import write_card
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.alp import count_tokens
-
-logger = logging.getLogger(__name__)
 
 
 class BpeTokenizer(Adaptable):
@@ -96,7 +93,7 @@ class BpeTokenizer(Adaptable):
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "BpeTokenizer":
         if choice.unreachable:
             says = "%s: %d tokens that no text is encoded as are left out: %s"
-            logger.warning(says, self.path, len(choice.unreachable), listed(choice.unreachable, separator=" "))
+            log.warning(says, self.path, len(choice.unreachable), listed(choice.unreachable, separator=" "))
         kept = list(choice.reasons)
         numbers = [self.ids[token] for token in kept]
         return BpeTokenizer(self.read, model_file.keep_tokens(self.read, numbers, choice.merges), kept)
@@ -109,7 +106,7 @@ class BpeTokenizer(Adaptable):
         words = count_words(self.read, self.encoder.tokenizer, read_sentences(text))
         if not words:
             raise VocapError(f"{text}: no text in it; give text with a sentence a line")
-        logger.info("%s: %d distinct words", text, len(words))
+        log.info("%s: %d distinct words", text, len(words))
         added = continue_training(self.read, words, settings["pieces"], settings["coverage"])
         if not len(added):
             raise VocapError(f"{text}: every word of it is a token already; nothing to add")
@@ -122,7 +119,7 @@ class BpeTokenizer(Adaptable):
         uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(text))[0]
         if unused := [after.names[number] for number in range(total, after.total) if not uses[number]]:
             says = "%s: %d of %d new tokens are only parts of longer ones: %s"
-            logger.warning(says, text, len(unused), len(tokens), listed(unused, separator=" "))
+            log.warning(says, text, len(unused), len(tokens), listed(unused, separator=" "))
         # old tokens behind each new one
         single, unknown = self.derivations.single, self.encoder.unk_id or 0
         made = {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each

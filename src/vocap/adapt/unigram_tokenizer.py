@@ -1,6 +1,5 @@
 """A unigram model that `trim` cuts and `extend` appends to."""
 
-import logging
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from typing import Any
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.files.io import read_object, read_tsv
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files import EXPORTED, encoders, layout
@@ -20,7 +19,6 @@ from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layou
 from vocap.tokenizer_files.model_file import NORMAL, build_processor, find_model, read_model
 from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, settings_of
 
-logger = logging.getLogger(__name__)
 WIDEST = 16  # sizes from the number of new pieces up to so many times as many
 FINE = 12  # sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
 
@@ -228,9 +226,9 @@ def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
     if alike(composing):
         trained_with = composing
     words = load_word_types({"train": lambda: read_blocks(path)}, coverage=coverage, settings=trained_with)
-    logger.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
+    log.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
     if not alike(trained_with):
-        logger.warning(
+        log.warning(
             "%s: another normaliser than this SentencePiece trains with; some new pieces may never be used",
             source.path,
         )

@@ -3,7 +3,6 @@
 Imports inside functions are of numpy and numba, which `vocap --help` does not need.
 """
 
-import logging
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -15,12 +14,11 @@ from pydantic import ValidationError
 from vocap import options
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation, rows_beside_pieces
-from vocap.errors import UsageError
+from vocap.errors import UsageError, log
 from vocap.options import text_options
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import COVERAGE
 
-log = logging.getLogger(__name__)
 FILE = click.Path(path_type=Path)
 
 

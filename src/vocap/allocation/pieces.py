@@ -12,7 +12,6 @@ Byte-pair encoding takes fewer tokens on text of another domain, and the pool ha
 branch makes a list that is better than either (docs/allocation.md).
 """
 
-import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +27,7 @@ from vocap.allocation import solution as solutions
 from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
 from vocap.allocation.settings import Allocation
 from vocap.bpe.training import piece_candidates
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors, line_weights, reference_lines
@@ -50,7 +49,6 @@ CORE = 0.25  # of T, if the settings do not say; measured in dev/measurements.md
 OFFER_ROUNDS = 3  # of EM after an offer of pieces
 
 Texts = Mapping[str, Callable[[], WordTypes]]
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ A pair counts the words of all languages, each as often as the lines of its lang
 weights are integers, so sums and ties are the same on every machine.
 """
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,12 +23,11 @@ from vocap.bpe.words import (
     count_words,
     join,
 )
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
 from vocap.unigram.training_text import required_characters
 
-log = logging.getLogger(__name__)
 FINE = 1 << 10  # factor of the weights before those of parallel text are applied: they are rounded afterwards
 TRAIN, PARALLEL = 0, 1  # the texts of a language's words
 

@@ -1,18 +1,16 @@
 """`vocap fetch`, `vocap sample`, `vocap weigh`, `vocap mix`; imports are inside, as `--help` imports this file."""
 
 import json
-import logging
 from pathlib import Path
 
 import click
 
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.files.paths import expand_all
 from vocap.text_files import Layout
 
-log = logging.getLogger(__name__)
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
 

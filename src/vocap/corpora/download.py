@@ -1,7 +1,6 @@
 """Downloads over http and https that resume after an interruption, in the same call or in a later one."""
 
 import json
-import logging
 import re
 import time
 from contextlib import suppress
@@ -14,10 +13,8 @@ from urllib3 import Retry
 from urllib3.exceptions import HTTPError, MaxRetryError
 
 from vocap import __version__
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_text
-
-log = logging.getLogger(__name__)
 
 RETRIES = 6  # in a row without new bytes; with waits of 1, 2, 4, ... s about a minute
 BACKOFF_S = 1.0

@@ -1,7 +1,6 @@
 """The correlation study: its settings, the part that can run, points and coefficients, and `vocap correlate`."""
 
 import json
-import logging
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 import click
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.files.io import write_tsv
 from vocap.finetuning.settings import Finetuning, Supply
 from vocap.finetuning.tasks import SPLITS, TASKS, DataSet
@@ -21,7 +20,6 @@ from vocap.tables.curve import parse_sizes, read_points
 from vocap.training import Distinct, Seed
 
 FEWEST = 3  # points of a correlation: with two it is 1 or -1
-logger = logging.getLogger(__name__)
 TaskName = Literal["udpos", "panx"]
 
 
@@ -216,4 +214,4 @@ def correlate(vocabularies: Path, sizes: tuple[int, ...], out: Path, scored: tup
     for one in found:
         values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
         described = (one.language, one.task, one.sizes, one.holes)
-        logger.info("%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *described, *values)
+        log.info("%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *described, *values)

@@ -4,14 +4,13 @@ Modules that import torch, transformers or pandas are imported in the commands, 
 """
 
 import json
-import logging
 import os
 from pathlib import Path
 
 import click
 
 from vocap import options
-from vocap.errors import UsageError
+from vocap.errors import UsageError, log
 from vocap.files.io import write_text, write_tsv
 from vocap.finetuning.published import unpack as extract
 from vocap.finetuning.settings import Setting, read_recipe
@@ -20,7 +19,6 @@ from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-logger = logging.getLogger(__name__)
 
 
 XTREME = click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's.")
@@ -43,7 +41,7 @@ def unpack(collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], 
     PATHs are those to write, under the folder: xnli/dev-de.tsv. Labels of test files are kept.
     """
     extract(collection, archives, output, paths)
-    logger.info("%s: %d files of %s", output, len(paths), collection)
+    log.info("%s: %d files of %s", output, len(paths), collection)
 
 
 @click.command
@@ -133,14 +131,14 @@ def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
     said = outcome.selection
     for key, reason in (("absent", "no file or no predictions"), ("blank", "labels withheld, not scored")):
         if said[key]:
-            logger.warning("%s: %s: %s", task, reason, ", ".join(said[key]))
+            log.warning("%s: %s: %s", task, reason, ", ".join(said[key]))
     chosen = (task, said["learning_rate"], said["epochs"], said["label"])
-    logger.info("%s: learning rate %r, %d epochs, %s (%s)", *chosen, ", ".join(said["development"]["languages"]))
+    log.info("%s: learning rate %r, %d epochs, %s (%s)", *chosen, ", ".join(said["development"]["languages"]))
     for language, metric, mean, deviation, seeds in outcome.summary:
         if language == ALL:
             spread = "" if deviation is None else f", standard deviation {deviation:.2f}"
             counts = (len(said["languages"]), seeds, spread)
-            logger.info("%s: %s %.2f over %d languages, %d seeds%s", task, metric, mean, *counts)
+            log.info("%s: %s %.2f over %d languages, %d seeds%s", task, metric, mean, *counts)
 
 
 @click.command()
@@ -156,10 +154,10 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
     content = over_tasks(tasks)
     write_text(output, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
     if content["average"] is None:
-        logger.warning("no average: no task has test files with labels")
+        log.warning("no average: no task has test files with labels")
     else:
         lacking = f", without {', '.join(content['missing'])}" if content["missing"] else ""
-        logger.info("average of %d tasks: %.2f%s", len(content["tasks"]), content["average"], lacking)
+        log.info("average of %d tasks: %.2f%s", len(content["tasks"]), content["average"], lacking)
 
 
 @click.command()
@@ -181,4 +179,4 @@ def compare(xtreme: Path, samples: int, seed: int, output: Path, first: Path, se
     write_tsv(output, COLUMNS, rows)
     for language, *measured in rows:
         if language == ALL:
-            logger.info("%s: %.2f and %.2f, difference %+.2f (%.2f to %.2f), p %.3g", *measured)
+            log.info("%s: %.2f and %.2f, difference %+.2f (%.2f to %.2f), p %.3g", *measured)

@@ -1,7 +1,6 @@
 """Examples to inputs of models, predictions back to tags and answers, and the inputs of a training on the disk."""
 
 import json
-import logging
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.files.io import file_sha256, read_object, replacing_directory, write_text
 from vocap.finetuning import tasks
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
@@ -23,7 +22,6 @@ DEFINITION, DESCRIPTION = "tokenizer.json", "description.json"
 AT_ONCE = 500  # texts that are encoded together: an encoding takes some 100 bytes a token until it is read
 N_BEST = 20  # best starts and ends of a window that are combined
 MAX_ANSWER = 30  # subwords
-log = logging.getLogger(__name__)
 
 
 def load_tokenizer(folder: Path):

@@ -1,7 +1,6 @@
 """One fine-tuning run: models with a head for each kind of task, steps and the selected state, predictions."""
 
 import json
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import transformers
 from torch import Tensor, nn
 
 from vocap import __version__
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, locked, replacing_directory, write_text
 from vocap.finetuning import tasks
 from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
@@ -34,7 +33,6 @@ HEADS = {
 BEST = "best"  # of a checkpoint: the state with the best score so far
 SAVE = "save the model with save_pretrained of transformers 5"
 TOKENS = {"cpu": 8_192, "cuda": 131_072}  # ids of a batch, padding included
-log = logging.getLogger(__name__)
 
 
 def build_model(

@@ -3,16 +3,14 @@
 Imports in functions keep `vocap --help` fast, and torch away until its environment is set.
 """
 
-import logging
 import os
 from pathlib import Path
 
 import click
 
 from vocap import options
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 
-log = logging.getLogger(__name__)
 PATH = click.Path(path_type=Path)
 
 

@@ -10,7 +10,6 @@ tokenizer and settings.
 
 import hashlib
 import json
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,12 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, read_object
 from vocap.tables.sampling_probabilities import quotas, read_weights, sampling_probabilities
 from vocap.training.randomness import MASKS, ORDER, generator, mixed, permuted
-
-log = logging.getLogger(__name__)
 
 MODELS = ("sentencepiece.model", "tokenizer.json")  # within a tokenizer's folder, one of them
 EXPORT = "huggingface"

@@ -1,7 +1,6 @@
 """Pre-training of one model: the run with its lock and exported models, its steps, validation and metrics."""
 
 import json
-import logging
 import math
 import shutil
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from torch.nn.utils import clip_grad_norm_
 from transformers.utils.logging import disable_progress_bar
 
 from vocap import __version__
-from vocap.errors import UsageError, listed
+from vocap.errors import UsageError, listed, log
 from vocap.files.io import locked, write_text
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
@@ -27,8 +26,6 @@ from vocap.training import checkpoints, distributed
 from vocap.training.distributed import rank, summed, world_size
 from vocap.training.loop import FILE, Loop, Metrics, Progress, build_optimizer, learning_rate, peak_memory_mb
 from vocap.training.randomness import DROPOUT, generator
-
-log = logging.getLogger(__name__)
 
 
 @dataclass

@@ -1,15 +1,13 @@
 """`vocap report`: the page, its tables and its figures."""
 
-import logging
 from pathlib import Path
 
 import click
 
-from vocap.errors import UsageError
+from vocap.errors import UsageError, log
 
 STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning", "correlation")
 PATH = click.Path(path_type=Path)
-logger = logging.getLogger(__name__)
 
 
 @click.command()
@@ -46,4 +44,4 @@ def report(results, languages_table, title, settings_file, settings_json, parall
     loaded = load_results(results, languages_table, title or configured, settings)
     loaded = replace(loaded, parallel_text=parallel_text or "")
     size = write_report(out, loaded.title, build(loaded))
-    logger.info("%s: %.1f MB", out / "index.html", size / 1e6)
+    log.info("%s: %.1f MB", out / "index.html", size / 1e6)

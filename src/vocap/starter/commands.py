@@ -1,11 +1,10 @@
 """`vocap starter-fetch`, `starter-extract`, `starter-merge`; imports are inside, as `--help` imports this file."""
 
-import logging
 from pathlib import Path
 
 import click
 
-logger = logging.getLogger(__name__)
+from vocap.errors import log
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False, path_type=Path)
 # Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky 754 1,266, ur 414 633).
@@ -55,11 +54,11 @@ def starter_merge(folders: tuple[Path, ...], output: Path, table: str | None) ->
     report = merging.write_texts(folders, output, known)
     languages, missing = report["languages"], report["missing_packages"]
     lines = sum(entry["lines"] for entry in languages.values())
-    logger.info("%d lines in %d languages from %s", lines, len(languages), ", ".join(report["packages"]))
+    log.info("%d lines in %d languages from %s", lines, len(languages), ", ".join(report["packages"]))
     for name, reason in missing.items():
-        logger.warning("without %s: %s", name, reason)
+        log.warning("without %s: %s", name, reason)
     if few := [code for code in merging.natural(known) if languages[code]["lines"] < FEW_LINES]:
-        logger.warning(
+        log.warning(
             "too little starter text (under %d lines) for %s: bring your own text for them%s",
             FEW_LINES, " ".join(few), ", or fetch the missing packages again" if missing else "",
         )  # fmt: skip

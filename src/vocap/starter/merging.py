@@ -8,7 +8,6 @@ and no sentence of them stays in the text of its language, from whatever package
 """
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,11 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import read_object, read_tsv, replacing_directory, table_lines, write_text
 from vocap.languages import Language, natural, read_languages
 from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wanted_code
 from vocap.starter.packages import package_named
-
-logger = logging.getLogger(__name__)
 
 COLUMNS = ("key", "message", "text")
 MISSING = "missing.txt"
@@ -57,7 +54,7 @@ def extract(package: str, archive: Path, output: Path, table: str | None) -> Non
     if archive.stat().st_size == 0:
         reason = read_object(f"{archive}.json", fetch).get("missing") or "it is empty"
         write_messages(output, (), scripts, missing=reason)
-        logger.warning("%s: an empty archive, no text from %s: %s", archive, package, reason)
+        log.warning("%s: an empty archive, no text from %s: %s", archive, package, reason)
         return
     members = read_members(archive, lambda name: wanted_code(known, name, scripts) is not None)
     if not members:
@@ -65,8 +62,8 @@ def extract(package: str, archive: Path, output: Path, table: str | None) -> Non
     found = Extraction(known, members, scripts)
     write_messages(output, found.rows(), scripts)
     for message in found.unreadable[:5]:
-        logger.warning("skipped: %s", message)
-    logger.info(
+        log.warning("skipped: %s", message)
+    log.info(
         "%s: %d sentences out of %d messages in %d catalogues (%d more could not be read)",
         package, found.sentences, found.messages, found.catalogues - len(found.unreadable), len(found.unreadable),
     )  # fmt: skip

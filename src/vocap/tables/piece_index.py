@@ -11,14 +11,13 @@ arrays, equal bytes for equal models:
 """
 
 import hashlib
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.files.io import replacing
 from vocap.tokenizer_files.model_file import NORMAL, USER_DEFINED, Pieces, read_pieces
 
@@ -32,8 +31,6 @@ _DTYPES = {
     "start": np.uint16,
     "stop": np.uint16,
 }
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Its README.md is the model card.
 """
 
 import json
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.files.io import replacing_directory
 from vocap.languages import DOMAINS
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
@@ -21,8 +20,6 @@ from vocap.tokenizer_files.layout import STEP, check_unigram
 from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
 from vocap.tokenizer_files.normalizer import SPACE, build_normalizer, inert_characters, read_charsmap
 from vocap.tokenizer_files.normalizer import literal as literal_expression
-
-logger = logging.getLogger(__name__)
 
 NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
@@ -276,7 +273,7 @@ def _check(proto, name: str) -> None:
     # sums of scores in float32 and in float64
     entries = [entry for entry in proto.pieces if entry.type == NORMAL]
     if rough := sum(entry.score % STEP != 0 for entry in entries):
-        logger.warning(
+        log.warning(
             "%s: %d scores are no multiples of 2^-10: the two forms may choose different pieces of equal score; "
             "vocap mono rounds them, parity.tsv says how often",
             name,
@@ -285,7 +282,7 @@ def _check(proto, name: str) -> None:
     # the penalty of an unknown character depends on `NEVER`: without effect while each character is a piece
     known = {entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)}
     if without := sorted(set("".join(entry.piece for entry in entries)) - known):
-        logger.warning(
+        log.warning(
             "%s: %d characters occur in pieces and are none themselves (%s): where they stand alone, "
             "SentencePiece and the export may differ; parity.tsv says how often",
             name,

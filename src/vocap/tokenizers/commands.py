@@ -3,7 +3,6 @@
 Imports inside functions are of numba's kernels, which take a second that short jobs save.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -37,7 +36,6 @@ from vocap.unigram.alp import average_log_probability
 from vocap.unigram.text_settings import COVERAGE, TextSettings
 from vocap.unigram.training_text import Borders, count_shared_characters
 
-logger = logging.getLogger(__name__)
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)

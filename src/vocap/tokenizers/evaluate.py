@@ -1,7 +1,6 @@
 """`vocap evaluate`: many tokenizers on one text, and gates; `vocap parity`: both forms of one, line by line."""
 
 import glob
-import logging
 import math
 import os
 import re
@@ -17,7 +16,7 @@ import click
 import numpy as np
 
 from vocap import options
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
 from vocap.progress import Steps
@@ -28,7 +27,6 @@ from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_mode
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 
-logger = logging.getLogger(__name__)
 PATH = click.Path(path_type=Path)
 BITS, FOLDED = "bigram_bits_per_byte", "ten_fold_bits_per_byte"  # trained on train.txt, or on the text itself
 STOCK = ("sentencepiece.model", "tokenizer.model", "tokenizer.json", "huggingface")  # names that all have
@@ -136,7 +134,7 @@ def find(corpora, texts, languages, table, parallel) -> Texts:
         wanted = list(lines) if codes or corpora else aligned_languages(parallel)
         aligned, without = named_texts.find_aligned(parallel, codes or wanted)
         for code in without:
-            logger.warning("%s: no parallel text, left out", parallel.replace("{lang}", code))
+            log.warning("%s: no parallel text, left out", parallel.replace("{lang}", code))
     return Texts(lines or aligned, aligned, read_languages(table), corpora)
 
 
@@ -276,7 +274,7 @@ def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, g
     for row in found.parallel:
         if not row["lines"]:
             why = " in common with English, so no ratio" if evaluation.ENGLISH in text.aligned else ""
-            logger.warning("%s: no line%s", text.aligned[row["language"]], why)
+            log.warning("%s: no line%s", text.aligned[row["language"]], why)
     # whole outputs, at the end
     for name, found in results.items() if tables else ():
         found.write(tables / name, text)
@@ -396,7 +394,7 @@ def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
             found = results[code] = forms.compare(sampled_blocks(corpora / code, sample, seed))
             if found.lines and found.identical < LEAST_SHARE * found.lines:
                 share = 100 * found.identical / found.lines
-                logger.warning("%s: only %.3f %% of the lines are identical", code, share)
+                log.warning("%s: only %.3f %% of the lines are identical", code, share)
             steps.advance()
     io.write_tsv(output, PARITY_COLUMNS, [(code, *found.cells(PARITY_KINDS)) for code, found in results.items()])
     lines, identical = (sum(getattr(one, name) for one in results.values()) for name in ("lines", "identical"))

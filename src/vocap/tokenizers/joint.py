@@ -4,14 +4,13 @@ One descent gives every T: the ladder's models are, bit for bit, what SentencePi
 text is every training line with the weight of its language, or a sample in one file.
 """
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sentencepiece import sentencepiece_model_pb2
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import STEP, line_weights, sampling_probabilities, share_error
 from vocap.text_files.lines import count_lines, read_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
@@ -20,7 +19,6 @@ from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 from vocap.unigram.training_text import trained_on
 
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)  # special tokens of the trained model, by id
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import datetime
 import fcntl
 import functools
 import itertools
-import logging
 import os
 import signal
 import tempfile
@@ -19,7 +18,7 @@ from contextlib import contextmanager, suppress
 import torch
 from torch import Tensor, distributed, nn
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 
 PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 ASSIGNED = ("LOCAL_RANK", "SLURM_JOB_ID")  # by torchrun, or by the cluster
@@ -28,8 +27,6 @@ LARGE = 1 << 25  # elements of a gradient that is reduced by itself
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 # SIGURG: SLURM's `--signal=URG@300`, ignored by other processes; SIGTERM: the end of its time; SIGINT: Ctrl-C
 SIGNALS = (signal.SIGURG, signal.SIGTERM, signal.SIGINT)
-
-log = logging.getLogger(__name__)
 
 
 def half_type(device: torch.device) -> torch.dtype | None:

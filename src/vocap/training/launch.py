@@ -1,6 +1,5 @@
 """One process for every GPU of a SLURM job, on all its nodes, started by torchrun; one process outside SLURM."""
 
-import logging
 import os
 import re
 import subprocess
@@ -10,9 +9,7 @@ from dataclasses import dataclass
 
 import click
 
-from vocap.errors import VocapError
-
-log = logging.getLogger(__name__)
+from vocap.errors import VocapError, log
 
 FIRST_PORT, PORTS = 20_000, 10_000  # range of the rendezvous port, chosen by the job's id
 

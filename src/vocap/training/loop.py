@@ -4,7 +4,6 @@ A step depends on the checkpoint alone.
 """
 
 import json
-import logging
 import math
 import os
 import resource
@@ -24,12 +23,10 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from tqdm import tqdm
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.files.io import write_text
 from vocap.training import checkpoints
 from vocap.training.distributed import Stopped, StopRequest, rank, working_precision, world_size
-
-log = logging.getLogger(__name__)
 
 FILE = "metrics.jsonl"
 ADAM = {"betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}  # XLM-R's

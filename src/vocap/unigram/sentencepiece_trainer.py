@@ -5,21 +5,18 @@ gives the model as bytes, so no path of the machine enters a model, and a model 
 """
 
 import io
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from vocap.command import at_once
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.lines import read_lines
 from vocap.unigram import MAX_SIZE
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, rule_file
 from vocap.unigram.training_text import as_read, character_counts, is_trainable, required_characters
-
-logger = logging.getLogger(__name__)
 
 REFERENCE = "0.2.1"  # of sentencepiece
 INPUT_SENTENCES = 1_000_000  # the reference code's input_sentence_size
@@ -102,7 +99,7 @@ def train(
     except (RuntimeError, OSError) as error:
         raise _explain(str(error), sum(number >= 0 for number in ids.values()) + settings.other_rows) from None
     if skipped := sum(bool(line.strip()) and not is_trainable(line) for line in lines):
-        logger.warning(
+        log.warning(
             "%d lines were not trained on: longer than %d bytes, or with U+2585, which SentencePiece reserves",
             skipped,
             MAX_LINE_BYTES,

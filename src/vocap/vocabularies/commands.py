@@ -4,7 +4,6 @@ Imports inside functions are of numba's kernels, which take a second that short 
 """
 
 import json
-import logging
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ import click
 import sentencepiece
 
 from vocap import options
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import aligned, replacing
 from vocap.options import text_options
 from vocap.tables.curve import Point, outline, parse_option, read_points, write_characters, write_points
@@ -28,8 +27,6 @@ from vocap.unigram import SEEDS, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
 from vocap.unigram.text_settings import COVERAGE, XLM_R
 from vocap.unigram.training_text import count_characters
-
-logger = logging.getLogger(__name__)
 
 file = click.Path(dir_okay=False, path_type=Path)
 folder = click.Path(file_okay=False, path_type=Path)
@@ -57,7 +54,7 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
     try:
         model = sentencepiece_trainer.train(train_path, size, coverage, threads, settings=settings)
     except sentencepiece_trainer.Unreachable as unreachable:
-        logger.info("%s: size %d: %s", train_path, size, unreachable.reason)
+        log.info("%s: size %d: %s", train_path, size, unreachable.reason)
         models.mkdir(parents=True, exist_ok=True)
         _write_model(models / f"{size}.model", None)
         write_points(point, [Point(size, status=unreachable.reason)])
@@ -69,7 +66,7 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
     heldout_alp = on_heldout.alp if on_heldout else None
     row = Point(size, encoder.size, on_train.alp, heldout_alp, on_train.tokens_per_sentence)
     write_points(point, [row])
-    logger.info("%s: size %d: ALP %.3f, held-out %s", train_path, size, row.alp, row.alp_heldout)
+    log.info("%s: size %d: ALP %.3f, held-out %s", train_path, size, row.alp, row.alp_heldout)
 
 
 @click.command()
@@ -190,7 +187,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
 
     files = {"train": train} | ({"heldout": heldout} if heldout else {})
     words = load_word_types({name: partial(read_blocks, path) for name, path in files.items()}, coverage, settings)
-    logger.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
+    log.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     ending = None
     if seeds == "words":
         from vocap.unigram.seeds import frequencies_at_the_end
@@ -208,7 +205,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         write_characters(output / "characters.tsv", words.characters, words.sentences["train"])
     for table, written in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
         write_points(table, written)
-    logger.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
+    log.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
     click.echo(_print_curve(rows, tables))
 
 

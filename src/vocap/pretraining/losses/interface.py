@@ -10,7 +10,6 @@ The kinds of losses, with their settings, are registered in `pretraining/loss_ki
 
 import functools
 import itertools
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +19,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vocap.errors import log
 from vocap.training.distributed import add_product, multiply, rank
 from vocap.training.randomness import NEGATIVES, generator
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
