@@ -206,7 +206,7 @@ def _alphabet() -> list[str]:
         (["--regex", "(a|b"], "end pattern with unmatched parenthesis; correct it"),
         (["--regex", r"\p{L}+"], r"drops text: '\x01' (U+0001) is in no match; put |[\s\S] at its end"),
         (["--regex", r"[^ക]|ക(?!\x{d4d})"], "drops text: 'ക' (U+0D15)"),  # found in the text alone
-        (["--regex", r"(?:[\s\S]+)+\x{0}|[\s\S]"], "Regex search error: retry-limit-in-match over; correct it"),
+        (["--regex", r"([a-z]+)+0|[\s\S]"], "Regex search error: retry-limit-in-match over; correct it"),
         (["--regex", ""], "drops text"),
         (["--regex", OWN, "--digits", "1"], "digits and contractions: a regex says itself"),
         (["--split", "spaces", "--contractions"], "take split words"),
