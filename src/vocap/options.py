@@ -39,7 +39,6 @@ class Code(click.ParamType):
         return value
 
 
-THREADS = click.IntRange(1, 1024)
 FIELDS = {one.name: one for one in fields(TextSettings)}
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
@@ -47,6 +46,12 @@ SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 def coverage(default: float, help: str) -> Callable:
     """The option --coverage, within SentencePiece's bounds; `help` says whose characters are meant."""
     return click.option("--coverage", type=Real(0.98, 1), default=default, show_default=True, help=help)
+
+
+def threads(help: str, default: int = 1) -> Callable:
+    """The option --threads."""
+    kind = click.IntRange(1, 1024)
+    return click.option("--threads", type=kind, default=default, show_default=True, help=help)
 
 
 def totals(command: Callable) -> Callable:

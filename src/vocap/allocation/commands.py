@@ -1,6 +1,6 @@
 """`vocap allocate`, and `vocap trunk`, the part of rule pieces that all T share.
 
-Imports inside functions are of numpy and numba, which `vocap --help` does not need.
+Imports inside functions are of numba's kernels, which rules of sizes do not need.
 """
 
 from collections.abc import Callable
@@ -12,10 +12,14 @@ import click
 from pydantic import ValidationError
 
 from vocap import options
+from vocap.allocation import solution
+from vocap.allocation.inputs import gather
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.errors import UsageError, log
 from vocap.options import text_options
+from vocap.tables.sampling_probabilities import read_weights
+from vocap.text_files.named_texts import read_aligned
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import COVERAGE
 
@@ -59,13 +63,7 @@ def _shared(command: Callable) -> Callable:
         *map(_setting, ("alpha", "beta", "per")),
         options.coverage(COVERAGE, "Share of the multilingual sample's characters that must be pieces."),
         click.option("--without", default="", metavar="LANG,LANG", help="Languages to leave out."),
-        click.option(
-            "--threads",
-            type=options.THREADS,
-            default=1,
-            show_default=True,
-            help="Languages at a time, of rule pieces; the results do not depend on it.",
-        ),
+        options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
         text_options,
     )
     for decorate in reversed(decorators):  # as if written above the command one by one: --help shows this order
@@ -115,10 +113,6 @@ def allocate(
     OUT/summary.json, and prints the optimality gap: the distance from a bound on all unions of whole lists. Rule
     pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
     """
-    from vocap.allocation import solution
-    from vocap.allocation.inputs import gather
-    from vocap.tables.sampling_probabilities import read_weights
-
     if fields["other_rows"] is None:
         fields["other_rows"] = rows_beside_pieces(settings, fields["rule"])
     development = fields.pop("development")
@@ -135,7 +129,6 @@ def allocate(
     inputs = gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
         from vocap.allocation.pieces import Source
-        from vocap.text_files.named_texts import read_aligned
 
         parallel = read_aligned(development, [entry.language for entry in inputs.languages]) if development else {}
         source = Source(inputs, corpora, coverage, Path(str(output)), threads, settings, parallel)
@@ -162,9 +155,7 @@ def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, 
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
     """
-    from vocap.allocation.inputs import gather
     from vocap.allocation.pieces import Source, make_trunk, weights_of, write_trunk
-    from vocap.tables.sampling_probabilities import read_weights
 
     if corpora is None:
         raise UsageError("a trunk is made from the languages' text; add --corpora DIR")

@@ -1,4 +1,4 @@
-"""`vocap fetch`, `vocap sample`, `vocap weigh`, `vocap mix`; imports are inside, as `--help` imports this file."""
+"""`vocap fetch`, `vocap sample`, `vocap weigh`, `vocap mix`."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,15 @@ import click
 
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS
+from vocap.corpora.sampling import check_dropped, draw_sample, overlong_languages, write_mix
 from vocap.errors import VocapError, log
+from vocap.files.io import read_object, replacing, write_tsv
 from vocap.files.paths import expand_all
+from vocap.languages import read_languages
+from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities, weigh_languages
 from vocap.text_files import Layout
+from vocap.text_files.lines import FLAG, holds_documents
+from vocap.text_files.records import Corpus, check_present
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
@@ -66,11 +72,6 @@ def sample(
     in bounded memory. Invalid, empty, overlong and duplicate lines are dropped and counted in stats.json. With
     --documents a record is cut into parts of up to 4,192 bytes behind line ends, and these are the lines.
     """
-    from vocap.corpora.sampling import check_dropped, draw_sample
-    from vocap.files.io import replacing
-    from vocap.text_files.lines import FLAG
-    from vocap.text_files.records import Corpus, check_present
-
     # draw the sample, or find out that there is no text
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     missing, warnings = None, []
@@ -125,11 +126,6 @@ STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # entries of a stat
 @click.option("-o", "--output", required=True, type=FILE, help="Columns language, n, source.")
 def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
     """Collect n of every language, the size that Equation 3 weighs it by."""
-    from vocap.corpora.sampling import overlong_languages
-    from vocap.files.io import write_tsv
-    from vocap.languages import read_languages
-    from vocap.tables.sampling_probabilities import weigh_languages
-
     named = {} if by in ("lines", "bytes") else read_languages(table)
     entries = [_read_stats(path) for path in stats]
     rows = weigh_languages(entries, by, named, table or "the table of languages")
@@ -147,8 +143,6 @@ def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> No
 
 
 def _read_stats(path: str) -> dict:
-    from vocap.files.io import read_object
-
     entry = read_object(path, "make it again with: vocap sample", "make it with: vocap sample")
     if not isinstance(entry.get("language"), str) or not entry.keys() >= STATS:
         raise VocapError(f"{path}: not the stats.json of a sample; make it again with: vocap sample")
@@ -169,10 +163,6 @@ def mix(weights: str, alpha: float, sentences: int, seed: int, corpora: str, out
 
     Lines come from train.txt, and repeat where it has fewer than the language's share.
     """
-    from vocap.corpora.sampling import write_mix
-    from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
-    from vocap.text_files.lines import holds_documents
-
     sizes = read_weights(weights)
     files = [(language, Path(corpora) / language / "train.txt") for language in sizes]
     for language, file in files:

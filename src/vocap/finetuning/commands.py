@@ -86,7 +86,7 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
     help="Development files that select the state to keep.",
 )
 @SETTINGS
-@click.option("--threads", type=options.THREADS, default=2, show_default=True, help="On a CPU.")
+@options.threads("On a CPU.", default=2)
 @click.option("--checkpoint-every", type=click.IntRange(min=1), default=500, show_default=True, help="Steps.")
 @click.option("--keep-checkpoints", "keep", is_flag=True, help="Keep them after a complete run.")
 @click.option("-o", "--output", required=True, type=PATH, help="Gets predictions/, run.json.")

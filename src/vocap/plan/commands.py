@@ -1,4 +1,4 @@
-"""`vocap plan`. Imports in functions keep `vocap --help` fast."""
+"""`vocap plan`."""
 
 import json
 import os
@@ -10,8 +10,12 @@ from typing import Any
 
 import click
 
+from vocap.config import load, read_files
 from vocap.errors import duration, listed
 from vocap.files.io import aligned, read_yaml
+from vocap.plan import forecast
+from vocap.plan.jobs import read_jobs
+from vocap.plan.texts import check_files, check_totals, estimate_texts, warn_of_lines
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 PROFILE = "slurm/config.yaml"
@@ -53,11 +57,6 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
 
     Call it in the project's root. Numbers come from the cost model of docs/cluster.md.
     """
-    from vocap.config import load, read_files
-    from vocap.plan import forecast
-    from vocap.plan.jobs import read_jobs
-    from vocap.plan.texts import check_files, check_totals, estimate_texts, warn_of_lines
-
     if compare and profile:
         raise click.UsageError("--compare and --profile exclude each other")
     cores = cores or len(os.sched_getaffinity(0))

@@ -67,7 +67,7 @@ def tokenize(
 @click.option("--settings", "file", type=PATH, help="YAML or JSON: the keys of pretraining: models: NAME.")
 @click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
 @click.option("--seed", type=options.SEED, default=1, show_default=True, help="Where the settings have none.")
-@click.option("--threads", type=options.THREADS, default=2, show_default=True, help="On a CPU.")
+@options.threads("On a CPU.", default=2)
 @click.option("--checkpoint-every", type=click.IntRange(min=1), help="Instead of the settings' number of steps.")
 @click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Gets model/, metrics.jsonl, checkpoints/.")

@@ -1,5 +1,6 @@
-"""`vocap report`: the page, its tables and its figures."""
+"""`vocap report`: the page, its tables and its figures, of an extra that `vocap report --help` does without."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -30,8 +31,6 @@ def report(results, languages_table, title, settings_file, settings_json, parall
     """
     if settings_file is not None and settings_json is not None:
         raise UsageError("give --settings or --settings-json, not both")
-    from dataclasses import replace
-
     from vocap.report.data.loading import load_results, load_settings
     from vocap.report.page.rendering import write_report
     from vocap.report.sections import build

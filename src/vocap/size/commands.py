@@ -1,4 +1,4 @@
-"""`vocap size`: ALP, tokens and the cost of a model by T. Imports in functions keep `vocap --help` fast."""
+"""`vocap size`: ALP, tokens and the cost of a model by T."""
 
 from pathlib import Path
 
@@ -6,6 +6,11 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError
+from vocap.files.io import aligned, write_tsv
+from vocap.pretraining.settings import Shape
+from vocap.size.forecast import COLUMNS, STAGES, ModelCosts, forecast, reference, shares_of, verdict
+from vocap.tables.sampling_probabilities import read_weights
+from vocap.tables.size_table import read_sizes
 
 PATH = click.Path(path_type=Path, dir_okay=False)
 COUNT = click.IntRange(1)
@@ -50,12 +55,6 @@ def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length
     heads = heads or max(1, hidden // 64)
     if heads % (kv_heads or heads):
         raise UsageError(f"--kv-heads {kv_heads} does not divide {heads} heads; give --heads, or others of both")
-    from vocap.files.io import write_tsv
-    from vocap.pretraining.settings import Shape
-    from vocap.size.forecast import COLUMNS, STAGES, ModelCosts, forecast, reference, shares_of, verdict
-    from vocap.tables.sampling_probabilities import read_weights
-    from vocap.tables.size_table import read_sizes
-
     model["causal"] |= model["swiglu"]
     wide = intermediate or (8 * hidden // 3 if model["swiglu"] else 4 * hidden)
     shape = Shape(layers=layers, hidden=hidden, heads=1, intermediate=wide, positions=length)
@@ -79,8 +78,6 @@ def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length
 
 def as_text(rows, size: int | None) -> str:
     """The rows as columns of text; changes are those from `compared_with`."""
-    from vocap.files.io import aligned
-
     heads = ["T", "ALP", "tokens/byte", "worst", "parameters", "embeddings", "share", "train GB", "logits GB"]
     heads += ["train MFLOP/byte", "use MFLOP/byte", "from T", "tokens", "training"]
     heads += [] if size is None else ["PFLOP in all"]

@@ -110,13 +110,7 @@ def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
 )
 @options.totals
 @options.coverage(COVERAGE, "Share of the text's characters that must be pieces.")
-@click.option(
-    "--threads",
-    type=options.THREADS,
-    default=1,
-    show_default=True,
-    help="Of one descent; the results do not depend on it.",
-)
+@options.threads("Of one descent; the results do not depend on it.")
 @text_options
 @options.id_layout
 @CURVE
