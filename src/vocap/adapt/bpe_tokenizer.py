@@ -13,7 +13,7 @@ from vocap import __version__
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
 from vocap.bpe import model_file
 from vocap.errors import VocapError, listed, log
-from vocap.files.io import read_object, write_text, write_tsv
+from vocap.files.io import read_object, write_json, write_text, write_tsv
 from vocap.text_files.named_texts import read_sentences
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
 from vocap.tokenizer_files.export import write_card
@@ -165,7 +165,7 @@ class BpeTokenizer(Adaptable):
             if number not in read.special
         ]
         write_tsv(folder / "pieces.tsv", layout.PIECE_COLUMNS, rows)
-        write_text(folder / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
+        write_json(folder / "description.json", description)
         model_file.write_export(read, folder / "huggingface")
         config, template = self.path.with_name(EXPORTED[1]), self.path.with_name(CHAT_TEMPLATE)
         chat = read_object(config).get("chat_template") if config.is_file() else None

@@ -18,7 +18,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
-from vocap.files.io import read_object, write_text
+from vocap.files.io import read_object, write_json, write_text
 from vocap.tokenizer_files.encoders import is_json, refusals, roles_of
 from vocap.tokenizer_files.export import About, configuration, template, write_folder
 from vocap.tokenizer_files.id_layout import IdLayout
@@ -107,7 +107,7 @@ def write_definition(folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str
     """Write `tokenizer.json` and `tokenizer_config.json`: `roles` to their special tokens, the longest input."""
     config = configuration(tokenizer, roles, length)
     write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=False))
-    write_text(folder / "tokenizer_config.json", json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+    write_json(folder / "tokenizer_config.json", config)
 
 
 def export(path: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:

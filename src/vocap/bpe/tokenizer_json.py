@@ -1,6 +1,5 @@
 """The tokenizer of merges and its folder: ids in the layout of all tokenizers, text read as in training."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from vocap.bpe.model_file import write_definition
 from vocap.bpe.training import token_names
 from vocap.bpe.words import Alphabet, Pretokenization
 from vocap.errors import UsageError
-from vocap.files.io import write_text, write_tsv
+from vocap.files.io import write_json, write_tsv
 from vocap.tokenizer_files.export import template
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.layout import PIECE_COLUMNS
@@ -146,5 +145,5 @@ def write_tokenizer(
         **{key: value for key, value in description.items() if key not in ("kind", "settings")},
         "versions": {"vocap": __version__, "tokenizers": tokenizers.__version__},
     }
-    write_text(out / "description.json", json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    write_json(out / "description.json", content)
     return len(by_id)

@@ -14,7 +14,7 @@ import numpy as np
 
 from vocap import options
 from vocap.errors import UsageError, VocapError, explain, system_error
-from vocap.files.io import aligned, replacing_directory, write_text, write_tsv
+from vocap.files.io import aligned, replacing_directory, write_json, write_tsv
 from vocap.text_files.named_texts import find_texts, parse_languages, read_sentences
 from vocap.tokenizer_files.encoders import Splitter, is_bracketed, load_encoder
 from vocap.unigram.alp import average_log_probability
@@ -277,7 +277,7 @@ def write_tables(out: Path, summary: Mapping, found: Mapping[str, Change], piece
         write_tsv(folder / FILES[1], WORD_COLUMNS, words)
         write_tsv(folder / FILES[2], PieceChange._fields, pieces)
         write_tsv(folder / FILES[3], EXAMPLE_COLUMNS, examples)
-        write_text(folder / FILES[4], json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+        write_json(folder / FILES[4], summary)
 
 
 def as_text(

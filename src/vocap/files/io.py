@@ -158,6 +158,11 @@ def write_text(path: str | Path, text: str) -> None:
         file.write(text)
 
 
+def write_json(path: str | Path, content: object) -> None:
+    """Write plain data to `path`, whole or not at all: indented, in UTF-8, with a line end."""
+    write_text(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock file `path`, which names its holder, for the folder that it lies in.

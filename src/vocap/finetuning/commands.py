@@ -3,7 +3,6 @@
 Modules that import torch, transformers or pandas are imported in the commands, so that `--help` is fast.
 """
 
-import json
 import os
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError, log
-from vocap.files.io import write_text, write_tsv
+from vocap.files.io import write_json, write_tsv
 from vocap.finetuning.published import unpack as extract
 from vocap.finetuning.settings import Setting, read_recipe
 from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
@@ -152,7 +151,7 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
     from vocap.finetuning.scores import average as over_tasks
 
     content = over_tasks(tasks)
-    write_text(output, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    write_json(output, content)
     if content["average"] is None:
         log.warning("no average: no task has test files with labels")
     else:

@@ -1,6 +1,5 @@
 """Examples to inputs of models, predictions back to tags and answers, and the inputs of a training on the disk."""
 
-import json
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError, log
-from vocap.files.io import file_sha256, read_object, replacing_directory, write_text
+from vocap.files.io import file_sha256, read_object, replacing_directory, write_json
 from vocap.finetuning import tasks
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
 from vocap.finetuning.settings import Recipe
@@ -401,7 +400,7 @@ def encode_training(xtreme: Path, training: str, tokenizer: Path, recipe: Recipe
             "absent": absent,
             "sets": counts,
         }
-        write_text(folder / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+        write_json(folder / DESCRIPTION, description)
     return description
 
 

@@ -1,6 +1,5 @@
 """One fine-tuning run: models with a head for each kind of task, steps and the selected state, predictions."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from torch import Tensor, nn
 
 from vocap import __version__
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import file_sha256, locked, replacing_directory, write_text
+from vocap.files.io import file_sha256, locked, replacing_directory, write_json
 from vocap.finetuning import tasks
 from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
 from vocap.finetuning.features import IGNORED, Batch, Features, LengthBatches, assemble, evaluation_batches
@@ -330,8 +329,7 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
         metrics = training.run(stop)
         write_all_predictions(training, job, inputs)
         metrics.publish(job.output / loop.FILE)
-        facts = json.dumps(description(training, job, inputs), indent=2, ensure_ascii=False)
-        write_text(job.output / DESCRIPTION, facts + "\n")
+        write_json(job.output / DESCRIPTION, description(training, job, inputs))
         if not keep:
             checkpoints.remove_all(job.checkpoints)
             metrics.path.unlink()

@@ -17,7 +17,7 @@ import numpy as np
 import pandas
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_object, replacing, replacing_directory, write_text, write_tsv
+from vocap.files.io import read_object, replacing, replacing_directory, write_json, write_tsv
 from vocap.finetuning import metrics
 from vocap.finetuning.settings import Setting
 from vocap.finetuning.tasks import ENGLISH, HELD_OUT, TASKS, DataSet, Example, Task, development, is_labelled
@@ -349,7 +349,7 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
     rows = ([getattr(row, name) for name in SCORE_COLUMNS] for row in outcome.scores)
     write_tsv(out / SCORES, SCORE_COLUMNS, rows)
     write_tsv(out / SUMMARY, SUMMARY_COLUMNS, outcome.summary)
-    write_text(out / SELECTION, json.dumps(said, ensure_ascii=False, indent=2) + "\n")
+    write_json(out / SELECTION, said)
 
 
 def read_selection(folder: Path) -> dict[str, Any]:

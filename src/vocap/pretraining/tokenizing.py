@@ -1,6 +1,5 @@
 """The text of one language, streamed, to blocks of token ids."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files.io import file_sha256, replacing_directory, write_text
+from vocap.files.io import file_sha256, replacing_directory, write_json
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
 from vocap.text_files import Layout
 from vocap.text_files.lines import holds_documents, survey, unescape
@@ -98,7 +97,7 @@ def tokenize_language(
             "train": {**left_out, **train.close()},
             "heldout": measured.close(),
         }
-        write_text(made / DESCRIPTION, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+        write_json(made / DESCRIPTION, description)
     return description
 
 

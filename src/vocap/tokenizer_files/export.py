@@ -3,7 +3,6 @@
 Its README.md is the model card.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from vocap.errors import VocapError, log
-from vocap.files.io import replacing_directory
+from vocap.files.io import replacing_directory, write_json
 from vocap.languages import DOMAINS
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
@@ -240,8 +239,7 @@ def write_folder(output: str | Path, tokenizer: Tokenizer, tokens: Mapping[str, 
     with replacing_directory(output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, "golden.json")) as folder:  # once made
         tokenizer.save(str(folder / definition), pretty=False)
         for name, content in contents.items():
-            text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-            (folder / name).write_text(text, encoding="utf-8")
+            write_json(folder / name, content)
 
 
 def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int) -> dict:

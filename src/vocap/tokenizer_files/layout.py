@@ -8,7 +8,6 @@ piece is its best segmentation without the piece itself. Where it scores at leas
 raising the score just above the split makes the piece reachable again.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from vocap import __version__
 from vocap.errors import VocapError
-from vocap.files.io import replacing, write_text, write_tsv
+from vocap.files.io import replacing, write_json, write_tsv
 from vocap.tokenizer_files import model_file
 from vocap.tokenizer_files.id_layout import MASK, XLM_R_LAYOUT, IdLayout, layout_of, set_roles
 from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, NORMAL, SHAPE, UNKNOWN, USER_DEFINED
@@ -270,7 +269,7 @@ def write_tokenizer(out: str | Path, proto, rows: Sequence[tuple], description: 
     with replacing(out / "sentencepiece.model", "wb") as file:
         file.write(data)
     write_tsv(out / "pieces.tsv", PIECE_COLUMNS, rows)
-    write_text(out / "description.json", json.dumps(description, ensure_ascii=False, indent=2) + "\n")
+    write_json(out / "description.json", description)
 
 
 def describe(
