@@ -16,8 +16,8 @@ from vocap.files.io import write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.tables.curve import COLUMNS, write_characters
+from vocap.tables.line_bits import bits_per_byte, write_lengths
 from vocap.tables.piece_index import NAME, build, save_index
-from vocap.tokenizers.bigram import bits_per_byte, write_lengths
 from vocap.tokenizers.evaluation import COLUMNS as EVALUATION
 from vocap.tokenizers.evaluation import PARALLEL_COLUMNS
 
@@ -223,8 +223,9 @@ def make_model(
     described: bool = True,
     seed: int = 9,
     tokenizer: str = "vocap100k",
+    causal: bool = False,
 ) -> None:
-    """metrics.jsonl and description.json of one model, its exact loss falling."""
+    """metrics.jsonl and description.json of one model, its exact loss falling; of a causal one bits of lines."""
     rng = random.Random(f"{name} {seed}")
     out = folder / "pretraining" / name
     out.mkdir(parents=True)
@@ -237,6 +238,11 @@ def make_model(
             file.write(json.dumps(row | {"languages": dict.fromkeys(codes, scores)}) + "\n")
     if described:
         facts = {"tokenizer": tokenizer, "parameters": 2**20 * 13, "settings": {"loss": loss}, "device": "CPU"}
+        if causal:
+            facts |= {"bits_per_byte": "code length of the text", "seed": seed}
+            facts["settings"]["objective"] = "causal"
+            lines = {code: [[rng.uniform(100, 200) for _ in range(30)], [60] * 30] for code in codes}
+            write_lengths(out / "code-length.npz", {("parallel", code): np.array(lines[code]) for code in codes})
         (out / "description.json").write_text(json.dumps(facts))
 
 

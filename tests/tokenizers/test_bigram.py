@@ -9,14 +9,11 @@ import pytest
 
 from tests.made_text import write_lines
 from vocap.errors import VocapError
+from vocap.tables.line_bits import bits_per_byte, paired_differences, read_lengths, write_lengths
 from vocap.tokenizers.bigram import (
-    bits_per_byte,
     code_lengths,
-    paired_differences,
-    read_lengths,
     train_bigram,
     training_sample,
-    write_lengths,
 )
 
 BORDER = "#"

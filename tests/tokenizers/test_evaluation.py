@@ -13,9 +13,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tests.made_text import write_lines
 from vocap.files.io import read_tsv
+from vocap.tables.line_bits import read_lengths
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
 from vocap.tokenizer_files.export import export
-from vocap.tokenizers.bigram import read_lengths
 from vocap.tokenizers.evaluate import evaluate
 from vocap.tokenizers.evaluation import COLUMNS, Tally, measure, renyi_efficiency, tally
 

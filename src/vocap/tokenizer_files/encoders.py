@@ -23,6 +23,8 @@ from vocap.tokenizer_files.model_file import find_model, load_processor
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
+# what normalisation changes: spaces, a line end, characters for others, a mark, and a character that is rare
+PROBE = "  two\ttabs, \u00bd \ufb01 e\u0301\n\u3000\U0001f9ff "
 REMEDY = "save it again with its own library, or use another tokenizer"
 
 
@@ -167,6 +169,24 @@ def special_ids(path: str | Path, encoder: Encoder) -> tuple[dict[str, int], tup
         if (mask := model.piece_to_id(MASK)) in special:
             ids["mask"] = mask
     return ids, tuple(sorted(special - set(ids.values())))
+
+
+def unknown_characters(encoder: Encoder, line: str) -> str:
+    """The characters of the line that `<unk>` stands for: normalised for SentencePiece, else as written."""
+    if hasattr(encoder, "processor"):
+        proto = encoder.processor.encode(line, out_type="immutable_proto")
+        return "".join(piece.piece for piece in proto.pieces if piece.id == encoder.unk_id)
+    encoding = encoder.tokenizer.encode(line, add_special_tokens=False)
+    return "".join(
+        line[start:end]
+        for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
+        if number == encoder.unk_id
+    )
+
+
+def is_lossless(encoder: Encoder) -> bool:
+    """Whether text comes back from its ids: that of `PROBE` does, of which every normalisation changes a part."""
+    return encoder.decode_batch(encoder.encode_batch([PROBE])) == [PROBE]
 
 
 class Splitter:

@@ -7,25 +7,20 @@ a line is a symbol beside the V ids: it precedes the first token and follows the
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
-from vocap.errors import VocapError
-from vocap.files.io import replacing
+from vocap.tables.line_bits import BITS_OF_A_BYTE
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 
-BITS_OF_A_BYTE = 8  # of an unknown character, paid beside its token
 NO_DISCOUNT = 0.5  # D where no count is 1
 CHARACTERS = 50_000  # of a language's training text: 86 languages take 10 s of a byte-level tokenizer.json
-BITS, PARTS = "bits.npz", ("heldout", "parallel")  # the file of the bits of lines, and the parts of the text in it
-RESAMPLES, WITHIN = 1000, 0.95  # of the bootstrap, and the share of them that an interval holds
+BITS = "bits.npz"  # the file of the bits of lines
 FOLDS, LEAST_LINES = 10, 1000  # of a text without training lines, and the lines that it needs for them
-PART = 1 << 22  # drawn numbers of lines that are held at a time
 
 
 @dataclass(frozen=True)
@@ -116,58 +111,6 @@ def fold_lengths(lines: Sequence[Sequence[int]], size: int) -> np.ndarray:
         own = line % FOLDS == fold
         bits[own] = -np.log2(_train(left[~own], right[~own], size).probabilities(left[own], right[own]))
     return np.bincount(line, bits, minlength=len(lines))
-
-
-def bits_per_byte(lengths: np.ndarray) -> float | None:
-    """Bits over bytes of lines, [2, lines]; None without a byte, or without bits (NaN)."""
-    bits, size = lengths.sum(1).tolist()
-    return bits / size if size and bits == bits else None
-
-
-def write_lengths(path: str | Path, lengths: Mapping[tuple[str, str], np.ndarray]) -> None:
-    """Write bits and bytes of lines, [2, lines], by part ("heldout", "parallel") and language."""
-    with replacing(Path(path), "wb") as file:
-        np.savez(file, **{f"{part}/{code}": found.astype(np.float32) for (part, code), found in lengths.items()})
-
-
-def read_lengths(path: str | Path, part: str) -> dict[str, np.ndarray]:
-    """The lines of a part that have bits, by language. Raises VocapError, naming the file, for another one."""
-    try:
-        with np.load(path) as file:
-            found = {name.split("/", 1)[1]: file[name] for name in file if name.startswith(f"{part}/")}
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise VocapError(f"{path}: not a file of bits ({error}); run vocap evaluate again") from None
-    return {code: lines for code, lines in found.items() if lines.size and not np.isnan(lines).any()}
-
-
-def paired_differences(
-    lengths: Mapping[str, Mapping[str, np.ndarray]], resamples: int = RESAMPLES, seed: int = 0
-) -> dict[str, tuple[float, float, float]]:
-    """Bits per byte of each tokenizer, and the interval of its difference from the tokenizer with the fewest.
-
-    `lengths`: tokenizer to language to [2, lines], bits and bytes of each line. Bits per byte are the mean over
-    the languages that all have. Paired bootstrap: lines are drawn anew in each language, the same for all.
-    """
-    names = list(lengths)
-    shared = [code for code in next(iter(lengths.values()), ()) if all(code in own for own in lengths.values())]
-    if not shared:
-        return {}
-    random = np.random.default_rng(seed)
-    means, drawn = np.zeros(len(names)), np.zeros((resamples, len(names)))
-    for code in shared:
-        table = np.stack([*(lengths[name][code][0] for name in names), lengths[names[0]][code][1]], 1, dtype=float)
-        sums, count = table.sum(0), len(table)
-        means += sums[:-1] / sums[-1] / len(shared)
-        step = max(1, PART // count)
-        for start in range(0, resamples, step):
-            rows = min(step, resamples - start)
-            lines = random.integers(count, size=(rows, count)) + count * np.arange(rows)[:, None]
-            often = np.bincount(lines.ravel(), minlength=rows * count).reshape(rows, count)
-            sums = often @ table
-            drawn[start : start + rows] += sums[:, :-1] / sums[:, -1:] / len(shared)
-    drawn -= drawn[:, [int(means.argmin())]]
-    low, high = np.quantile(drawn, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
-    return {name: tuple(map(float, found)) for name, *found in zip(names, means, low, high, strict=True)}
 
 
 def _neighbours(lines: Sequence[Sequence[int]], border: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

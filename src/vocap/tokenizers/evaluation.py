@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from vocap.tables.line_bits import bits_per_byte
 from vocap.text_files.lines import read_blocks
 from vocap.text_files.named_texts import is_gap
-from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder, Splitter, is_bracketed
-from vocap.tokenizers.bigram import Bigram, bits_per_byte, code_lengths, fold_lengths
+from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder, Splitter, is_bracketed, unknown_characters
+from vocap.tokenizers.bigram import Bigram, code_lengths, fold_lengths
 from vocap.unigram.alp import average_log_probability
 
 COLUMNS = (
@@ -189,19 +190,6 @@ def digits(piece: str | None) -> int:
     if piece is None or BYTE_PIECE.fullmatch(piece) or is_bracketed(piece):
         return 0
     return sum(character in DIGITS for character in piece)
-
-
-def unknown_characters(encoder: Encoder, line: str) -> str:
-    """The characters of the line that `<unk>` stands for: normalised for SentencePiece, else as written."""
-    if hasattr(encoder, "processor"):
-        proto = encoder.processor.encode(line, out_type="immutable_proto")
-        return "".join(piece.piece for piece in proto.pieces if piece.id == encoder.unk_id)
-    encoding = encoder.tokenizer.encode(line, add_special_tokens=False)
-    return "".join(
-        line[start:end]
-        for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
-        if number == encoder.unk_id
-    )
 
 
 def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:

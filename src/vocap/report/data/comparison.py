@@ -8,8 +8,8 @@ from typing import Any
 import pandas
 
 from vocap.report.data.results import ALL, Results, Tokenizer, as_number, find, order_groups
+from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
-from vocap.tokenizers.bigram import PARTS, paired_differences
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
 from vocap.tokenizers.settings import KINDS, BytePair
 

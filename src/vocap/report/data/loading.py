@@ -26,12 +26,13 @@ from vocap.report.data.comparison import NOT_MERGED, front_page, in_thousands
 from vocap.report.data.results import Results, find
 from vocap.report.page.blocks import counted
 from vocap.tables.curve import Point, parse_sizes, read_characters, read_points
+from vocap.tables.line_bits import PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.tables.size_table import Sizes, read_sizes
 from vocap.text_files.lines import count_lines, read_lines
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
-from vocap.tokenizers.bigram import BITS, PARTS, read_lengths
+from vocap.tokenizers.bigram import BITS
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS
 
@@ -271,7 +272,9 @@ def read_model(folder: Path) -> plain.Model:
             raise VocapError(
                 f"{path}, line {number}: no line of metrics; delete the file and run its stage again"
             ) from None
-    return plain.Model(folder.name, read_object(description) if description.exists() else {}, rows)
+    lines = folder / "code-length.npz"
+    bits = {part: read_lengths(lines, part) for part in PARTS} if lines.exists() else {}
+    return plain.Model(folder.name, read_object(description) if description.exists() else {}, rows, bits)
 
 
 def read_studied(path: Path) -> list[Measured]:

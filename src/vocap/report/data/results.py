@@ -131,10 +131,16 @@ class Model:
     name: str
     description: dict[str, Any]
     rows: list[dict[str, Any]]
+    bits: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)  # of read_lengths
 
     def setting(self, *path: str) -> Any:
         """A value of the description by its keys, None where it is not there."""
         return find(self.description, *path)
+
+    @property
+    def objective(self) -> str:
+        """`masked` or `causal`; descriptions of earlier versions, which knew no other, lack it."""
+        return self.setting("settings", "objective") or "masked"
 
     @property
     def loss(self) -> str:

@@ -14,7 +14,7 @@ from vocap.report.page import figures
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
 from vocap.report.page.figures import Figure, chart, scatter, token, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
-from vocap.tokenizers.bigram import PARTS
+from vocap.tables.line_bits import PARTS
 
 # of charts, by keys of measures: across, up
 AXES = (("parallel_tokens", "alp"), ("gini", "parallel_tokens"), ("parallel_bits", "parallel_tokens"))
