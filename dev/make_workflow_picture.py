@@ -51,6 +51,7 @@ CAPTIONS = {
     "diff": "VOCAP and JOINT",
     "tokenize": "text to blocks of ids",
     "pretrain": "a language model",
+    "code_length": "bits per byte of lines",
     "encode": "examples to ids",
     "finetune": "one run a setting",
     "score": "F1, accuracy, EM",

@@ -5,7 +5,7 @@ study, whose models learn from files of their own and go through the same rules.
 """
 
 try:
-    TUNING = make_grid(SETTINGS.finetuning, MODELS, assume=DRY_RUN)
+    TUNING = make_grid(SETTINGS.finetuning, [name for name in MODELS if not MODELS[name].causal], assume=DRY_RUN)
     TUNED = {f"finetuning/{name}": tuned_model(SETTINGS, name) for name in TUNING.models}
 except VocapError as error:
     stop(error)

@@ -75,7 +75,7 @@ def of_training(wildcards):
 def parameters_of(wildcards):
     """The parameters of a model of pre-training."""
     model = MODELS[wildcards.name]
-    return count_parameters(model.shape, SETTINGS.rows(model.tokenizer))
+    return count_parameters(model.shape, SETTINGS.rows(model.tokenizer), model.causal)
 
 
 # finetuning.smk

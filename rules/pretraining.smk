@@ -1,8 +1,9 @@
-"""Masked language model pre-training: text to blocks of token ids, and one job for every named model."""
+"""Pre-training: text to blocks of token ids, one job for every named model, and code lengths of causal ones."""
 
 MODELS = {
     name: entry for name, entry in SETTINGS.pretraining.models.items() if not absent_tokenizer(entry.tokenizer)
 }
+CAUSAL = [name for name, entry in MODELS.items() if entry.causal]
 MODEL_TOKENIZERS = sorted({entry.tokenizer for entry in MODELS.values()})
 
 # The whole text of a language, of which vocabularies are learnt on a sample: from a source of its own, or from theirs.
@@ -18,6 +19,7 @@ rule pretraining:
     """Every named model"""
     input:
         expand("<results>/pretraining/{name}/metrics.jsonl", name=MODELS),
+        expand("<results>/pretraining/{name}/code-length.tsv", name=CAUSAL),
     message:
         "The stage pretraining is made"
 
@@ -112,3 +114,35 @@ rule pretrain:
         " --threads {params.threads}"
         " --checkpoint-every {params.every}"
         " -o {params.folder:q} 2> {log:q}"
+
+
+rule code_length:
+    input:
+        model="<results>/pretraining/{name}/model",
+        heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
+        parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
+    output:
+        table="<results>/pretraining/{name}/code-length.tsv",
+        lines="<results>/pretraining/{name}/code-length.npz",
+    wildcard_constraints:
+        name=one_of(CAUSAL),
+    conda:
+        "../envs/pretraining.yaml"
+    threads: SETTINGS.pretraining.threads
+    resources:
+        **needs(2000, 240),
+    params:
+        threads=SETTINGS.pretraining.threads,
+        languages=",".join(LANGUAGES),
+        parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),
+        revision=REVISION["pretraining"],
+    message:
+        "Measuring the code length of text under {wildcards.name}"
+    shell:
+        "vocap code-length"
+        " --model {input.model:q}"
+        " --corpora {params.results:q}/corpora"
+        " --languages {params.languages}"
+        " {params.parallel}"
+        " --threads {params.threads}"
+        " -o {output.table:q} 2> {log:q}"

@@ -32,6 +32,7 @@ SLOW = {
     "finetuning/test_offsets.py",
     "finetuning/test_runs.py",
     "init",
+    "pretraining/test_causal.py",
     "pretraining/test_gpu_benchmark.py",
     "pretraining/test_index.py",
     "pretraining/test_interruptions.py",

@@ -51,6 +51,7 @@ GROUPS = {
     "Rules of the workflow, pre-training": {
         "tokenize": "vocap.pretraining.commands:tokenize",
         "pretrain": "vocap.pretraining.commands:pretrain",
+        "code-length": "vocap.pretraining.commands:code_length",
         "launch": "vocap.training.launch:launch",
     },
     "Rules of the workflow, fine-tuning": {

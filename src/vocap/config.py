@@ -335,18 +335,28 @@ def _models(settings: Settings) -> Iterator[str]:
         rows = tokenizer.rows(settings)  # None: only its file knows
         if reason := entry.loss.check(math.inf if rows is None else rows - settings.layout.rows):
             yield f"{key}.loss.{reason}"
-        if tokenizer.kind != "file" and (lacking := _lacking(settings.layout)):
+        lacking = _lacking(settings.layout, entry.causal) if tokenizer.kind != "file" else ""
+        if lacking and entry.causal:
+            yield f"{key}: a causal model needs a token of role {lacking}; add one under layout.special"
+        elif lacking:
             yield (
                 f"{key}: a masked language model needs special tokens of every role, and the layout has none "
-                f"of role {lacking}; add them under layout.special (layout.mask: true for the mask)"
+                f"of role {lacking}; add them under layout.special (layout.mask: true for the mask), or write "
+                "objective: causal"
             )
+    for name, tuned in (settings.finetuning.models or {}).items():
+        source = settings.pretraining.models.get(tuned.model or name)
+        if tuned.path is None and source is not None and source.causal:
+            yield f"finetuning.models.{name}: a causal model, and XTREME's tasks take masked ones; leave it out"
     study, block = settings.correlation, settings.pretraining.block
     if study.languages and study.model.shape.positions < block:
         yield f"correlation.model.shape.positions: below pretraining.block, {block}"
 
 
-def _lacking(layout: IdLayout) -> str:
-    """The roles without a special token, comma-separated; the mask among them."""
+def _lacking(layout: IdLayout, causal: bool) -> str:
+    """The roles that a model needs and that no special token has, comma-separated; the mask among them."""
+    if causal:
+        return "" if layout.token("eos") else "eos"
     return ", ".join([role for role in ROLES if layout.token(role) is None] + ["mask"] * (not layout.mask))
 
 

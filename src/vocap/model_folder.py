@@ -33,6 +33,18 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
+def is_causal(config: dict[str, Any]) -> bool:
+    """Whether a config.json names a model that writes: one that ends in ForCausalLM, or GPT-2's LMHeadModel."""
+    return any(str(name).endswith(("ForCausalLM", "LMHeadModel")) for name in config.get("architectures") or ())
+
+
+def refuse_causal(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """The `config` of a model to fine-tune. Raises VocapError for a causal one: it sees nothing behind a word."""
+    if is_causal(config):
+        raise VocapError(f"{folder}: a causal model, and XTREME's tasks take masked ones; name another folder")
+    return config
+
+
 def longest_input(config: dict[str, Any]) -> int | None:
     """The longest input of the model in ids; None where its configuration does not bound it.
 

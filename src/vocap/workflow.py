@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from vocap.config import Settings
 from vocap.errors import UsageError, VocapError, listed, log
 from vocap.files.io import read_tsv, write_text
-from vocap.model_folder import CONFIG, longest_input, read_config
+from vocap.model_folder import CONFIG, longest_input, read_config, refuse_causal
 from vocap.pretraining.settings import Shape, count_parameters
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizers.settings import Bpe, BytePair, Joint
@@ -69,9 +69,9 @@ class TunedModel(NamedTuple):
 
 def tuned_model(settings: Settings, name: str) -> TunedModel:
     """An entry of finetuning.models. Raises VocapError for a folder that holds no model."""
-    entry = settings.finetuning.tuned(settings.pretraining.models)[name]
+    entry = settings.finetuning.tuned(settings.pretraining.masked)[name]
     if entry.path is not None:
-        config = read_config(Path(entry.path))
+        config = refuse_causal(Path(entry.path), read_config(Path(entry.path)))
         shape = Shape(
             layers=config.get("num_hidden_layers", 12),
             hidden=config.get("hidden_size", 768),

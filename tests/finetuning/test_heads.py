@@ -189,6 +189,12 @@ def test_a_configuration_of_no_model_is_one_error(models, tmp_path, entries, sai
         build_model(folder, "tags", 7, 1, pretrained)
 
 
+def test_a_causal_model_is_refused(models, tmp_path):
+    folder = changed(models, tmp_path / "writer", architectures=["LlamaForCausalLM"])
+    with pytest.raises(VocapError, match=r"writer: a causal model, and XTREME's tasks take masked ones"):
+        build_model(folder, "tags", 7, 1)
+
+
 def test_weights_that_were_cut_short_are_one_error(models, tmp_path):
     folder = changed(models, tmp_path / "cut")
     content = (folder / "model.safetensors").read_bytes()

@@ -35,6 +35,21 @@ def test_operations_are_those_that_torch_counts():
     assert work == pytest.approx(counter.get_total_flops(), rel=0.1)
 
 
+def test_operations_of_a_causal_model_are_those_that_torch_counts():
+    """Every token predicted, grouped attention, SwiGLU."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from vocap.pretraining.model import build_model
+
+    shape = SMALL.model_copy(update={"kv_heads": 2})
+    network = build_model(shape, 500, causal=True)
+    with FlopCounterMode(display=False) as counter:
+        hidden = network(torch.randint(4, 499, (2, 32)), None, torch.arange(64))
+        (hidden @ network.decoder_weight.T).sum().backward()
+    made = operations(model(loss=Full(), shape=shape, objective="causal", steps=1, batch=2, warmup=0), 500, 32, 3)
+    assert (made["encoder_pflop"] + made["head_pflop"]) * 1e15 == pytest.approx(counter.get_total_flops(), rel=0.1)
+
+
 def test_parts_grow_with_what_they_are_of():
     whole = operations(model(loss=Full()), 1000, 32, 3)
     assert whole["encoder_pflop"] * 1e15 == pytest.approx(10 * 4 * 32 * encoder_operations(SMALL, 32))

@@ -11,7 +11,6 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from tests.pretraining.factories import LENGTH, TOTAL, make_tokenizer, pretrain_arguments
 from tests.pretraining.processes import pretrain
 from vocap.adapt.unigram_tokenizer import append
-from vocap.errors import VocapError
 from vocap.pretraining.data import TrainingBatches, Vocabulary, load_data, mask_tokens, open_language
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files import Layout
@@ -101,11 +100,3 @@ def test_pieces_behind_the_mask_are_words(tmp_path):
         np.array([TOTAL, TOTAL + 1, TOTAL - 1] * 100), ids, np.random.default_rng(0)
     )
     assert len(places) and set(targets.tolist()) == {TOTAL, TOTAL + 1} and TOTAL - 1 in seen[places]
-
-
-def test_a_layout_without_a_mask_is_refused(tmp_path):
-    tokenizer = make_tokenizer(tmp_path / "tokenizer", "{mask: false, reserved: 1}")
-    text = tmp_path / "text.txt"
-    text.write_text("a\nb\n", "utf-8")
-    with pytest.raises(VocapError, match="no special token of role mask"):
-        tokenize_language("de", [str(text)], Layout(), text, tokenizer / "sentencepiece.model", tmp_path / "de")

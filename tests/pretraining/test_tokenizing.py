@@ -1,6 +1,7 @@
 """Text to blocks: whole sentences, the ids of SentencePiece, every token once, whole or not at all."""
 
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -36,14 +37,16 @@ def tokenizer(tmp_path_factory) -> Path:
 def test_blocks_hold_every_sentence_once_and_none_is_cut_that_fits(sentences, length, split):
     packer = Packer(length, 0, 2)
     sizes = [3 * len(sentence) + 1 for sentence in sentences]
-    blocks = packer.add(sentences[:split], sizes[:split])
-    blocks += packer.add(sentences[split:], sizes[split:]) + packer.close()
+    blocks = packer.add(sentences[:split], sizes[:split], sizes[:split])
+    blocks += packer.add(sentences[split:], sizes[split:], sizes[split:]) + packer.close()
 
-    assert all(ids[0] == 0 and ids[-1] == 2 and 2 < len(ids) <= length for ids, _ in blocks)
-    found = [list(group) for ids, _ in blocks for end, group in itertools.groupby(ids[1:], (2).__eq__) if not end]
+    assert all(ids[0] == 0 and ids[-1] == 2 and 2 < len(ids) <= length for ids, *_ in blocks)
+    found = [list(group) for ids, *_ in blocks for end, group in itertools.groupby(ids[1:], (2).__eq__) if not end]
     expected = [part for sentence in sentences if sentence for part in whole_or_cut(sentence, length - 2)]
     assert found == expected
-    assert sum(size for _, size in blocks) == sum(size for size, ids in zip(sizes, sentences, strict=True) if ids)
+    assert sum(size for _, size, _ in blocks) == sum(
+        size for size, ids in zip(sizes, sentences, strict=True) if ids
+    )
 
 
 def whole_or_cut(sentence: list[int], room: int) -> list[list[int]]:
@@ -53,8 +56,10 @@ def whole_or_cut(sentence: list[int], room: int) -> list[list[int]]:
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=40))
 def test_no_block_is_closed_that_the_next_sentence_would_have_fitted_in(lengths):
     packer = Packer(32, 0, 2)
-    blocks = packer.add([[7] * length for length in lengths], [1] * len(lengths)) + packer.close()
-    for (ids, _), (following, _) in itertools.pairwise(blocks):
+    blocks = (
+        packer.add([[7] * length for length in lengths], [1] * len(lengths), [0] * len(lengths)) + packer.close()
+    )
+    for (ids, *_), (following, *_) in itertools.pairwise(blocks):
         first = following.index(2)  # the next block's first sentence has first - 1 ids
         assert len(ids) + first > 32
 
@@ -165,12 +170,16 @@ def test_an_array_that_was_cut_is_named(tokenizer, tmp_path, name):
         open_language(tmp_path / "de")
 
 
-def test_a_tokenizer_of_another_layout_is_refused(tmp_path):
+def test_a_stock_tokenizer_gives_blocks_for_causal_models(tmp_path):
     import sentencepiece
 
     lines = write_lines(tmp_path / "text.txt", make_lines("de", 300))
     sentencepiece.SentencePieceTrainer.train(
         input=str(lines), model_prefix=str(tmp_path / "stock"), vocab_size=100, minloglevel=2
     )
-    with pytest.raises(VocapError, match=r"stock\.model: no special token of role pad, mask.*vocap fit"):
-        tokenize_language("de", [str(lines)], Layout(), lines, tmp_path / "stock.model", tmp_path / "de")
+    tokenize_language("de", [str(lines)], Layout(), lines, tmp_path / "stock.model", tmp_path / "de")
+    assert json.loads((tmp_path / "de" / "description.json").read_text("utf-8"))["special"] == {
+        "bos": 1, "pad": None, "eos": 2, "unk": 0, "mask": None, "others": []
+    }  # fmt: skip
+    special = open_language(tmp_path / "de").special
+    assert special.never_predicted(causal=True) == [1] and special.never_predicted(causal=False) == [0, 1, 2]

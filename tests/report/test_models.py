@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.report.factories import make_corpora, make_model
 from tests.report.pages import Page, one_row, words_of, write
 from vocap.errors import VocapError
 from vocap.report.data.results import Model
+from vocap.tables.line_bits import read_lengths
 
 CODES = ["en", "de", "ru"]
 
@@ -39,6 +41,26 @@ def test_tables_hold_the_last_lines_numbers(results, tmp_path):
     assert float(language["bits_per_byte_knn"]) == last["languages"]["ru"]["bits_per_byte"]
     words = words_of(page)
     assert "snakemake --cores all pretraining" not in words
+
+
+def test_code_lengths_are_means_over_seeds_and_languages(results, tmp_path):
+    """By the definition; seeds of one tokenizer are one row, and the best row has no interval above itself."""
+    for name, seed, tokenizer in (("a-1", 1, "one"), ("a-2", 2, "one"), ("b", 1, "other")):
+        make_model(results, name, {"kind": "full"}, CODES, seed=seed, tokenizer=tokenizer, causal=True)
+    write(results, tmp_path / "out")
+    means = {}
+    for name in ("a-1", "a-2", "b"):
+        lines = read_lengths(results / "pretraining" / name / "code-length.npz", "parallel")
+        means[name] = np.mean([lines[code][0].sum() / lines[code][1].sum() for code in CODES])
+    one = one_row(tmp_path / "out/tables/models-causal.tsv", tokenizer="one")
+    other = one_row(tmp_path / "out/tables/models-causal.tsv", tokenizer="other")
+    assert (one["models"], one["part"], one["languages"]) == ("a-1, a-2", "parallel", "3")
+    assert one["measure"] == "code length of the text" and other["deviation"] == ""
+    assert float(one["bits_per_byte"]) == pytest.approx((means["a-1"] + means["a-2"]) / 2, rel=1e-6)
+    assert float(one["deviation"]) == pytest.approx(abs(means["a-1"] - means["a-2"]) / 2**0.5, rel=1e-4)
+    assert float(other["bits_per_byte"]) == pytest.approx(means["b"], rel=1e-6)
+    assert sorted([one["above"] == "", other["above"] == ""]) == [False, True]
+    assert one_row(tmp_path / "out/tables/models.tsv", model="b")["objective"] == "causal"
 
 
 def test_the_curves_are_figures_with_every_point(results, tmp_path):

@@ -146,6 +146,8 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("pretraining/models/knn-100k/micro_batch", 64, ["models.knn-100k", "micro_batch 64", "batch 32"]),
         ("pretraining/models/knn-100k/export_steps", [151], ["models.knn-100k", "export_steps", "151"]),
         ("pretraining/models/knn-100k/learning_rate", "1e-4", ["learning_rate", "'1e-4'", "write 1.0e-4"]),
+        ("layout", {"mask": False}, ["pretraining.models.knn-100k: a masked", "role mask", "objective: causal"]),
+        ("correlation/model", {"objective": "causal"}, ["correlation.model", "must be masked; leave it out"]),
         ("pretraining/block", 512, ["pretraining", "shape.positions 128", "block 512"]),
         ("pretraining/corpus", "nowhere", ["pretraining.corpus", "'nowhere'", "corpora.sources"]),
         ("pretraining/languages", {"en": "starter"}, ["pretraining", "languages needs corpus"]),
@@ -177,6 +179,17 @@ def test_a_mistake_is_named_with_its_key(config, path, value, says):
         load(edit(config, path, value))
     for words in says:
         assert words in str(caught.value)
+
+
+def test_what_a_causal_model_cannot_do_is_named(config):
+    causal = edit(config, "pretraining/models/knn-100k/objective", "causal")
+    assert load(edit(causal, "layout", {"special": ["</s>", "<unk>"], "mask": False})).pretraining.masked == {}
+    with pytest.raises(
+        UsageError, match="knn-100k: a causal model needs a token of role eos; add one under layout"
+    ):
+        load(edit(causal, "layout", {"special": ["<s>", "<unk>"], "mask": False}))
+    with pytest.raises(UsageError, match=r"finetuning\.models\.knn-100k: a causal model, .*; leave it out"):
+        load(edit(causal, "finetuning/models", {"knn-100k": {}}))
 
 
 def test_a_code_of_the_table_that_cannot_be_a_folder_is_named(config, tmp_path):

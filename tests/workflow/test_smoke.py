@@ -41,7 +41,7 @@ def test_smoke_runs_in_nine_minutes(workflow):
         for row in table(results / f"tokenizers/{name}/parity.tsv"):
             assert float(row["share"]) >= 0.999, row
     assert len(table(results / "allocation/small/vocabulary.tsv")) == 1995
-    for name in ("knn-small", "full-small"):
+    for name in ("knn-small", "causal-small"):
         lines = (results / f"pretraining/{name}/metrics.jsonl").read_text("utf-8").splitlines()
         losses = [json.loads(line)["exact_loss"] for line in lines]
         assert losses[-1] < losses[0]

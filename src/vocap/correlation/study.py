@@ -26,6 +26,8 @@ TaskName = Literal["udpos", "panx"]
 def _unweighted(model: Recipe) -> Recipe:
     if model.weights == "corpora":
         raise ValueError("weights: a model of one language has none to weigh; leave it out")
+    if model.causal:
+        raise ValueError("objective: the study fine-tunes its models, which must be masked; leave it out")
     return model
 
 

@@ -19,7 +19,7 @@ from vocap.finetuning.features import IGNORED, Batch, Features, LengthBatches, a
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
 from vocap.finetuning.settings import Recipe, Setting
 from vocap.finetuning.tasks import DataSet, Example, Selection, Task
-from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config
+from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
 from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device
 from vocap.training.randomness import DROPOUT, generator
@@ -44,7 +44,7 @@ def build_model(
     no safetensors (others may run code), are damaged or another model's, and for a model with custom code.
     """
     transformers.utils.logging.set_verbosity_error()  # on the new head, and the unused one
-    read_config(folder)
+    refuse_causal(folder, read_config(folder))
     no_code = {"trust_remote_code": False}  # without it the library asks in the terminal
     settings = {"dtype": torch.float32, **no_code}
     try:
@@ -338,7 +338,7 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
 def check_inputs(job: Job, inputs: Inputs) -> None:
     """Raise UsageError for inputs of another tokenizer, and for those that the model cannot read."""
     again = f"run vocap encode again with --tokenizer {job.model}"
-    config = read_config(job.model)
+    config = refuse_causal(job.model, read_config(job.model))
     longest, length = longest_input(config), inputs.description["max_length"]
     if longest is not None and length > longest:
         raise UsageError(

@@ -123,7 +123,7 @@ def make_forecast(
         texts,
         estimate_pretraining_texts(settings, texts),
         {lang: [size for size in settings.vocabularies.sizes if size <= reach[lang]] for lang in texts},
-        make_grid(settings.finetuning, settings.pretraining.models, assume=True),
+        make_grid(settings.finetuning, settings.pretraining.masked, assume=True),
         gpu,
     )
     priced = [with_features(job, inputs, gpus or {}) for job in jobs]

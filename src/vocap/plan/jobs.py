@@ -22,7 +22,6 @@ from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import Grid, input_length, settings_of
 from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, DataSet, choosing_sets, first_task, predicted_sets
 from vocap.plan.texts import MB, Text
-from vocap.pretraining.data import SHARE
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.tokenizers.evaluate import lines_of_each
 from vocap.tokenizers.settings import File, Joint
@@ -34,6 +33,7 @@ SHOWN_LINES = 20  # of Snakemake's output, where the dry run fails
 PFLOP = 1e15
 UNPACKED = 4.0  # bytes of a file whose name ends in .xz, for each byte stored (measured on XTREME's files)
 BYTES_PER_TOKEN = 4.0
+CODED_LINES = 500  # of a file, whose code length is measured
 WINDOWED = 2.0  # of question answering: a context is read with each of its questions, and in several windows
 TRAIN_ROWS = 20_000  # of a training file in another language than English, if it is not there: PAN-X of many
 
@@ -290,11 +290,22 @@ def _studied_model(job: Job, inputs: Inputs) -> dict[str, float]:
     return training_features(model, _rows(job, inputs), block, 1, inputs.gpu)
 
 
+@features("code_length", like="pretrain")
+def _code_length(job: Job, inputs: Inputs) -> dict[str, float]:
+    model = inputs.settings.pretraining.models[job.wildcards["name"]]
+    vocabulary = inputs.settings.rows(model.tokenizer)
+    lines = 2 * sum(min(text.heldout, CODED_LINES) for text in inputs.texts.values())  # held-out and parallel ones
+    size = sum(text.line_bytes for text in inputs.texts.values()) / max(1, len(inputs.texts))
+    operation = encoder_operations(model.shape, 1, True) / 3 + 2 * model.shape.width * vocabulary
+    parameters = count_parameters(model.shape, vocabulary, True)
+    return {"validation_pflop": lines * size / BYTES_PER_TOKEN * operation / PFLOP, "held_mb": 4 * parameters / MB}
+
+
 def training_features(model: Recipe, vocabulary: int, block: int, languages: int, gpu: bool) -> dict[str, float]:
     """The features of one pre-training."""
     work = operations(model, vocabulary, block, languages)
     prefix = "gpu_" if gpu else ""
-    parameters = count_parameters(model.shape, vocabulary)
+    parameters = count_parameters(model.shape, vocabulary, model.causal)
     half = model.precision in ("bf16", "fp16") or (gpu and model.precision == "auto")  # both take the same memory
     held = estimate_memory(model, vocabulary, block, half)
     return {
@@ -312,28 +323,28 @@ def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> di
     """Work of a training: 10^15 floating-point operations by part, 10^9 parameters updated, 10^3 passes.
 
     Forward and backward take 6 for each weight and token, and 12 x layers x length x width for attention
-    (Kaplan et al. 2020, 2.1); the head takes 6 for each masked token and word that takes part; an index of
+    (Kaplan et al. 2020, 2.1); the head takes 6 for each predicted token and word that takes part; an index of
     neighbours 2 V^2 d. Validation is forward only: a third, with the whole vocabulary.
     """
     shape = model.shape
     tokens = model.steps * model.batch * block
-    encoder = encoder_operations(shape, block)
-    head = 6 * SHARE * shape.width * candidates(model, vocabulary, block)
+    encoder = encoder_operations(shape, block, model.causal)
+    head = 6 * model.predicted * shape.width * candidates(model, vocabulary, block)
     logs = -(-model.steps // model.log_every)  # the last step is logged too
     checked = logs * languages * model.heldout_blocks * block
     return {
         "encoder_pflop": tokens * encoder / PFLOP,
         "head_pflop": tokens * head / PFLOP,
-        "validation_pflop": checked * (encoder / 3 + 2 * SHARE * shape.width * vocabulary) / PFLOP,
+        "validation_pflop": checked * (encoder / 3 + 2 * model.predicted * shape.width * vocabulary) / PFLOP,
         "index_pflop": model.loss.index_operations(vocabulary, shape.width, model.steps) / PFLOP,
         "kpasses": model.steps * -(-model.batch // model.micro_batch) / 1000,
-        "updated_gparameters": model.steps * count_parameters(shape, vocabulary) / 1e9,
+        "updated_gparameters": model.steps * count_parameters(shape, vocabulary, model.causal) / 1e9,
     }
 
 
 def candidates(model: Recipe, vocabulary: int, block: int) -> float:
     """Words that take part in the loss of a micro-batch: the mean over all steps."""
-    loss, targets = model.loss, SHARE * model.micro_batch * block
+    loss, targets = model.loss, model.predicted * model.micro_batch * block
     share = loss.full_softmax_fraction
     return share * vocabulary + (1 - share) * loss.mean_candidates(vocabulary, targets)
 

@@ -1,4 +1,4 @@
-"""`vocap tokenize` and `vocap pretrain`: the blocks of a language, and one model from them.
+"""`vocap tokenize`, `vocap pretrain`, `vocap code-length`: blocks of a language, a model, its bits per byte.
 
 Imports in functions keep `vocap --help` fast, and torch away until its environment is set.
 """
@@ -84,7 +84,7 @@ def pretrain(
     keep_checkpoints,
     out,
 ) -> None:
-    """Pre-train one masked language model.
+    """Pre-train one language model.
 
     Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C leave a
     checkpoint and end with status 75. Start it with torchrun for several processes.
@@ -97,7 +97,17 @@ def pretrain(
     found = sorted(path.parent.name for path in tokens.glob("*/description.json"))
     if not found:
         raise UsageError(f"{tokens}: no language's blocks there; make them with: vocap tokenize")
-    # threads and memory, before torch starts
+    _prepare_torch(threads)
+    from vocap.pretraining.training import Folders, train
+
+    folders = Folders(tokenizer, tokens, weights, out)
+    seed = seed if recipe.seed is None else recipe.seed
+    codes = languages.split(",") if languages else found
+    train(recipe, seed, folders, codes, threads, keep_checkpoints)
+
+
+def _prepare_torch(threads: int) -> None:
+    """Set threads and memory, before torch starts."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
     # waiting threads that spin take the cores of other jobs: with ten times as many threads as cores a step took
@@ -105,9 +115,42 @@ def pretrain(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge pages there are fewer
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    from vocap.pretraining.training import Folders, train
 
-    folders = Folders(tokenizer, tokens, weights, out)
-    seed = seed if recipe.seed is None else recipe.seed
-    codes = languages.split(",") if languages else found
-    train(recipe, seed, folders, codes, threads, keep_checkpoints)
+
+@click.command("code-length")
+@click.option(
+    "--model", required=True, type=PATH, help="Folder of a causal Hugging Face model with its tokenizer."
+)
+@click.option("--corpora", type=PATH, help="Folder with {language}/heldout.txt, to measure on.")
+@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Or a file, may be repeated.")
+@click.option("--parallel", metavar="PATTERN", help="Line-aligned text to measure on, as text/{lang}.txt.")
+@click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
+@click.option("--lines", type=click.IntRange(1), default=500, show_default=True, help="Of each file, at most.")
+@options.threads("On a CPU.", default=2)
+@click.option("-o", "--output", required=True, type=PATH, help="Table to write; .npz beside it has every line.")
+def code_length(model, corpora, texts, parallel, languages, lines, threads, output) -> None:
+    """Measure the bits per byte of text under a causal language model, line by line.
+
+    The sum of -log2 p over all tokens of a line and its end token, behind the start token, and 8 bits for each
+    byte of an unknown character, over the UTF-8 bytes of the raw line.
+    """
+    from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
+
+    codes, found = parse_languages(languages), {}
+    if corpora or texts or not parallel:
+        named = find_texts(texts, corpora, codes, ["heldout"])
+        found = {("heldout", code): next(iter(files.values())) for code, files in named.items()}
+    if parallel:
+        wanted = codes or [code for _, code in found]
+        if not wanted:
+            raise UsageError("--parallel alone does not say which languages; give --languages")
+        aligned, without = find_aligned(parallel, wanted)
+        found |= {("parallel", code): path for code, path in aligned.items()}
+        if without:
+            log.warning("no parallel text, left out: %s", " ".join(without))
+    _prepare_torch(threads)
+    from vocap.pretraining.code_length import measure
+
+    name, parts = measure(model, found, lines, threads, output)
+    shown = ", ".join(f"{part} {bits:.4f}" for part, bits in parts.items())
+    log.info("%s: bits per byte (%s): %s", output, name, shown)

@@ -1,11 +1,11 @@
-"""The data of a run: blocks of every language, read through memory maps, their shares, and masked batches.
+"""The data of a run: blocks of every language, read through memory maps, their shares, and batches.
 
 A batch is a pure function of seed, step and place: order, masks, arrays.
 
-The folder of a language holds two parts, `train` and `heldout`, each of three arrays in NumPy's own format:
+The folder of a language holds two parts, `train` and `heldout`, each of four arrays in NumPy's own format:
 `{part}.npy` uint32, the ids of all blocks of up to 512, concatenated; `{part}-ends.npy` int64, the end of each
-block; `{part}-bytes.npy` uint32, the UTF-8 bytes of the text in each block. `description.json` names their
-tokenizer and settings.
+block; `{part}-bytes.npy` and `{part}-unknown.npy` uint32, the UTF-8 bytes of the text in each block, and those of
+its unknown characters. `description.json` names their tokenizer and settings.
 """
 
 import hashlib
@@ -34,20 +34,20 @@ AS_MASK, AS_RANDOM = 0.8, 0.9  # below the first: <mask>; below the second: a ra
 DECK = 1 << 18  # slots divided among the languages at a time; the rarest of the paper's 86 gets 120
 HELDOUT_SEED = 0  # held-out blocks have the same masks for every model and seed
 DESCRIPTION = "description.json"
-COLUMNS = {"": np.dtype("<u4"), "-ends": np.dtype("<i8"), "-bytes": np.dtype("<u4")}  # by suffix of the file
+COLUMNS = {"": np.dtype("<u4"), "-ends": np.dtype("<i8"), "-bytes": np.dtype("<u4"), "-unknown": np.dtype("<u4")}
 PARTS = ("train", "heldout")
 _REMEDY = "delete the folder and run: vocap tokenize"
 
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Ids of a tokenizer that are no words: those with a role, and `others`, as reserved ones."""
+    """Ids of a tokenizer that are no words: those with a role, None if absent, and `others`, as reserved ones."""
 
-    bos: int
-    pad: int
+    bos: int | None
+    pad: int | None
     eos: int
-    unk: int
-    mask: int
+    unk: int | None
+    mask: int | None
     others: tuple[int, ...] = ()
 
     @classmethod
@@ -57,17 +57,32 @@ class SpecialIds:
 
     @property
     def all(self) -> list[int]:
-        """The ids that are never masked, drawn or predicted, rising."""
-        return sorted((self.bos, self.pad, self.eos, self.unk, self.mask, *self.others))
+        """The ids that are never masked, drawn or predicted by a masked model, rising."""
+        return sorted({self.bos, self.pad, self.eos, self.unk, self.mask, *self.others} - {None})
+
+    def never_predicted(self, causal: bool) -> list[int]:
+        """The ids that are no target, rising: a causal model predicts the end of a sentence and `<unk>`, too."""
+        return [number for number in self.all if not (causal and number in (self.eos, self.unk))]
+
+    @property
+    def start(self) -> int:
+        """The first id of a block: the begin token, or the end token where there is none."""
+        return self.eos if self.bos is None else self.bos
+
+    @property
+    def padding(self) -> int:
+        """The id behind a block that is shorter than others beside it, which no model sees."""
+        return self.eos if self.pad is None else self.pad
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of one part of one language; `tokens`, `ends` and `size_bytes` are memory-mapped."""
+    """The blocks of one part of one language, memory-mapped arrays; `unknown_bytes` is None in an old folder."""
 
     tokens: np.ndarray
     ends: np.ndarray
     size_bytes: np.ndarray
+    unknown_bytes: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -115,6 +130,8 @@ def _open_part(folder: Path, part: str, counts: Mapping[str, int]) -> Blocks:
     arrays = []
     for suffix, dtype in COLUMNS.items():
         path = folder / f"{part}{suffix}.npy"
+        if suffix == "-unknown" and not path.exists():  # blocks of earlier versions, which serve masked models
+            continue
         length = counts["blocks" if suffix else "tokens"]
         try:
             array = np.load(path, mmap_mode="r" if length else None, allow_pickle=False)
@@ -300,9 +317,10 @@ class Order:
 class Batch:
     """A few blocks side by side.
 
-    `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t]; `positions` int64 [m], the masked
-    places in the flattened [b * t]; `targets` int64 [m], the ids before masking; `rows` int64 [m], the block of
-    each; `tokens`, the number of ids without padding.
+    `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t]; `positions` int64 [m], the places in
+    the flattened [b * t] to predict from, masked ones or all but the last of a block; `targets` int64 [m], the ids
+    before masking, or the next ones; `rows` int64 [m], the block of each; `tokens`, the number of ids without
+    padding.
     """
 
     input_ids: np.ndarray
@@ -314,14 +332,20 @@ class Batch:
 
 
 def assemble(
-    blocks: Sequence[np.ndarray], vocabulary: Vocabulary, randoms: Iterable[np.random.Generator]
+    blocks: Sequence[np.ndarray], vocabulary: Vocabulary, randoms: Iterable[np.random.Generator] | None
 ) -> Batch:
-    """Mask each block (int64 [n]) with its own generator and put them side by side."""
+    """Put blocks (int64 [n]) side by side, each masked with its own generator.
+
+    Without generators nothing is masked, and each token but the first of a block is predicted from those before.
+    """
     width = max(map(len, blocks))
-    input_ids = np.full((len(blocks), width), vocabulary.special.pad, np.int64)
+    input_ids = np.full((len(blocks), width), vocabulary.special.padding, np.int64)
     positions, targets, rows = [], [], []
-    for row, (ids, random) in enumerate(zip(blocks, randoms, strict=True)):
-        seen, places, hidden = mask_tokens(ids, vocabulary, random)
+    for row, (ids, random) in enumerate(zip(blocks, randoms or [None] * len(blocks), strict=True)):
+        if random is None:
+            seen, places, hidden = ids, np.arange(len(ids) - 1), ids[1:]
+        else:
+            seen, places, hidden = mask_tokens(ids, vocabulary, random)
         input_ids[row, : len(seen)] = seen
         positions.append(places + row * width)
         targets.append(hidden)
@@ -340,7 +364,7 @@ def assemble(
 class TrainingBatches:
     """The batches of a run; this process makes the micro-batches `rank`, `rank + ranks`, ...
 
-    The blocks of a micro-batch and their masks do not depend on the number of ranks.
+    The blocks of a micro-batch and their masks do not depend on the number of ranks. `causal`: without masks.
     """
 
     def __init__(
@@ -353,8 +377,9 @@ class TrainingBatches:
         micro_batch: int,
         rank: int = 0,
         ranks: int = 1,
+        causal: bool = False,
     ) -> None:
-        self.languages, self.vocabulary, self.seed = languages, vocabulary, seed
+        self.languages, self.vocabulary, self.seed, self.causal = languages, vocabulary, seed, causal
         self.batch, self.micro_batch, self.rank, self.ranks = batch, micro_batch, rank, ranks
         self.order = Order([len(blocks) for blocks in languages], q, seed)
 
@@ -374,7 +399,8 @@ class TrainingBatches:
         languages, blocks = self.order.slots(step * self.batch + first, len(places))
         pairs = zip(languages.tolist(), blocks.tolist(), strict=True)
         ids = [self.languages[language][block] for language, block in pairs]
-        return assemble(ids, self.vocabulary, (generator(self.seed, MASKS, step, place) for place in places))
+        randoms = None if self.causal else [generator(self.seed, MASKS, step, place) for place in places]
+        return assemble(ids, self.vocabulary, randoms)
 
     def step(self, step: int) -> list[Batch]:
         """This process's micro-batches of a step."""
@@ -383,12 +409,13 @@ class TrainingBatches:
 
 @dataclass(frozen=True)
 class HeldoutBlock:
-    """One held-out block: index of its language, ids int64 [n], bytes of its text, its number."""
+    """One held-out block: index of its language, ids int64 [n], its number, bytes of its text and unknown ones."""
 
     language: int
     ids: np.ndarray
-    size_bytes: int
     number: int
+    size_bytes: int
+    unknown_bytes: int
 
 
 def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock]:
@@ -397,11 +424,12 @@ def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock
     for place, blocks in enumerate(languages):
         take = min(count, len(blocks))
         for number in (len(blocks) * np.arange(take) // max(take, 1)).tolist():
-            chosen.append(HeldoutBlock(place, blocks[number], int(blocks.size_bytes[number]), number))
+            unknown = 0 if blocks.unknown_bytes is None else int(blocks.unknown_bytes[number])
+            chosen.append(HeldoutBlock(place, blocks[number], number, int(blocks.size_bytes[number]), unknown))
     return chosen
 
 
-def heldout_batch(blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary) -> Batch:
-    """These blocks with their fixed masks, a function of the language's index and the block's number."""
-    randoms = (generator(HELDOUT_SEED, MASKS, block.number, block.language) for block in blocks)
-    return assemble([block.ids for block in blocks], vocabulary, randoms)
+def heldout_batch(blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary, causal: bool = False) -> Batch:
+    """These blocks with their fixed masks, a function of the language's index and the block's number, or none."""
+    randoms = [generator(HELDOUT_SEED, MASKS, block.number, block.language) for block in blocks]
+    return assemble([block.ids for block in blocks], vocabulary, None if causal else randoms)

@@ -1,15 +1,17 @@
-"""The masked language model: transformer layers of Hugging Face, and h at the masked positions.
+"""The language models: transformer layers of Hugging Face, and h at the positions to predict from.
 
-At full width it is `XLMRobertaForMaskedLM`. With an embedding table of another width (half embeddings, section
-3.2) it is `ElectraForMaskedLM`: positions and LayerNorm at the table's width, then one projection into the layers
-and one out of them. Both tie the table W [V, d] to the output layer, and are saved in the layout they train in.
+A masked model of full width is `XLMRobertaForMaskedLM`. With an embedding table of another width (half embeddings,
+section 3.2) it is `ElectraForMaskedLM`: positions and LayerNorm at the table's width, then one projection into the
+layers and one out of them. A causal model is `LlamaForCausalLM`: rotary positions, SwiGLU, RMS norms, no biases.
+All tie the table W [V, d] to the output layer.
 """
 
 import shutil
 from pathlib import Path
 
+import torch
+import transformers
 from torch import Tensor, nn
-from transformers import ElectraConfig, ElectraForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from vocap.errors import VocapError
 from vocap.files.io import replacing_directory
@@ -24,7 +26,7 @@ TOKENIZER = "tokenizer.json"
 class MaskedLanguageModel(nn.Module):
     """A Hugging Face masked language model (`transformer`), cut before its output layer."""
 
-    def __init__(self, transformer: XLMRobertaForMaskedLM | ElectraForMaskedLM):
+    def __init__(self, transformer: transformers.XLMRobertaForMaskedLM | transformers.ElectraForMaskedLM):
         super().__init__()
         self.transformer = transformer
 
@@ -35,7 +37,7 @@ class MaskedLanguageModel(nn.Module):
         """
         outputs = self.transformer.base_model(input_ids=input_ids, attention_mask=attention_mask)
         rows = outputs.last_hidden_state.flatten(0, 1).index_select(0, positions)
-        if isinstance(self.transformer, ElectraForMaskedLM):
+        if isinstance(self.transformer, transformers.ElectraForMaskedLM):
             return self.transformer.generator_predictions(rows)
         head = self.transformer.lm_head
         return head.layer_norm(nn.functional.gelu(head.dense(rows)))
@@ -50,13 +52,96 @@ class MaskedLanguageModel(nn.Module):
         """b [V]."""
         return self.transformer.get_output_embeddings().bias
 
+    def exported(self) -> transformers.XLMRobertaForMaskedLM | transformers.ElectraForMaskedLM:
+        """The model to save."""
+        return self.transformer
 
-def build_model(shape: Shape, vocabulary: int, special: SpecialIds | None = None) -> MaskedLanguageModel:
+
+class CausalLanguageModel(nn.Module):
+    """Llama's layers below a table of `shape.width`, and its projections into and out of the layers, if any.
+
+    Scores are h W^T + b, where b is one constant that no training changes: NCE depends on it, probabilities do
+    not. The exported model is without it.
+    """
+
+    def __init__(self, shape: Shape, vocabulary: int, special: SpecialIds):
+        super().__init__()
+        self.shape, self.vocabulary, self.special = shape, vocabulary, special
+        self.layers = transformers.LlamaModel(self._config(1))  # whose table of one row is replaced
+        self.layers.embed_tokens = nn.Embedding(vocabulary, shape.width)
+        self.inwards, self.outwards = nn.Identity(), nn.Identity()
+        if shape.width != shape.hidden:
+            self.inwards = nn.Linear(shape.width, shape.hidden, bias=False)
+            self.outwards = nn.Linear(shape.hidden, shape.width, bias=False)
+        for module in (self.layers.embed_tokens, self.inwards, self.outwards):
+            for weight in module.parameters():
+                nn.init.normal_(weight, std=shape.deviation)
+        self.register_buffer("decoder_bias", torch.zeros(vocabulary), persistent=False)
+
+    def _config(self, vocabulary: int, tied: bool = True) -> transformers.LlamaConfig:
+        shape, special = self.shape, self.special
+        return transformers.LlamaConfig(
+            vocab_size=vocabulary,
+            hidden_size=shape.hidden,
+            num_hidden_layers=shape.layers,
+            num_attention_heads=shape.heads,
+            num_key_value_heads=shape.key_heads,
+            intermediate_size=shape.intermediate,
+            max_position_embeddings=shape.positions,
+            attention_dropout=shape.dropout,
+            initializer_range=shape.deviation,
+            bos_token_id=special.start,
+            pad_token_id=special.pad if vocabulary > 1 else None,
+            eos_token_id=special.eos,
+            tie_word_embeddings=tied,
+        )
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None, positions: Tensor) -> Tensor:
+        """h [N, d] at `positions` [N] of the flattened `input_ids` [B, T].
+
+        `attention_mask` is not needed: what is behind a position, padding too, is not seen from it.
+        """
+        embedded = self.inwards(self.layers.embed_tokens(input_ids))
+        outputs = self.layers(inputs_embeds=embedded, use_cache=False)
+        return self.outwards(outputs.last_hidden_state.flatten(0, 1).index_select(0, positions))
+
+    @property
+    def decoder_weight(self) -> nn.Parameter:
+        """W [V, d], the tied table."""
+        return self.layers.embed_tokens.weight
+
+    @torch.no_grad()
+    def exported(self) -> transformers.LlamaForCausalLM:
+        """The model to save.
+
+        A table of another width than the layers' becomes two of theirs, its products with both projections, which
+        Llama's form lacks. Scores are the same but for rounding.
+        """
+        state = {f"model.{name}": weight for name, weight in self.layers.state_dict().items()}
+        table, half = self.decoder_weight, self.shape.width != self.shape.hidden
+        state["model.embed_tokens.weight"] = table @ self.inwards.weight.T if half else table
+        state["lm_head.weight"] = table @ self.outwards.weight if half else table
+        with torch.device("meta"):
+            model = transformers.LlamaForCausalLM(self._config(self.vocabulary, tied=not half))
+        model.load_state_dict(state, assign=True)
+        model.tie_weights()
+        return model
+
+
+LanguageModel = MaskedLanguageModel | CausalLanguageModel
+
+
+def build_model(
+    shape: Shape, vocabulary: int, special: SpecialIds | None = None, causal: bool = False
+) -> LanguageModel:
     """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's seed, biases 0, pad row 0.
 
-    `special`: XLM-R's layout unless given.
+    `special`: XLM-R's layout unless given. A causal model has no biases, and a row for `<pad>` as for any id.
     """
     special = special or SpecialIds.of_xlm_r(vocabulary)
+    if causal:
+        return CausalLanguageModel(shape, vocabulary, special)
+    # a masked one: XLM-R's layout, or ELECTRA's with a table of its own width
     common = {
         "vocab_size": vocabulary,
         "hidden_size": shape.hidden,
@@ -77,17 +162,22 @@ def build_model(shape: Shape, vocabulary: int, special: SpecialIds | None = None
     if shape.width == shape.hidden:
         positions = shape.positions + special.pad + 1  # XLM-R counts them from pad + 1
         return MaskedLanguageModel(
-            XLMRobertaForMaskedLM(XLMRobertaConfig(max_position_embeddings=positions, **common))
+            transformers.XLMRobertaForMaskedLM(
+                transformers.XLMRobertaConfig(max_position_embeddings=positions, **common)
+            )
         )
-    config = ElectraConfig(embedding_size=shape.width, max_position_embeddings=shape.positions, **common)
-    return MaskedLanguageModel(ElectraForMaskedLM(config))
+    config = transformers.ElectraConfig(
+        embedding_size=shape.width, max_position_embeddings=shape.positions, **common
+    )
+    return MaskedLanguageModel(transformers.ElectraForMaskedLM(config))
 
 
-def export_model(model: MaskedLanguageModel, tokenizer: Path, output: Path) -> None:
+def export_model(model: LanguageModel, tokenizer: Path, output: Path) -> None:
     """Write config.json, model.safetensors and the exported files of the folder `tokenizer` to `output`.
 
-    `AutoModelForMaskedLM` gives the same logits as `model`. Whole or not at all; an older `output` is replaced.
-    Raises VocapError where the tokenizer is missing or has another number of ids than the model has rows.
+    `AutoModelForMaskedLM`, of a causal model `AutoModelForCausalLM`, gives the same logits as `model`. Whole or
+    not at all; an older `output` is replaced. Raises VocapError where the tokenizer is missing or has another
+    number of ids than the model has rows.
     """
     if not (tokenizer / TOKENIZER).is_file():
         raise VocapError(f"{tokenizer}: no {TOKENIZER} there; name the huggingface/ folder of the tokenizer")
@@ -96,7 +186,7 @@ def export_model(model: MaskedLanguageModel, tokenizer: Path, output: Path) -> N
     if ids != rows:
         raise VocapError(f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own")
     with replacing_directory(output) as directory:
-        model.transformer.save_pretrained(directory)
+        model.exported().save_pretrained(directory)
         for name in EXPORTED:  # the card is the tokenizer's, and its rule may be writing it now
             if (tokenizer / name).is_file():
                 shutil.copyfile(tokenizer / name, directory / name)

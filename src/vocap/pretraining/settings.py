@@ -18,19 +18,22 @@ Steps = Annotated[int, Field(ge=1)]
 
 
 class Shape(BaseModel):
-    """A masked language model; the defaults are XLM-R base."""
+    """A language model; the defaults are XLM-R base. A causal one has Llama's layers."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     layers: int = Field(12, ge=1, description="transformer layers")
     hidden: int = Field(768, ge=1, description="width of the transformer layers")
     heads: int = Field(12, ge=1, description="attention heads; they divide hidden")
+    kv_heads: int | None = Field(
+        None, ge=1, description="of a causal model: heads of keys and values; they divide heads; null: heads"
+    )
     intermediate: int = Field(3072, ge=1, description="width of the feed-forward layers")
     embedding_size: int | None = Field(
         None,
         ge=1,
         description="width of the tied embedding table; null: hidden. Another width (384 at hidden 768: the half "
-        "embeddings of section 3.2) makes a model in ELECTRA's layout",
+        "embeddings of section 3.2) makes a masked model in ELECTRA's layout; a causal one is exported at hidden",
     )
     positions: int = Field(512, ge=8, description="the longest block that the model reads, in tokens")
     deviation: float = Field(
@@ -39,13 +42,28 @@ class Shape(BaseModel):
         allow_inf_nan=False,
         description="standard deviation of the initial weights; 0.02 is BERT's, for 768 units",
     )
-    dropout: float = Field(0.1, ge=0, lt=1, description="dropout of hidden states and of attention")
+    dropout: float = Field(
+        0.1,
+        ge=0,
+        lt=1,
+        description="dropout of hidden states and of attention; of a causal model of attention alone, and unless "
+        "given 0",
+    )
 
     @model_validator(mode="after")
     def _check(self):
         if self.hidden % self.heads:
             raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}; change one of them")
+        if self.heads % self.key_heads:
+            raise ValueError(
+                f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}; change one of them"
+            )
         return self
+
+    @property
+    def key_heads(self) -> int:
+        """Heads of keys and values."""
+        return self.kv_heads or self.heads
 
     @property
     def width(self) -> int:
@@ -58,6 +76,11 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    objective: Literal["masked", "causal"] = Field(
+        "masked",
+        description="masked: tokens are predicted from both sides (an encoder); causal: each from those before it "
+        "(a model that writes, in Llama's form)",
+    )
     loss: AnyLoss = Field(Knn(), description="of the output layer: a kind, or its settings")
     shape: Shape = Field(Shape(), description="of the model; see below")
     steps: Steps = Field(1_000_000, description="updates")
@@ -79,7 +102,8 @@ class Recipe(BaseModel):
     output_bias: Literal["constant", "unigram"] = Field(
         "constant",
         description="initial output bias: 0 (nce: minus the log of the number of words), or the log "
-        "of the words' frequencies, which saves a short run the steps for learning them",
+        "of the words' frequencies, which saves a short run the steps for learning them (masked models alone: "
+        "Llama's form has no such bias)",
     )
     precision: Precision = Field(
         "auto",
@@ -109,7 +133,33 @@ class Recipe(BaseModel):
             raise ValueError(f"micro_batch {self.micro_batch} is above batch {self.batch}; make it smaller")
         if late := [step for step in self.export_steps if step > self.steps]:
             raise ValueError(f"export_steps has {late[0]}, but steps is {self.steps}")
+        if self.causal:
+            self._check_causal()
+        elif self.shape.kv_heads:
+            raise ValueError("shape.kv_heads is of causal models; leave it out, or write objective: causal")
         return self
+
+    def _check_causal(self) -> None:
+        """Raise ValueError for what Llama's form cannot hold; without a dropout of its own it has none."""
+        if self.output_bias == "unigram":
+            raise ValueError("output_bias: a causal model has no output bias; leave it out")
+        if self.shape.hidden // self.shape.heads % 2:
+            raise ValueError(
+                f"shape.heads: {self.shape.hidden} units in {self.shape.heads} heads are an odd number in each, "
+                "which rotary positions cannot turn; change one of them"
+            )
+        if "dropout" not in self.shape.model_fields_set:
+            self.shape = self.shape.model_copy(update={"dropout": 0.0})
+
+    @property
+    def causal(self) -> bool:
+        """Whether each token is predicted from those before it."""
+        return self.objective == "causal"
+
+    @property
+    def predicted(self) -> float:
+        """The share of the tokens that are predicted in training."""
+        return 1.0 if self.causal else SHARE
 
 
 class Model(Recipe):
@@ -134,6 +184,11 @@ class Pretraining(BaseModel):
         2, ge=1, description="of one job on a CPU; a setting, since another number gives slightly other sums"
     )
     models: dict[str, Model] = Field({}, description="the models, by name")
+
+    @property
+    def masked(self) -> dict[str, Model]:
+        """The models that can be fine-tuned."""
+        return {name: model for name, model in self.models.items() if not model.causal}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Pretraining":
@@ -176,9 +231,9 @@ def estimate_memory(recipe: Recipe, vocabulary: int, length: int, half: bool = F
     losses'. A rough figure.
     """
     shape, loss, blocks = recipe.shape, recipe.loss, recipe.micro_batch
-    parameters = count_parameters(shape, vocabulary)
+    parameters = count_parameters(shape, vocabulary, recipe.causal)
     width = 2 if half else FLOAT
-    masked = int(SHARE * blocks * length) + blocks
+    masked = int(recipe.predicted * blocks * length) + blocks
     heads = [loss, Full()] if loss.full_softmax_fraction else [loss]
     return {
         "weights": parameters * FLOAT,
@@ -190,9 +245,13 @@ def estimate_memory(recipe: Recipe, vocabulary: int, length: int, half: bool = F
     }
 
 
-def count_parameters(shape: Shape, vocabulary: int) -> int:
-    """Parameters of `build_model(shape, vocabulary)`, tied ones once."""
+def count_parameters(shape: Shape, vocabulary: int, causal: bool = False) -> int:
+    """Parameters of `build_model(shape, vocabulary)`, tied ones once; `causal`: of a causal one."""
     hidden, width = shape.hidden, shape.width
+    if causal:
+        projections = 2 * width * hidden if width != hidden else 0
+        layer = 2 * hidden * (hidden + _key_width(shape)) + 3 * hidden * shape.intermediate + 2 * hidden
+        return vocabulary * width + projections + shape.layers * layer + hidden
     if width == hidden:
         positions, projections = shape.positions + 2, 0
     else:
@@ -207,16 +266,23 @@ def layer_parameters(shape: Shape) -> int:
     return shape.layers * (4 * (hidden + 1) * hidden + 2 * 2 * hidden + 2 * hidden * wide + wide + hidden)
 
 
-def paper_parameters(shape: Shape, vocabulary: int) -> int:
+def _key_width(shape: Shape) -> int:
+    """Numbers of a token's keys in one layer."""
+    return shape.hidden // shape.heads * shape.key_heads
+
+
+def paper_parameters(shape: Shape, vocabulary: int, causal: bool = False) -> int:
     """Parameters without the row of token types, which Hugging Face adds to XLM-R; "265M" is 265 * 2**20."""
-    return count_parameters(shape, vocabulary) - shape.width
+    return count_parameters(shape, vocabulary, causal) - (0 if causal else shape.width)
 
 
-def encoder_operations(shape: Shape, block: int) -> float:
+def encoder_operations(shape: Shape, block: int, causal: bool = False) -> float:
     """Operations of one token, forward and backward, without embeddings and head.
 
     >>> round(encoder_operations(Shape(), 512) / 1e6)  # XLM-R base: 510 for its weights, 57 for attention
     567
     """
     layer = 4 * shape.hidden**2 + 2 * shape.hidden * shape.intermediate
+    if causal:
+        layer = 2 * shape.hidden * (shape.hidden + _key_width(shape)) + 3 * shape.hidden * shape.intermediate
     return 6 * shape.layers * layer + 12 * shape.layers * block * shape.hidden

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST
 from vocap.text_files import Layout
 from vocap.text_files.lines import holds_documents, survey, unescape
 from vocap.text_files.records import Corpus
-from vocap.tokenizer_files.encoders import load_encoder, special_ids
+from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_characters
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
-Block = tuple[list[int], int]  # ids, and the UTF-8 bytes of their text
+Block = tuple[list[int], int, int]  # ids, the UTF-8 bytes of their text, and those of its unknown characters
 
 
 class Packer:
@@ -27,10 +27,10 @@ class Packer:
     proportion to the ids.
 
     >>> packer = Packer(8, bos=0, eos=2)
-    >>> packer.add([[10, 11, 12], [13, 14], [15]], [6, 4, 2])
-    [([0, 10, 11, 12, 2, 13, 14, 2], 10)]
+    >>> packer.add([[10, 11, 12], [13, 14], [15]], [6, 4, 2], [0, 1, 0])
+    [([0, 10, 11, 12, 2, 13, 14, 2], 10, 1)]
     >>> packer.close()
-    [([0, 15, 2], 2)]
+    [([0, 15, 2], 2, 0)]
     """
 
     def __init__(self, length: int, bos: int, eos: int) -> None:
@@ -38,29 +38,31 @@ class Packer:
             raise ValueError(f"blocks of {length} ids are too short; give at least {SHORTEST}")
         self.length, self.bos, self.eos = length, bos, eos
         self.cut = 0  # sentences longer than a block
-        self.ids, self.size = [bos], 0  # the unfinished block
+        self.ids, self.size, self.unknown = [bos], 0, 0  # the unfinished block
 
-    def add(self, sentences: Sequence[list[int]], sizes: Sequence[int]) -> list[Block]:
-        """The blocks that these sentences (ids and bytes of each) close; sentences without ids are skipped."""
+    def add(self, sentences: Sequence[list[int]], sizes: Sequence[int], unknown: Sequence[int]) -> list[Block]:
+        """The blocks that these sentences (ids, bytes, unknown bytes) close; those without ids are skipped."""
         closed: list[Block] = []
         room = self.length - 2
-        for sentence, count in zip(sentences, sizes, strict=True):
+        for sentence, count, lost in zip(sentences, sizes, unknown, strict=True):
             self.cut += len(sentence) > room
-            before = 0
+            before = lost_before = 0
             for start in range(0, len(sentence), room):
                 part = sentence[start : start + room]
                 if len(self.ids) + len(part) + 1 > self.length:
                     closed += self.close()
                 until = count * (start + len(part)) // len(sentence)
+                lost_until = lost * (start + len(part)) // len(sentence)
                 self.ids += [*part, self.eos]
                 self.size += until - before
-                before = until
+                self.unknown += lost_until - lost_before
+                before, lost_before = until, lost_until
         return closed
 
     def close(self) -> list[Block]:
         """The last block, if there is anything in it."""
-        last = (self.ids, self.size)
-        self.ids, self.size = [self.bos], 0
+        last = (self.ids, self.size, self.unknown)
+        self.ids, self.size, self.unknown = [self.bos], 0, 0
         return [last] if len(last[0]) > 1 else []
 
 
@@ -75,12 +77,12 @@ def tokenize_language(
 ) -> dict[str, Any]:
     """Write the blocks of `files` and of `heldout` to `folder`, whole or not at all; returns the description.
 
-    `model` is a SentencePiece model, or a tokenizer.json, with special tokens of all roles. Lines of `files` equal
+    `model` is a SentencePiece model, or a tokenizer.json, with an end token. Lines of `files` equal
     to a held-out line are dropped and counted. Memory: one MiB of text and the held-out lines. Raises VocapError
     for unusable input, and UsageError for a `folder` that holds other files.
     """
     encoder = load_encoder(model)
-    special = _special_ids(model, encoder)
+    special = read_special(model, encoder)
     held = _heldout_lines(Path(heldout))
     with replacing_directory(folder, OWNED) as made:
         train, measured = (_Part(made, part, encoder, special, length) for part in PARTS)
@@ -101,16 +103,15 @@ def tokenize_language(
     return description
 
 
-def _special_ids(model: str | Path, encoder) -> SpecialIds:
+def read_special(model: str | Path, encoder: Encoder) -> SpecialIds:
+    """The special ids of the tokenizer in the file `model`. Raises VocapError for one without an end token."""
     ids, others = special_ids(model, encoder)
-    roles = [one.name for one in fields(SpecialIds) if one.name != "others"]
-    if lacking := [role for role in roles if role not in ids]:
+    if "eos" not in ids:
         raise VocapError(
-            f"{model}: no special token of role {', '.join(lacking)}, which a masked language model needs; "
-            "make it with vocap fit, joint, bpe or mono (mono takes any SentencePiece model), with XLM-R's layout "
-            "or a --layout that has them"
+            f"{model}: no special token of role eos, which ends each sentence in a block; make it with vocap "
+            "fit, joint, bpe or mono (mono takes any SentencePiece model), with a --layout that has it"
         )
-    return SpecialIds(**ids, others=others)
+    return SpecialIds(**{role: ids.get(role) for role in ("bos", "pad", "eos", "unk", "mask")}, others=others)
 
 
 def _texts(lines: Sequence[bytes], documents: bool) -> list[str]:
@@ -136,7 +137,7 @@ class _Part:
 
     def __init__(self, folder: Path, part: str, encoder, special: SpecialIds, length: int) -> None:
         self.encoder, self.unk = encoder, special.unk
-        self.packer = Packer(length, special.bos, special.eos)
+        self.packer = Packer(length, special.start, special.eos)
         self.files = {suffix: open(folder / f"{part}{suffix}.npy", "wb") for suffix in COLUMNS}  # noqa: SIM115
         self.lengths = dict.fromkeys(COLUMNS, 0)
         self.counts = {"lines": 0, "bytes": 0, "text_tokens": 0, "unknown": 0}
@@ -151,15 +152,20 @@ class _Part:
 
     def _write(self, blocks: Sequence[Block]) -> None:
         """Add blocks; an id that does not fit in its type raises OverflowError."""
-        ends = self.lengths[""] + np.cumsum([len(ids) for ids, _ in blocks])
-        tokens = [number for ids, _ in blocks for number in ids]
-        for suffix, values in (("", tokens), ("-ends", ends), ("-bytes", [count for _, count in blocks])):
+        ids, sizes, unknown = zip(*blocks, strict=True) if blocks else ((), (), ())
+        ends = self.lengths[""] + np.cumsum([len(one) for one in ids])
+        columns = ([number for one in ids for number in one], ends, sizes, unknown)
+        for suffix, values in zip(COLUMNS, columns, strict=True):
             self.files[suffix].write(np.asarray(values, COLUMNS[suffix]).tobytes())
             self.lengths[suffix] += len(values)
 
     def add(self, texts: list[str]) -> None:
         sentences, sizes = self.encoder.encode_batch(texts), [len(text.encode()) for text in texts]
-        self._write(self.packer.add(sentences, sizes))
+        unknown = [
+            len(unknown_characters(self.encoder, text).encode()) if self.unk in ids else 0
+            for text, ids in zip(texts, sentences, strict=True)
+        ]
+        self._write(self.packer.add(sentences, sizes, unknown))
         self.counts["lines"] += len(texts)
         self.counts["bytes"] += sum(sizes)
         self.counts["text_tokens"] += sum(map(len, sentences))

@@ -20,8 +20,10 @@ from vocap.errors import UsageError, listed, log
 from vocap.files.io import locked, write_text
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
-from vocap.pretraining.model import MaskedLanguageModel, build_model, export_model
+from vocap.pretraining.model import LanguageModel, build_model, export_model
 from vocap.pretraining.settings import Recipe, paper_parameters
+from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH
+from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
 from vocap.training.distributed import rank, summed, world_size
 from vocap.training.loop import FILE, Loop, Metrics, Progress, build_optimizer, learning_rate, peak_memory_mb
@@ -30,7 +32,7 @@ from vocap.training.randomness import DROPOUT, generator
 
 @dataclass
 class PretrainingProgress(Progress):
-    """Fields below `tokens` count the steps since the last line of metrics."""
+    """Fields below `tokens` count the steps since the last line of metrics; `masked`: tokens predicted."""
 
     tokens: int = 0
     nats: float = 0.0
@@ -56,9 +58,9 @@ class Training(Loop):
         self.recipe, self.seed, self.data = recipe, seed, data
         self.set_precision(recipe.precision, device)
         torch.manual_seed(seed)
-        self.model = build_model(recipe.shape, data.vocabulary, data.special).to(device)
+        self.model = build_model(recipe.shape, data.vocabulary, data.special, recipe.causal).to(device)
         # the loss, and the output bias that it starts from
-        special, unigram = data.special.all, recipe.output_bias == "unigram"
+        special, unigram = data.special.never_predicted(recipe.causal), recipe.output_bias == "unigram"
         counts = text.unigram_counts(data) if recipe.loss.weighed or unigram else None
         common = {"counts": counts, "seed": seed, "steps": recipe.steps, "device": device}
         self.loss = build_loss(recipe.loss, data.vocabulary, special, **common)
@@ -72,9 +74,9 @@ class Training(Loop):
         self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
         ids = text.Vocabulary(data.vocabulary, data.special)
         self.batches = text.TrainingBatches(
-            data.train, data.q, ids, seed, recipe.batch, recipe.micro_batch, rank(), world_size()
+            data.train, data.q, ids, seed, recipe.batch, recipe.micro_batch, rank(), world_size(), recipe.causal
         )
-        self.validation = Validation(data, recipe.heldout_blocks, recipe.micro_batch)
+        self.validation = Validation(data, recipe.heldout_blocks, recipe.micro_batch, recipe.causal)
         self.progress = PretrainingProgress()
 
     def fingerprint(self) -> dict[str, Any]:
@@ -83,6 +85,8 @@ class Training(Loop):
             mode="json",
             exclude={"tokenizer", "log_every", "heldout_blocks", "checkpoint_every", "export_steps", "seed"},
         )
+        if not self.recipe.causal:  # as in checkpoints of versions that knew no causal models
+            del settings["objective"], settings["shape"]["kv_heads"]
         return {**settings, **self.data.fingerprint, "seed": self.seed, "precision": str(self.dtype)}
 
     def further_tensors(self):
@@ -118,7 +122,7 @@ class Training(Loop):
         return metrics
 
     def take_step(self, batches: list[text.Batch], stop: bool) -> tuple[float, bool]:
-        """The loss is that of the masked tokens, in nats."""
+        """The loss is that of the predicted tokens, in nats."""
         recipe, progress = self.recipe, self.progress
         masked, tokens, stopping = summed(
             [sum(len(batch.targets) for batch in batches), sum(batch.tokens for batch in batches), stop],
@@ -198,21 +202,23 @@ def log_frequencies(counts: np.ndarray, special: Sequence[int]) -> torch.Tensor:
 class Validation:
     """The fixed held-out batch of a run; this process measures the batches `rank`, `rank + ranks`, ..."""
 
-    def __init__(self, data: text.Data, blocks: int, micro_batch: int) -> None:
+    def __init__(self, data: text.Data, blocks: int, micro_batch: int, causal: bool) -> None:
         chosen = text.heldout_blocks(data.heldout, blocks)
         parts = [chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)]
-        self.languages, self.special = data.languages, data.special.all
+        self.languages, self.special = data.languages, data.special.never_predicted(causal)
         ids = text.Vocabulary(data.vocabulary, data.special)
         self._batches = []  # with the language of each masked token
         for part in parts[rank() :: world_size()]:
-            batch = text.heldout_batch(part, ids)
+            batch = text.heldout_batch(part, ids, causal)
             self._batches.append((batch, np.array([block.language for block in part])[batch.rows]))
-        self._text = np.zeros((2, len(data.languages)))  # tokens and bytes
+        self._text = np.zeros((3, len(data.languages)))  # tokens, bytes, and bits paid beside tokens
         for block in chosen:
-            self._text[:, block.language] += ids.ordinary(block.ids).sum(), block.size_bytes
+            tokens = len(block.ids) - 1 if causal else ids.ordinary(block.ids).sum()
+            paid = BITS_OF_A_BYTE * block.unknown_bytes if causal else 0
+            self._text[:, block.language] += tokens, block.size_bytes, paid
 
     @torch.no_grad()
-    def measure(self, model: MaskedLanguageModel, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
+    def measure(self, model: LanguageModel, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
         """Validation entries of a line of metrics.jsonl; a collective call with equal results on every rank."""
         sums = np.zeros((4, len(self.languages)))
         model.eval()
@@ -232,8 +238,8 @@ class Validation:
         return {**scores(each), "languages": own}
 
 
-def encode(model: MaskedLanguageModel, batch: text.Batch, device: torch.device) -> torch.Tensor:
-    """h [m, d] at the masked positions of a batch."""
+def encode(model: LanguageModel, batch: text.Batch, device: torch.device) -> torch.Tensor:
+    """h [m, d] at the positions of a batch."""
     ids, attention, positions = (
         torch.from_numpy(array).to(device, non_blocking=True)
         for array in (batch.input_ids, batch.attention, batch.positions)
@@ -242,19 +248,20 @@ def encode(model: MaskedLanguageModel, batch: text.Batch, device: torch.device) 
 
 
 def scores(languages: np.ndarray) -> dict[str, float | None]:
-    """Nats per masked token, accuracy, mean reciprocal rank and bits per byte of some languages together.
+    """Nats per predicted token, accuracy, mean reciprocal rank and bits per byte of some languages together.
 
-    `languages` [n, 6]: sums over the masked tokens of a language (nats, count, correct, reciprocal ranks), then
-    the tokens of its held-out text that can be masked, and its bytes. Bits per byte: the mean loss of a masked
-    token, in bits, times the tokens of the text, over its UTF-8 bytes. None where nothing was masked, or no finite
-    number.
+    `languages` [n, 7]: sums over the predicted tokens of a language (nats, count, correct, reciprocal ranks), then
+    the tokens of its held-out text that can be predicted, its bytes, and the bits of its unknown characters. Bits
+    per byte: the mean loss of a predicted token, in bits, times the tokens of the text, and the bits of its
+    unknown characters, over its UTF-8 bytes; of a causal model a code length, since it predicts every token. None
+    where nothing was predicted, or no finite number.
     """
-    nats, count, correct, reciprocals, tokens, size = languages[languages[:, 1] > 0].T
+    nats, count, correct, reciprocals, tokens, size, paid = languages[languages[:, 1] > 0].T
     names = ("exact_loss", "accuracy", "mrr", "bits_per_byte")
     if not len(nats):
         return dict.fromkeys(names)
     found = [sums.sum() / count.sum() for sums in (nats, correct, reciprocals)]
-    found.append((nats / count * tokens).sum() / math.log(2) / size.sum())
+    found.append(((nats / count * tokens).sum() / math.log(2) + paid.sum()) / size.sum())
     return {name: float(value) if math.isfinite(value) else None for name, value in zip(names, found, strict=True)}
 
 
@@ -295,7 +302,18 @@ def train(
 
 def check(recipe: Recipe, data: text.Data) -> None:
     """Raise UsageError for settings that do not fit the data, or the number of processes."""
-    words = data.vocabulary - len(data.special.all)
+    special, words = data.special, data.vocabulary - len(data.special.never_predicted(recipe.causal))
+    lacking = [role for role in ("bos", "pad", "eos", "unk", "mask") if getattr(special, role) is None]
+    if lacking and not recipe.causal:
+        raise UsageError(
+            f"objective: masked needs special tokens of every role, and the tokenizer has none of role "
+            f"{', '.join(lacking)}; make it with a layout that has them, or write objective: causal"
+        )
+    if recipe.causal and any(blocks.unknown_bytes is None for blocks in data.heldout):
+        raise UsageError(
+            "objective: causal needs the bytes of unknown characters, which these blocks of an earlier version "
+            "lack; delete them and run: vocap tokenize"
+        )
     if reason := recipe.loss.check(words):
         raise UsageError(f"loss.{reason}")
     if data.longest > recipe.shape.positions:
@@ -316,7 +334,7 @@ def _run(training: Training, folders: Folders, stop: distributed.StopRequest, ke
     recipe, data, exported = training.recipe, training.data, folders.tokenizer / text.EXPORT
     step = training.progress.step
     if rank() == 0:
-        count = paper_parameters(recipe.shape, data.vocabulary)
+        count = paper_parameters(recipe.shape, data.vocabulary, recipe.causal)
         log.info(
             "%s parameters (%.0f Mi), V = %s, %s languages, on %s in %s, %s process(es)",
             f"{count:,}", count / 2**20, f"{data.vocabulary:,}", len(data.languages),
@@ -347,8 +365,9 @@ def _run(training: Training, folders: Folders, stop: distributed.StopRequest, ke
 
 def description(training: Training, tokenizer: Path) -> dict[str, Any]:
     """The content of description.json: settings, size, device and versions."""
-    parameters = paper_parameters(training.recipe.shape, training.data.vocabulary)
-    device = training.device
+    recipe = training.recipe
+    parameters = paper_parameters(recipe.shape, training.data.vocabulary, recipe.causal)
+    device, encoder = training.device, load_encoder(tokenizer / text.EXPORT) if recipe.causal else None
     return {
         "tokenizer": tokenizer.name,
         "tokenizer_sha256": training.data.fingerprint["tokenizer"],
@@ -356,9 +375,10 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
         "languages": training.data.languages,
         "parameters": parameters,
         "parameters_mi": round(parameters / 2**20, 2),
-        "settings": training.recipe.model_dump(mode="json", exclude={"tokenizer", "seed"}),
+        "settings": recipe.model_dump(mode="json", exclude={"tokenizer", "seed"}),
         "seed": training.seed,
         "precision": str(training.dtype).removeprefix("torch."),
+        **({"bits_per_byte": CODE_LENGTH[is_lossless(encoder)]} if encoder else {}),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
         "processes": world_size(),
         "versions": {"vocap": __version__, "torch": torch.__version__, "transformers": transformers.__version__},

@@ -10,6 +10,7 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing
 
 BITS_OF_A_BYTE = 8  # of an unknown character, paid beside its token
+BITS_FILE = "bits.npz"  # the file of a tokenizer's lines
 PARTS = ("heldout", "parallel")  # of the text in a file
 CODE_LENGTH = {True: "code length of the text", False: "code length of the normalised text"}  # lossless or not
 RESAMPLES, WITHIN = 1000, 0.95  # of the bootstrap, and the share of them that an interval holds

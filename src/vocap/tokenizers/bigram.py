@@ -19,7 +19,6 @@ from vocap.tokenizer_files.encoders import Encoder
 
 NO_DISCOUNT = 0.5  # D where no count is 1
 CHARACTERS = 50_000  # of a language's training text: 86 languages take 10 s of a byte-level tokenizer.json
-BITS = "bits.npz"  # the file of the bits of lines
 FOLDS, LEAST_LINES = 10, 1000  # of a text without training lines, and the lines that it needs for them
 
 

@@ -20,7 +20,7 @@ from vocap.errors import UsageError, VocapError, log
 from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
 from vocap.progress import Steps
-from vocap.tables.line_bits import write_lengths
+from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
@@ -84,7 +84,7 @@ class Measured:
         rows = [[row[column] for column in evaluation.COLUMNS] for row in self.rows]
         io.write_tsv(folder / "unknown.tsv", evaluation.UNKNOWN_COLUMNS, self.unknown)
         io.write_tsv(folder / "roundtrip.tsv", evaluation.ROUND_TRIP_COLUMNS, self.round_trips)
-        write_lengths(folder / bigram.BITS, self.lengths)
+        write_lengths(folder / BITS_FILE, self.lengths)
         if texts.aligned:
             columns = evaluation.PARALLEL_COLUMNS
             aligned = [[row[column] for column in columns] for row in self.parallel]

@@ -26,13 +26,12 @@ from vocap.report.data.comparison import NOT_MERGED, front_page, in_thousands
 from vocap.report.data.results import Results, find
 from vocap.report.page.blocks import counted
 from vocap.tables.curve import Point, parse_sizes, read_characters, read_points
-from vocap.tables.line_bits import PARTS, read_lengths
+from vocap.tables.line_bits import BITS_FILE, PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.tables.size_table import Sizes, read_sizes
 from vocap.text_files.lines import count_lines, read_lines
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
-from vocap.tokenizers.bigram import BITS
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS
 
@@ -256,7 +255,7 @@ def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
         missing=tuple(sorted(expected - there)),
         kind=kind,
         forms=tuple(name for name in FORMS if name in there),
-        bits={part: read_lengths(folder / BITS, part) for part in PARTS} if BITS in there else {},
+        bits={part: read_lengths(folder / BITS_FILE, part) for part in PARTS} if BITS_FILE in there else {},
     )
 
 

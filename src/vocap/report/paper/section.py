@@ -85,6 +85,7 @@ def runs(results: Results) -> list[Run]:
     return [
         _run(results, model, results.finetuned[tuned[name]] if name in tuned else Finetuned(""))
         for name, model in results.models.items()
+        if model.objective == "masked"
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+import numpy as np
 from pydantic import ValidationError
 
 from vocap.finetuning.tasks import TASKS
@@ -16,6 +17,7 @@ from vocap.report.page.figures import Figure, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
+from vocap.tables.line_bits import PARTS, bits_per_byte, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tables.size_table import Sizes
 
@@ -127,8 +129,14 @@ def _own_models(results: Results) -> dict[str, ModelCosts]:
             shape = Shape.model_validate(find(model, "shape"))
         except (ValidationError, TypeError):
             continue
-        if shape.width == shape.hidden:
-            own[f"this run’s, {shape.layers} layers of {shape.hidden}"] = ModelCosts(shape)
+        if shape.width != shape.hidden:
+            continue
+        name = f"{shape.layers} layers of {shape.hidden}"
+        if find(model, "objective") == "causal":
+            share = shape.key_heads / shape.heads
+            own[f"this run’s, causal, {name}"] = ModelCosts(shape, causal=True, swiglu=True, kv_share=share)
+        else:
+            own[f"this run’s, {name}"] = ModelCosts(shape)
     return own
 
 
@@ -157,7 +165,7 @@ def _pretraining(results: Results, models: list[Model]) -> list[Block]:
         )
     ]
     blocks += without_results(results.absent("pretraining", results.models))
-    blocks += [specified("models", map(_last, models)), _bits_by_language(results, models)]
+    blocks += [specified("models", map(_last, models)), *code_lengths(models), _bits_by_language(results, models)]
     folded: list[Block] = []
     if rows := curve_rows(models):
         folded += [_figure(rows, "step", "steps", "steps"), _figure(rows, "minutes", "time", MINUTES)]
@@ -167,6 +175,44 @@ def _pretraining(results: Results, models: list[Model]) -> list[Block]:
         names = (f"{model.name} ({model.loss}, {model.rows[-1]['step']:,} steps)" for model in sampled)
         folded.append(Text(caption("models-sampled", models=", ".join(names))))
     return [*blocks, *([Fold("Exact loss over steps and over time", folded)] if folded else [])]
+
+
+def code_lengths(models: Sequence[Model]) -> list[Block]:
+    """A table of causal models by tokenizer and settings, a row for held-out and one for parallel lines.
+
+    Models of several seeds are one: bits of a line are their mean, of which a bootstrap over the lines is made.
+    """
+    # the models of each tokenizer and settings, in which a seed does not stand
+    groups: dict[str, list[Model]] = {}
+    for model in models:
+        if model.objective == "causal" and any(model.bits.values()):
+            key = f"{model.setting('tokenizer')} {model.setting('settings')}"
+            groups.setdefault(key, []).append(model)
+    own = {group[0].name: group for group in groups.values()}
+    rows = []
+    for part in PARTS:
+        # languages that all have
+        found = [model.bits.get(part, {}) for group in own.values() for model in group]
+        shared = [code for code in (found[0] if found else ()) if all(code in one for one in found)]
+        lines = {
+            name: {code: np.mean([model.bits[part][code] for model in group], 0) for code in shared}
+            for name, group in own.items()
+        }
+        for name, (bits, low, high) in paired_differences(lines).items():
+            each = [np.mean([bits_per_byte(model.bits[part][code]) for code in shared]) for model in own[name]]
+            rows.append(
+                {
+                    "tokenizer": own[name][0].setting("tokenizer"),
+                    "models": ", ".join(model.name for model in own[name]),
+                    "part": {"heldout": "held-out"}.get(part, part),
+                    "measure": own[name][0].setting("bits_per_byte"),
+                    "languages": len(shared),
+                    "bits_per_byte": bits,
+                    "deviation": float(np.std(each, ddof=1)) if len(each) > 1 else None,
+                    "above": f"{low:.4f} to {high:.4f}" if high else "",
+                }
+            )
+    return [specified("models-causal", rows)] if rows else []
 
 
 def curve_rows(models: Sequence[Model]) -> list[dict[str, Any]]:
@@ -214,6 +260,7 @@ def _last(model: Model) -> dict[str, Any]:
         **last,
         **{key: model.setting(key) for key in ("tokenizer", "parameters", "device")},
         "model": model.name,
+        "objective": model.objective,
         "loss": model.loss,
         "parameters_mi": parameters and parameters / 2**20,
         "steps": last["step"],

@@ -1,0 +1,165 @@
+"""`vocap code-length`: the bits of lines of text under any causal language model, each line by itself.
+
+A line is the start token (the begin token, or the end token where a tokenizer has none), its tokens and the end
+token. Its bits are the sum of -log2 p of every token behind the first, the end token's too, and 8 for each UTF-8
+byte of its unknown characters, beside `<unk>`. p is the softmax over the ids that a text can have: special tokens
+but the end and `<unk>` are left out. It is a code length of the line if the tokenizer is lossless, else of the
+normalised line.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+
+from vocap.errors import VocapError
+from vocap.files.io import write_tsv
+from vocap.model_folder import REMEDY, WEIGHTS, is_causal, longest_input, read_config
+from vocap.pretraining.data import SpecialIds
+from vocap.pretraining.tokenizing import read_special
+from vocap.progress import Steps
+from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH, write_lengths
+from vocap.text_files.lines import holds_documents, read_lines, unescape
+from vocap.tokenizer_files import EXPORTED
+from vocap.tokenizer_files.encoders import Encoder, is_lossless, load_encoder, unknown_characters
+from vocap.training.distributed import own_device
+
+HELD = 2**27  # bytes of logits that are held at once; their softmax takes as much again
+LONGEST = 1024  # ids of an input of a model whose configuration does not bound them
+COLUMNS = ("language", "part", "lines", "tokens", "bytes", "unknown_bytes", "bits", "bits_per_byte")
+
+
+@dataclass(frozen=True)
+class CausalModel:
+    """A model with its tokenizer; `longest`: the most ids of an input."""
+
+    model: transformers.PreTrainedModel
+    encoder: Encoder
+    special: SpecialIds
+    longest: int
+
+
+def load_causal(folder: Path, device: torch.device) -> CausalModel:
+    """A causal model of a Hugging Face folder, float32, with its tokenizer.json; no code there is run.
+
+    Raises VocapError for a folder without either, for another kind of model, and for weights that are damaged or
+    no safetensors.
+    """
+    config, definition = read_config(folder), folder / EXPORTED[0]
+    if not is_causal(config):
+        raise VocapError(f"{folder}: no causal model, which alone has a code length; name the folder of one")
+    if not definition.is_file() or not any((folder / name).exists() for name in WEIGHTS):
+        raise VocapError(f"{folder}: no {EXPORTED[0]} or no {WEIGHTS[0]}; {REMEDY}")
+    encoder = load_encoder(definition)
+    try:
+        safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **safe)
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # the library raises exceptions of any class for a foreign folder
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise VocapError(f"{folder}: no usable model ({reason:.300}); {REMEDY}") from None
+    if (rows := model.get_input_embeddings().weight.shape[0]) < encoder.size:
+        raise VocapError(f"{folder}: a model of {rows} rows for a tokenizer of {encoder.size} ids; take its own")
+    special = read_special(definition, encoder)
+    return CausalModel(model.eval().to(device), encoder, special, longest_input(config) or LONGEST)
+
+
+def windows(length: int, longest: int) -> Iterator[tuple[int, int, int]]:
+    """(start, end, first) of the inputs of `length` ids: of each the ids from `first` on are predicted.
+
+    One where it fits; else windows of `longest` ids, so that every id has half of them or more before it.
+
+    >>> list(windows(5, 8)), list(windows(11, 8))
+    ([(0, 5, 1)], [(0, 8, 1), (3, 11, 8)])
+    """
+    end = min(length, longest)
+    yield 0, end, 1
+    while end < length:
+        first, end = end, min(length, end + longest // 2)
+        yield end - longest, end, first
+
+
+@torch.no_grad()
+def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray:
+    """-log2 p summed over the ids of each line but its first, float64 [lines]."""
+    model, bits = found.model, np.zeros(len(lines))
+    inputs = [(row, *span) for row, ids in enumerate(lines) for span in windows(len(ids), found.longest)]
+    inputs.sort(key=lambda one: one[2] - one[1], reverse=True)  # the longest first: little padding
+    never = torch.tensor(found.special.never_predicted(causal=True), dtype=torch.int64, device=model.device)
+    while inputs:
+        # inputs side by side, padded behind, which no position before it sees
+        width = inputs[0][2] - inputs[0][1]
+        count = 1 + HELD // (4 * width * found.encoder.size)
+        batch, inputs = inputs[:count], inputs[count:]
+        ids = np.full((len(batch), width), found.special.padding, np.int64)
+        predicted = np.zeros((len(batch), width), bool)
+        for place, (row, start, end, begin) in enumerate(batch):
+            ids[place, : end - start] = lines[row][start:end]
+            predicted[place, begin - start : end - start] = True
+        given, asked = torch.from_numpy(ids).to(model.device), torch.from_numpy(predicted).to(model.device)
+        # the bits of the predicted ones
+        logits = model(input_ids=given, use_cache=False).logits[:, :-1][asked[:, 1:]].float()
+        logits[:, never] = -torch.inf
+        own = logits.gather(1, given[asked][:, None])[:, 0]
+        nats = (torch.logsumexp(logits, 1) - own).double().cpu().numpy()
+        rows = np.repeat([row for row, *_ in batch], predicted.sum(1))
+        bits += np.bincount(rows, nats, len(lines)) / np.log(2)
+    return bits
+
+
+def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, int, int]:
+    """Bits and UTF-8 bytes of each line, float64 [2, lines]; tokens predicted, and bytes of unknown characters."""
+    ids, special = found.encoder.encode_batch(list(lines)), found.special
+    unknown = np.array(
+        [
+            len(unknown_characters(found.encoder, line).encode()) if special.unk in row else 0
+            for line, row in zip(lines, ids, strict=True)
+        ],
+        np.int64,
+    )
+    bits = token_bits(found, [[special.start, *row, special.eos] for row in ids]) + BITS_OF_A_BYTE * unknown
+    size = np.array([len(line.encode()) for line in lines], float)
+    return np.stack([bits, size]), sum(map(len, ids)) + len(ids), int(unknown.sum())
+
+
+def spread_lines(path: Path, most: int) -> list[str]:
+    """Lines spread evenly over a file, at most `most`, without empty ones: the same for every model.
+
+    Of parallel files they have the same numbers. Documents have their line ends.
+    """
+    lines = list(read_lines(path))
+    count = min(most, len(lines))
+    chosen = [lines[number * len(lines) // count] for number in range(count)]
+    kept = [line for line in chosen if line.strip()]
+    return list(map(unescape, kept)) if holds_documents(path) else kept
+
+
+def measure(
+    folder: Path, texts: Mapping[tuple[str, str], Path], most: int, threads: int, output: Path
+) -> tuple[str, dict[str, float]]:
+    """Write the table `output`, and beside it the bits and bytes of each line (`.npz`).
+
+    `texts`: files by part ("heldout", "parallel") and language, of which `most` lines each are measured. Returns
+    the name of the measure, and bits per byte of each part as a whole.
+    """
+    torch.set_num_threads(threads)
+    rows, lengths, sums = [], {}, {part: np.zeros(2) for part, _ in texts}
+    with own_device() as device, Steps("code lengths", len(texts)) as steps:
+        found = load_causal(folder, device)
+        for (part, code), path in texts.items():
+            lines = spread_lines(path, most)
+            lengths[part, code], tokens, unknown = code_lines(found, lines)
+            sums[part] += (own := lengths[part, code].sum(1))
+            bits, size = own.tolist()
+            quotient = bits / size if size else None
+            rows.append((code, part, len(lines), tokens, int(size), unknown, bits, quotient))
+            steps.advance()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_lengths(output.with_suffix(".npz"), lengths)
+    write_tsv(output, COLUMNS, rows)
+    parts = {part: bits / max(1, size) for part, (bits, size) in sums.items()}
+    return CODE_LENGTH[is_lossless(found.encoder)], parts
