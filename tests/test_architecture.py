@@ -19,11 +19,11 @@ ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlati
 EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
-SOURCE_LINES, SOURCE_FILES = 32_886, 159  # on the way to 32,000
-TEST_LINES = 27_065  # on the way to 26,000
+SOURCE_LINES, SOURCE_FILES = 32_874, 159  # 32,000 without, 33,200 with models that write
+TEST_LINES = 27_057  # on the way to 26,000
 RULE_LINES = 1_858  # of rules
 README_LINES = 100
-IMPORTS = 0.0506  # share of import lines in src, on the way to 0.05
+IMPORTS = 0.05  # share of import lines in src
 LONGEST, SHORTEST = 600, 40  # lines of a file
 LONGEST_FUNCTION, HEADED = 60, 30  # lines of a function; from HEADED on its steps have comment lines as headings
 LONGEST_SENTENCE = 35  # words, in the pages

@@ -11,18 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from vocap.bpe import words as counting
 from vocap.bpe.training import apply, check_weight, concatenate, count_tokens, train
-from vocap.bpe.words import (
-    SPACE,
-    Alphabet,
-    Pretokenization,
-    Words,
-    byte_alphabet,
-    character_alphabet,
-    character_counts,
-    count_words,
-    join,
-)
 from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
@@ -41,13 +31,16 @@ class Language:
     """
 
     code: str
-    words: Words
+    words: counting.Words
     weight: int
     reference: int = 0
 
 
 def read_languages(
-    paths: Mapping[str, Path], weights: Sequence[int], how: Pretokenization, parallel: Mapping[str, Sequence[str]]
+    paths: Mapping[str, Path],
+    weights: Sequence[int],
+    how: counting.Pretokenization,
+    parallel: Mapping[str, Sequence[str]],
 ) -> list[Language]:
     """The languages of `paths` (training text) with the weight of their lines.
 
@@ -57,7 +50,7 @@ def read_languages(
     languages = []
     for (code, path), weight in zip(paths.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
-        words = count_words([partial(read_blocks, path), lambda shared=shared: iter([shared])], how)
+        words = counting.count_words([partial(read_blocks, path), lambda shared=shared: iter([shared])], how)
         languages.append(Language(code, words, weight, size))
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
     return languages
@@ -65,21 +58,21 @@ def read_languages(
 
 def common_alphabet(
     languages: Sequence[Language], unit: str, coverage: float | None, required: str = ""
-) -> Alphabet:
+) -> counting.Alphabet:
     """The alphabet that holds, of unit characters, those which make up `coverage` of each language's text."""
     if unit == "bytes":
-        return byte_alphabet()
-    totals, chosen = {}, {*required, SPACE}
+        return counting.byte_alphabet()
+    totals, chosen = {}, {*required, counting.SPACE}
     for language in languages:
-        counts = character_counts(language.words, language.words.counts[:, TRAIN].copy())
+        counts = counting.character_counts(language.words, language.words.counts[:, TRAIN].copy())
         chosen.update(required_characters(counts, coverage))
         totals.update(counts)
-    return character_alphabet(totals, None, chosen)
+    return counting.character_alphabet(totals, None, chosen)
 
 
 def train_weighted(
     languages: Sequence[Language],
-    alphabet: Alphabet,
+    alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
     weights: Sequence[int] | None = None,
@@ -91,12 +84,12 @@ def train_weighted(
         counts = language.words.counts[:, TRAIN : TRAIN + 1]
         check_weight(float(counts.max(initial=0)) * weight)
         parts.append((language.words, slice(None), counts * weight))
-    words = join(parts)
+    words = counting.join(parts)
     log.info("%d distinct words of %d languages", len(words), len(languages))
     return train(alphabet, words, wanted, reserved, **options)
 
 
-def parallel_tokens(languages: Sequence[Language], alphabet: Alphabet, merges: np.ndarray) -> list[int]:
+def parallel_tokens(languages: Sequence[Language], alphabet: counting.Alphabet, merges: np.ndarray) -> list[int]:
     """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
     words = [language.words for language in languages]
     return next(count_tokens(alphabet, words, PARALLEL, merges, [len(merges)])).sum(axis=1).tolist()
@@ -119,7 +112,7 @@ def fair_weights(
 
 def train_fair(
     languages: Sequence[Language],
-    alphabet: Alphabet,
+    alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
     fairness: float,
@@ -149,7 +142,7 @@ def train_fair(
 
 def train_parity(
     languages: Sequence[Language],
-    alphabet: Alphabet,
+    alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
     given: np.ndarray | None = None,

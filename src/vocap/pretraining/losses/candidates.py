@@ -13,20 +13,11 @@ import torch
 from torch import Tensor
 
 from vocap.pretraining.loss_kinds import LOGITS
-from vocap.pretraining.losses.interface import (
-    Block,
-    LogitLoss,
-    Loss,
-    LossOutput,
-    block_loss,
-    fastest_softmax_loss,
-    logistic_loss,
-    softmax_loss,
-)
+from vocap.pretraining.losses import interface
 from vocap.training.distributed import gather_rows
 
 
-class CandidateLoss(Loss):
+class CandidateLoss(interface.Loss):
     """L = lse(z over V') - z_t. Subclasses choose V' for the distinct targets of a group."""
 
     group: int | None = None
@@ -35,9 +26,9 @@ class CandidateLoss(Loss):
     def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
         """V' int64 [n], ascending, for the distinct `targets` [m]: a subset of C that holds them all."""
 
-    def logit_loss(self, candidates: Tensor, wide: torch.dtype) -> LogitLoss:
+    def logit_loss(self, candidates: Tensor, wide: torch.dtype) -> interface.LogitLoss:
         """The loss of logits of the words `candidates` [n], with sums in the dtype `wide`."""
-        return fastest_softmax_loss(candidates.device.type)
+        return interface.fastest_softmax_loss(candidates.device.type)
 
     def __call__(self, hidden, weight, bias, targets):
         """The loss; h and the gradient of W touch the rows of V' only."""
@@ -55,12 +46,12 @@ class CandidateLoss(Loss):
             step = max(1, LOGITS // max(1, len(columns)))
             for a in range(start, stop, step):
                 b = min(stop, a + step)
-                blocks.append(Block(a, b, places[a - start : b - start], local))
+                blocks.append(interface.Block(a, b, places[a - start : b - start], local))
         wide = torch.float64 if hidden.dtype == torch.float64 else torch.float32
         logit_loss = self.logit_loss(union, wide)
         rows = torch.nn.functional.embedding(union, weight)
-        loss = block_loss(hidden, rows, bias.index_select(0, union), blocks, logit_loss, copied=True)
-        return LossOutput(loss, count, sum(len(columns) for columns in chosen) / groups)
+        loss = interface.block_loss(hidden, rows, bias.index_select(0, union), blocks, logit_loss, copied=True)
+        return interface.LossOutput(loss, count, sum(len(columns) for columns in chosen) / groups)
 
     def drawn_uniformly(self, count: int) -> Tensor:
         """`count` words of C, drawn uniformly with replacement."""
@@ -165,7 +156,7 @@ class SampledSoftmax(NoiseLoss):
     def logit_loss(self, union, wide):
         inclusion = -torch.expm1(self.negatives * torch.log1p(-self.q[union]))
         offsets = torch.where(self.times > 0, -torch.log(inclusion), -torch.inf).to(wide)
-        return lambda logits, bias, targets: softmax_loss(logits, bias, targets, offsets)
+        return lambda logits, bias, targets: interface.softmax_loss(logits, bias, targets, offsets)
 
 
 class Nce(NoiseLoss):
@@ -178,7 +169,9 @@ class Nce(NoiseLoss):
     def logit_loss(self, union, wide):
         offsets = -torch.log(self.negatives * self.q[union]).to(wide)
         times = self.times.to(wide)
-        return lambda logits, bias, targets: logistic_loss(logits, bias, targets, offsets, times, hits=True)
+        return lambda logits, bias, targets: interface.logistic_loss(
+            logits, bias, targets, offsets, times, hits=True
+        )
 
 
 class NegativeSampling(NoiseLoss):
@@ -187,4 +180,6 @@ class NegativeSampling(NoiseLoss):
     def logit_loss(self, union, wide):
         offsets = torch.zeros(len(union), dtype=wide, device=union.device)
         times = self.times.to(wide)
-        return lambda logits, bias, targets: logistic_loss(logits, bias, targets, offsets, times, hits=False)
+        return lambda logits, bias, targets: interface.logistic_loss(
+            logits, bias, targets, offsets, times, hits=False
+        )
