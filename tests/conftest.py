@@ -22,6 +22,7 @@ SLOW = {
     "allocation/test_solution.py",
     "allocation/test_token_fairness.py",
     "bpe/test_cuts.py",
+    "bpe/test_tiktoken.py",
     "cluster",
     "corpora/test_commands.py",
     "files/test_files_and_tables.py",

@@ -19,8 +19,8 @@ ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlati
 EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
-SOURCE_LINES, SOURCE_FILES = 32_874, 159  # 32,000 without, 33,200 with models that write
-TEST_LINES = 27_057  # on the way to 26,000
+SOURCE_LINES, SOURCE_FILES = 32_988, 160  # 32,000 without, 33,200 with models that write
+TEST_LINES = 27_244  # on the way to 26,000
 RULE_LINES = 1_858  # of rules
 README_LINES = 100
 IMPORTS = 0.05  # share of import lines in src

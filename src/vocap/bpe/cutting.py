@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
 
 import numpy as np
 from tokenizers import Regex, normalizers, pre_tokenizers
@@ -73,7 +72,7 @@ class Cut:
         if self.split == REGEX:
             if self.digits or self.contractions is not None:
                 raise UsageError("digits and contractions: a regex says itself where they are cut; leave them out")
-            _check_expression(self.regex or "")
+            check_expression(self.regex or "")
         elif self.split == "spaces" and self.contractions:
             raise UsageError("contractions: split spaces cuts no words; take split words, or leave them out")
 
@@ -149,7 +148,7 @@ class Cut:
         text = points.astype("<u4").tobytes().decode("utf-32-le")
         spans, sizes = [], []
         with _refusals(self.expression()):
-            for begin, end in pairwise(bounds.tolist()):
+            for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
                 found = [place for _, place in self.matches.pre_tokenize_str(text[begin:end])]
                 spans += found
                 sizes.append(len(found))
@@ -190,7 +189,7 @@ def _refuse(expression: str, text: str) -> None:
 
 
 @cache
-def _check_expression(expression: str) -> None:
+def check_expression(expression: str) -> None:
     """Raise UsageError for an expression that does not compile, or does not match some characters.
 
     Tried are those of ASCII, and one of each 97 code points.

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from vocap.bpe import REGEX
 from vocap.bpe.cutting import KEPT, SPACE, Cut, hide_spaces
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.encoders import byte_characters
@@ -123,7 +122,7 @@ def _stretches(
     for number, blocks in enumerate(texts):
         for block in how.normalized(blocks()):
             points = np.frombuffer(block, np.int32)
-            if how.split == REGEX:
+            if how.regex is not None:
                 ends = np.flatnonzero(points == ord(LINE_END))
                 bounds = np.concatenate([[0], ends - np.arange(len(ends))])
                 counts = np.zeros((len(ends), len(texts)), np.int64)
@@ -133,7 +132,7 @@ def _stretches(
             if not how.cut.marked:
                 hide_spaces(points)
             table.count(block, RUNS, False, number)
-    if how.split != REGEX and not how.cut.by_spaces:
+    if how.regex is None and not how.cut.by_spaces:
         bounds = table.bounds[: table.known + 1]
         yield table.store[: bounds[-1]], bounds, table.counts[: table.known, TEXTS:]
 

@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from vocap import options
-from vocap.bpe import DIGITS, REGEX, SPLITS, UNITS, model_file
+from vocap.bpe import DIGITS, REGEX, SPLITS, UNITS, model_file, tiktoken_files
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, write_text
 from vocap.options import text_keys, text_options
@@ -366,12 +366,26 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
     "-o", "--output", "out", required=True, type=PATH, help="Folder to write: the results' huggingface/."
 )
 @click.option("--layout", help="That of vocap fit: tokens around a text, longest input. [default: the model's]")
-def export(model: Path, out: Path, layout: str | None) -> None:
-    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer.
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["huggingface", "tiktoken"]),
+    default="huggingface",
+    show_default=True,
+    help="tiktoken: of byte-pair encoding of bytes and text as it is.",
+)
+def export(model: Path, out: Path, layout: str | None, form: str) -> None:
+    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer; or for tiktoken.
 
     MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of vocap bpe. Writes
-    tokenizer.json, tokenizer_config.json and special_tokens_map.json; vocap card writes the model card.
+    tokenizer.json, tokenizer_config.json and special_tokens_map.json; vocap card writes the model card. For
+    tiktoken: ranks.tiktoken, and encoding.json with the other arguments of tiktoken.Encoding.
     """
+    if form == "tiktoken":
+        if layout is not None:
+            raise UsageError("--layout: tiktoken puts no tokens around a text; leave it out")
+        click.echo(f"{out}: {tiktoken_files.export_tiktoken(model, out)} ids", err=True)
+        return
     given = None if layout is None else parse_layout(layout)
     write = model_file.export if model_file.is_bpe(model) else export_sentencepiece
     click.echo(f"{out}: {write(model, out, given)} ids", err=True)
