@@ -19,11 +19,11 @@ ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlati
 EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
-SOURCE_LINES, SOURCE_FILES = 32_988, 160  # 32,000 without, 33,200 with models that write
-TEST_LINES = 27_244  # on the way to 26,000
+SOURCE_LINES, SOURCE_FILES = 32_977, 159  # 32,000 without, 33,200 with models that write
+TEST_LINES = 27_238  # on the way to 26,000
 RULE_LINES = 1_858  # of rules
 README_LINES = 100
-IMPORTS = 0.05  # share of import lines in src
+IMPORTS = 0.0498  # share of import lines in src
 LONGEST, SHORTEST = 600, 40  # lines of a file
 LONGEST_FUNCTION, HEADED = 60, 30  # lines of a function; from HEADED on its steps have comment lines as headings
 LONGEST_SENTENCE = 35  # words, in the pages

@@ -15,7 +15,7 @@ from tests.commands import run
 from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.model_file import read_bpe
 from vocap.errors import UsageError, VocapError
-from vocap.tables.size_table import read_sizes
+from vocap.tables.curve import read_sizes
 from vocap.tokenizer_files.encoders import load_encoder, special_ids
 from vocap.tokenizers.commands import bpe, card, export
 

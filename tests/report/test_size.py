@@ -9,7 +9,7 @@ from tests.report.factories import make_results
 from tests.report.pages import words_of, write
 from vocap.files.io import read_tsv, write_tsv
 from vocap.size.commands import size
-from vocap.tables.size_table import COLUMNS
+from vocap.tables.curve import SIZE_COLUMNS
 
 CODES = ["de", "en", "ru"]
 SETTINGS = (
@@ -24,7 +24,7 @@ def write_sizes(path, factor: float) -> None:
         for total in (50_000, 100_000, 150_000)
         for k, code in enumerate(CODES)
     ]
-    write_tsv(path, COLUMNS, rows)
+    write_tsv(path, SIZE_COLUMNS, rows)
 
 
 @pytest.fixture(scope="module")

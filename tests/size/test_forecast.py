@@ -13,7 +13,7 @@ from tests.tokenizers.factories import NUMBERS, make_lines, make_stages
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.size.commands import size
-from vocap.tables.size_table import COLUMNS, read_sizes
+from vocap.tables.curve import SIZE_COLUMNS, read_sizes
 from vocap.tokenizers.commands import joint
 
 TOTALS = (300, 1200)
@@ -73,7 +73,7 @@ TABLE = {  # T: language: lines, bytes, tokens, alp
 }
 
 
-def write_table(path, table, columns=COLUMNS) -> None:
+def write_table(path, table, columns=SIZE_COLUMNS) -> None:
     rows = [(total, code, *cells) for total, found in table.items() for code, cells in found.items()]
     write_tsv(path, columns, rows)
 
@@ -165,7 +165,7 @@ def test_a_table_that_gives_no_curve_is_one_message(tmp_path, table, message):
 
 
 def test_other_files_and_options_are_one_message(tmp_path):
-    write_table(tmp_path / "short.tsv", TABLE, (*COLUMNS[:-1], "other"))
+    write_table(tmp_path / "short.tsv", TABLE, (*SIZE_COLUMNS[:-1], "other"))
     with pytest.raises(VocapError, match=r"short\.tsv, line 1: no column alp"):
         run(size, tmp_path / "short.tsv")
     write_table(tmp_path / "sizes.tsv", TABLE)

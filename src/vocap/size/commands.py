@@ -9,8 +9,8 @@ from vocap.errors import UsageError
 from vocap.files.io import aligned, write_tsv
 from vocap.pretraining.settings import Shape
 from vocap.size.forecast import COLUMNS, STAGES, ModelCosts, forecast, reference, shares_of, verdict
+from vocap.tables.curve import read_sizes
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.tables.size_table import read_sizes
 
 PATH = click.Path(path_type=Path, dir_okay=False)
 COUNT = click.IntRange(1)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 from vocap.errors import VocapError, listed
 from vocap.pretraining.data import SHARE
 from vocap.pretraining.settings import Shape, count_parameters, encoder_operations, layer_parameters
+from vocap.tables.curve import Sizes
 from vocap.tables.sampling_probabilities import sampling_probabilities
-from vocap.tables.size_table import Sizes
 
 TRAINED_BYTES = 16  # of a parameter: weight, gradient and both moments of Adam in float32
 SERVED_BYTES = 2  # of a parameter, and of a number of the cache of keys and values: 16 bits

@@ -18,9 +18,8 @@ from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, write_text
 from vocap.options import text_keys, text_options
 from vocap.progress import Steps
-from vocap.tables.curve import count_lines
+from vocap.tables.curve import Measured, count_lines, measure_size, points_below, write_sizes
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.tables.size_table import Measured, measure_size, points_below, write_sizes
 from vocap.text_files.lines import read_lines
 from vocap.text_files.named_texts import find_texts, read_aligned
 from vocap.tokenizer_files.encoders import SentencePieceEncoder

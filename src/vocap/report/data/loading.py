@@ -25,11 +25,10 @@ from vocap.report.data import results as plain
 from vocap.report.data.comparison import NOT_MERGED, front_page, in_thousands
 from vocap.report.data.results import Results, find
 from vocap.report.page.blocks import counted
-from vocap.tables.curve import Point, parse_sizes, read_characters, read_points
+from vocap.tables.curve import Point, Sizes, parse_sizes, read_characters, read_points, read_sizes
 from vocap.tables.line_bits import BITS_FILE, PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.tables.size_table import Sizes, read_sizes
 from vocap.text_files.lines import count_lines, read_lines
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS

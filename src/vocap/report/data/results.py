@@ -13,8 +13,7 @@ from vocap.correlation.study import Measured
 from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
 from vocap.report.paper import paper_languages
-from vocap.tables.curve import Point
-from vocap.tables.size_table import Sizes
+from vocap.tables.curve import Point, Sizes
 
 ALL = "all"  # every language, beside the resource groups
 

@@ -17,9 +17,9 @@ from vocap.report.page.figures import Figure, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
+from vocap.tables.curve import Sizes
 from vocap.tables.line_bits import PARTS, bits_per_byte, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
-from vocap.tables.size_table import Sizes
 
 NOT_RUN = "not run"
 MINUTES = "minutes of training, validation and checkpoints left out"
