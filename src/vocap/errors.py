@@ -84,17 +84,14 @@ def missing_extra(module: str) -> str | None:
     return None
 
 
-def listed(names: Collection[object], most: int = 12, separator: str = ", ", of: str = "") -> str:
-    """The first `most` names; a number stands for the others, followed by the noun `of`.
+def listed(names: Collection[object], most: int = 12, separator: str = ", ") -> str:
+    """The first `most` names; a number stands for the others.
 
     >>> listed(["a", "b", "c"], most=2)
     'a, b and 1 more'
-    >>> listed(["a", "b", "c", "d"], most=2, separator="; ", of="files")
-    'a; b and 2 more files'
     """
     shown = separator.join(str(name) for name in list(names)[:most])
-    more = f" and {len(names) - most:,} more {of}".rstrip() if len(names) > most else ""
-    return shown + more
+    return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def duration(seconds: float) -> str:

@@ -3,7 +3,6 @@
 Every line of the texts is segmented before and after, and compared.
 """
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +70,6 @@ def load(path: Path, model_folder: Path | None) -> tuple[Adaptable, Any, Path | 
     Raises VocapError for a tokenizer that leaves out merges at random, and for a model whose tokens lack ids.
     """
     if is_bpe(path):
-        os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core, as with SentencePiece
         source: Adaptable = BpeTokenizer(read_bpe(path))
         if source.read.definition["model"].get("dropout"):
             raise VocapError(f"{source.path}: dropout leaves out merges at random; set model.dropout to null")

@@ -217,14 +217,14 @@ def next_gain(union: Union, language: int) -> float:
     return float(own.gains[rank])
 
 
-def allocate_greedy(problem: Problem, union: Union | None = None) -> Choice:
+def allocate_greedy(problem: Problem) -> Choice:
     """Take the step of the largest weighted gain per 1K until the union holds the capacity: Algorithm 1.
 
     Of equal gains the first language in the order of `problem.curves` moves. The gains along a hull never rise,
-    so a language without a positive gain takes no further step. `union`: the start, by default every language at
-    its smallest size. Returns the last ranks whose union fits, and those of the step beyond.
+    so a language without a positive gain takes no further step. The start is every language at its smallest size.
+    Returns the last ranks whose union fits, and those of the step beyond.
     """
-    union = union or problem.start()
+    union = problem.start()
     fitting, fitting_union, last = None, None, None
     gains = [next_gain(union, language) for language in range(len(problem.curves))]
     while True:

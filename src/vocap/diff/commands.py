@@ -1,7 +1,6 @@
 """`vocap diff`: two tokenizers on the user's text, counted line by line; as text, JSON and tables."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -372,7 +371,6 @@ def diff(context, a, b, texts, corpora, languages, as_json, out, words, examples
     any Hugging Face tokenizer). The limits apply to every language separately. Exit status: 0; 1 where a limit is
     exceeded, for a check in CI; 2 for a wrong call and for unusable files.
     """
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
     limits = {name: value for name, value in limits.items() if value is not None}
     try:
         files = find_texts(texts, corpora, parse_languages(languages), ["heldout"])

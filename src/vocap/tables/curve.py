@@ -48,8 +48,8 @@ class Point:
         return self.status == OK
 
 
-def parse_sizes(value: object, least: int = 5) -> object:
-    """Sizes from `least` on as a list, or as the text `first:last:step` (both ends included).
+def parse_sizes(value: object) -> object:
+    """Sizes as a list, or as the text `first:last:step` (both ends included).
 
     >>> parse_sizes("1000:3000:1000")
     [1000, 2000, 3000]
@@ -71,8 +71,8 @@ def parse_sizes(value: object, least: int = 5) -> object:
     for size in value:
         if isinstance(size, bool) or not isinstance(size, int):
             raise ValueError(f"{size!r} is not a whole number")
-        if size < least:
-            raise ValueError(f"{size} is too small" + (": three ids are <unk>, <s> and </s>" if least > 1 else ""))
+        if size < 5:
+            raise ValueError(f"{size} is too small: three ids are <unk>, <s> and </s>")
         if size > MAX_SIZE:
             raise ValueError(f"{size} is too large: no text supports more than {MAX_SIZE:,} pieces")
     for lower, upper in itertools.pairwise(value):
@@ -83,10 +83,10 @@ def parse_sizes(value: object, least: int = 5) -> object:
     return value
 
 
-def parse_option(name: str, text: str, example: str, least: int = 5) -> list[int]:
+def parse_option(name: str, text: str, example: str) -> list[int]:
     """The sizes of an option, as FIRST:LAST:STEP or with commas. Raises UsageError, with the `example`."""
     try:
-        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")], least)
+        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])
     except ValueError as error:
         raise UsageError(f"{name} {text}: {error}; write {example}") from None
 

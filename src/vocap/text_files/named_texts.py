@@ -21,16 +21,15 @@ def read_sentences(path: str | Path) -> Iterator[list[str]]:
         yield [line for line in lines if line]
 
 
-def parse_languages(codes: str | None, option: str = "--languages") -> list[str] | None:
+def parse_languages(codes: str | None) -> list[str] | None:
     """The codes of a comma-separated list; None for None. Raises UsageError for none, or one given twice."""
     if codes is None:
         return None
     chosen = [code.strip() for code in codes.split(",") if code.strip()]
     repeated = sorted({code for code in chosen if chosen.count(code) > 1})
     if not chosen or repeated:
-        raise UsageError(
-            f"{option} {codes}: {'twice ' + ', '.join(repeated) if repeated else 'no code'}; give each once"
-        )
+        found = f"twice {', '.join(repeated)}" if repeated else "no code"
+        raise UsageError(f"--languages {codes}: {found}; give each once")
     return chosen
 
 

@@ -7,6 +7,7 @@ a word. Text without a piece is in brackets, `⟨text⟩`: a piece and <unk> for
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -58,6 +59,7 @@ class HuggingFaceEncoder:
     """
 
     def __init__(self, tokenizer, unk_id: int | None, path: str | Path = "the tokenizer"):
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True  # a literal "<s>" in the text is text, as SentencePiece has it

@@ -2,7 +2,6 @@
 
 import glob
 import math
-import os
 import re
 import zlib
 from collections import Counter
@@ -262,7 +261,6 @@ def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, g
     characters, all bytes, dead ids, runs of one character, ids longer than 64 characters, fragments of characters.
     """
     # one language after another
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     named = name_tokenizers(tokenizers)
     text = find(corpora, texts, languages, languages_table, parallel)
     splitters = {name: Splitter(load_encoder(path)) for name, path in named.items()}
@@ -386,7 +384,6 @@ def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
     Writes, a language a row, the share of lines with identical ids, and the number of others by kind of
     difference, with an example of each.
     """
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
     codes = list(named_texts.find_texts((), corpora, named_texts.parse_languages(languages), ["heldout", "train"]))
     forms, sample = TokenizerForms.load(tokenizer), sample or lines_of_each(len(codes))
     results = {}
