@@ -371,7 +371,7 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
     type=click.Choice(["huggingface", "tiktoken"]),
     default="huggingface",
     show_default=True,
-    help="tiktoken: of byte-pair encoding of bytes and text as it is.",
+    help="Form to write; tiktoken takes byte-pair encoding of bytes, text as it is.",
 )
 def export(model: Path, out: Path, layout: str | None, form: str) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer; or for tiktoken.
