@@ -136,16 +136,7 @@ def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
         ["load", json.dumps(config)],
         ["build", corpora / "en" / "train.txt", model.parent],
         ["vocap", "export", model, "-o", model.parent / "huggingface"],
-        [
-            "vocap",
-            "evaluate",
-            "--tokenizer",
-            model.parent,
-            "--corpora",
-            corpora,
-            "--tables",
-            tmp_path / "tables",
-        ],
+        ["vocap", "evaluate", "--tokenizer", model.parent, "--corpora", corpora, "--tables", tmp_path / "tables"],
     )
     assert json.loads(printed.splitlines()[0]) == [20, "characters", "uniform"]
     rows = list(

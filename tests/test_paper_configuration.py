@@ -52,10 +52,7 @@ KNN = {
     "uniform": (0, "Equation 5: neighbours alone"),
     "finish": (0.0, "Algorithm 2: to the end"),
 }
-FULL = {
-    "kind": ("full", "section 3.1: the original objective"),
-    "chunk": (1024, "ours: the same loss"),
-}
+FULL = {"kind": ("full", "section 3.1: the original objective"), "chunk": (1024, "ours: the same loss")}
 SAMPLED = {
     "target": {"kind": ("target", "Table 2"), "tau": (50_000, "section 4.3: 50,000 per batch")},
     "nce": {"kind": ("nce", "Table 2"), "negatives": (50_000, "section 4.3"), "power": (1.0, "section 3.1")},

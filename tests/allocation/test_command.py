@@ -216,12 +216,7 @@ def model(folder):
 
 
 BAD = {
-    "characters": (
-        None,
-        [20],
-        2,
-        r"total of 20 .* \d+ single characters \(\d+ of them req.*at least \d+",
-    ),
+    "characters": (None, [20], 2, r"total of 20 .* \d+ single characters \(\d+ of them req.*at least \d+"),
     "coverage": (None, ["--coverage", "0.5"], 2, r"--coverage.*0\.98<=x<=1"),
     "tiny": (None, [3], 2, r"total 3 has no row for pieces: special tokens take 5.*raise total"),
     "beta": (None, ["--beta", "nan"], 2, r"--beta nan: "),

@@ -9,14 +9,7 @@ import pytest
 from tests.allocation import naive_descent
 from tests.unigram.test_word_types import types_of
 from tests.vocabularies.factories import make_text
-from vocap.allocation.language_state import (
-    Language,
-    LanguageStore,
-    estimate,
-    make_offer,
-    play_round,
-    with_pieces,
-)
+from vocap.allocation.language_state import Language, LanguageStore, estimate, make_offer, play_round, with_pieces
 from vocap.allocation.pieces import Rungs, Trunk, branch, grow_trunk, read_trunk, settle, write_trunk
 from vocap.errors import VocapError
 from vocap.unigram.word_types import load_word_types

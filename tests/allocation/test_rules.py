@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from tests.allocation.factories import Case, naive_gain, naive_hull
-from vocap.allocation.algorithm_1 import (
-    Union,
-    allocate_greedy,
-    hull_gains,
-    upper_bound,
-    upper_hull,
-)
+from vocap.allocation.algorithm_1 import Union, allocate_greedy, hull_gains, upper_bound, upper_hull
 
 SEEDS = range(12)
 

@@ -125,12 +125,7 @@ BAD = {
     "no exponent": (None, ["--development", "dev-{lang}.txt"], 2, "give both, or none"),
     "no files": (no_files, ["--token-fairness", "2", "--development", "dev-{lang}.txt"], 1, "no file for any of"),
     "no lines": (no_lines, ["--token-fairness", "2", "--development", "dev-{lang}.txt"], 2, "no language has any"),
-    "a rule of sizes": (
-        None,
-        ["--rule", "paper", "--token-fairness", "2"],
-        2,
-        "does not use token_fairness",
-    ),
+    "a rule of sizes": (None, ["--rule", "paper", "--token-fairness", "2"], 2, "does not use token_fairness"),
 }
 
 

@@ -22,13 +22,7 @@ from vocap.bpe.multilingual import (
 )
 from vocap.bpe.tokenizer_json import Rows, build
 from vocap.bpe.training import token_names, train
-from vocap.bpe.words import (
-    Pretokenization,
-    Words,
-    byte_alphabet,
-    byte_characters,
-    count_words,
-)
+from vocap.bpe.words import Pretokenization, Words, byte_alphabet, byte_characters, count_words
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings

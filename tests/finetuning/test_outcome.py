@@ -282,14 +282,7 @@ def test_the_average_of_the_tasks_that_are_there(tmp_path, xtreme):
     call("average", "-o", tmp_path / "average.json", *folders)
     assert json.loads((tmp_path / "average.json").read_text("utf-8"))["std"] is None
     shutil.copytree(folders[0], tmp_path / "again")
-    refused(
-        "a second folder of",
-        "average",
-        "-o",
-        tmp_path / "a",
-        *folders,
-        tmp_path / "again",
-    )
+    refused("a second folder of", "average", "-o", tmp_path / "a", *folders, tmp_path / "again")
     refused("no such file; the folder of one model's task is wanted", "average", "-o", tmp_path / "a", tmp_path)
 
 

@@ -11,15 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.pretraining.factories import RECIPE, pretrain_arguments
-from tests.pretraining.processes import (
-    finish,
-    free_port,
-    pretrain,
-    results,
-    start,
-    start_gradients,
-    wait_for_step,
-)
+from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
 from tests.pretraining.test_losses import SAMPLED, SPECIALS, V, case, frequencies
 from vocap import cli
 from vocap.pretraining.loss_kinds import Full

@@ -29,11 +29,7 @@ def batch():
 
 @pytest.mark.parametrize(
     ("vocabulary", "width", "count", "paper"),
-    [
-        (250_002, None, 278_294_418, 265),
-        (500_000, None, 470_542_880, 448),
-        (500_000, 384, 278_343_584, 265),
-    ],
+    [(250_002, None, 278_294_418, 265), (500_000, None, 470_542_880, 448), (500_000, 384, 278_343_584, 265)],
 )
 def test_sizes_of_the_paper(vocabulary, width, count, paper):
     with torch.device("meta"):

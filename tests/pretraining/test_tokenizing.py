@@ -29,11 +29,7 @@ def tokenizer(tmp_path_factory) -> Path:
     return make_tokenizer(tmp_path_factory.mktemp("made") / "tokenizer")
 
 
-@given(
-    st.lists(st.lists(st.integers(4, 99), max_size=40), max_size=30),
-    st.integers(8, 32),
-    st.integers(0, 30),
-)
+@given(st.lists(st.lists(st.integers(4, 99), max_size=40), max_size=30), st.integers(8, 32), st.integers(0, 30))
 def test_blocks_hold_every_sentence_once_and_none_is_cut_that_fits(sentences, length, split):
     packer = Packer(length, 0, 2)
     sizes = [3 * len(sentence) + 1 for sentence in sentences]

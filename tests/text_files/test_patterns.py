@@ -115,10 +115,7 @@ def test_a_file_that_a_workflow_cannot_take(folder):
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        (
-            {"path": "hf://datasets/x/y"},
-            "hf:// paths are not read: download the files first",
-        ),
+        ({"path": "hf://datasets/x/y"}, "hf:// paths are not read: download the files first"),
         ({"url": "hf://datasets/x/y"}, "an address starts with http:// or https://"),
         ({"path": "https://a.example/{lang}.txt"}, "https address as url"),
     ],

@@ -7,13 +7,7 @@ from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from tests.tokenizers.factories import trained_normalizer
 from vocap.errors import VocapError
-from vocap.tokenizer_files.layout import (
-    Contents,
-    build_model,
-    read_contents,
-    round_scores,
-    serialize,
-)
+from vocap.tokenizer_files.layout import Contents, build_model, read_contents, round_scores, serialize
 from vocap.tokenizers.settings import tokenizer_type
 
 PIECES = ["\u2581", "a", "b", "\u2581ab", "ab", "ba"]

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tokenizers.factories import trained_normalizer
-from vocap.tokenizer_files.layout import (
-    Contents,
-    best_split,
-    build_model,
-    dead_pieces,
-    raise_shadowed,
-)
+from vocap.tokenizer_files.layout import Contents, best_split, build_model, dead_pieces, raise_shadowed
 
 UNKNOWN = -30.0
 LETTERS = "abc"

@@ -10,11 +10,7 @@ import pytest
 from tests.made_text import write_lines
 from vocap.errors import VocapError
 from vocap.tables.line_bits import bits_per_byte, paired_differences, read_lengths, write_lengths
-from vocap.tokenizers.bigram import (
-    code_lengths,
-    train_bigram,
-    training_sample,
-)
+from vocap.tokenizers.bigram import code_lengths, train_bigram, training_sample
 
 BORDER = "#"
 

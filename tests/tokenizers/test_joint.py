@@ -167,14 +167,7 @@ def test_all_lines_are_trained_on(tmp_path):
 def whole(stages) -> list:
     """The options for every training line, weighted, and the characters of VOCAP."""
     root = stages.root
-    return [
-        "--corpora",
-        root / "corpora",
-        "--weights",
-        root / "weights.tsv",
-        "--characters",
-        root / "corpora",
-    ]
+    return ["--corpora", root / "corpora", "--weights", root / "weights.tsv", "--characters", root / "corpora"]
 
 
 def rare_characters(root) -> None:
@@ -267,11 +260,7 @@ def test_the_order_of_languages_and_the_number_of_threads_change_no_byte(stages,
 
 
 @pytest.mark.parametrize(
-    ("option", "missing"),
-    [
-        ("corpora", "corpora/ka/train.txt"),
-        ("characters", "corpora/ka/train.txt"),
-    ],
+    ("option", "missing"), [("corpora", "corpora/ka/train.txt"), ("characters", "corpora/ka/train.txt")]
 )
 def test_a_language_without_its_files_is_named(tmp_path, capsys, option, missing):
     stages = make_stages(tmp_path)

@@ -48,10 +48,7 @@ class Workflow:
                 "mix": {"sentences": 2000},
             },
             "vocabularies": {"sizes": [50, 150, 300]},
-            "allocation": {
-                "a": {"total": 500, "beta": 0.7},
-                "b": {"total": 500, "beta": 0.5},
-            },
+            "allocation": {"a": {"total": 500, "beta": 0.7}, "b": {"total": 500, "beta": 0.5}},
             "tokenizers": {
                 "vocap": {"kind": "vocap", "allocation": "a"},
                 "joint": {"kind": "joint", "total": 300},

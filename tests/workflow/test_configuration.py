@@ -241,11 +241,7 @@ def test_sizes_as_a_range_include_both_ends():
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("languages: [de, no]\n", '"no" in quotes'),
-        ("alocation: {}\n", "alocation: no such key"),
-    ],
+    ("text", "says"), [("languages: [de, no]\n", '"no" in quotes'), ("alocation: {}\n", "alocation: no such key")]
 )
 def test_snakemake_stops_with_the_message_alone(workflow, text, says):
     (workflow.folder / "test.yaml").write_text(text, "utf-8")

@@ -145,14 +145,7 @@ def test_a_total_added_trains_only_that_one(finished):
     path = finished.folder / "results/tokenizers/joint/sentencepiece.model"
     before = path.read_bytes(), path.stat().st_mtime_ns
     finished.write_config(tokenizers={"larger": {"kind": "joint", "total": 340}})
-    expected = {
-        "all": 1,
-        "report": 1,
-        "joint_descent": 1,
-        "pick_joint": 1,
-        "export": 1,
-        "evaluate": 1,
-    }
+    expected = {"all": 1, "report": 1, "joint_descent": 1, "pick_joint": 1, "export": 1, "evaluate": 1}
     assert finished.planned() == expected
     run = finished.snakemake("results/tokenizers/larger/sentencepiece.model")
     assert run.returncode == 0, run.stdout
