@@ -53,6 +53,9 @@ TEXT = SETTINGS.text.settings
 TEXT_OPTIONS = shlex.join(text_words(TEXT))
 TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
 
+# The file of the chat template, if any: exports are made again when it changes.
+TEMPLATES = [SETTINGS.layout.chat_template] if SETTINGS.layout.chat_template not in (None, "chatml") else []
+
 # Special tokens and reserved ids, as words of the commands that lay tokenizers out.
 LAYOUT = [f"--layout={SETTINGS.layout.ids().text()}"] if SETTINGS.layout.ids().text() else []
 

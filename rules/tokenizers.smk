@@ -293,6 +293,7 @@ rule export:
     input:
         model=f"<results>/tokenizers/{{name}}/{FILES[0]}",
         evaluation="<results>/tokenizers/{name}/evaluation.tsv",
+        template=TEMPLATES,
     output:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
         card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
@@ -329,6 +330,7 @@ rule export_bpe:
     input:
         model="<results>/tokenizers/{name}/tokenizer.json",
         evaluation="<results>/tokenizers/{name}/evaluation.tsv",
+        template=TEMPLATES,
     output:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
         card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",

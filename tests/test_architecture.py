@@ -19,9 +19,9 @@ ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlati
 EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
-SOURCE_LINES, SOURCE_FILES = 32_968, 159  # 32,000 without, 33,200 with models that write
-TEST_LINES = 27_130  # on the way to 26,000
-RULE_LINES = 1_858  # of rules
+SOURCE_LINES, SOURCE_FILES = 33_068, 159  # 32,000 without, 33,200 with models that write
+TEST_LINES = 27_245  # on the way to 26,000
+RULE_LINES = 1_863  # of rules
 README_LINES = 100
 IMPORTS = 0.0498  # share of import lines in src
 LONGEST, SHORTEST = 600, 40  # lines of a file

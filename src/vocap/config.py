@@ -225,6 +225,7 @@ def _loose_ends(settings: Settings) -> list[str]:
         *_names(settings, chosen),
         *_weights(settings, table, chosen),
         *_text(settings),
+        *_template(settings),
         *_tokenizers(settings, chosen),
         *_models(settings),
         *_tuned(settings),
@@ -303,6 +304,18 @@ def _text(settings: Settings) -> Iterator[str]:
     if text.rule_file and not os.path.isfile(text.rule_file):
         known = ", ".join(NORMALIZATIONS)
         yield f"text.normalization: {text.rule_file}: no such file; take {known}, or a file *.tsv"
+
+
+def _template(settings: Settings) -> Iterator[str]:
+    """A chat template that cannot be read, or names tokens that the layout and the text do not have."""
+    text = settings.text.settings
+    own = chain.from_iterable(
+        getattr(one, "user_defined_symbols", None) or () for one in settings.tokenizers.values()
+    )
+    try:
+        settings.layout.read_template([*text.control_symbols, *text.user_defined_symbols, *own])
+    except UsageError as error:
+        yield str(error)
 
 
 def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
+from transformers import AutoTokenizer
 
 from tests.commands import run
 from tests.made_text import write_lines
@@ -49,6 +50,18 @@ def root(tmp_path_factory):
     (folder / "sentencepiece.model").write_bytes(serialize(relayout(read_model(root / "stock.model"), "stock")))
     export(folder / "sentencepiece.model", folder / "huggingface")
     return root
+
+
+def test_a_chat_template_goes_with_the_tokenizer(root, tmp_path):
+    """From the results' huggingface/ to both folders of the new one, and from there with an export."""
+    source, template = tmp_path / "source", "{{ bos_token }}{{ messages[0].content }}"
+    shutil.copytree(root / "tokenizers" / "all", source)
+    (source / "huggingface" / "chat_template.jinja").write_text(template, "utf-8")
+    run(trim, source, "--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "less")
+    export(tmp_path / "less" / "sentencepiece.model", tmp_path / "again")
+    for folder in (tmp_path / "less" / "huggingface", tmp_path / "again"):
+        loaded = AutoTokenizer.from_pretrained(folder)
+        assert loaded.apply_chat_template([{"role": "user", "content": "x"}], tokenize=False) == "<s>x"
 
 
 def lines_of(root, language, part):

@@ -13,10 +13,10 @@ from vocap import __version__
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
 from vocap.bpe import model_file
 from vocap.errors import VocapError, listed, log
-from vocap.files.io import read_object, write_json, write_text, write_tsv
+from vocap.files.io import write_json, write_text, write_tsv
 from vocap.text_files.named_texts import read_sentences
-from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
-from vocap.tokenizer_files.export import write_card
+from vocap.tokenizer_files import CHAT_TEMPLATE, encoders, layout
+from vocap.tokenizer_files.export import find_template, write_card
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.alp import count_tokens
 
@@ -166,10 +166,8 @@ class BpeTokenizer(Adaptable):
         ]
         write_tsv(folder / "pieces.tsv", layout.PIECE_COLUMNS, rows)
         write_json(folder / "description.json", description)
-        model_file.write_export(read, folder / "huggingface")
-        config, template = self.path.with_name(EXPORTED[1]), self.path.with_name(CHAT_TEMPLATE)
-        chat = read_object(config).get("chat_template") if config.is_file() else None
-        chat = template.read_text("utf-8") if template.is_file() else chat
-        for place in (folder, folder / "huggingface") if isinstance(chat, str) else ():
-            write_text(place / CHAT_TEMPLATE, chat)
+        chat = find_template(self.path, ("", "huggingface"))
+        model_file.write_export(read, folder / "huggingface", chat=chat)
+        if chat is not None:
+            write_text(folder / CHAT_TEMPLATE, chat)
         return write_card(out.resolve().name, model_file.about(read), description)

@@ -9,7 +9,7 @@ from torch import nn
 
 from vocap.errors import VocapError, one_line
 from vocap.model_folder import read_config
-from vocap.tokenizer_files import EXPORTED
+from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.encoders import load_encoder
 
 AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
@@ -106,8 +106,9 @@ def save_model(model, tokenizer: Path, folder: Path) -> None:
     """Write the model and its tokenizer's files to the new folder `folder`."""
     folder.mkdir()
     model.save_pretrained(folder)
-    for name in EXPORTED:
-        shutil.copyfile(tokenizer / name, folder / name)
+    for name in (*EXPORTED, CHAT_TEMPLATE):
+        if name != CHAT_TEMPLATE or (tokenizer / name).is_file():
+            shutil.copyfile(tokenizer / name, folder / name)
     for file in folder.iterdir():
         file.chmod(folder.stat().st_mode & 0o666)  # safetensors writes files that only their owner may read
 

@@ -11,10 +11,10 @@ from sentencepiece import sentencepiece_model_pb2
 
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
 from vocap.errors import VocapError, log
-from vocap.files.io import read_object, read_tsv
+from vocap.files.io import read_object, read_tsv, write_text
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files import EXPORTED, encoders, layout
-from vocap.tokenizer_files.export import About, write_card, write_export
+from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
+from vocap.tokenizer_files.export import About, find_template, write_card, write_export
 from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of
 from vocap.tokenizer_files.model_file import NORMAL, build_processor, find_model, read_model
 from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, settings_of
@@ -160,7 +160,10 @@ class UnigramTokenizer(Adaptable):
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
         more = {"scores": self.scores, "rounding": self.rounding, **facts}
         description = layout.write_as_trained(folder, kind, self.proto, settings, self.languages, **more)
-        write_export(self.proto, str(out), folder / "huggingface", self.layout)
+        chat = find_template(self.path, ("", "huggingface"))
+        write_export(self.proto, str(out), folder / "huggingface", self.layout, chat)
+        if chat is not None:
+            write_text(folder / CHAT_TEMPLATE, chat)
         return write_card(out.resolve().name, About.of(self.proto), description)
 
 

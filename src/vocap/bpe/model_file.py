@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
 from vocap.tokenizer_files.encoders import is_json, refusals, roles_of
-from vocap.tokenizer_files.export import About, configuration, template, write_folder
+from vocap.tokenizer_files.export import About, configuration, find_template, template, write_folder
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 
@@ -117,11 +117,13 @@ def export(path: str | Path, output: str | Path, layout: IdLayout | None = None)
     VocapError as `read_bpe`, and for a layout with other tokens.
     """
     read = read_bpe(path)
-    write_export(read, output, layout)
+    write_export(read, output, layout, find_template(read.path))
     return len(read.tokens)
 
 
-def write_export(read: BpeFile, output: str | Path, layout: IdLayout | None = None) -> None:
+def write_export(
+    read: BpeFile, output: str | Path, layout: IdLayout | None = None, chat: str | None = None
+) -> None:
     """`export` of a file that is read."""
     ids = {token: number for number, token in enumerate(read.tokens)}
     tokenizer, roles = read.tokenizer(), read.roles
@@ -132,8 +134,9 @@ def write_export(read: BpeFile, output: str | Path, layout: IdLayout | None = No
             )
         tokenizer.post_processor = template(layout, ids)
         roles = layout.roles
+        chat = layout.read_template(ids) or chat
     length = layout.model_max_length if layout else longest_input(read.path)
-    write_folder(output, tokenizer, roles, length)
+    write_folder(output, tokenizer, roles, length, chat)
 
 
 def longest_input(definition: Path) -> int:

@@ -17,7 +17,7 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing_directory
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.settings import Shape
-from vocap.tokenizer_files import EXPORTED
+from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.encoders import load_encoder
 
 TOKENIZER = "tokenizer.json"
@@ -187,7 +187,7 @@ def export_model(model: LanguageModel, tokenizer: Path, output: Path) -> None:
         raise VocapError(f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own")
     with replacing_directory(output) as directory:
         model.exported().save_pretrained(directory)
-        for name in EXPORTED:  # the card is the tokenizer's, and its rule may be writing it now
+        for name in (*EXPORTED, CHAT_TEMPLATE):  # the card is the tokenizer's, and its rule may be writing it now
             if (tokenizer / name).is_file():
                 shutil.copyfile(tokenizer / name, directory / name)
         for file in directory.iterdir():

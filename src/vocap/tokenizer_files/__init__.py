@@ -8,4 +8,4 @@ XLMR_ROWS = 250_002  # the estimate for a tokenizer whose size only its file kno
 # Files of a tokenizer's huggingface/ folder, in the order in which they are written.
 EXPORTED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 CARD = "README.md"  # the model card beside them
-CHAT_TEMPLATE = "chat_template.jinja"  # that of a tokenizer from elsewhere
+CHAT_TEMPLATE = "chat_template.jinja"  # beside them, if there is one

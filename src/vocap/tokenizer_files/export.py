@@ -11,7 +11,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from vocap.errors import VocapError, log
-from vocap.files.io import replacing_directory, write_json
+from vocap.files.io import read_object, replacing_directory, write_json, write_text
 from vocap.languages import DOMAINS
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
@@ -199,16 +199,19 @@ def template(layout: IdLayout, ids: Mapping[str, int]) -> processors.TemplatePro
 def export(model: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
     """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an older one and its card.
 
-    Returns the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do, UsageError where
-    `output` holds anything else.
+    Without a chat template in the layout, one beside the model goes with it. Returns the number of ids. Raises
+    VocapError as `build_tokenizer` and `read_model` do, UsageError where `output` holds anything else.
     """
-    return write_export(read_model(model), str(model), output, layout)
+    return write_export(read_model(model), str(model), output, layout, find_template(Path(model)))
 
 
-def write_export(proto, name: str, output: str | Path, layout: IdLayout | None = None) -> int:
+def write_export(
+    proto, name: str, output: str | Path, layout: IdLayout | None = None, chat: str | None = None
+) -> int:
     """Write the files of a checked `ModelProto`, as `export`; errors and warnings call it `name`.
 
-    `layout` gives the special tokens around a text and the longest input; by default `layout_of` the model.
+    `layout` gives the special tokens around a text, the longest input and the chat template; by default
+    `layout_of` the model, and the template `chat`.
     """
     own = layout_of(proto)
     layout = layout or own
@@ -219,15 +222,30 @@ def write_export(proto, name: str, output: str | Path, layout: IdLayout | None =
         )
     tokenizer = build_tokenizer(proto, name, layout)
     tokens = {role: proto.pieces[number].piece for role, number in role_ids(proto).items()}
-    write_folder(output, tokenizer, tokens, layout.model_max_length)
+    symbols = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, USER_DEFINED)]
+    write_folder(output, tokenizer, tokens, layout.model_max_length, layout.read_template(symbols) or chat)
     return len(proto.pieces)
 
 
-def write_folder(output: str | Path, tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int) -> None:
+def find_template(file: Path, folders: Sequence[str] = ("",)) -> str | None:
+    """The chat template in the folder of a tokenizer's file, or in the first of `folders` there that has one."""
+    for place in (file.parent / name for name in folders):
+        if (place / CHAT_TEMPLATE).is_file():
+            return (place / CHAT_TEMPLATE).read_text("utf-8")
+        config = place / EXPORTED[1]
+        chat = read_object(config).get("chat_template") if config.is_file() else None
+        if isinstance(chat, str):
+            return chat
+    return None
+
+
+def write_folder(
+    output: str | Path, tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int, chat: str | None = None
+) -> None:
     """Write the files `EXPORTED` as the folder `output`, in the place of an older one and its card.
 
-    `tokens`: the token of each role that there is, the mask among them. Raises UsageError where `output` holds
-    anything else.
+    `tokens`: the token of each role that there is, the mask among them; `chat`: a chat template. Raises UsageError
+    where `output` holds anything else.
     """
     definition, config, special_tokens = EXPORTED
     mask = {"content": MASK, "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
@@ -240,6 +258,8 @@ def write_folder(output: str | Path, tokenizer: Tokenizer, tokens: Mapping[str, 
         tokenizer.save(str(folder / definition), pretty=False)
         for name, content in contents.items():
             write_json(folder / name, content)
+        if chat is not None:
+            write_text(folder / CHAT_TEMPLATE, chat)
 
 
 def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int) -> dict:

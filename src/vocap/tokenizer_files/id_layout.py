@@ -7,7 +7,9 @@ pieces follow (`tokenizer_files.layout`); `<mask>` is the last id. The default i
 import json
 import re
 from collections import Counter
-from typing import Annotated, Literal
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from sentencepiece import sentencepiece_model_pb2
@@ -27,6 +29,18 @@ TOKEN_ROLES = {  # the names of transformers, and the role of the layout that gi
     "cls_token": "bos",
     "mask_token": "mask",
 }
+CHATML = """\
+{% for message in messages %}<|im_start|>{{ message['role'] }}
+{{ message['content'] }}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""  # of Qwen's models, without their default system message
+PRESETS = {  # special tokens without a role
+    "chatml": ["<|im_start|>", "<|im_end|>"],
+    "tools": ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"],  # Qwen3's
+    "fim": ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>"],  # Qwen2.5-Coder's
+}
+TEMPLATE_TOKEN = re.compile(r"<[|\uff5c][^<>\s]+[|\uff5c]>")  # a string of a template that must be one id
+TEMPLATE_ROLE = re.compile(r"\b((?:bos|eos|unk|pad|mask)_token)\b(?!\s+is\s)")  # its variables
 NAMED = {"<s>": "bos", "<bos>": "bos", "</s>": "eos", "<eos>": "eos", "<pad>": "pad", "<unk>": "unk"}
 
 
@@ -54,6 +68,17 @@ class IdLayout(BaseModel):
         description=f"special tokens, by id from 0: a name or {{token, role}}; roles: {', '.join(ROLES)} (that of "
         f"{', '.join(NAMED)} is known)",
     )
+    presets: list[Literal[tuple(PRESETS)]] = Field(
+        [],
+        description="special tokens by purpose, added to special unless they are there: "
+        + "; ".join(f"{name}: {' '.join(tokens)}" for name, tokens in PRESETS.items()),
+    )
+    chat_template: str | None = Field(
+        None,
+        min_length=1,
+        description="chat template of the export: chatml, or a file with one in Jinja, whose every <|name|> is a "
+        "special token or a symbol",
+    )
     mask: bool = Field(True, description="whether <mask> is the last id; masked language models need it")
     reserved: int = Field(0, ge=0, le=100_000, description="ids without a use yet: <reserved_0> and so on")
     multiple_of: int = Field(1, ge=1, le=1 << 20, description="T of every tokenizer is a multiple of this number")
@@ -61,6 +86,19 @@ class IdLayout(BaseModel):
         None, description="which of the two tokens the export puts around a text; unless given, those there are"
     )
     model_max_length: int = Field(512, ge=1, description="longest input in ids, which the export names")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_presets(cls, values: Any) -> Any:
+        """The tokens of presets behind those of `special`; a token that has a role there keeps it."""
+        if not isinstance(values, dict) or not isinstance(values.get("presets"), list):
+            return values
+        special = values.get("special", cls.model_fields["special"].default)
+        if not isinstance(special, list):
+            return values
+        given = {one.get("token") if isinstance(one, dict) else getattr(one, "token", one) for one in special}
+        tokens = [token for name in dict.fromkeys(map(str, values["presets"])) for token in PRESETS.get(name, ())]
+        return {**values, "special": [*special, *(token for token in tokens if token not in given)]}
 
     @model_validator(mode="after")
     def _usable(self) -> "IdLayout":
@@ -114,6 +152,30 @@ class IdLayout(BaseModel):
         """The tokens before and behind a text in the export."""
         sides = [self.token(role) if self.bos_eos in (None, "both", role) else None for role in ("bos", "eos")]
         return sides[0], sides[1]
+
+    def read_template(self, symbols: Collection[str]) -> str | None:
+        """The chat template, if there is one; `symbols`: tokens besides those of the layout.
+
+        Raises UsageError for a file that cannot be read, and for a template that names no such token.
+        """
+        if self.chat_template in (None, "chatml"):
+            text = self.chat_template and CHATML
+        else:
+            try:
+                text = Path(self.chat_template).read_text("utf-8")
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or "not UTF-8"
+                raise UsageError(
+                    f"layout.chat_template: {self.chat_template}: {reason}; write chatml, or a file"
+                ) from None
+        known = {*self.names, *symbols, *(name for name, role in TOKEN_ROLES.items() if role in self.roles)}
+        for name in (*TEMPLATE_TOKEN.findall(text or ""), *TEMPLATE_ROLE.findall(text or "")):
+            if name not in known:
+                raise UsageError(
+                    f"layout.chat_template: {self.chat_template} names {name}, which no token is; add it under "
+                    "layout.special, layout.presets or text.control_symbols"
+                )
+        return text
 
     def check_total(self, total: int) -> None:
         """Raise UsageError for a T that is no multiple of `multiple_of`, naming the two nearest."""
