@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -31,6 +32,7 @@ GROUPS = {
         "report": "vocap.report.commands:report",
     },
     "Rules of the workflow, corpora": {
+        "each": "vocap.each:each",
         "fetch": "vocap.corpora.commands:fetch",
         "starter-fetch": "vocap.starter.commands:starter_fetch",
         "starter-extract": "vocap.starter.commands:starter_extract",
@@ -85,6 +87,7 @@ REMOVED_OPTIONS = {
     ),
     "fit --scores": "leave it out: scores are those of the mixture of the languages' models",
     "encode --stand-in": "copy the other file to the place of the missing one",
+    "ladder --points": "leave it out: curve.tsv has the points, and models of the same text are kept",
     "ladder --model": "leave it out: vocap bpe trains byte-pair encoding, of one language too",
     "diff --part": "name train.txt of a language as --text LANG=FILE",
     "extend --check": "leave it out: vocap diff compares two tokenizers on any text",
@@ -158,13 +161,13 @@ def _training_lacks_memory(error: Exception) -> bool:
     )
 
 
-def run() -> int:
-    """Run the command line and return its exit status; a user's error becomes one line, never a traceback."""
+def run(words: Sequence[str] | None = None) -> int:
+    """Run the command line, or these words, and return the exit status; a user's error becomes one line."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     for handler in logging.getLogger().handlers:  # torch reports its caches when the process ends
         handler.addFilter(lambda record: record.levelno >= logging.WARNING or not record.name.startswith("torch"))
     try:
-        status = vocap.main(prog_name="vocap", standalone_mode=False)
+        status = vocap.main(words, prog_name="vocap", standalone_mode=False)
     except click.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:

@@ -1,0 +1,55 @@
+"""`vocap each`: one command for many languages, in processes that import once.
+
+Loading what a ladder needs takes two seconds, as long as the ladder of a small text.
+"""
+
+import multiprocessing
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+import click
+
+from vocap import options
+from vocap.cli import run
+from vocap.progress import Steps
+
+PLACE = "{lang}"  # in the words of the command
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--languages", required=True, metavar="CODES", help="Comma-separated.")
+@click.option("--threads", type=options.THREADS, default=1, show_default=True, help="Languages at a time.")
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
+def each(languages: str, threads: int, words: Sequence[str]) -> int:
+    """Run another command for each language: its code takes the place of {lang} in the words of COMMAND.
+
+    The first language that fails ends the others, and gives the exit status.
+    """
+    calls = [[word.replace(PLACE, code) for word in words] for code in languages.split(",")]
+    with Steps(words[0], len(calls)) as steps:
+        for status in _statuses(calls, threads):
+            if status:
+                return status
+            steps.advance()
+    return 0
+
+
+def _statuses(calls: Sequence[Sequence[str]], threads: int) -> Iterator[int]:
+    """Exit statuses, as the calls end; the first alone, as it may compile what the others then load."""
+    with ProcessPoolExecutor(threads, multiprocessing.get_context("fork"), _leave_signals) as pool:
+        try:
+            yield pool.submit(run, calls[0]).result()
+            for call in as_completed([pool.submit(run, call) for call in calls[1:]]):
+                yield call.result()
+        except BaseException:  # a failure or a signal: written files are whole or absent
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _leave_signals() -> None:
+    """Ctrl-C is handled by the process that started this one, which then ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
