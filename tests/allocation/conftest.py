@@ -22,14 +22,7 @@ def trained(tmp_path_factory):
         write_lines(folder / "train.txt", lines[:150])
         write_lines(folder / "heldout.txt", lines[150:])
         files = (folder / "train.txt", "--heldout", folder / "heldout.txt")
-        assert not vocap(
-            "ladder", *files, "-o", models, "--sizes", "150,200", "--points", models / "points"
-        ).returncode
-        made = vocap(
-            *("curve", "--train", folder / "train.txt", "--models", models / "models", "-o", models / "curve.tsv"),
-            *("--characters", models / "characters.tsv", "--index", models / "pieces.npz"),
-            *(models / "points" / f"{size}.tsv" for size in (150, 200)),
-        )
+        made = vocap("ladder", *files, "-o", models, "--sizes", "150,200")
         assert not made.returncode, made.stderr
     write_tsv(root / "w.tsv", ("language", "n"), [(code, n) for code, (_, _, n) in TEXTS.items()])
     return root

@@ -225,7 +225,7 @@ BAD = {
     "nobody": (None, ["--without", "aa,bb,cc"], 2, r"no language is left"),
     "folder": (lambda f: shutil.rmtree(f / "v" / "bb"), [], 1, r"v/bb/curve\.tsv: .*'bb'.*--without bb"),
     "all folders": (lambda f: shutil.rmtree(f / "v"), [], 1, r"/v/aa/curve\.tsv: no such file"),
-    "model": (lambda f: model(f).unlink(), [], 1, r"200\.model: no such.* size 200 ok; delete points/200"),
+    "model": (lambda f: model(f).unlink(), [], 1, r"200\.model: no such.* size 200 ok; delete the curve"),
     "corrupt model": (lambda f: model(f).write_bytes(b"\xff" * 999), [], 1, r"200\.model: .*again"),
     "curve": (spoil_curve, [], 1, r"bb/curve\.tsv, line 4: alp 'x-"),
     "no weights": (lambda f: (f / "w.tsv").unlink(), [], 1, r"w\.tsv: no such file"),

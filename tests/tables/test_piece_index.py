@@ -129,7 +129,7 @@ def test_damaged_file_is_named_and_made_again(folder, share, caplog):
 def test_missing_model_names_the_file_and_the_curve(folder):
     load(folder)
     (folder / "models" / "80.model").unlink()
-    with pytest.raises(VocapError, match=r"80\.model: no such model, .* size 80 ok; delete points/80"):
+    with pytest.raises(VocapError, match=r"80\.model: no such model, .* size 80 ok; delete the curve"):
         load(folder)
 
 

@@ -77,7 +77,7 @@ def test_line_ends_are_pieces_of_the_ladder_and_of_tokenizers(tmp_path):
     sample(tmp_path, "jsonl")
     heldout = ("--heldout", tmp_path / "heldout.txt")
     done = vocap("ladder", tmp_path / "train.txt", *heldout, "-o", tmp_path, "--sizes", "300,330", "--preset",
-                 "lossless", "--points", tmp_path / "points")  # fmt: skip
+                 "lossless")  # fmt: skip
     assert done.returncode == 0, done.stderr
     model = tmp_path / "models" / "300.model"
     from benchmarks.fuzzing.text_settings import reference

@@ -56,17 +56,7 @@ def root(tmp_path_factory):
         write_lines(folder / "heldout.txt", lines[::20])
         train = folder / "train.txt"
         heldout = ("--heldout", folder / "heldout.txt")
-        run("ladder", train, *heldout, "-o", made, "--sizes", SIZES, "--points", made / "points", *TEXT)
-        points = [made / "points" / f"{size}.tsv" for size in SIZES.split(",")]
-        tables = (
-            "-o",
-            made / "curve.tsv",
-            "--characters",
-            made / "characters.tsv",
-            "--index",
-            made / "pieces.npz",
-        )
-        run("curve", "--train", train, "--models", made / "models", *tables, *points, *TEXT)
+        run("ladder", train, *heldout, "-o", made, "--sizes", SIZES, *TEXT)
     write_tsv(weights, ("language", "n"), [(language, len(lines)) for language, lines in texts.items()])
     read = ("--vocabularies", vocabularies, "--weights", weights)
     rows = ("--byte-fallback", *TEXT[2:])

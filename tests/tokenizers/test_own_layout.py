@@ -43,22 +43,8 @@ def root(tmp_path_factory):
     write_lines(train.with_name("heldout.txt"), lines[:50])
     layout, controls = f"--layout={json.dumps(LAYOUT)}", f"--control-symbols={','.join(CONTROLS)}"
     made, weights = root / "vocabularies" / "en", root / "weights.tsv"
-    run(
-        "ladder",
-        train,
-        "--heldout",
-        train.with_name("heldout.txt"),
-        "-o",
-        made,
-        "--sizes",
-        "150,250",
-        "--points",
-        made / "points",
-        controls,
-    )
-    tables = ["-o", made / "curve.tsv", "--characters", made / "characters.tsv", "--index", made / "pieces.npz"]
-    points = [made / "points" / f"{size}.tsv" for size in (150, 250)]
-    run("curve", "--train", train, "--models", made / "models", *tables, *points, controls)
+    heldout = ("--heldout", train.with_name("heldout.txt"))
+    run("ladder", train, *heldout, "-o", made, "--sizes", "150,250", controls)
     write_tsv(weights, ("language", "n"), [("en", len(lines))])
     read = ("--vocabularies", made.parent, "--weights", weights)
     rows = ("--special-tokens", 9, "--other-rows", 2)

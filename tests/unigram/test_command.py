@@ -70,14 +70,39 @@ def test_of_many_sizes_some_are_printed(text, tmp_path):
 def test_points_are_those_of_single_trainings(text, tmp_path):
     many, single = tmp_path / "many", tmp_path / "single"
     sizes = (50, 100, 100_000)
-    ladder = ["-o", many, "--points", many / "points", "--sizes", ",".join(map(str, sizes)), "--heldout", text]
-    result = vocap("ladder", text, *ladder)
+    result = vocap("ladder", text, "-o", many, "--sizes", ",".join(map(str, sizes)), "--heldout", text)
     assert result.returncode == 0, result.stderr
-    assert not (many / "curve.tsv").exists()
     for size in sizes:
         files = ["--models", single / "models", "--point", single / f"{size}.tsv"]
         assert vocap("train", "--size", size, "--train", text, "--heldout", text, *files).returncode == 0
-        assert (many / "points" / f"{size}.tsv").read_bytes() == (single / f"{size}.tsv").read_bytes()
+    tables = ["--characters", single / "characters.tsv", "--index", single / "pieces.npz"]
+    made = [single / f"{size}.tsv" for size in sizes]
+    joined = ["curve", "--train", text, "--models", single / "models", "-o", single / "curve.tsv", *tables, *made]
+    assert vocap(*joined).returncode == 0
+    for name in ("curve.tsv", "characters.tsv", "pieces.npz"):
+        assert (many / name).read_bytes() == (single / name).read_bytes()
+
+
+def test_models_of_the_same_text_are_kept(text, tmp_path):
+    """A size that is added trains that size alone, a model that is gone too; another text or option all."""
+
+    def climb(sizes: str, *options: str) -> dict[str, int]:
+        assert vocap("ladder", text, "-o", tmp_path / "out", "--sizes", sizes, *options).returncode == 0
+        models = (tmp_path / "out" / "models").glob("*.model")
+        return {path.stem: path.stat().st_mtime_ns for path in models}
+
+    first = climb("50,100")
+    (tmp_path / "out" / "curve.tsv").unlink()
+    second = climb("50,70,100")
+    assert second.items() > first.items() and len(read_points(tmp_path / "out" / "curve.tsv")) == 3
+    (tmp_path / "out" / "models" / "70.model").unlink()
+    third = climb("50,70")
+    assert third.items() > first.items() and third["70"] > second["70"]
+    assert [point.size for point in read_points(tmp_path / "out" / "curve.tsv")] == [50, 70]
+    fourth = climb("50,100", "--coverage", "0.99")
+    assert fourth["50"] > third["50"] and fourth["100"] > third["100"]
+    text.write_text(text.read_text("utf-8") + "one more line\n", "utf-8")
+    assert climb("50", "--coverage", "0.99")["50"] > fourth["50"]
 
 
 def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):

@@ -105,7 +105,7 @@ def load_or_build(target: str | Path, models: str | Path, sizes: list[int]) -> P
         if not path.exists():
             raise VocapError(
                 f"{path}: no such model, but the curve calls size {size} ok; "
-                f"delete points/{size}.tsv beside it and run the workflow again, or remove its row from the curve"
+                f"delete the curve and run the workflow again, or remove the row"
             )
     if target.exists():
         try:

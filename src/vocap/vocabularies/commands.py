@@ -5,9 +5,10 @@ Imports inside functions are of numba's kernels, which take a second that short 
 
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -16,17 +17,19 @@ import sentencepiece
 
 from vocap import options
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import aligned, replacing
-from vocap.options import text_options
+from vocap.files.io import aligned, file_sha256, replacing, write_json
+from vocap.options import text_options, text_words
 from vocap.tables.curve import Point, outline, parse_option, read_points, write_characters, write_points
-from vocap.tables.piece_index import build, save_index, text_pieces
+from vocap.tables.piece_index import NAME as INDEX
+from vocap.tables.piece_index import PieceIndex, build, save_index, text_pieces
 from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
-from vocap.tokenizer_files.model_file import read_pieces
+from vocap.tokenizer_files.model_file import Pieces, read_pieces
 from vocap.unigram import SEEDS, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
 from vocap.unigram.text_settings import COVERAGE, XLM_R
 from vocap.unigram.training_text import count_characters
+from vocap.vocabularies import REVISION
 
 file = click.Path(dir_okay=False, path_type=Path)
 folder = click.Path(file_okay=False, path_type=Path)
@@ -39,7 +42,9 @@ folder = click.Path(file_okay=False, path_type=Path)
 @click.option("--models", type=folder, required=True, help="Folder that gets {size}.model.")
 @click.option("--point", type=file, required=True, help="Table to write: the curve's row of this size.")
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
-@options.threads("Another number can change pieces.")
+@click.option(
+    "--threads", type=options.THREADS, default=1, show_default=True, help="Another number can change pieces."
+)
 @text_options
 def train(size, train_path, heldout, models, point, coverage, threads, settings):
     """Train one unigram model, and give its ALP on all train and held-out lines.
@@ -79,26 +84,31 @@ def curve(train_path, models, output, characters, index, points, settings):
     """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
     found = {row.size: (row, path) for path in points for row in read_points(path)}
     rows = [found[size][0] for size in sorted(found)]
-    trained = [row for row in rows if row.ok]
-    vocabularies = (  # one at a time: the names of five hundred models' pieces would take a gigabyte
-        text_pieces(_checked_model(models / f"{row.size}.model", *found[row.size])) for row in trained
-    )
-    sizes = [row.size for row in trained]
-    indexed = build(sizes, vocabularies)
+    indexed = _index(rows, models, {size: path for size, (_, path) in found.items()})
     counts, lines = count_characters(train_path, settings)
     write_characters(characters, counts, lines)  # written last, after all errors of the input
     save_index(indexed, index)
     write_points(output, rows)
 
 
-def _checked_model(path, row, origin):
-    remedy = f"delete {origin} and run again, and it is trained anew"
+def _index(points: Sequence[Point], models: Path, origins: Mapping[int, Path]) -> PieceIndex:
+    """The index of the models' pieces. `origins`: by size, the files that a workflow makes a model from again."""
+    trained = [point for point in points if point.ok]
+    vocabularies = (  # one at a time: the names of five hundred models' pieces would take a gigabyte
+        text_pieces(_checked_model(models / f"{point.size}.model", point, origins.get(point.size)))
+        for point in trained
+    )
+    return build([point.size for point in trained], vocabularies)
+
+
+def _checked_model(path: Path, point: Point, origin: Path | None) -> Pieces:
+    remedy = f"delete {origin or path} and run again, and it is trained anew"
     try:
         model = read_pieces(path)
     except VocapError as error:
         raise VocapError(f"{error}; or {remedy}") from None
-    if len(model.pieces) != row.pieces:
-        raise VocapError(f"{path}: {len(model.pieces)} pieces, but {origin} says {row.pieces}; {remedy}")
+    if len(model.pieces) != point.pieces:
+        raise VocapError(f"{path}: {len(model.pieces)} pieces, but its point says {point.pieces}; {remedy}")
     return model
 
 
@@ -126,13 +136,18 @@ def alp(model, text, as_json):
 
 SHOWN = 12  # sizes in reach that are printed
 WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
+RECORD = "ladder.json"  # beside the models: their points, and what they are made of
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 
 
 @click.command()
 @click.argument("train", type=file)
 @click.option(
-    "-o", "--output", type=folder, required=True, help="Folder of models/{size}.model, curve.tsv, characters.tsv."
+    "-o",
+    "--output",
+    type=folder,
+    required=True,
+    help="Gets models/, curve.tsv, characters.tsv, pieces.npz.",
 )
 @click.option(
     "--sizes",
@@ -141,7 +156,9 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
     help="Ids of the models, as FIRST:LAST:STEP or as a list with commas.",
 )
 @click.option("--heldout", type=file, help="Held-out text, for its ALP under every model.")
-@options.threads("The results do not depend on it.")
+@click.option(
+    "--threads", type=options.THREADS, default=1, show_default=True, help="The results do not depend on it."
+)
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
 @click.option(
     "--arithmetic",
@@ -157,15 +174,14 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
     show_default=True,
     help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
 )
-@click.option("--points", type=folder, help="Folder of the curve as {size}.tsv, in place of both tables.")
 @text_options
-def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, points, settings):
+def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, settings):
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
     trains for that size with one thread (with --arithmetic fast, one near it); with --seeds words, its pieces and
     scores are those of 0.2.2. A size that the text cannot reach has no model, and the reason stands in the curve.
-    Prints the curve, with its knee.
+    Models of an earlier call with the same texts and options are kept. Prints the curve, with its knee.
     """
     # Check the call
     numbers = parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000")
@@ -174,35 +190,49 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         raise UsageError(
             f"--seeds words knows no other text than that of xlm-r; leave out {keys} or --seeds words"
         )
-    for path in filter(None, (train, heldout)):
+    files = {"train": train} | ({"heldout": heldout} if heldout else {})
+    for path in files.values():
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
     # Count the words
     from vocap.unigram.ladder import train_sizes
     from vocap.unigram.word_types import load_word_types
 
-    files = {"train": train} | ({"heldout": heldout} if heldout else {})
     words = load_word_types({name: partial(read_blocks, path) for name, path in files.items()}, coverage, settings)
     log.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
-    ending = None
-    if seeds == "words":
-        from vocap.unigram.seeds import frequencies_at_the_end
-
-        ending = frequencies_at_the_end(read_blocks(train), words.required)
-    # Tables are written last: without a curve there is no whole result
+    # Models, but for those that are there
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
-    tables = [points / f"{size}.tsv" for size in numbers] if points else [output / "curve.tsv"]
-    for table in tables:
-        table.unlink(missing_ok=True)
-    with closing(train_sizes(words, numbers, coverage, threads, arithmetic, ending=ending)) as rungs:
-        rows = sorted(_write_models(rungs, models), key=lambda point: point.size)
-    if not points:
-        write_characters(output / "characters.tsv", words.characters, words.sentences["train"])
-    for table, written in zip(tables, [[row] for row in rows] if points else [rows], strict=True):
-        write_points(table, written)
-    log.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in rows), len(rows), models)
-    click.echo(_print_curve(rows, tables))
+    read = [*files.values(), *filter(None, [settings.rule_file])]
+    made_of = [REVISION, *map(file_sha256, read), coverage, arithmetic, seeds, *text_words(settings)]
+    rows = _kept_points(models, made_of)
+    if missing := [size for size in numbers if size not in rows]:
+        ending = None
+        if seeds == "words":
+            from vocap.unigram.seeds import frequencies_at_the_end
+
+            ending = frequencies_at_the_end(read_blocks(train), words.required)
+        with closing(train_sizes(words, missing, coverage, threads, arithmetic, ending=ending)) as rungs:
+            rows |= {point.size: point for point in _write_models(rungs, models)}
+        record = {"made_of": made_of, "points": [asdict(rows[size]) for size in sorted(rows)]}
+        write_json(models / RECORD, record)
+    # Tables, the curve last: without it there is no whole result
+    points = [rows[size] for size in sorted(numbers)]
+    save_index(_index(points, models, {}), output / INDEX)
+    write_characters(output / "characters.tsv", words.characters, words.sentences["train"])
+    write_points(output / "curve.tsv", points)
+    log.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in points), len(points), models)
+    click.echo(_print_curve(points, output / "curve.tsv"))
+
+
+def _kept_points(models: Path, made_of: list) -> dict[int, Point]:
+    """The points, by size, that an earlier ladder recorded beside its models, if it was made of the same."""
+    try:
+        record = json.loads((models / RECORD).read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    points = [Point(**row) for row in record["points"]] if record["made_of"] == made_of else []
+    return {row.size: row for row in points if not row.ok or (models / f"{row.size}.model").is_file()}
 
 
 def _write_models(rungs, models: Path) -> list:
@@ -228,11 +258,8 @@ def _write_model(path: Path, model: bytes | None) -> None:
         target.write(model)
 
 
-def _print_curve(points: Sequence[Point], tables: Sequence[Path]) -> str:
-    """At most `SHOWN` of the sizes in reach, the first of each reason out of reach, and the start, knee and end.
-
-    `tables`: the files that hold all sizes.
-    """
+def _print_curve(points: Sequence[Point], table: Path) -> str:
+    """At most `SHOWN` of the sizes in reach, the first of each reason out of reach; start, knee and end."""
     numbers = ("ALP", "held-out", "tokens/line")
 
     def cells(point: Point) -> tuple[str, ...]:
@@ -251,8 +278,7 @@ def _print_curve(points: Sequence[Point], tables: Sequence[Path]) -> str:
     rows = [("size", *numbers, "status"), *((*cells(point), point.status) for point in shown)]
     said = "\n".join(aligned(rows, left=[len(rows[0]) - 1]))
     if len(shown) < len(points):
-        where = tables[0] if len(tables) == 1 else tables[0].parent
-        said += f"\n{len(shown)} of {len(points)} sizes; all: {where}"
+        said += f"\n{len(shown)} of {len(points)} sizes; all: {table}"
     found = outline(points)
     if found is None:
         return said
