@@ -146,9 +146,13 @@ rule sample:
         train="<results>/corpora/{lang}/train.txt",
         heldout="<results>/corpora/{lang}/heldout.txt",
         stats="<results>/corpora/{lang}/stats.json",
+    wildcard_constraints:
+        lang=one_of(SINGLE),
     resources:
         **needs(350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000, 30, minutes_per_mb=0.02),
     params:
+        each="",
+        folder=lambda wildcards: f"{RESULTS}/corpora/{wildcards.lang}",
         source=lambda wildcards: shlex.join(SOURCES[wildcards.lang].sample_options()),
         limits=SAMPLE_LIMITS,
         # Depends on the input, so is not watched.
@@ -157,12 +161,34 @@ rule sample:
     message:
         "Sampling the text of {wildcards.lang}"
     shell:
-        "vocap sample {params.files:q}"
-        " {params.source}"
-        " {params.limits}"
-        " --train {output.train:q}"
-        " --heldout {output.heldout:q}"
-        " --stats {output.stats:q} 2> {log:q}"
+        """
+        vocap {params.each} sample {params.files:q} \
+            {params.source} \
+            {params.limits} \
+            --train {params.folder}/train.txt \
+            --heldout {params.folder}/heldout.txt \
+            --stats {params.folder}/stats.json 2>{log:q}
+        """
+
+
+if TOGETHER:
+
+    use rule sample as sample_starter with:
+        input:
+            STARTER_TEXT,
+        output:
+            train=expand("<results>/corpora/{lang}/train.txt", lang=TOGETHER),
+            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
+            stats=expand("<results>/corpora/{lang}/stats.json", lang=TOGETHER),
+        threads: WORKERS
+        params:
+            each=each_together,
+            folder=verbatim(f"{RESULTS}/corpora/{{lang}}"),
+            source=verbatim(shlex.join(STARTED.sample_options())),
+            files=verbatim(STARTED.texts([STARTER_TEXT])),
+            order=STARTED.paths,
+        message:
+            "Sampling the texts of the starter corpus"
 
 
 # Languages without text, and those whose lines are mostly too long, are also named on the terminal (tee).

@@ -72,6 +72,12 @@ def of_training(wildcards):
 # pretraining.smk
 
 
+def layout_options(source):
+    """How a source's text is stored, as options."""
+    names = ("format", "split_sentences", "escaped_newlines", "documents")
+    return options(**{name: getattr(source, name) for name in names})
+
+
 def parameters_of(wildcards):
     """The parameters of a model of pre-training."""
     model = MODELS[wildcards.name]

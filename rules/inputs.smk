@@ -50,6 +50,18 @@ if absent := [lang for lang in SOURCES if absent_text(lang)]:
 
 LANGUAGES = list(SOURCES)
 
+# The languages of the starter corpus, whose texts are small, share jobs: to start one takes longer than its work.
+TOGETHER = [lang for lang, source in SOURCES.items() if source.inputs(RESULTS) == [STARTER_TEXT]]
+SINGLE = [lang for lang in LANGUAGES if lang not in TOGETHER]
+WORKERS = min(8, len(TOGETHER))
+STARTED = replace(SOURCES[TOGETHER[0]], language="{lang}") if TOGETHER else None  # the source of each
+
+
+def each_together(wildcards, threads):
+    """The words that make a command run for these languages; of the threads, so that Snakemake does not watch them."""
+    return f"each --languages {','.join(TOGETHER)} --threads {threads}"
+
+
 for name in filter(absent_tokenizer, SETTINGS.tokenizers):
     left_out(
         f"tokenizer {name}",

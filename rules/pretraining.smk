@@ -9,6 +9,7 @@ MODEL_TOKENIZERS = sorted({entry.tokenizer for entry in MODELS.values()})
 # The whole text of a language, of which vocabularies are learnt on a sample: from a source of its own, or from theirs.
 MODEL_SOURCES = PRETRAINING_SOURCES or SOURCES
 MODEL_TEXT_STAGE = "pretraining" if PRETRAINING_SOURCES else "corpora"  # of its downloads
+TOKENIZED_TOGETHER = [] if PRETRAINING_SOURCES else TOGETHER
 
 for name in SETTINGS.pretraining.models:
     if name not in MODELS:
@@ -34,31 +35,51 @@ rule tokenize:
         "<results>/pretraining/tokens/{tokenizer}/{lang}/description.json",
     wildcard_constraints:
         tokenizer=one_of(MODEL_TOKENIZERS),
+        lang=one_of(lang for lang in LANGUAGES if lang not in TOKENIZED_TOGETHER),
     conda:
         "../envs/tokenizers.yaml"
     resources:
         **needs(700, 60, minutes_per_mb=0.05),
     params:
+        each="",
+        lang=lambda wildcards: wildcards.lang,
         length=SETTINGS.pretraining.block,
-        layout=lambda wildcards: options(
-            format=MODEL_SOURCES[wildcards.lang].source.format,
-            split_sentences=MODEL_SOURCES[wildcards.lang].source.split_sentences,
-            escaped_newlines=MODEL_SOURCES[wildcards.lang].source.escaped_newlines,
-            documents=MODEL_SOURCES[wildcards.lang].source.documents,
-        ),
+        layout=lambda wildcards: layout_options(MODEL_SOURCES[wildcards.lang].source),
         files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
         revision=REVISION["pretraining"],
     message:
         "Tokenizing the text of {wildcards.lang} with {wildcards.tokenizer}"
     shell:
-        "vocap tokenize"
-        " --tokenizer {input.model:q}"
-        " --language {wildcards.lang}"
-        " --heldout {input.heldout:q}"
-        " --length {params.length}"
-        " {params.layout}"
-        " -o {params.folder:q}"
-        " {params.files:q} 2> {log:q}"
+        """
+        vocap {params.each} tokenize {params.files:q} \
+            --tokenizer {input.model:q} \
+            --language {params.lang} \
+            --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
+            --length {params.length} \
+            {params.layout} \
+            -o {params.results:q}/pretraining/tokens/{wildcards.tokenizer}/{params.lang} 2>{log:q}
+        """
+
+
+if TOKENIZED_TOGETHER:
+
+    use rule tokenize as tokenize_starter with:
+        input:
+            text=STARTER_TEXT,
+            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
+            model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/{trained_file(wildcards.tokenizer)}",
+        output:
+            expand("<results>/pretraining/tokens/{{tokenizer}}/{lang}/description.json", lang=TOGETHER),
+        wildcard_constraints:
+            tokenizer=one_of(MODEL_TOKENIZERS),
+        threads: WORKERS
+        params:
+            each=each_together,
+            lang=verbatim("{lang}"),
+            layout=layout_options(STARTED.source),
+            files=verbatim(STARTED.texts([STARTER_TEXT])),
+        message:
+            "Tokenizing the starter corpus with {wildcards.tokenizer}"
 
 
 # Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.

@@ -9,7 +9,8 @@ rule vocabularies:
         "The stage vocabularies is made"
 
 
-# The models themselves, models/{size}.model, are no declared outputs: a size that the text cannot reach has none.
+# The models themselves, models/{size}.model, are no declared outputs: a size that the text cannot reach has none. Those
+# that are there stay, if text and options are the same: another size trains that size alone.
 if SETTINGS.vocabularies.engine == "ladder":
 
     rule ladder:
@@ -18,14 +19,18 @@ if SETTINGS.vocabularies.engine == "ladder":
             heldout="<results>/corpora/{lang}/heldout.txt",
             rules=TEXT_RULES,
         output:
-            points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
+            curve="<results>/vocabularies/{lang}/curve.tsv",
+            characters="<results>/vocabularies/{lang}/characters.tsv",
+            index="<results>/vocabularies/{lang}/pieces.npz",
+        wildcard_constraints:
+            lang=one_of(SINGLE),
+        priority: 4  # all allocations wait for all curves
         resources:
             **needs(330, 30, mb_per_mb=15, minutes_per_mb=2),  # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese: dev/measurements.md
         params:
-            folder=f"{RESULTS}/vocabularies/{{lang}}",
-            points=lambda wildcards, output: Path(output[0]).parent,
-            # A parameter that depends on the output is not watched: a size is trained again where its point is missing.
-            sizes=lambda wildcards, output: ",".join(Path(point).stem for point in output),
+            each="",
+            lang=lambda wildcards: wildcards.lang,
+            sizes=",".join(map(str, SIZES)),
             coverage=SETTINGS.vocabularies.coverage,
             arithmetic=SETTINGS.vocabularies.arithmetic,
             seeds=SETTINGS.vocabularies.seeds,
@@ -33,9 +38,34 @@ if SETTINGS.vocabularies.engine == "ladder":
         message:
             "Training {wildcards.lang} at all sizes"
         shell:
-            "vocap ladder {input.train:q} --heldout {input.heldout:q} -o {params.folder:q}"
-            " --sizes {params.sizes} --points {params.points:q} --coverage {params.coverage}"
-            " --arithmetic {params.arithmetic} --seeds {params.seeds} {params.text} > {log:q} 2>&1"
+            """
+            vocap {params.each} ladder {params.results:q}/corpora/{params.lang}/train.txt \
+                --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
+                --sizes {params.sizes} \
+                --coverage {params.coverage} \
+                --arithmetic {params.arithmetic} \
+                --seeds {params.seeds} \
+                {params.text} \
+                -o {params.results:q}/vocabularies/{params.lang} >{log:q} 2>&1
+            """
+
+    if TOGETHER:
+
+        use rule ladder as ladder_starter with:
+            input:
+                train=expand("<results>/corpora/{lang}/train.txt", lang=TOGETHER),
+                heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
+                rules=TEXT_RULES,
+            output:
+                curve=expand("<results>/vocabularies/{lang}/curve.tsv", lang=TOGETHER),
+                characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=TOGETHER),
+                index=expand("<results>/vocabularies/{lang}/pieces.npz", lang=TOGETHER),
+            threads: WORKERS
+            params:
+                each=each_together,
+                lang=verbatim("{lang}"),
+            message:
+                "Training the languages of the starter corpus at all sizes"
 
 else:
 
@@ -58,25 +88,24 @@ else:
             "vocap train --size {wildcards.size} --train {input.train:q} --heldout {input.heldout:q}"
             " --models {params.models:q} --coverage {params.coverage} {params.text} --point {output.point:q} 2> {log:q}"
 
-
-rule curve:
-    input:
-        points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
-        train="<results>/corpora/{lang}/train.txt",
-        rules=TEXT_RULES,
-    output:
-        curve="<results>/vocabularies/{lang}/curve.tsv",
-        characters="<results>/vocabularies/{lang}/characters.tsv",
-        index="<results>/vocabularies/{lang}/pieces.npz",
-    priority: 2  # at once: Snakemake looks at every input of all jobs that are ready, each time that one ends
-    localrule: True
-    resources:
-        **needs(650, 60),
-    params:
-        models=f"{RESULTS}/vocabularies/{{lang}}/models",
-        text=verbatim(TEXT_OPTIONS),
-    message:
-        "Joining the sizes of {wildcards.lang}"
-    shell:
-        "vocap curve {params.text} --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
-        " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"
+    rule curve:
+        input:
+            points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
+            train="<results>/corpora/{lang}/train.txt",
+            rules=TEXT_RULES,
+        output:
+            curve="<results>/vocabularies/{lang}/curve.tsv",
+            characters="<results>/vocabularies/{lang}/characters.tsv",
+            index="<results>/vocabularies/{lang}/pieces.npz",
+        priority: 2  # at once: Snakemake looks at every input of all jobs that are ready, each time that one ends
+        localrule: True
+        resources:
+            **needs(650, 60),
+        params:
+            models=f"{RESULTS}/vocabularies/{{lang}}/models",
+            text=verbatim(TEXT_OPTIONS),
+        message:
+            "Joining the sizes of {wildcards.lang}"
+        shell:
+            "vocap curve {params.text} --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
+            " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"

@@ -49,9 +49,9 @@ def test_a_job_killed_with_its_results_written(cluster, runs, fault):
     runs.hold("ladder@ru.after")
     run = runs.start("vocabularies")
     job = cluster.running("ladder", runs.folder, "ru")
-    points = [runs.folder / f"results/vocabularies/ru/points/{size}.tsv" for size in (50, 150, 300)]
-    wait_until(lambda: all(point.exists() for point in points), 300, "the points are written")
-    points[1].write_text("half")
+    curve = runs.folder / "results/vocabularies/ru/curve.tsv"
+    wait_until(curve.exists, 300, "the curve is written")
+    curve.write_text("half")
     fault.strikes("kill -9 of all processes of the running job, one of its outputs cut to half")
     send(signal.SIGKILL, cluster.processes(job.id))
     runs.release("ladder@ru.after")
@@ -144,7 +144,7 @@ def test_a_node_back_after_the_run_with_its_copy_of_a_job(cluster, runs, fault):
     wait_until(lambda: not cluster.steps(job.id), 120, "the node ends the job that it had")
     assert runs.digests().items() <= fault.undisturbed[first.target].items(), "results are missing at most"
     runs.release("ladder@ru.after")
-    second = runs.start("allocation", "-R", "results/vocabularies/ru/points/300.tsv")
+    second = runs.start("allocation", "-R", "results/vocabularies/ru/curve.tsv")
     fault.is_over(second, "NODE_FAIL, COMPLETED on the other node; results removed, and made again with -R")
 
 
@@ -253,8 +253,8 @@ def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
     runs.hold("ladder@ru.after")
     first = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
-    points = [runs.folder / f"results/vocabularies/ru/points/{size}.tsv" for size in (50, 150, 300)]
-    wait_until(lambda: all(point.exists() for point in points), 300, "the points are written")
+    curve = runs.folder / "results/vocabularies/ru/curve.tsv"
+    wait_until(curve.exists, 300, "the curve is written")
     fault.strikes("as above, but the job has written everything, and Snakemake's mark that it has not is gone")
     first.kill()
     for mark in (runs.folder / ".snakemake/incomplete").iterdir():
@@ -262,7 +262,7 @@ def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
     assert runs.workflow.snakemake("--unlock").returncode == 0
     assert "ladder" not in runs.workflow.planned("vocabularies")
     second = runs.start("vocabularies")
-    wait_until(lambda: not any(point.exists() for point in points), 300, "the job takes back what it wrote")
+    wait_until(lambda: not curve.exists(), 300, "the job takes back what it wrote")
     runs.release("ladder@ru.after")
     fault.is_over(second, "the second run cancels the job, starts over, and submits it again")
     assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
@@ -276,7 +276,7 @@ def test_two_copies_of_a_job_at_once(cluster, runs, fault):
     runs.hold("ladder@de.after")
     first = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
-    wait_until((runs.folder / "results/vocabularies/de/points/300.tsv").exists, 300, "the other has written")
+    wait_until((runs.folder / "results/vocabularies/de/curve.tsv").exists, 300, "the other has written")
     fault.strikes("as above, but squeue fails as the second run begins: nothing is cancelled")
     first.kill()
     assert runs.workflow.snakemake("--unlock").returncode == 0
@@ -304,7 +304,7 @@ def test_a_full_disk(cluster, runs, fault):
         run = runs.start("vocabularies")
         fault.strikes("the folder that a job writes to is a full file system, enlarged once the job has failed")
         wait_until(has_failed(cluster, runs, "FAILED"), 300, "no space left")
-        assert not list(small.glob("points/*.tsv"))
+        assert not (small / "curve.tsv").exists()
         command("mount", "-o", "remount,size=50m", small)
         fault.is_over(run, "FAILED with 'No space left on device', submitted again, COMPLETED")
         assert "No space left on device" in run.text()

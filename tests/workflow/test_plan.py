@@ -125,10 +125,9 @@ def test_slurm_counts_its_own_overhead(workflow):
 def test_a_jobs_fields_are_those_of_its_rule(workflow, monkeypatch):
     monkeypatch.chdir(workflow.folder)
     jobs = {job.name: job for job in read_jobs([Path("test.yaml")])}
-    curve, ladder = jobs["vocabularies/curve/de"], jobs["vocabularies/ladder/de"]
-    assert (curve.rule, curve.wildcards, curve.local) == ("curve", {"lang": "de"}, True)
-    assert set(curve.after) == {"vocabularies/ladder/de", "corpora/sample/de"}
-    assert (ladder.local, ladder.threads) == (False, 1)
+    ladder, weigh = jobs["vocabularies/ladder/de"], jobs["corpora/weigh"]
+    assert (ladder.rule, ladder.wildcards, ladder.local) == ("ladder", {"lang": "de"}, False)
+    assert (list(ladder.after), ladder.threads, weigh.local) == (["corpora/sample/de"], 1, True)
     assert jobs["report/report"].stage == "report"
     places = {name: place for place, name in enumerate(jobs)}
     assert all(places[before] < places[job.name] for job in jobs.values() for before in job.after)

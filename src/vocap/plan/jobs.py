@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vocap.config import Settings
+from vocap.corpora.settings import resolve_all
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import Grid, input_length, settings_of
@@ -115,6 +117,12 @@ class Inputs:
     def compared_klines(self) -> float:
         """Thousands of lines that parity compares."""
         return sum(min(text.kept, lines_of_each(len(self.texts))) for text in self.texts.values()) / 1000
+
+    @cached_property
+    def started(self) -> list[str]:
+        """The languages of the starter corpus, which share jobs."""
+        sources = resolve_all(self.settings.corpora, self.settings.selected())
+        return [lang for lang, source in sources.items() if source.source.folder and lang in self.texts]
 
     @cached_property
     def heldout_mb(self) -> float:
@@ -273,6 +281,16 @@ def _adopt(job: Job, inputs: Inputs) -> dict[str, float]:
 def _tokenize(job: Job, inputs: Inputs) -> dict[str, float]:
     lang = job.wildcards["lang"]
     return {**_adopt(job, inputs), "read_mb": inputs.read[lang].read_mb + inputs.texts[lang].heldout_mb}
+
+
+@features("sample_starter", "ladder_starter", "tokenize_starter")
+def _together(job: Job, inputs: Inputs) -> dict[str, float]:
+    """Sums over the languages of the starter corpus, and their number."""
+    one = _tokenize if job.rule == "tokenize_starter" else _language
+    sums = Counter({"languages": len(inputs.started)})
+    for lang in inputs.started:
+        sums.update(one(replace(job, wildcards={**job.wildcards, "lang": lang}), inputs))
+    return dict(sums)
 
 
 @features("pretrain")
