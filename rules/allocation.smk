@@ -24,6 +24,12 @@ ALLOCATION_OPTIONS = {
 }
 # The part of rule pieces that does not depend on T, once for all allocations that agree in the other settings.
 TRUNKS = {entry.trunk: entry for entry in SETTINGS.allocation.values() if entry.needs_text}
+# The largest T of each, in two steps, so that most T are added without another trunk.
+TOTALS = {
+    name: [entry.total for entry in SETTINGS.allocation.values() if entry.needs_text and entry.trunk == name]
+    for name in TRUNKS
+}
+LARGEST = {name: 100_000 if max(totals) <= 100_000 else 500_000 for name, totals in TOTALS.items()}
 TABLES_OF_ALL = expand(
     "<results>/vocabularies/{lang}/{file}", lang=LANGUAGES, file=["curve.tsv", "pieces.npz", "characters.tsv"]
 )
@@ -77,7 +83,7 @@ rule trunk:
         "<results>/allocation/trunks/{trunk}.npz",
     wildcard_constraints:
         trunk=one_of(TRUNKS),
-    priority: 1  # long, and every T of the rule waits for it
+    priority: 3  # long, and every T of the rule waits for it
     resources:
         **needs(2500, 60, minutes_per_mb=0.5),
     params:
@@ -85,6 +91,7 @@ rule trunk:
         alpha=lambda wildcards: TRUNKS[wildcards.trunk].alpha,
         beta=lambda wildcards: TRUNKS[wildcards.trunk].beta,
         per=lambda wildcards: TRUNKS[wildcards.trunk].per,
+        largest=lambda wildcards: LARGEST[wildcards.trunk],
         without=lambda wildcards: options(without=",".join(TRUNKS[wildcards.trunk].without) or None),
         text=verbatim(TEXT_OPTIONS),
         revision=REVISION["pieces"],
@@ -100,6 +107,7 @@ rule trunk:
             --alpha {params.alpha} \
             --beta {params.beta} \
             --per {params.per} \
+            --largest {params.largest} \
             {params.without} \
             {params.text} \
             -o {output:q} >{log:q} 2>&1
@@ -122,7 +130,7 @@ use rule allocate as allocate_pieces with:
         models=directory("<results>/allocation/{name}/vocabularies"),
     wildcard_constraints:
         name=one_of(BY_PIECES),
-    priority: 1
+    priority: 3
     resources:
         **needs(2500, 60, minutes_per_mb=0.5),
     params:

@@ -106,7 +106,7 @@ rule joint_descent:
         directory("<results>/tokenizers/.joint/{descent}"),
     wildcard_constraints:
         descent=one_of(DESCENTS.values()),
-    priority: 1  # long, and ready as soon as the text is: not to be left for the end
+    priority: 2  # long, and ready as soon as the text is: not to be left for the end
     resources:
         **needs(330, 30, mb_per_mb=15, minutes_per_mb=0.2),  # 772 MB for 65 MB of 86 languages
     params:

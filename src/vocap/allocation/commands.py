@@ -148,9 +148,16 @@ def allocate(
 @click.command()
 @_shared
 @click.option(
+    "--largest",
+    type=click.IntRange(min=1),
+    default=500_000,
+    show_default=True,
+    help="The largest T that it is for: more tokens of byte-pair encoding take longer.",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write."
 )
-def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, output, **fields):
+def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, largest, output, **fields):
     """Descend from all pieces of all languages to the characters: the part of rule pieces that all T share.
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
@@ -161,7 +168,7 @@ def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, 
         raise UsageError("a trunk is made from the languages' text; add --corpora DIR")
     entry = _entry(total=SPECIALS + 1, rule="pieces", without=without, **fields)
     inputs = gather(vocabularies, read_weights(weights), entry.without)
-    grown = make_trunk(Source(inputs, corpora, coverage, output, threads, settings), entry)
+    grown = make_trunk(Source(inputs, corpora, coverage, output, threads, settings), entry, largest=largest)
     write_trunk(output, grown, weights_of(inputs, entry))
 
 

@@ -40,7 +40,7 @@ from vocap.unigram.word_types import WordTypes, join_word_types, load_word_types
 
 POOL_RATE = 0.5  # of a rung of the pool to the one above
 CHARACTERS = 50_000_000  # of distinct words of all languages in the common text, at most
-TOKENS = 750_000  # of a trunk, at most: those offered for T = 500,000
+LARGEST = 500_000  # T that a trunk is for, unless said
 OFFERED = 1.5  # tokens offered for each piece of T
 ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
 MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
@@ -70,12 +70,13 @@ class Trunk:
     """The part of a descent that does not depend on T.
 
     `pool`: rungs of the texts of all languages together; `tokens`: of byte-pair encoding on them, in the order of
-    merges; `required`: characters that are always pieces.
+    merges, enough for every T up to `largest`; `required`: characters that are always pieces.
     """
 
     pool: Rungs
     tokens: list[str]
     required: frozenset[str]
+    largest: int = LARGEST
 
     def offer_for(self, capacity: int) -> tuple[list[str], np.ndarray]:
         """The pieces with which the branch to `capacity` pieces begins, and their scores float32.
@@ -92,8 +93,14 @@ class Trunk:
         return [*pool, *tokens, *characters], np.concatenate([scores, first, last])
 
 
-def grow_trunk(texts: Texts, weights: Mapping[str, float], required: Iterable[str], threads: int = 1) -> Trunk:
-    """The trunk of all languages.
+def grow_trunk(
+    texts: Texts,
+    weights: Mapping[str, float],
+    required: Iterable[str],
+    threads: int = 1,
+    largest: int = LARGEST,
+) -> Trunk:
+    """The trunk of all languages, for every T up to `largest`.
 
     `texts`: word types by language; `required`: characters that are always pieces, beside those of the
     languages.
@@ -104,11 +111,11 @@ def grow_trunk(texts: Texts, weights: Mapping[str, float], required: Iterable[st
             parts.append(words)
             always.update(words.required)
             steps.advance()
-        tokens = piece_candidates(parts, list(weights.values()), TOKENS)
+        tokens = piece_candidates(parts, list(weights.values()), int(OFFERED * largest))
         steps.advance()
         pool = _pool(parts, list(weights.values()))
         steps.advance()
-    return Trunk(pool, tokens, frozenset(always))
+    return Trunk(pool, tokens, frozenset(always), largest)
 
 
 def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
@@ -147,6 +154,7 @@ def write_trunk(path: str | Path, trunk: Trunk, weights: Mapping[str, float]) ->
             pool=_code_points(trunk.pool.pieces),
             sizes=np.array(list(map(len, trunk.pool.scores)), np.int64),
             scores=np.concatenate(trunk.pool.scores),
+            largest=np.int64(trunk.largest),
             languages=np.array(list(weights)),
             weights=np.array(list(weights.values()), np.float64),
         )
@@ -159,7 +167,8 @@ def read_trunk(path: str | Path, weights: Mapping[str, float]) -> Trunk:
             made_for = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
             scores = np.split(held["scores"], np.cumsum(held["sizes"])[:-1])
             pool = Rungs(_strings(held["pool"]), scores)
-            trunk = Trunk(pool, _strings(held["tokens"]), frozenset(_strings(held["required"])))
+            required = frozenset(_strings(held["required"]))
+            trunk = Trunk(pool, _strings(held["tokens"]), required, int(held["largest"]))
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; make it (vocap trunk)") from None
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
@@ -205,15 +214,17 @@ def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
     return dict(zip((entry.language for entry in inputs.languages), weights.tolist(), strict=True))
 
 
-def make_trunk(source: Source, settings: Allocation, weights: Mapping[str, float] | None = None) -> Trunk:
-    """The part of the descent that does not depend on T; of the settings, alpha, beta, per and without count.
+def make_trunk(
+    source: Source, settings: Allocation, weights: Mapping[str, float] | None = None, largest: int = LARGEST
+) -> Trunk:
+    """The part of the descent that T up to `largest` share; of the settings, alpha, beta, per and without count.
 
     `weights`: of a nat a line of each language, if not those of the settings.
     """
     texts = texts_of_corpora(source)
     weights = weights or weights_of(source.inputs, settings)
     _, _, required = solutions.pose(source.inputs, settings, source.coverage)
-    return grow_trunk(texts, weights, required, source.threads)
+    return grow_trunk(texts, weights, required, source.threads, largest)
 
 
 def solver(
@@ -226,6 +237,11 @@ def solver(
         if not trunks:
             weights = weights_of(source.inputs, settings)
             trunks.append(read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings))
+        if settings.total > trunks[0].largest:
+            raise UsageError(
+                f"{trunk_file}: a trunk for totals up to {trunks[0].largest}, not {settings.total}; "
+                f"make it again with: vocap trunk --largest {settings.total}"
+            )
         return solve(source, settings, trunks[0])
 
     return solve_one
