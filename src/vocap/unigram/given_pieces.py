@@ -111,10 +111,12 @@ def fill_lattice(text, unknown, keys, children, piece):
         # Room for the longest pieces
         if edges + FIRST > number.size:
             more = np.empty(2 * number.size + FIRST, np.int32)
-            more[:edges] = number[:edges]
+            for edge in range(edges):
+                more[edge] = number[edge]
             number = more
             longer = np.empty(more.size, np.uint8)
-            longer[:edges] = length[:edges]
+            for edge in range(edges):
+                longer[edge] = length[edge]
             length = longer
         # The pieces that begin here, shortest first, or an unknown node
         single = False

@@ -88,13 +88,15 @@ def copy_types(text, start, length, weight, both, last):
         size += length[t] + 2
     copied = np.zeros(size, np.int32)
     weights = np.zeros(size, np.int32)
-    copied[: text.size] = text
+    for place in range(text.size):  # loops: an assignment of slices takes five seconds to compile
+        copied[place] = text[place]
     for t in range(start.size):
         weights[start[t] : start[t] + length[t]] = weight[t]
     at = text.size
     for number in range(both.size):
         begin, size = start[both[number]], length[both[number]]
-        copied[at : at + size] = text[begin : begin + size]
+        for place in range(size):
+            copied[at + place] = text[begin + place]
         weights[at : at + size] = last[number]
         at += size + 2
     return copied, weights

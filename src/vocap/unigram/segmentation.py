@@ -301,7 +301,8 @@ def write_path(hypotheses, top, path):
         path[pieces] = hypotheses[at, 2]
         pieces += 1
         at = hypotheses[at, 1]
-    path[:pieces] = path[:pieces][::-1].copy()
+    for place in range(pieces // 2):
+        path[place], path[pieces - 1 - place] = path[pieces - 1 - place], path[place]
     return pieces
 
 
