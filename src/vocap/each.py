@@ -19,7 +19,7 @@ PLACE = "{lang}"  # in the words of the command
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--languages", required=True, metavar="CODES", help="Comma-separated.")
-@click.option("--threads", type=options.THREADS, default=1, show_default=True, help="Languages at a time.")
+@options.threads("Languages at a time.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
 def each(languages: str, threads: int, words: Sequence[str]) -> int:
     """Run another command for each language: its code takes the place of {lang} in the words of COMMAND.

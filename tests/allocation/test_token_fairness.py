@@ -93,7 +93,12 @@ def test_power_0_changes_no_byte_and_a_trunk_is_shared(folder, parallel):
     assert allocate(folder).returncode == 0
     assert allocate(folder, "--token-fairness", "0", output="zero").returncode == 0
     assert files_of(folder / "zero") == files_of(folder / "out")
-    assert vocap("trunk", *inputs(folder), "-o", folder / "t.npz").returncode == 0
+    for largest in (max(TOTALS), max(TOTALS) - 1):
+        made = ("--largest", largest, "-o", folder / f"{largest}.npz")
+        assert vocap("trunk", *inputs(folder), *made).returncode == 0
+    (folder / f"{max(TOTALS)}.npz").rename(folder / "t.npz")
+    refused = allocate(folder, "--trunk", folder / f"{largest}.npz", total=max(TOTALS))
+    assert refused.returncode == 2 and f"vocap trunk --largest {max(TOTALS)}" in refused.stderr
     assert fairly(folder).returncode == 0
     assert fairly(folder, POWER, "--trunk", folder / "t.npz", "--threads", "3", output="again").returncode == 0
     assert files_of(folder / "again") == files_of(folder / "fair")
@@ -104,6 +109,7 @@ def test_a_language_without_text_keeps_its_weight_and_is_named(folder, parallel)
     assert allocate(folder).returncode == 0
     done = fairly(folder)
     assert done.returncode == 0 and "no parallel text" in done.stderr
+    assert "no text in en; the reference is aa" in done.stderr
     before, after = weights_in(folder / "out"), weights_in(folder / "fair")
     assert after["cc"] == before["cc"] and after["aa"] != before["aa"]
     warnings = json.loads((folder / "fair" / "summary.json").read_text())["warnings"]

@@ -19,7 +19,7 @@ from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.errors import UsageError, log
 from vocap.options import text_options
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.named_texts import read_aligned
+from vocap.text_files.named_texts import read_development
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import COVERAGE
 
@@ -130,7 +130,9 @@ def allocate(
     if rule.needs_text:
         from vocap.allocation.pieces import Source
 
-        parallel = read_aligned(development, [entry.language for entry in inputs.languages]) if development else {}
+        parallel = (
+            read_development(development, [entry.language for entry in inputs.languages]) if development else {}
+        )
         source = Source(inputs, corpora, coverage, Path(str(output)), threads, settings, parallel)
         module, function = rule.solver.split(":")
         solve = getattr(import_module(module), function)(source, trunk)

@@ -12,6 +12,7 @@ from vocap.files.io import number, read_tsv
 from vocap.languages import Language
 from vocap.options import CODE
 
+ENGLISH = "en"  # the reference of parallel text, where it has English
 STEP = 4  # times that a line of the smallest weight counts
 EXACT = Context(prec=40)  # decimal powers are the same on every machine
 
@@ -149,8 +150,8 @@ def read_weights(path: str | Path) -> dict[str, float]:
 
 def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
     """The language that others are compared with: English, or the one with the most lines; None without any."""
-    if "en" in parallel:
-        return "en"
+    if ENGLISH in parallel:
+        return ENGLISH
     return max(sorted(parallel), key=lambda code: sum(map(bool, parallel[code])), default=None)
 
 

@@ -6,7 +6,8 @@ Of aligned text line i of each language is the translation of line i of the othe
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
+from vocap.tables.sampling_probabilities import ENGLISH, reference_language
 from vocap.text_files.lines import read_blocks, read_lines
 
 Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
@@ -131,4 +132,12 @@ def read_aligned(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]
     for language, path in paths.items():
         texts[language] = ["" if is_gap(line) else line for line in read_lines(path)]
         check_aligned({code: len(lines) for code, lines in texts.items()}, paths)
+    return texts
+
+
+def read_development(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]:
+    """`read_aligned` of text that weights follow, with a line on the log where the reference is not English."""
+    texts = read_aligned(pattern, languages)
+    if texts and (reference := reference_language(texts)) != ENGLISH:
+        log.warning("%s: no text in %s; the reference is %s, which has most lines", pattern, ENGLISH, reference)
     return texts

@@ -21,7 +21,7 @@ from vocap.progress import Steps
 from vocap.tables.curve import Measured, count_lines, measure_size, points_below, write_sizes
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.text_files.lines import read_lines
-from vocap.text_files.named_texts import find_texts, read_aligned
+from vocap.text_files.named_texts import find_texts, read_development
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.tokenizer_files.export import COLUMNS, About, write_card
 from vocap.tokenizer_files.export import export as export_sentencepiece
@@ -279,7 +279,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     rows = tokenizer_json.Rows(how, settings["layout"])
     n = {code: count for code, count in read_weights(weights).items() if count}
     text = whole_text(corpora, n, alpha)
-    parallel = read_aligned(development, list(n)) if parity or fairness else {}
+    parallel = read_development(development, list(n)) if parity or fairness else {}
     paths = {part.path.parent.name: part.path for part in text.parts}
     languages = read_languages(paths, [part.weight for part in text.parts], how, parallel)
     # one training, and a folder for each T

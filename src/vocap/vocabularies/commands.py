@@ -42,9 +42,7 @@ folder = click.Path(file_okay=False, path_type=Path)
 @click.option("--models", type=folder, required=True, help="Folder that gets {size}.model.")
 @click.option("--point", type=file, required=True, help="Table to write: the curve's row of this size.")
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
-@click.option(
-    "--threads", type=options.THREADS, default=1, show_default=True, help="Another number can change pieces."
-)
+@options.threads("Another number can change pieces.")
 @text_options
 def train(size, train_path, heldout, models, point, coverage, threads, settings):
     """Train one unigram model, and give its ALP on all train and held-out lines.
@@ -156,9 +154,7 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
     help="Ids of the models, as FIRST:LAST:STEP or as a list with commas.",
 )
 @click.option("--heldout", type=file, help="Held-out text, for its ALP under every model.")
-@click.option(
-    "--threads", type=options.THREADS, default=1, show_default=True, help="The results do not depend on it."
-)
+@options.threads("The results do not depend on it.")
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
 @click.option(
     "--arithmetic",
