@@ -36,7 +36,9 @@ def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
         "50.model",
         "characters.tsv",
         "curve.tsv",
+        "ladder.json",
         "models",
+        "pieces.npz",
     ]
     characters = (
         *("curve", "--train", text, "--models", tmp_path / "out" / "models", tmp_path / "out" / "curve.tsv"),
