@@ -24,6 +24,9 @@ STAGES = {
 # Rules drawn as one box; captions of the boxes.
 TOGETHER = {
     "starter": ("fetch_starter", "extract_starter", "merge_starter"),
+    "sample": ("sample", "sample_starter"),
+    "ladder": ("ladder", "ladder_starter"),
+    "tokenize": ("tokenize", "tokenize_starter"),
     "joint": ("joint_descent", "pick_joint"),
     "pieces": ("trunk", "allocate_pieces"),
     "study": (
@@ -39,8 +42,7 @@ CAPTIONS = {
     "sample": "training, held-out",
     "weigh": "n of each language",
     "mix": "of all languages",
-    "ladder": "models of all sizes",
-    "curve": "ALP by size",
+    "ladder": "models, ALP by size",
     "allocate": "sizes by language",
     "pieces": "one descent for all",
     "fit": "scores of the pieces",

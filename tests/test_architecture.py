@@ -19,11 +19,11 @@ ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlati
 EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
-SOURCE_LINES, SOURCE_FILES = 33_068, 159  # 32,000 without, 33,200 with models that write
-TEST_LINES = 27_245  # on the way to 26,000
-RULE_LINES = 1_863  # of rules
+SOURCE_LINES, SOURCE_FILES = 33_206, 160  # 32,000 without, 33,200 with models that write
+TEST_LINES = 27_307  # on the way to 26,000
+RULE_LINES = 1_966  # of rules
 README_LINES = 100
-IMPORTS = 0.0498  # share of import lines in src
+IMPORTS = 0.0499  # share of import lines in src
 LONGEST, SHORTEST = 600, 40  # lines of a file
 LONGEST_FUNCTION, HEADED = 60, 30  # lines of a function; from HEADED on its steps have comment lines as headings
 LONGEST_SENTENCE = 35  # words, in the pages
