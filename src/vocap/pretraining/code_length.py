@@ -54,6 +54,7 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
     if not definition.is_file() or not any((folder / name).exists() for name in WEIGHTS):
         raise VocapError(f"{folder}: no {EXPORTED[0]} or no {WEIGHTS[0]}; {REMEDY}")
     encoder = load_encoder(definition)
+    transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
     try:
         safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
         model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **safe)
