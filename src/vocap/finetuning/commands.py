@@ -1,6 +1,6 @@
 """Commands of fine-tuning: files of XTREME, inputs, runs, scores.
 
-Modules that import torch, transformers or pandas are imported in the commands, so that `--help` is fast.
+Modules that import torch, transformers or pandas are imported in the commands that need them: seconds.
 """
 
 import os

@@ -1,6 +1,6 @@
 """`vocap tokenize`, `vocap pretrain`, `vocap code-length`: blocks of a language, a model, its bits per byte.
 
-Imports in functions keep `vocap --help` fast, and torch away until its environment is set.
+Imports in functions keep torch away until its environment is set.
 """
 
 import os
@@ -10,6 +10,12 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError, VocapError, log
+from vocap.files.paths import expand_all
+from vocap.pretraining.settings import read_recipe
+from vocap.pretraining.tokenizing import tokenize_language
+from vocap.text_files import Layout
+from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
+from vocap.text_files.records import check_present
 
 PATH = click.Path(path_type=Path)
 
@@ -36,11 +42,6 @@ def tokenize(
     a line, read once, in bounded memory, without a limit. A block is whole sentences, each ended by the
     tokenizer's end token (</s>), behind its start token (<s>).
     """
-    from vocap.files.paths import expand_all
-    from vocap.pretraining.tokenizing import tokenize_language
-    from vocap.text_files import Layout
-    from vocap.text_files.records import check_present
-
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     # an empty file stands for a language that its source lacks
     files = [path for path in expand_all(files) if not (Path(path).is_file() and not Path(path).stat().st_size)]
@@ -89,8 +90,6 @@ def pretrain(
     Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C leave a
     checkpoint and end with status 75. Start it with torchrun for several processes.
     """
-    from vocap.pretraining.settings import read_recipe
-
     recipe = read_recipe(file, settings_json)
     if checkpoint_every:
         recipe = recipe.model_copy(update={"checkpoint_every": checkpoint_every})
@@ -134,8 +133,6 @@ def code_length(model, corpora, texts, parallel, languages, lines, threads, outp
     The sum of -log2 p over all tokens of a line and its end token, behind the start token, and 8 bits for each
     byte of an unknown character, over the UTF-8 bytes of the raw line.
     """
-    from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
-
     codes, found = parse_languages(languages), {}
     if corpora or texts or not parallel:
         named = find_texts(texts, corpora, codes, ["heldout"])

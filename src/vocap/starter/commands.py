@@ -1,10 +1,12 @@
-"""`vocap starter-fetch`, `starter-extract`, `starter-merge`; imports are inside, as `--help` imports this file."""
+"""`vocap starter-fetch`, `starter-extract`, `starter-merge`."""
 
 from pathlib import Path
 
 import click
 
 from vocap.errors import log
+from vocap.starter import merging
+from vocap.starter.packages import fetch_package, package_named
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False, path_type=Path)
 # Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky 754 1,266, ur 414 633).
@@ -21,8 +23,6 @@ def starter_fetch(package: str, output: str) -> None:
     Where it is not available, FILE is empty, FILE.json has the reason, and the exit status is 0: the run continues
     without it. An archive with a wrong sha256 is an error.
     """
-    from vocap.starter.packages import fetch_package, package_named
-
     fetch_package(package_named(package), Path(output))
 
 
@@ -33,9 +33,7 @@ def starter_fetch(package: str, output: str) -> None:
 @TABLE
 def starter_extract(package: str, archive: Path, output: Path, table: str | None) -> None:
     """Clean the messages of one fetched package."""
-    from vocap.starter.merging import extract
-
-    extract(package, archive, output, table)
+    merging.extract(package, archive, output, table)
 
 
 @click.command("starter-merge")
@@ -48,8 +46,6 @@ def starter_merge(folders: tuple[Path, ...], output: Path, table: str | None) ->
     Messages that most languages have are held out: parallel/development/{lang}.txt and parallel/test/{lang}.txt
     have one of them a line, empty where the language lacks it.
     """
-    from vocap.starter import merging
-
     known = merging.read_languages(table)
     report = merging.write_texts(folders, output, known)
     languages, missing = report["languages"], report["missing_packages"]
