@@ -5,7 +5,7 @@ Loading what a ladder needs takes two seconds, as long as the ladder of a small 
 
 import multiprocessing
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 import click
@@ -21,27 +21,22 @@ PLACE = "{lang}"  # in the words of the command
 @click.option("--languages", required=True, metavar="CODES", help="Comma-separated.")
 @options.threads("Languages at a time.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
-def each(languages: str, threads: int, words: Sequence[str]) -> int:
+def each(languages: str, threads: int, words: Sequence[str]) -> None:
     """Run another command for each language: its code takes the place of {lang} in the words of COMMAND.
 
     The first language that fails ends the others, and gives the exit status.
     """
     calls = [[word.replace(PLACE, code) for word in words] for code in languages.split(",")]
-    with Steps(words[0], len(calls)) as steps:
-        for status in _statuses(calls, threads):
-            if status:
-                return status
-            steps.advance()
-    return 0
-
-
-def _statuses(calls: Sequence[Sequence[str]], threads: int) -> Iterator[int]:
-    """Exit statuses, as the calls end; the first alone, as it may compile what the others then load."""
-    with ProcessPoolExecutor(threads, multiprocessing.get_context("fork"), _leave_signals) as pool:
+    with (
+        Steps(words[0], len(calls)) as steps,
+        ProcessPoolExecutor(threads, multiprocessing.get_context("fork"), _leave_signals) as pool,
+    ):
         try:
-            yield pool.submit(run, calls[0]).result()
-            for call in as_completed([pool.submit(run, call) for call in calls[1:]]):
-                yield call.result()
+            for part in (calls[:1], calls[1:]):  # the first alone: it may compile what the others then load
+                for call in as_completed([pool.submit(run, words) for words in part]):
+                    if status := call.result():
+                        raise click.exceptions.Exit(status)
+                    steps.advance()
         except BaseException:  # a failure or a signal: written files are whole or absent
             pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():

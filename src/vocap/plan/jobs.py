@@ -119,12 +119,6 @@ class Inputs:
         return sum(min(text.kept, lines_of_each(len(self.texts))) for text in self.texts.values()) / 1000
 
     @cached_property
-    def started(self) -> list[str]:
-        """The languages of the starter corpus, which share jobs."""
-        sources = resolve_all(self.settings.corpora, self.settings.selected())
-        return [lang for lang, source in sources.items() if source.source.folder and lang in self.texts]
-
-    @cached_property
     def heldout_mb(self) -> float:
         return sum(text.heldout_mb for text in self.texts.values())
 
@@ -287,8 +281,10 @@ def _tokenize(job: Job, inputs: Inputs) -> dict[str, float]:
 def _together(job: Job, inputs: Inputs) -> dict[str, float]:
     """Sums over the languages of the starter corpus, and their number."""
     one = _tokenize if job.rule == "tokenize_starter" else _language
-    sums = Counter({"languages": len(inputs.started)})
-    for lang in inputs.started:
+    sources = resolve_all(inputs.settings.corpora, inputs.settings.selected())
+    together = [lang for lang in inputs.texts if sources[lang].source.folder]
+    sums = Counter({"languages": len(together)})
+    for lang in together:
         sums.update(one(replace(job, wildcards={**job.wildcards, "lang": lang}), inputs))
     return dict(sums)
 

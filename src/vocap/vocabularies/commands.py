@@ -192,6 +192,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
             raise VocapError(f"{path}: no such file; check the path")
     # Count the words
     from vocap.unigram.ladder import train_sizes
+    from vocap.unigram.seeds import frequencies_at_the_end
     from vocap.unigram.word_types import load_word_types
 
     words = load_word_types({name: partial(read_blocks, path) for name, path in files.items()}, coverage, settings)
@@ -203,11 +204,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     made_of = [REVISION, *map(file_sha256, read), coverage, arithmetic, seeds, *text_words(settings)]
     rows = _kept_points(models, made_of)
     if missing := [size for size in numbers if size not in rows]:
-        ending = None
-        if seeds == "words":
-            from vocap.unigram.seeds import frequencies_at_the_end
-
-            ending = frequencies_at_the_end(read_blocks(train), words.required)
+        ending = frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
         with closing(train_sizes(words, missing, coverage, threads, arithmetic, ending=ending)) as rungs:
             rows |= {point.size: point for point in _write_models(rungs, models)}
         record = {"made_of": made_of, "points": [asdict(rows[size]) for size in sorted(rows)]}
