@@ -53,7 +53,7 @@ def test_a_finish_needs_the_larger_of_both_heads(half):
 
 def say(monkeypatch, capsys, work) -> tuple[int, str]:
     """Exit status and message of the command line for `work`."""
-    monkeypatch.setattr(cli, "vocap", SimpleNamespace(main=lambda **options: work()))
+    monkeypatch.setattr(cli, "vocap", SimpleNamespace(main=lambda words, **options: work()))
     return cli.run(), capsys.readouterr().err
 
 
