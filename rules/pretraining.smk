@@ -43,6 +43,7 @@ rule tokenize:
     params:
         each="",
         lang=lambda wildcards: wildcards.lang,
+        blocks=lambda wildcards, output: Path(output[0]).parents[1],
         length=SETTINGS.pretraining.block,
         layout=lambda wildcards: layout_options(MODEL_SOURCES[wildcards.lang].source),
         files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
@@ -57,7 +58,7 @@ rule tokenize:
             --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
             --length {params.length} \
             {params.layout} \
-            -o {params.results:q}/pretraining/tokens/{wildcards.tokenizer}/{params.lang} 2>{log:q}
+            -o {params.blocks:q}/{params.lang} 2>{log:q}
         """
 
 

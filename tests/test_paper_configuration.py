@@ -20,6 +20,7 @@ SHAPE = {
     "layers": (12, "section 4.1: 12 layers"),
     "hidden": (768, "section 4.1: 768 hidden dimension size"),
     "heads": (12, "section 4.1: base model of XLM-R"),
+    "kv_heads": (None, "of causal models alone"),
     "intermediate": (3072, "section 4.1: base model of XLM-R"),
     "embedding_size": (None, "section 4.1: as hidden; halved in section 3.2"),
     "positions": (512, "InfoXLM: blocks of 512"),
@@ -27,6 +28,7 @@ SHAPE = {
     "dropout": (0.1, "InfoXLM"),
 }
 RECIPE = {
+    "objective": ("masked", "section 4.1: masked language modelling"),
     "batch": (256, "section 4.1: batch size of 256"),
     "micro_batch": (32, "section 4.1: eight GPUs, so 32 blocks each"),
     "learning_rate": (1e-4, "section 4.1: peak learning rate 0.0001"),
