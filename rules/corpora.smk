@@ -165,9 +165,9 @@ rule sample:
         vocap {params.each} sample {params.files:q} \
             {params.source} \
             {params.limits} \
-            --train {params.folder}/train.txt \
-            --heldout {params.folder}/heldout.txt \
-            --stats {params.folder}/stats.json 2>{log:q}
+            --train {params.folder:q}/train.txt \
+            --heldout {params.folder:q}/heldout.txt \
+            --stats {params.folder:q}/stats.json 2>{log:q}
         """
 
 

@@ -60,8 +60,7 @@ def test_a_signal_ends_all_processes(texts):
     run = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     while not (texts / "all" / "de" / "curve.tsv").exists():
         assert run.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.5)
+        time.sleep(0.01)
     run.send_signal(signal.SIGTERM)
     _, stderr = run.communicate(timeout=60)  # ends when no process holds the pipe
     assert run.returncode == 143 and "interrupted" in stderr

@@ -13,7 +13,7 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from benchmarks.fuzzing.ladder import KINDS, Case, differing_sizes, draw_case, draw_sizes, reduced
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram import descent, sentencepiece_trainer
+from vocap.unigram import descent, seeds, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
 from vocap.unigram.ladder import train_sizes
 from vocap.unigram.seeds import OLDER, YOUNGER, find_seeds
@@ -178,7 +178,7 @@ def test_where_there_are_more_seeds_than_are_taken_the_same_are_taken(script, li
         minloglevel=2,
     )
     words = load_word_types({"train": lambda: [lines]})
-    monkeypatch.setattr(descent, "find_seeds", partial(find_seeds, limit=limit))
+    monkeypatch.setattr(seeds, "find_seeds", partial(find_seeds, limit=limit))
     assert len(descent.seed(words)[1].ids) == limit + len(words.required)
     [rung] = train_sizes(words, [60])
 
@@ -229,6 +229,6 @@ def test_a_difference_is_found_and_its_text_reduced(monkeypatch):
     case = Case(lines, lines[:1], 1.0, 1)
     assert differing_sizes(case, [17, 20]) == (2, [], [])
     limited = partial(find_seeds, limit=9)  # SentencePiece takes more
-    monkeypatch.setattr(descent, "find_seeds", limited)
+    monkeypatch.setattr(seeds, "find_seeds", limited)
     assert differing_sizes(case, [17])[1] == [17]
     assert 0 < len(reduced(case, 17)) < len(lines)
