@@ -105,6 +105,13 @@ def test_models_of_the_same_text_are_kept(text, tmp_path):
     assert fourth["50"] > third["50"] and fourth["100"] > third["100"]
     text.write_text(text.read_text("utf-8") + "one more line\n", "utf-8")
     assert climb("50", "--coverage", "0.99")["50"] > fourth["50"]
+    # a call that ends before its last size leaves no record of models that it has replaced
+    (tmp_path / "out" / "models" / "100.model").unlink()
+    (tmp_path / "out" / "models" / "100.model" / "in the way").mkdir(parents=True)
+    assert vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "50,100").returncode == 1
+    assert [path.name for path in (tmp_path / "out").rglob("*.*") if path.suffix in (".json", ".tsv")] == [
+        "characters.tsv"
+    ]
 
 
 def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):

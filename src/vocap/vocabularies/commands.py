@@ -140,13 +140,7 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 
 @click.command()
 @click.argument("train", type=file)
-@click.option(
-    "-o",
-    "--output",
-    type=folder,
-    required=True,
-    help="Gets models/, curve.tsv, characters.tsv, pieces.npz.",
-)
+@click.option("-o", "--output", type=folder, required=True, help="Gets models/, curve.tsv and two more tables.")
 @click.option(
     "--sizes",
     default="1000:50000:1000",
@@ -200,10 +194,15 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     # Models, but for those that are there
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
-    read = [*files.values(), *filter(None, [settings.rule_file])]
-    made_of = [REVISION, *map(file_sha256, read), coverage, arithmetic, seeds, *text_words(settings)]
+    read = map(file_sha256, [*files.values(), *filter(None, [settings.rule_file])])
+    made_of = [REVISION, *read, coverage, arithmetic, seeds, *text_words(settings)]
     rows = _kept_points(models, made_of)
     if missing := [size for size in numbers if size not in rows]:
+        for path in (
+            models / RECORD,
+            output / "curve.tsv",
+        ):  # of other models, should this end before its last size
+            path.unlink(missing_ok=True)
         ending = frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
         with closing(train_sizes(words, missing, coverage, threads, arithmetic, ending=ending)) as rungs:
             rows |= {point.size: point for point in _write_models(rungs, models)}
