@@ -74,6 +74,8 @@ if TOKENIZED_TOGETHER:
         wildcard_constraints:
             tokenizer=one_of(MODEL_TOKENIZERS),
         threads: WORKERS
+        resources:
+            **needs(700 + 300 * WORKERS, 60, minutes_per_mb=0.05),
         params:
             each=each_together,
             lang=verbatim("{lang}"),

@@ -61,6 +61,8 @@ if SETTINGS.vocabularies.engine == "ladder":
                 characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=TOGETHER),
                 index=expand("<results>/vocabularies/{lang}/pieces.npz", lang=TOGETHER),
             threads: WORKERS
+            resources:
+                **needs(350 * WORKERS, 30, mb_per_mb=5, minutes_per_mb=2),
             params:
                 each=each_together,
                 lang=verbatim("{lang}"),
