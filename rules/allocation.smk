@@ -11,14 +11,10 @@ if BY_TOKENS and not DEVELOPMENT_TEXT:
         " corpora.development"
     )
 
-# Each entry's settings as options of the same names, but those that all jobs have.
+# Each entry's settings that are no defaults, as options of the same names.
 ALLOCATION_OPTIONS = {
     name: options(
-        **entry.model_dump(exclude_defaults=True, exclude={"without"}),
-        without=",".join(entry.without) or None,
-        development=DEVELOPMENT_TEXT.pattern if name in BY_TOKENS else None,
-        corpora=f"{RESULTS}/corpora" if entry.needs_text else None,
-        trunk=f"{RESULTS}/allocation/trunks/{entry.trunk}.npz" if entry.needs_text else None,
+        **entry.model_dump(exclude_defaults=True, exclude={"without"}), without=",".join(entry.without) or None
     )
     for name, entry in SETTINGS.allocation.items()
 }
@@ -57,8 +53,7 @@ rule allocate:
         **needs(3600, 60),
     params:
         coverage=SETTINGS.vocabularies.coverage,
-        own=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
-        text="",
+        settings=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
     message:
         "Allocating {wildcards.name}"
     shell:
@@ -67,8 +62,7 @@ rule allocate:
             --vocabularies {params.results:q}/vocabularies \
             --weights {input.weights:q} \
             --coverage {params.coverage} \
-            {params.own} \
-            {params.text} \
+            {params.settings} \
             -o {params.folder:q} >{log:q} 2>&1
         """
 
@@ -115,7 +109,7 @@ rule trunk:
 
 
 # Each T is a job of its own: one more changes nothing of the others.
-use rule allocate as allocate_pieces with:
+rule allocate_pieces:
     input:
         trunk=lambda wildcards: f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
         texts=expand("<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["train", "heldout"]),
@@ -134,7 +128,25 @@ use rule allocate as allocate_pieces with:
     resources:
         **needs(2500, 60, minutes_per_mb=0.5),
     params:
+        coverage=SETTINGS.vocabularies.coverage,
+        settings=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
+        development=lambda wildcards: (
+            options(development=DEVELOPMENT_TEXT.pattern) if wildcards.name in BY_TOKENS else ""
+        ),
         text=verbatim(TEXT_OPTIONS),
         revision=REVISION["pieces"],
     message:
         "Allocating {wildcards.name} by pieces"
+    shell:
+        """
+        vocap allocate \
+            --vocabularies {params.results:q}/vocabularies \
+            --corpora {params.results:q}/corpora \
+            --weights {input.weights:q} \
+            --trunk {input.trunk:q} \
+            --coverage {params.coverage} \
+            {params.settings} \
+            {params.development} \
+            {params.text} \
+            -o {params.folder:q} >{log:q} 2>&1
+        """

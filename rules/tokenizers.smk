@@ -19,12 +19,9 @@ EVALUATION_TABLES = [
     *["parallel.tsv"] * bool(PARALLEL_TEXT),
 ]
 
-# The text settings of each tokenizer, and its layout, as options; a fitted one takes the rows besides its pieces alone.
-OWN_TEXT = {name: entry.text(TEXT) for name, entry in (FITTED | JOINT).items()}
-OWN_OPTIONS = {
-    name: shlex.join([*text_words(text.rows_alone() if name in FITTED else text), *LAYOUT])
-    for name, text in OWN_TEXT.items()
-}
+# The text settings of each tokenizer as options; a fitted one takes the rows besides its pieces alone.
+OWN_TEXT = {name: shlex.join(text_words(entry.text(TEXT))) for name, entry in JOINT.items()}
+OWN_TEXT |= {name: shlex.join(text_words(entry.text(TEXT).rows_alone())) for name, entry in FITTED.items()}
 
 # Where the text comes from, with its licences, for the model cards: a list in Markdown.
 STARTER_PACKAGES = ", ".join(f"{name} ({PACKAGES[name].licence})" for name in SETTINGS.corpora.starter.packages)
@@ -65,7 +62,8 @@ rule fit:
             else f"{RESULTS}/vocabularies"
         ),
         alpha=lambda wildcards: allocation_of(wildcards)[1].alpha,
-        own=lambda wildcards: OWN_OPTIONS[wildcards.name],
+        text=lambda wildcards: OWN_TEXT[wildcards.name],
+        layout=verbatim(shlex.join(LAYOUT)),
     message:
         "Fitting the scores of {wildcards.name}"
     shell:
@@ -75,7 +73,8 @@ rule fit:
             --vocabularies {params.vocabularies:q} \
             --weights {input.weights:q} \
             --alpha {params.alpha} \
-            {params.own} \
+            {params.text} \
+            {params.layout} \
             -o {params.folder:q} 2>{log:q}
         """
 
@@ -112,8 +111,9 @@ rule joint_descent:
     params:
         coverage=SETTINGS.vocabularies.coverage,
         alpha=lambda wildcards: JOINT[of_descent(wildcards)].alpha,
-        text=lambda wildcards: text_option(JOINT[of_descent(wildcards)].alpha),
-        own=lambda wildcards: OWN_OPTIONS[of_descent(wildcards)],
+        lines=lambda wildcards: text_option(JOINT[of_descent(wildcards)].alpha),
+        text=lambda wildcards: OWN_TEXT[of_descent(wildcards)],
+        layout=verbatim(shlex.join(LAYOUT)),
         totals=lambda wildcards: totals_of(f".joint/{wildcards.descent}", JOINT, DESCENTS),
     message:
         "Training the joint tokenizers: one descent over the text of all languages"
@@ -124,8 +124,9 @@ rule joint_descent:
             --characters {params.results:q}/corpora \
             --coverage {params.coverage} \
             --alpha {params.alpha} \
+            {params.lines} \
             {params.text} \
-            {params.own} \
+            {params.layout} \
             {params.totals} \
             --heldout {params.results:q}/corpora \
             --curve {output:q}/sizes.tsv \
@@ -251,8 +252,9 @@ rule bpe_training:
     resources:
         **needs(600, 30, mb_per_mb=25, minutes_per_mb=0.5),
     params:
-        own=lambda wildcards: TRAINING_OPTIONS[of_training(wildcards)],
-        text=verbatim(shlex.join([*text_words(TEXT), *LAYOUT])),
+        settings=lambda wildcards: TRAINING_OPTIONS[of_training(wildcards)],
+        text=verbatim(TEXT_OPTIONS),
+        layout=verbatim(shlex.join(LAYOUT)),
         totals=lambda wildcards: totals_of(f".bpe/{wildcards.training}", BYTE_PAIR, PAIR_TRAININGS),
     message:
         "Training byte-pair encoding on the text of all languages: {wildcards.training}"
@@ -261,8 +263,9 @@ rule bpe_training:
         vocap bpe \
             --corpora {params.results:q}/corpora \
             --weights {input.weights:q} \
-            {params.own} \
+            {params.settings} \
             {params.text} \
+            {params.layout} \
             {params.totals} \
             --curve {output:q}/sizes.tsv \
             -o {output:q}/{{total}} >{log:q} 2>&1

@@ -87,8 +87,16 @@ else:
         message:
             "Training {wildcards.lang} at {wildcards.size} pieces"
         shell:
-            "vocap train --size {wildcards.size} --train {input.train:q} --heldout {input.heldout:q}"
-            " --models {params.models:q} --coverage {params.coverage} {params.text} --point {output.point:q} 2> {log:q}"
+            """
+            vocap train \
+                --size {wildcards.size} \
+                --train {input.train:q} \
+                --heldout {input.heldout:q} \
+                --models {params.models:q} \
+                --coverage {params.coverage} \
+                {params.text} \
+                --point {output.point:q} 2>{log:q}
+            """
 
     rule curve:
         input:
