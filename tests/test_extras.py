@@ -8,6 +8,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -112,6 +113,14 @@ def test_the_pins_are_one_for_every_dependency_and_within_its_range():
         assert entry.specifier.contains(Version(pins[entry.name].removeprefix("=="))), entry.name
         assert {"<", ">="} == {part.operator for part in entry.specifier}, entry.name
     assert "vocap[all]" in EXTRAS["test"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_conda_environment_has_the_pins(path):
+    environment = yaml.safe_load(path.read_text("utf-8"))
+    packages = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    assert packages and set(packages) <= set(EXTRAS["all"])
+    assert path.with_suffix(".post-deploy.sh").resolve() == ROOT / "envs" / "install-vocap.sh"
 
 
 @pytest.mark.parametrize("extra", MODULES)

@@ -11,7 +11,6 @@ import pytest
 
 from vocap.config import load, read_files
 from vocap.finetuning.settings import settings_of
-from vocap.pretraining.settings import count_parameters
 from vocap.unigram.text_settings import XLM_R
 
 ROOT = Path(__file__).parents[1]
@@ -181,17 +180,6 @@ def test_models_are_those_of_the_tables(paper):
     assert paper.pretraining.block == 512  # InfoXLM
 
 
-def test_parameters_are_those_of_table_1(paper):
-    """#Params in 2^20, as the note on the paper's numbers finds: 265M, 448M."""
-    for name, rows, millions in [
-        ("xlm-r-250k", 250_002, 265),
-        ("vocap-500k", 500_000, 448),
-        ("vocap-500k-half", 500_000, 265),
-    ]:
-        counted = count_parameters(paper.pretraining.models[name].shape, rows) / 2**20
-        assert int(counted) == millions
-
-
 def test_vocabularies_and_text_are_those_of_section_2(paper):
     own = paper.corpora.model_dump()
     assert {key: own[key] for key in CORPORA} == values(CORPORA)
@@ -213,14 +201,6 @@ def test_vocabularies_and_text_are_those_of_section_2(paper):
         name = f"joint-{total // 1000}k"
         assert made.pop(name) == {"kind": "joint", "total": total, "alpha": 0.7, **extras}
     assert made == {name: {"kind": "vocap", "allocation": name, **extras} for name in ALLOCATIONS}
-
-
-def test_one_q_serves_allocation_joint_and_pre_training(paper):
-    """Of Equation 3: n_i by corpora.weights, and one alpha."""
-    models = paper.pretraining.models.values()
-    assert {model.weights for model in models} == {"corpora"}
-    joint = [entry for entry in paper.tokenizers.values() if entry.kind == "joint"]
-    assert {entry.alpha for entry in [*models, *paper.allocation.values(), *joint]} == {0.7}
 
 
 def test_fine_tuning_is_that_of_appendix_c(paper):
@@ -259,15 +239,3 @@ def test_the_correlation_study_is_that_of_section_2_1(paper):
     assert own.seeds == [1, 2, 3, 4, 5]  # section 4.1: all fine-tuning results
     expected = {**values(RECIPE), "shape": values(SHAPE), "loss": values(FULL), "weights": "lines"}
     assert own.model.model_dump() == {**expected, "steps": 100_000, "export_steps": []}  # steps: ours
-
-
-def test_a_changed_default_would_be_seen(paper):
-    """Every field of shape, vocabularies, k-NN loss and full loss stands in its table."""
-    tables = [
-        (type(paper.pretraining.models["vocap-500k"].shape), SHAPE),
-        (type(paper.vocabularies), VOCABULARIES),
-        (type(paper.pretraining.models["vocap-500k-knn"].loss), KNN),
-        (type(paper.pretraining.models["vocap-500k"].loss), FULL),
-    ]
-    for settings, table in tables:
-        assert set(settings.model_fields) == set(table), settings.__name__

@@ -7,11 +7,11 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Tokenizer, processors
 
 from tests.commands import run
 from tests.made_text import write_lines
-from tests.tokenizers.factories import make_lines
+from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.adapt.commands import extend, trim
 from vocap.adapt.model_rows import renumber_specials
 from vocap.diff.commands import diff
@@ -37,12 +37,7 @@ def new_lines(count):
 
 def made(kind, lines):
     """A tokenizer as of GPT-2, special token last; as of Llama 3, whole words first, every split a merge."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=700, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator([line.replace(WHOLE, "") for line in lines], trainer)
+    tokenizer = byte_tokenizer([line.replace(WHOLE, "") for line in lines], size=700)
     content = json.loads(tokenizer.to_str())
     if kind == "llama3":
         vocabulary = content["model"]["vocab"]
@@ -378,7 +373,8 @@ def test_bad_input_is_one_message(root, tmp_path):
     other = tmp_path / "tokenizer.json"
     corpora = ["--corpora", root / "corpora"]
     for change, says in (
-        (without_parent, r"merge \d+, .* is no token of the vocabulary"),
+        (without_parent, r"merge \d+, .* is no token of the vocabulary; a merge needs"),
+        (lambda content: content["model"]["merges"].insert(3, ["x"]), "merge 3 is"),
         (lambda content: content["model"].update(continuing_subword_prefix="##"), "prefix or suffix"),
         (lambda content: content["model"].update(dropout=0.1), "dropout leaves out merges at random"),
         (

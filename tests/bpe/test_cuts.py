@@ -12,15 +12,15 @@ import tiktoken_ext.openai_public as openai
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, trainers
+from tokenizers.pre_tokenizers import ByteLevel
 from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
-from tests.bpe.test_pretokenizer import ALPHABET, expected, words_of
-from tests.bpe.texts import CODE, LETTERS, cutter, made, real
+from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, pretokenization, real, words_of
 from tests.commands import run, vocap
 from tests.made_text import write_lines
 from vocap.bpe import SPLITS
-from vocap.bpe.cutting import PUBLISHED, Cut
+from vocap.bpe.cutting import PUBLISHED
 from vocap.config import load
 from vocap.errors import UsageError
 from vocap.languages import default_table, natural, read_languages
@@ -38,7 +38,10 @@ CUTS = [
     {"split": "o200k", "digits": "3-right", "contractions": False},
     {"split": "llama-3", "digits": "none"},
     {"split": "regex", "regex": OWN},
+    {"split": "words", "single": True},
+    {"split": "spaces", "single": True},
 ]
+ALPHABET = "aé1٣ \t\u00a0.'-\u0301\u200d\u0d4dക👍\ufe0f\r\u2581\ufdd1_<漢sd234/A"
 
 
 def pieces(text: str, split: str, **own) -> list[str]:
@@ -76,7 +79,7 @@ def test_words_are_those_of_tokenizers_on_every_character(own):
 
 
 @given(
-    st.lists(st.text(ALPHABET + "sd234/A", max_size=12), min_size=1, max_size=4),
+    st.lists(st.text(ALPHABET, max_size=12), min_size=1, max_size=4),
     st.sampled_from(CUTS),
 )
 def test_words_of_any_text(lines, own):
@@ -84,9 +87,10 @@ def test_words_of_any_text(lines, own):
     for line in lines:
         if "\u2581" not in line:
             cut = cutter("characters", **own)
-            marked = line.replace(" ", "\u2581") if Cut(**own).marked else line
+            marked = line.replace(" ", "\u2581") if pretokenization("bytes", **own).cut.marked else line
             found = [word for word, _ in cut.pre_tokenize_str(marked)]
             assert found == [word.replace(" ", "\u2581") for word in pieces(line, **own)]
+            assert "".join(pieces(line, **own)) == line
 
 
 def test_words_of_real_text():
@@ -150,6 +154,11 @@ def test_marks(script, split):
     assert bool(cut) == (split in ("gpt2", "llama-3", "qwen"))
 
 
+def test_a_space_goes_with_the_word_after_it():
+    found = cutter("characters", "words").pre_tokenize_str("a▁bc▁▁▁d,▁12▁(e)▁")
+    assert [word for word, _ in found] == ["a", "▁bc", "▁▁", "▁d", ",", "▁12", "▁(", "e", ")", "▁"]
+
+
 def test_joiners():
     """Only words and spaces keep a joiner inside a word, o200k cuts before it."""
     for word, split in product(["می\u200cخواهم", "ക\u0d4d\u200dഷ"], SPLITS):
@@ -187,17 +196,10 @@ def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own, unit):
         other = Tokenizer(models.BPE())
         other.pre_tokenizer = tokenizer.pre_tokenizer
         merges = json.loads(tokenizer.to_str())["model"]["merges"]
-        alphabet = trainers.BpeTrainer(
-            vocab_size=256 + len(merges), initial_alphabet=sorted(_alphabet()), show_progress=False
-        )
-        other.train_from_iterator((corpora / "ml" / "train.txt").read_text("utf-8").split("\n"), alphabet)
+        alphabet = sorted(ByteLevel.alphabet())
+        trainer = trainers.BpeTrainer(vocab_size=256 + len(merges), initial_alphabet=alphabet, show_progress=False)
+        other.train_from_iterator((corpora / "ml" / "train.txt").read_text("utf-8").split("\n"), trainer)
         assert json.loads(other.to_str())["model"]["merges"] == merges
-
-
-def _alphabet() -> list[str]:
-    from tokenizers.pre_tokenizers import ByteLevel
-
-    return ByteLevel.alphabet()
 
 
 @pytest.mark.parametrize(

@@ -150,28 +150,6 @@ def test_weights_of_zero(corpora, tmp_path):
         run(bpe, "--corpora", corpora, "--weights", weights, "--total", 800, "-o", tmp_path / "out")
 
 
-def _rename_a_result(model: dict) -> None:
-    token = "".join(model["merges"][5])
-    model["vocab"]["renamed"] = model["vocab"].pop(token)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (_rename_a_result, "merge 5, .* is no token of the vocabulary; a merge needs"),
-        (lambda model: model["merges"].insert(3, ["x"]), "merge 3 is"),
-        (lambda model: model.update(type="WordPiece", merges=None), "a model of type WordPiece"),
-        (lambda model: model["vocab"].update({"new": 10**6}), "ids are not 0 to"),
-    ],
-)
-def test_files_that_are_damaged(folder, tmp_path, change, message):
-    content = json.loads((folder / "900" / "tokenizer.json").read_text("utf-8"))
-    change(content["model"])
-    (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
-    with pytest.raises(VocapError, match=message):
-        read_bpe(tmp_path / "tokenizer.json")
-
-
 def test_the_curve_is_that_of_the_tokenizers(corpora, tmp_path):
     """Tokens and ALP at each T, by `tokenizers`; a T beyond the text is the one that the text gives."""
     words = ["--total", 16000, "--total", 2000, "--curve", tmp_path / "sizes.tsv", "-o", tmp_path / "{total}"]

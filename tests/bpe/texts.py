@@ -2,6 +2,7 @@
 
 import lzma
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.made_text import draw_sentences
-from vocap.bpe.words import Pretokenization
+from vocap.bpe.cutting import KEPT
+from vocap.bpe.words import Pretokenization, count_words
 from vocap.unigram.text_settings import text_settings
 
 LETTERS = {
@@ -65,3 +67,20 @@ def real(language: str, lines: int = 2000, source: str = "ntrex") -> list[str]:
 def blocks(lines: list[str]) -> Callable[[], Iterator[list[str]]]:
     """A text as `count_words` takes it, in small blocks."""
     return lambda: (lines[at : at + 100] for at in range(0, len(lines), 100))
+
+
+def words_of(lines: list[str], split: str, single: bool = False, **own) -> Counter[str]:
+    """The words that `count_words` counts, with spaces as they were."""
+    how = pretokenization("bytes", split, single, **own)
+    words = count_words([blocks(lines)], how)
+    text = "".join(map(chr, words.store.tolist()))
+    found = Counter()
+    for begin, end, count in zip(words.bounds[:-1], words.bounds[1:], words.counts[:, 0], strict=True):
+        found[text[begin:end].replace("\u2581", " ").replace(KEPT, "\u2581")] += int(count)
+    return found
+
+
+def expected(lines: list[str], split: str, single: bool = False, **own) -> Counter[str]:
+    """Those of the tokenizer, by their places in the line."""
+    cut = cutter("bytes", split, single, **own)
+    return Counter(line[begin:end] for line in lines for _, (begin, end) in cut.pre_tokenize_str(line))

@@ -3,124 +3,23 @@
 import hashlib
 import json
 import lzma
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from click.testing import CliRunner
 
+from tests.server import BODY, serving
 from vocap.corpora import download as download_file
 from vocap.corpora.commands import fetch, sample
 from vocap.corpora.download import RETRIES, download
 from vocap.errors import UsageError, VocapError
 
-BODY = b"".join(b"%06d some line of text\n" % number for number in range(20_000))
-
-
-class Server(ThreadingHTTPServer):
-    """Serves BODY at /{fault}; `seen` lists the requests' Range and If-Range."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.seen = []
-        self.bodies = {}
-
-    def url(self, path):
-        return f"http://127.0.0.1:{self.server_port}/{path}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args):
-        pass
-
-    def do_GET(self):
-        fault = self.path.strip("/")
-        earlier = sum(1 for path, _, _ in self.server.seen if path == fault)
-        self.server.seen.append((fault, self.headers["Range"], self.headers["If-Range"]))
-        getattr(self, f"do_{fault.replace('-', '_')}", self.fine)(earlier)
-
-    def fine(self, earlier=0, body=None, etag='"one"', cut=None, ranges=True, length=True):
-        body = self.server.bodies.get(self.path.strip("/"), BODY) if body is None else body
-        start, end, status = 0, len(body), 200
-        asked = self.headers["Range"]
-        if ranges and asked and self.headers["If-Range"] in (None, etag):
-            first, _, last = asked.removeprefix("bytes=").partition("-")
-            start, end, status = int(first), min(len(body), int(last) + 1) if last else len(body), 206
-        self.send_response(status)
-        if etag:
-            self.send_header("ETag", etag)
-        if status == 206:
-            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(body)}")
-        if length:
-            self.send_header("Content-Length", str(end - start))
-        else:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body[start:end] if cut is None else body[start : min(end, start + cut)])
-        self.close_connection = cut is not None or not length
-
-    def do_cut(self, earlier):
-        self.fine(cut=150_000 if earlier < 3 else None)
-
-    def do_cut_always(self, earlier):
-        self.fine(cut=0)
-
-    def do_cut_without_etag(self, earlier):
-        self.fine(cut=150_000 if earlier < 1 else None, etag=None)
-
-    def do_range_ignored(self, earlier):
-        self.fine(cut=150_000 if earlier < 1 else None, ranges=False)
-
-    def do_changed(self, earlier):
-        if earlier < 1:
-            self.fine(body=BODY[::-1], etag='"old"', cut=150_000)
-        else:
-            self.fine(etag='"new"')
-
-    def do_changed_unasked(self, earlier):
-        """A server that ignores If-Range and sends the rest of another version."""
-        if earlier < 1:
-            return self.fine(body=BODY[::-1], etag='"old"', cut=150_000)
-        del self.headers["If-Range"]
-        self.fine(etag='"new"')
-
-    def do_busy(self, earlier):
-        if earlier >= 2:
-            return self.fine()
-        self.send_response(503)
-        self.send_header("Retry-After", "1")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def do_broken(self, earlier):
-        self.send_error(500)
-
-    def do_gone(self, earlier):
-        self.send_error(404)
-
-    def redirect(self, target):
-        self.send_response(302)
-        self.send_header("Location", target)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def do_to_fine(self, earlier):
-        self.redirect("/cut")
-
 
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving() as server:
         yield server
-        server.shutdown()
 
 
 @pytest.fixture

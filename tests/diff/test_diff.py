@@ -5,13 +5,13 @@ import json
 from collections import Counter
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from tests.tokenizers.factories import make_lines
+from tests import commands
+from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.diff.commands import changed_parts, diff
 from vocap.errors import UsageError
 from vocap.files.io import read_tsv
@@ -37,11 +37,7 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *arguments, status=0, a="a.model", b="b.model"):
-    result = CliRunner().invoke(diff, [str(folder / a), str(folder / b), *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == status, result.output
-    return result.stdout
+    return commands.run(diff, folder / a, folder / b, *arguments, status=status)
 
 
 def texts(folder):
@@ -139,10 +135,8 @@ def test_text_that_becomes_unknown_has_changed(tmp_path, folder, exported):
         tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         b = "tokenizer.json"
         tokenizer.save(str(tmp_path / b))
-    arguments = [str(folder / "a.model"), str(tmp_path / b), f"--text=en={tmp_path / 'text.txt'}", "--max-words=0"]
-    result = CliRunner().invoke(diff, arguments)
-    assert result.exit_code == 1 and "BEYOND THE LIMIT: en" in result.stdout
-    assert f"⟨{lost}" in result.stdout
+    shown = run(folder, f"--text=en={tmp_path / 'text.txt'}", "--max-words=0", status=1, b=tmp_path / b)
+    assert "BEYOND THE LIMIT: en" in shown and f"⟨{lost}" in shown
 
 
 def test_a_language_without_a_line_holds_no_limit(tmp_path, folder):
@@ -153,12 +147,7 @@ def test_a_language_without_a_line_holds_no_limit(tmp_path, folder):
 
 
 def byte_level():
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
-    tokenizer.train_from_iterator(make_lines("en", 100), trainer)
-    return tokenizer
+    return byte_tokenizer(make_lines("en", 100), size=400)
 
 
 def word_piece():

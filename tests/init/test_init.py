@@ -8,28 +8,21 @@ from pathlib import PurePath
 import pytest
 import yaml
 
-from tests.workflow.conftest import BIN, ROOT, make_text, parse_counts
+from tests.commands import vocap
+from tests.workflow.conftest import ROOT, Workflow, make_text
 from vocap.init.language_files import Lines, Names, by_language, find_files, group, is_uneven
 from vocap.languages import read_languages
 
 
 def init(folder, *options, status=0) -> subprocess.CompletedProcess:
-    run = subprocess.run([BIN / "vocap", "init", folder, *options], text=True, capture_output=True, check=False)
+    run = vocap("init", folder, *options)
     assert run.returncode == status, run.stderr
     assert "Traceback" not in run.stderr
     return run
 
 
 def plan(configuration) -> dict[str, int]:
-    planned = subprocess.run(
-        [BIN / "snakemake", "-n", "--cores", "1", "--nolock", "--configfile", configuration],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    return parse_counts(planned.stdout)
+    return Workflow(ROOT).planned("--nolock", configfile=configuration)
 
 
 @pytest.mark.parametrize(

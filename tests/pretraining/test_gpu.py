@@ -16,7 +16,6 @@ from tests.pretraining.test_losses import SAMPLED, SPECIALS, V, case, frequencie
 from vocap import cli
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.losses import build_loss, exact_loss
-from vocap.pretraining.losses.interface import fastest_softmax_loss, softmax_loss
 from vocap.pretraining.losses.knn import NeighbourIndex
 from vocap.pretraining.settings import Recipe, estimate_memory
 from vocap.training.checkpoints import STATE
@@ -62,23 +61,6 @@ def test_losses_are_those_of_a_cpu_in_float64(kind, half, rounding):
     expected = loss_and_gradients(kind, torch.device("cpu"), torch.float64)
     for one, right in zip(found, expected, strict=True):
         assert float((one - right).abs().max()) <= rounding * max(1.0, float(right.abs().max()))
-
-
-@pytest.mark.parametrize("chunk", [3, 100])
-def test_the_compiled_softmax_is_cross_entropy(chunk):
-    if fastest_softmax_loss("cuda") is softmax_loss:
-        pytest.skip("torch cannot compile here")
-    hidden, weight, bias = (tensor.detach().float().to(GPU).requires_grad_() for tensor in case()[:3])
-    targets = case()[3].to(GPU)
-    loss = build_loss(Full(chunk=chunk), V, SPECIALS, device=GPU)
-    reference = torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction="sum")
-    found = loss(hidden, weight, bias, targets).loss
-    torch.testing.assert_close(found, reference)
-    tensors = [hidden, weight, bias]
-    for one, right in zip(
-        torch.autograd.grad(found, tensors), torch.autograd.grad(reference, tensors), strict=True
-    ):
-        torch.testing.assert_close(one, right)
 
 
 def test_exact_loss_and_ranks_are_those_of_numpy():

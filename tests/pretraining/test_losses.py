@@ -14,6 +14,13 @@ from vocap.errors import UsageError
 from vocap.pretraining.loss_kinds import Full, Knn, Nce, Neg, Sampled, Target, Uniform
 from vocap.pretraining.losses import build_loss, exact_loss, linear_cross_entropy
 from vocap.pretraining.losses.candidates import CandidateLoss
+from vocap.pretraining.losses.interface import (
+    block_loss,
+    chunks,
+    compiled_softmax_loss,
+    fastest_softmax_loss,
+    softmax_loss,
+)
 
 V, D, N = 30, 4, 7
 SPECIALS = [0, 1, 2, 3, V - 1]
@@ -70,8 +77,7 @@ def test_full_softmax_is_cross_entropy(chunk):
     assert (output.count, output.candidates) == (N, V)
     gradients = torch.autograd.grad(output.loss / 3, [hidden, weight, bias])
     reference = torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction="sum") / 3
-    for gradient, right in zip(gradients, torch.autograd.grad(reference, [hidden, weight, bias]), strict=True):
-        torch.testing.assert_close(gradient, right)
+    torch.testing.assert_close(gradients, torch.autograd.grad(reference, [hidden, weight, bias]))
 
 
 @pytest.mark.parametrize("kind", SAMPLED, ids=repr)
@@ -146,10 +152,7 @@ def test_knn_of_all_neighbours_is_the_full_softmax():
     assert output.candidates == len(C)
     torch.testing.assert_close(output.loss, reference)
     inputs = [hidden, weight, bias]
-    for gradient, right in zip(
-        torch.autograd.grad(output.loss, inputs), torch.autograd.grad(reference, inputs), strict=True
-    ):
-        torch.testing.assert_close(gradient, right)
+    torch.testing.assert_close(torch.autograd.grad(output.loss, inputs), torch.autograd.grad(reference, inputs))
 
 
 def test_target_sampling_walks_back_until_tau():
@@ -307,3 +310,35 @@ def test_autocast_stays_near_float32(dtype):
 def test_wrong_settings():
     with pytest.raises(UsageError, match="k 26 is above the 25 words"):
         build_loss(Knn(k=26), V, SPECIALS)
+
+
+def test_the_compiled_loss_is_the_plain_one():
+    """Traced, not compiled: that needs a compiler."""
+    hidden, weight, bias, targets = case(dtype=torch.float32)
+    traced = compiled_softmax_loss()._torchdynamo_orig_callable
+    values = [block_loss(hidden, weight, bias, chunks(targets, 3), chosen) for chosen in (traced, softmax_loss)]
+    gradients = [torch.autograd.grad(value, [hidden, weight, bias]) for value in values]
+    torch.testing.assert_close(*values)
+    torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU's loss may well compile")
+def test_a_gpu_that_cannot_compile_gets_the_plain_loss(caplog):
+    """One warning for any error of the compiler; here the missing GPU."""
+    fastest_softmax_loss.cache_clear()
+    assert [fastest_softmax_loss("cuda") for _ in range(3)] == [softmax_loss] * 3
+    assert fastest_softmax_loss("cpu") is softmax_loss
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "torch cannot compile here" in caplog.text
+    fastest_softmax_loss.cache_clear()
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+def test_blocks_of_all_words_are_cross_entropy(chunk):
+    """The full softmax of a GPU, here on a CPU: value and gradients."""
+    *inputs, targets = case()
+    found = block_loss(*inputs, chunks(targets, chunk), softmax_loss)
+    hidden, weight, bias = inputs
+    reference = torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction="sum")
+    torch.testing.assert_close(found, reference)
+    torch.testing.assert_close(torch.autograd.grad(found, inputs), torch.autograd.grad(reference, inputs))

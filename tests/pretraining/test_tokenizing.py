@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.made_text import write_lines
 from tests.pretraining.factories import make_lines, make_tokenizer, processor
+from tests.tokenizer_files.factories import train_model
 from vocap.errors import UsageError, VocapError
 from vocap.pretraining.data import open_language
 from vocap.pretraining.tokenizing import Packer, file_sha256, tokenize_language
@@ -167,12 +168,8 @@ def test_an_array_that_was_cut_is_named(tokenizer, tmp_path, name):
 
 
 def test_a_stock_tokenizer_gives_blocks_for_causal_models(tmp_path):
-    import sentencepiece
-
     lines = write_lines(tmp_path / "text.txt", make_lines("de", 300))
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(lines), model_prefix=str(tmp_path / "stock"), vocab_size=100, minloglevel=2
-    )
+    (tmp_path / "stock.model").write_bytes(train_model(make_lines("de", 300), 100))
     tokenize_language("de", [str(lines)], Layout(), lines, tmp_path / "stock.model", tmp_path / "de")
     assert json.loads((tmp_path / "de" / "description.json").read_text("utf-8"))["special"] == {
         "bos": 1, "pad": None, "eos": 2, "unk": 0, "mask": None, "others": []

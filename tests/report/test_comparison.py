@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas
 import pytest
-from tokenizers import Tokenizer
 
 from tests.report.factories import (
     make_allocation,
@@ -17,6 +16,7 @@ from tests.report.factories import (
     make_tokenizer,
 )
 from tests.report.pages import change, one_row, words
+from tests.tokenizers.factories import byte_tokenizer
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.languages import read_languages
@@ -375,14 +375,7 @@ def test_byte_pair_encoding_lacks_no_file(run):
 
 def test_the_lines_of_a_byte_pair_cut(tmp_path):
     """Stretches make up the line; a token begins where its first new character does."""
-    from tokenizers import decoders, models, pre_tokenizers, trainers
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator(["Die Katze sitzt auf der Matte.", "Der Mond."] * 5, trainer)
+    tokenizer = byte_tokenizer(["Die Katze sitzt auf der Matte.", "Der Mond."] * 5)
     path = tmp_path / "tokenizer.json"
     tokenizer.save(str(path))
     cut = cutter(tmp_path)

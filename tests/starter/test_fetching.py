@@ -3,19 +3,18 @@
 import dataclasses
 import gzip
 import hashlib
-import http.server
 import io
 import json
 import os
 import shutil
 import subprocess
 import tarfile
-import threading
 import zipfile
 
 import pytest
 
 from tests.commands import vocap
+from tests.server import serving
 from vocap.corpora import download
 from vocap.starter.packages import PACKAGES, fetch_package
 
@@ -126,44 +125,28 @@ def test_debian_package_is_taken_and_recorded(mirror, tmp_path):
     assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = self.server.files.get(self.path)
-        self.send_response(200 if body else 404)
-        self.send_header("Content-Length", str(len(body or b"")))
-        self.end_headers()
-        self.wfile.write(body or b"")
-
-    def log_message(self, *arguments):
-        pass
-
-
 @pytest.fixture
-def site():
-    """A loopback server; gives its address and the dict of its files."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.files = {}
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", server.files
-    server.shutdown()
-    server.server_close()
+def site(monkeypatch):
+    """A server of this machine, without a file."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with serving(other=None) as server:
+        yield server
 
 
 def test_without_apt_the_archive_of_the_project_is_taken(site, tmp_path, monkeypatch):
-    address, files = site
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         content = b'{"a": "Guten Morgen"}'
         entry = tarfile.TarInfo("mediawiki-1.39.17/languages/i18n/de.json")
         entry.size = len(content)
         archive.addfile(entry, io.BytesIO(content))
-    files["/mediawiki-1.39.17.tar.gz"] = gzip.compress(buffer.getvalue())
+    site.bodies["mediawiki-1.39.17.tar.gz"] = gzip.compress(buffer.getvalue())
     monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get there
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
     output = tmp_path / "archives" / "mediawiki"
-    fetch_package(PACKAGES["mediawiki"], output, f"{address}/mediawiki-1.39.17.tar.gz")
+    address = site.url("mediawiki-1.39.17.tar.gz")
+    fetch_package(PACKAGES["mediawiki"], output, address)
     facts = description(output)
-    assert (facts["version"], facts["origin"]) == ("1.39.17", f"{address}/mediawiki-1.39.17.tar.gz")
+    assert (facts["version"], facts["origin"]) == ("1.39.17", address)
     assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
     done = vocap("starter-extract", "mediawiki", output, "-o", tmp_path / "messages")
     assert done.returncode == 0, done.stderr
@@ -180,8 +163,7 @@ def test_with_neither_the_run_continues(apt, archive, site, tmp_path, monkeypatc
         packages = request.getfixturevalue("mirror").with_name("Packages")
         packages.write_text(packages.read_text().replace("mediawiki", "othername"))
         reason = "Unable to locate package mediawiki"
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    address = f"{site[0]}/x.tar.gz" if archive == "absent" else f"{NOWHERE}/x.tar.gz"
+    address = site.url("x.tar.gz") if archive == "absent" else f"{NOWHERE}/x.tar.gz"
     output = tmp_path / "archives" / "mediawiki"
     monkeypatch.setattr(download, "BACKOFF_S", 0)
     fetch_package(PACKAGES["mediawiki"], output, address)

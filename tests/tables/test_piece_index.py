@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sentencepiece
 
+from tests.tokenizer_files.factories import train_model
 from tests.vocabularies.factories import make_text
 from vocap.errors import VocapError
 from vocap.tables.piece_index import NAME, build, load_or_build, read_index, save_index
@@ -65,10 +66,7 @@ SIZES = (60, 80)
 
 def train(path, size, text=TEXT):
     path.parent.mkdir(parents=True, exist_ok=True)
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(text), model_prefix=str(path.with_suffix("")), vocab_size=size, minloglevel=2,
-        user_defined_symbols=["<x>"],
-    )  # fmt: skip
+    path.write_bytes(train_model(text, size, user_defined_symbols=["<x>"]))
 
 
 @pytest.fixture

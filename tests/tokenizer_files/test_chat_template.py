@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoTokenizer
 
 from tests.pretraining.factories import make_lines, model_bytes
+from tests.tokenizers.factories import byte_tokenizer
 from vocap.bpe import model_file
 from vocap.config import load
 from vocap.errors import UsageError
@@ -32,11 +32,7 @@ def unigram(folder: Path, **changes) -> Path:
 
 
 def byte_pairs(folder: Path, **changes) -> Path:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(False), decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=NAMES, initial_alphabet=alphabet)
-    tokenizer.train_from_iterator(make_lines("de", 200), trainer)
+    tokenizer = byte_tokenizer(make_lines("de", 200), size=400, special_tokens=NAMES)
     model_file.write_definition(folder, tokenizer, {"pad": "<pad>", "eos": "<|im_end|>", "unk": "<unk>"}, 512)
     layout = parse_layout(json.dumps(LAYOUT | changes))
     model_file.export(folder / "tokenizer.json", folder / "huggingface", layout)

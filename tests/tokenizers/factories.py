@@ -1,4 +1,4 @@
-"""Three made languages, real models of them, and an allocation, for the tests of the tokenizers."""
+"""Three made languages, real models of them, and an allocation, for the tests of the tokenizers; bytes merged."""
 
 import random
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from sentencepiece import sentencepiece_model_pb2
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tests.made_text import write_lines
 from vocap.files.io import write_tsv
@@ -33,6 +34,19 @@ def make_lines(language: str, lines: int, seed: int = 1) -> list[str]:
     weights = [1 / (rank + 2) for rank in range(240)]
     space = "" if language == "zh" else " "
     return [space.join(rng.choices(lexicon, weights, k=rng.randint(3, 12))) for _ in range(lines)]
+
+
+def byte_tokenizer(lines, normalizer=None, size=300, **options) -> Tokenizer:
+    """Byte-level BPE of the library."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False, **options)
+    tokenizer.train_from_iterator(lines, trainer)
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    return tokenizer
 
 
 @cache

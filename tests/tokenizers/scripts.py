@@ -1,10 +1,10 @@
 """Real words of several scripts, with the marks that make normalisation hard, and tiny models of them."""
 
-import io
 import random
 import unicodedata
 from functools import cache
 
+from tests.tokenizer_files.factories import parse, train_model
 from vocap.tokenizer_files.layout import relayout
 
 TEXTS = {
@@ -51,23 +51,16 @@ def model(
     rules: str = "nmt_nfkc",
 ):
     """A `ModelProto` in the shared layout, trained by SentencePiece on the words above."""
-    import sentencepiece
-    from sentencepiece import sentencepiece_model_pb2
-
-    written = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(make_lines(1500)),
-        model_writer=written,
-        vocab_size=size,
+    trained = train_model(
+        make_lines(1500),
+        size,
         hard_vocab_limit=False,
         character_coverage=coverage,
         byte_fallback=byte_fallback,
         user_defined_symbols=list(symbols),
         normalization_rule_name=rules,
-        num_threads=1,
-        minloglevel=2,
     )
-    return relayout(sentencepiece_model_pb2.ModelProto.FromString(written.getvalue()), "made")
+    return relayout(parse(trained), "made")
 
 
 def processor(proto):

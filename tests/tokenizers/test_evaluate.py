@@ -2,15 +2,17 @@
 
 import math
 import random
+from functools import partial
 from statistics import fmean
 
 import pytest
-from click.testing import CliRunner
 from sentencepiece import SentencePieceProcessor
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, normalizers
 
 import vocap
+from tests import commands
 from tests.made_text import write_lines
+from tests.tokenizers.factories import byte_tokenizer
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import Splitter, load_encoder
@@ -21,19 +23,6 @@ from vocap.tokenizers.gates import check_gates, dead_ids, texts_of
 
 from .scripts import WORDS, make_lines, model
 from .test_bigram import direct_bits
-
-
-def byte_tokenizer(lines, normalizer=None, size=300):
-    """Byte-level BPE of the library."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator(lines, trainer)
-    if normalizer:
-        tokenizer.normalizer = normalizer
-    return tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +42,7 @@ def root(tmp_path_factory):
     return root
 
 
-def run(*arguments):
-    result = CliRunner().invoke(evaluate, [str(one) for one in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
+run = partial(commands.run, evaluate)
 
 
 def encoders(root):

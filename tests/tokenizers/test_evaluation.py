@@ -7,11 +7,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sentencepiece import SentencePieceProcessor
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from tests import commands
 from tests.made_text import write_lines
+from tests.tokenizers.factories import byte_tokenizer
 from vocap.files.io import read_tsv
 from vocap.tables.line_bits import read_lengths
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
@@ -45,12 +45,8 @@ def corpora(tmp_path_factory):
 
 
 def run(root, tokenizer, tables, *options):
-    arguments = ["--tokenizer", f"t={root / tokenizer}", "--corpora", str(root / "corpora")]
-    arguments += ["--tables", str(tables)]
-    result = CliRunner().invoke(evaluate, [*arguments, *options])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
+    arguments = ("--tokenizer", f"t={root / tokenizer}", "--corpora", root / "corpora", "--tables", tables)
+    commands.run(evaluate, *arguments, *options)
     return list(read_tsv(tables / "t" / "evaluation.tsv", COLUMNS))
 
 
@@ -167,12 +163,7 @@ def test_a_tokenizer_of_bytes():
     chooser = random.Random(4)
     words = ["ab", "été", "日本", "\U0001f600", "\U0001f601", *map(str, range(2000, 2040)), "7"]
     lines = [" ".join(chooser.choices(words, k=9)) for _ in range(300)]
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=290, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator(lines, trainer)
+    tokenizer = byte_tokenizer(lines, size=290)
     ids = [number for line in lines for number in tokenizer.encode(line).ids]
 
     splitter = Splitter(HuggingFaceEncoder(tokenizer, None))

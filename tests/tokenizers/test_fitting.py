@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sentencepiece import SentencePieceProcessor
+from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from tests.tokenizers.factories import NUMBERS, SIZES, TOKENS, StageFolders, make_lines, make_stages
 from vocap import cli
@@ -181,73 +181,64 @@ def test_the_same_call_gives_the_same_bytes(stages, tmp_path):
         assert first == (tmp_path / "b" / name).read_bytes() and str(tmp_path).encode() not in first
 
 
-def damage(copy: StageFolders, name: str) -> list[str]:
-    """Break one input; returns the words that its message must hold."""
-    model, folder = copy.model("ka"), copy.root / "allocation"
-    if name == "model is missing":
-        model.unlink()
-        return [str(model), "ka at 200", "vocap allocate"]
-    if name == "model is corrupt":
-        model.write_bytes(model.read_bytes()[:-700])
-        return [str(model), "not a usable SentencePiece model"]
-    if name == "model normalises differently":
-        from sentencepiece import sentencepiece_model_pb2
-
-        proto = sentencepiece_model_pb2.ModelProto.FromString(model.read_bytes())
-        proto.normalizer_spec.add_dummy_prefix = False
-        model.write_bytes(proto.SerializeToString())
-        return [str(model), "another normaliser", "one release"]
-    if name == "model is of another run":
-        model.write_bytes(train(make_lines("ka", 1500, seed=9), SIZES["ka"], threads=1))
-        return [str(model), "it lacks", "run vocap allocate again"]
-    if name == "language without weight":
-        (copy.root / "weights.tsv").write_text("language\tn\nen\t1\nzh\t2\n", encoding="utf-8")
-        return ["weights.tsv", "'ka'", "positive number"]
-    if name == "weight is no number":
-        (copy.root / "weights.tsv").write_text("language\tn\nen\tmany\n", encoding="utf-8")
-        return ["weights.tsv, line 2", "'many'"]
-    if name in ("curve without the size", "curve without tokens"):
-        curve = copy.root / "vocabularies" / "ka" / "curve.tsv"
-        row = "300\t-50.5\t9" if "size" in name else "200\t-50.5\t"
-        curve.write_text(f"size\talp\ttokens_per_sentence\tstatus\n{row}\tok\n", encoding="utf-8")
-        return ["ka/curve.tsv", "size 200", "run vocap curve again"]
-    if name == "size is no number":
-        (folder / "allocation.tsv").write_text("language\tsize\nka\t2K\n", encoding="utf-8")
-        return ["allocation.tsv, line 2", "'2K'"]
-    if name == "no allocation":
-        (folder / "allocation.tsv").unlink()
-        return ["allocation.tsv", "no such file"]
-    if name == "piece of a language that is not allocated":
-        (folder / "vocabulary.tsv").write_text("piece\tlanguages\na\ten\nab\ten,ja\n", encoding="utf-8")
-        return ["vocabulary.tsv, line 3", "'ab' is of en,ja", "allocation.tsv lacks"]
-    if name == "long piece of no language":
-        (folder / "vocabulary.tsv").write_text("piece\tlanguages\nab\t\n", encoding="utf-8")
-        return ["vocabulary.tsv, line 2", "'ab' is of no language", "run vocap allocate again"]
-    assert name == "special token"
-    (folder / "vocabulary.tsv").write_text("piece\tlanguages\n<mask>\ten\n", encoding="utf-8")
-    return ["'<mask>'"]
+def other_normaliser(model: bytes) -> bytes:
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model)
+    proto.normalizer_spec.add_dummy_prefix = False
+    return proto.SerializeToString()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "model is missing",
-        "model is corrupt",
-        "model normalises differently",
-        "model is of another run",
-        "language without weight",
-        "weight is no number",
-        "curve without the size",
-        "curve without tokens",
-        "size is no number",
-        "no allocation",
-        "piece of a language that is not allocated",
-        "long piece of no language",
-        "special token",
-    ],
-)
+MODEL, CURVE = "vocabularies/ka/models/200.model", "size\talp\ttokens_per_sentence\tstatus\n{}\tok\n"
+AGAIN = "run vocap allocate again"
+# what is broken: its file, the new content or a change of the present one (None: the file goes), and the message
+FAULTS = {
+    "model is missing": (MODEL, None, [MODEL, "ka at 200", "vocap allocate"]),
+    "model is corrupt": (MODEL, lambda model: model[:-700], [MODEL, "not a usable SentencePiece model"]),
+    "model normalises differently": (MODEL, other_normaliser, [MODEL, "another normaliser", "one release"]),
+    "model is of another run": (
+        MODEL,
+        lambda _: train(make_lines("ka", 1500, seed=9), SIZES["ka"], threads=1),
+        [MODEL, "it lacks", AGAIN],
+    ),
+    "language without weight": ("weights.tsv", "language\tn\nen\t1\nzh\t2\n", ["'ka'", "positive number"]),
+    "curve without the size": (
+        "vocabularies/ka/curve.tsv",
+        CURVE.format("300\t-50.5\t9"),
+        ["ka/curve.tsv", "size 200", "run vocap curve again"],
+    ),
+    "curve without tokens": (
+        "vocabularies/ka/curve.tsv",
+        CURVE.format("200\t-50.5\t"),
+        ["ka/curve.tsv", "size 200", "run vocap curve again"],
+    ),
+    "size is no number": (
+        "allocation/allocation.tsv",
+        "language\tsize\nka\t2K\n",
+        ["allocation.tsv, line 2", "'2K'"],
+    ),
+    "piece of a language that is not allocated": (
+        "allocation/vocabulary.tsv",
+        "piece\tlanguages\na\ten\nab\ten,ja\n",
+        ["vocabulary.tsv, line 3", "'ab' is of en,ja", "allocation.tsv lacks"],
+    ),
+    "long piece of no language": (
+        "allocation/vocabulary.tsv",
+        "piece\tlanguages\nab\t\n",
+        ["vocabulary.tsv, line 2", "'ab' is of no language", AGAIN],
+    ),
+    "special token": ("allocation/vocabulary.tsv", "piece\tlanguages\n<mask>\ten\n", ["'<mask>'"]),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
 def test_bad_input_is_named_and_leaves_nothing(copy, tmp_path, capsys, name):
-    words = damage(copy, name)
+    file, content, words = FAULTS[name]
+    path = copy.root / file
+    if content is None:
+        path.unlink()
+    elif isinstance(content, str):
+        path.write_text(content, encoding="utf-8")
+    else:
+        path.write_bytes(content(path.read_bytes()))
     assert run("fit", *copy.options, "-o", tmp_path / "t") == 1
     message = capsys.readouterr().err
     assert "Traceback" not in message and message.count("vocap: error:") == 1

@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
-import sentencepiece
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from tests.made_text import write_lines
+from tests.tokenizer_files.factories import train_model
 from tests.tokenizers.factories import NUMBERS, SIZES, make_stages
 from tests.tokenizers.test_fitting import run
 from vocap.files.io import read_tsv, write_tsv
@@ -20,6 +20,7 @@ from vocap.unigram.training_text import character_counts
 from vocap.workflow import FILES
 
 TOTAL = 300
+IDS = {"bos_id": 0, "pad_id": 1, "eos_id": 2, "unk_id": 3}
 
 
 @pytest.fixture(scope="module")
@@ -34,29 +35,33 @@ def joint(stages, out, *more) -> tuple[SentencePieceProcessor, list[dict], dict]
     return processor, list(read_tsv(out / "pieces.tsv")), description
 
 
-@pytest.mark.parametrize("byte_fallback", [False, True])
-def test_it_equals_sentencepiece(stages, tmp_path, byte_fallback):
+LOSSLESS = {
+    "normalization_rule_name": "identity",
+    "remove_extra_whitespaces": False,
+    "add_dummy_prefix": False,
+    "split_digits": True,
+    "allow_whitespace_only_pieces": True,
+    "control_symbols": ["<|user|>"],
+}
+
+
+@pytest.mark.parametrize(
+    "flags, options, others",
+    [
+        ([], {}, 0),
+        (["--byte-fallback"], {"byte_fallback": True}, 256),
+        (["--preset", "lossless", "--control-symbols", "<|user|>"], LOSSLESS | {"byte_fallback": True}, 257),
+    ],
+)
+def test_it_equals_sentencepiece(stages, tmp_path, flags, options, others):
     """Same pieces and (rounded) scores as the stock trainer, told of T - 1 ids in XLM-R's order."""
-    total = TOTAL + 256 * byte_fallback
-    flags = ["--byte-fallback"] if byte_fallback else []
+    total = TOTAL + others
     processor, account, description = joint(
         stages, tmp_path / "t", "--total", total, "--user-defined-symbols", "<url>", *flags
     )
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(stages.root / "mix.txt"),
-        model_prefix=str(tmp_path / "stock"),
-        vocab_size=total - 1,
-        character_coverage=0.9995,
-        num_threads=1,
-        bos_id=0,
-        pad_id=1,
-        eos_id=2,
-        unk_id=3,
-        byte_fallback=byte_fallback,
-        user_defined_symbols=["<url>"],
-        minloglevel=2,
-    )
-    stock = SentencePieceProcessor(model_file=str(tmp_path / "stock.model"))
+    lines = (stages.root / "mix.txt").read_text(encoding="utf-8").split("\n")
+    trained = train_model(lines, total - 1, **IDS, **options, user_defined_symbols=["<url>"])
+    stock = SentencePieceProcessor(model_proto=trained)
     scores = {stock.id_to_piece(i): stock.get_score(i) for i in range(stock.get_piece_size())}
     assert processor.get_piece_size() == total == stock.get_piece_size() + 1
     assert {processor.id_to_piece(i) for i in range(total - 1)} == set(scores)
@@ -64,10 +69,9 @@ def test_it_equals_sentencepiece(stages, tmp_path, byte_fallback):
     for row in account:
         assert float(row["score"]) == round(scores[row["piece"]] * 1024) / 1024
     assert description["kind"] == "joint" and description["total"] == total
-    symbol = 4 + 256 * byte_fallback
-    assert processor.id_to_piece(symbol) == "<url>"
-    assert symbol in processor.encode("t<url>t")
-    assert (processor.unk_id() in processor.encode("\U0001f600")) != byte_fallback
+    assert processor.id_to_piece(4 + others) == "<url>"
+    assert 4 + others in processor.encode("t<url>t")
+    assert (processor.unk_id() in processor.encode("\U0001f600")) == (others == 0)
 
 
 def models(folder, totals) -> list[bytes]:
@@ -76,9 +80,8 @@ def models(folder, totals) -> list[bytes]:
 
 def reference(lines, total: int, settings: TextSettings) -> bytes:
     """The model of one SentencePiece training, of fewer ids where the text holds no more, in the layout."""
-    ids = {"bos_id": 0, "pad_id": 1, "eos_id": 2, "unk_id": 3}
     try:
-        data = train(lines, total - 1, threads=1, ids=ids, input_sentences=0, settings=settings)
+        data = train(lines, total - 1, threads=1, ids=IDS, input_sentences=0, settings=settings)
     except Unreachable as error:
         return reference(lines, error.most + 1, settings)
     proto = sentencepiece_model_pb2.ModelProto.FromString(data)
@@ -104,9 +107,8 @@ def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
     totals = [400, 420, 600, 1500, 30_000, 40_000]
     asked = [part for total in totals for part in ("--total", total)]
     assert run("joint", "--mix", mix, *asked, *flags, "-o", tmp_path / "{total}") == 0
-    symbols = flags[1::2] if len(flags) > 1 else []
     lines = mix.read_text(encoding="utf-8").split("\n")
-    settings = TextSettings(byte_fallback="--byte-fallback" in flags, user_defined_symbols=tuple(symbols))
+    settings = TextSettings(byte_fallback="--byte-fallback" in flags, user_defined_symbols=tuple(flags[1::2]))
     assert models(tmp_path, totals) == [reference(lines, total, settings) for total in totals]
     short = json.loads((tmp_path / "40000/description.json").read_text(encoding="utf-8"))["short"]
     assert short > 0
@@ -194,25 +196,15 @@ def test_every_line_counts_by_the_share_of_its_language(tmp_path):
     least = min(NUMBERS.values())
     weights = {code: round(STEP * (n / least) ** alpha) for code, n in NUMBERS.items()}
     assert len(set(weights.values())) == 3
-    with open(tmp_path / "written.txt", "w", encoding="utf-8") as file:
-        for code, weight in weights.items():
-            file.write((stages.root / "corpora" / code / "train.txt").read_text(encoding="utf-8") * weight)
+    written = []
+    for code, weight in weights.items():
+        text = (stages.root / "corpora" / code / "train.txt").read_text(encoding="utf-8")
+        written += text.split("\n")[:-1] * weight
     held = {piece for piece in pieces_of(tmp_path / "400") if len(piece) == 1}
-    counts = character_counts([(tmp_path / "written.txt").read_text(encoding="utf-8").split("\n")])
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(tmp_path / "written.txt"),
-        model_prefix=str(tmp_path / "stock"),
-        vocab_size=599,
-        character_coverage=sum(counts[character] for character in held) / counts.total(),
-        required_chars="".join(sorted(held)),
-        num_threads=1,
-        bos_id=0,
-        pad_id=1,
-        eos_id=2,
-        unk_id=3,
-        minloglevel=2,
-    )
-    stock = SentencePieceProcessor(model_file=str(tmp_path / "stock.model"))
+    counts = character_counts([written])
+    coverage = sum(counts[character] for character in held) / counts.total()
+    options = {"character_coverage": coverage, "required_chars": "".join(sorted(held))}
+    stock = SentencePieceProcessor(model_proto=train_model(written, 599, **IDS, **options))
     scores = {stock.id_to_piece(i): round(stock.get_score(i) * 1024) / 1024 for i in range(4, 599)}
     assert {row["piece"]: float(row["score"]) for row in read_tsv(tmp_path / "600/pieces.tsv")} == scores
     text = json.loads((tmp_path / "600/description.json").read_text(encoding="utf-8"))["text"]

@@ -11,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import sentencepiece
 from sentencepiece import SentencePieceProcessor
 
 import vocap as package
@@ -177,38 +176,6 @@ def test_parity_is_whole(root, tmp_path):
     run("parity", "--tokenizer", root / "vocap", "--corpora", root / "corpora", "--languages", "en,de",
         "-o", tmp_path / "parity.tsv")  # fmt: skip
     assert [row["share"] for row in read_tsv(tmp_path / "parity.tsv")] == ["1.0", "1.0"]
-
-
-def test_joint_is_that_of_sentencepiece(root, tmp_path):
-    """Same pieces and (rounded) scores as the stock trainer, on a sample with the same settings."""
-    lines = [*heldout(root, "en"), *heldout(root, "de")] * 2
-    mix = write_lines(tmp_path / "mix.txt", lines)
-    run("joint", "--mix", mix, "--total", 600, *TEXT, "-o", tmp_path / "joint")
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(mix),
-        model_prefix=str(tmp_path / "stock"),
-        vocab_size=599,
-        character_coverage=0.9995,
-        num_threads=1,
-        bos_id=0,
-        pad_id=1,
-        eos_id=2,
-        unk_id=3,
-        byte_fallback=True,
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
-        add_dummy_prefix=False,
-        split_digits=True,
-        allow_whitespace_only_pieces=True,
-        control_symbols=list(CHAT),
-        minloglevel=2,
-    )
-    stock = SentencePieceProcessor(model_file=str(tmp_path / "stock.model"))
-    made = SentencePieceProcessor(model_file=str(tmp_path / "joint" / "sentencepiece.model"))
-    scores = {stock.id_to_piece(number): stock.get_score(number) for number in range(599)}
-    assert {made.id_to_piece(number) for number in range(599)} == set(scores)
-    for number in range(4, 599):
-        assert abs(made.get_score(number) - scores[made.id_to_piece(number)]) <= 2**-11
 
 
 def test_alp_of_rule_pieces_counts_bytes(root):

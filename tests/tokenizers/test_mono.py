@@ -41,23 +41,3 @@ def test_all_pieces_stay_and_pad_and_mask_are_new(model, tmp_path):
     description = json.loads((tmp_path / "t" / "description.json").read_text(encoding="utf-8"))
     assert description["kind"] == "mono" and description["settings"] == {"language": "ka", "size": SIZE}
     assert "2^-10" in description["rounding"] and description["versions"]["sentencepiece"] == "0.2.1"
-
-
-@pytest.mark.parametrize(
-    ("damage", "words"),
-    [
-        (lambda path: path.unlink(), "no such model file"),
-        (
-            lambda path: path.write_bytes(b"\x0a\xff\xff\xff\xff\x07junk"),
-            "220.model: not a usable SentencePiece model",
-        ),
-    ],
-)
-def test_a_bad_model_is_named_and_leaves_nothing(model, tmp_path, capsys, damage, words):
-    path = tmp_path / "220.model"
-    path.write_bytes(model.read_bytes())
-    damage(path)
-    assert run("mono", "--model", path, "--language", "ka", "-o", tmp_path / "t") == 1
-    message = capsys.readouterr().err
-    assert words in message and "Traceback" not in message
-    assert not (tmp_path / "t").exists()

@@ -89,14 +89,6 @@ def test_ids_are_those_of_the_layout_in_three_libraries(root, name):
         assert loaded.decode([3, *ids, 5, 8], skip_special_tokens=True) == own.decode([k for k in ids if k != 2])
 
 
-def test_a_chat_template_passed_through_gives_the_special_ids(root):
-    loaded = AutoTokenizer.from_pretrained(root / "vocap" / "huggingface")
-    loaded.chat_template = "{{ bos_token }}{% for m in messages %}<|user|>{{ m.content }}<|end|>{% endfor %}"
-    messages = [{"role": "user", "content": "a <pad> b"}]
-    ids = loaded.apply_chat_template(messages, tokenize=True, return_dict=False)
-    assert ids[:2] == [3, FIRST.index("<|user|>")] and ids[-1] == 1
-
-
 def test_the_default_is_xlm_r_s_and_needs_no_option():
     assert parse_layout("xlm-r") == XLM_R_LAYOUT == IdLayout()
     assert XLM_R_LAYOUT.text() is None and XLM_R_LAYOUT.rows == 5

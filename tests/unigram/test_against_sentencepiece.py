@@ -1,6 +1,5 @@
 """Every model of the ladder has the bytes of the one that SentencePiece trains; every ALP is that of `encode`."""
 
-import io
 import lzma
 import os
 import random
@@ -12,6 +11,7 @@ import sentencepiece
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from benchmarks.fuzzing.ladder import KINDS, Case, differing_sizes, draw_case, draw_sizes, reduced
+from tests.tokenizer_files.factories import train_model
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent, seeds, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
@@ -168,15 +168,8 @@ def test_the_reason_for_no_model_is_the_same_at_a_low_coverage(lines):
 @pytest.mark.parametrize("limit", [201, 302, 503])
 @pytest.mark.parametrize("script", ["latin", "han and kana"])
 def test_where_there_are_more_seeds_than_are_taken_the_same_are_taken(script, limit, monkeypatch):
-    lines, model = make_text(*ALPHABETS[script]), io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
-        model_writer=model,
-        vocab_size=60,
-        seed_sentencepiece_size=limit,
-        num_threads=1,
-        minloglevel=2,
-    )
+    lines = make_text(*ALPHABETS[script])
+    model = train_model(lines, 60, seed_sentencepiece_size=limit)
     words = load_word_types({"train": lambda: [lines]})
     monkeypatch.setattr(seeds, "find_seeds", partial(find_seeds, limit=limit))
     assert len(descent.seed(words)[1].ids) == limit + len(words.required)
@@ -185,7 +178,7 @@ def test_where_there_are_more_seeds_than_are_taken_the_same_are_taken(script, li
     def pieces(proto: bytes) -> list[tuple[str, float]]:
         return [(piece.piece, piece.score) for piece in ModelProto.FromString(proto).pieces]
 
-    assert pieces(rung.model) == pieces(model.getvalue())
+    assert pieces(rung.model) == pieces(model)
 
 
 LANGUAGES = ["en", "ru", "ar", "hi", "th", "km", "ja", "zh", "ko", "ka", "am", "my", "he", "el", "ta"]

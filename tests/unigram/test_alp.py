@@ -1,4 +1,3 @@
-import io
 import math
 from collections import Counter
 
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.made_text import write_lines
+from tests.tokenizer_files.factories import train_model
 from tests.vocabularies.factories import ALPHABETS, make_text
 from vocap.text_files import lines as text_lines
 from vocap.text_files.lines import read_blocks
@@ -17,11 +17,7 @@ from vocap.unigram.alp import average_log_probability, corpus_alp, count_tokens
 
 
 def trained(lines, size=250):
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, vocab_size=size, num_threads=1, minloglevel=2
-    )
-    return sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    return sentencepiece.SentencePieceProcessor(model_proto=train_model(lines, size))
 
 
 def naive_alp(processor, lines):

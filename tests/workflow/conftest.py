@@ -86,9 +86,9 @@ class Workflow:
             },
         )
 
-    def planned(self, *arguments: str) -> dict[str, int]:
+    def planned(self, *arguments: str, configfile: str | None = "test.yaml") -> dict[str, int]:
         """The jobs that a dry run names: rule to count."""
-        run = self.snakemake("-n", *arguments)
+        run = self.snakemake("-n", *arguments, configfile=configfile)
         assert run.returncode == 0, run.stdout
         return parse_counts(run.stdout)
 

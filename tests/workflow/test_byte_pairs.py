@@ -63,14 +63,8 @@ def test_a_run_and_what_an_edit_reruns(workflow):
     assert (planned["bpe_training"], planned["pick_bpe"]) == (1, 1)
 
 
-def test_mistakes_are_said_before_anything_runs(workflow):
+def test_parallel_text_that_is_missing_is_said_before_anything_runs(workflow):
     configure(workflow, {key: value for key, value in CORPORA.items() if key != "development"})
     run = workflow.snakemake("-n")
     assert run.returncode != 0
     assert "corpora.development" in run.stdout
-    configure(workflow, vocabularies={"model": "bpe"})
-    assert "vocabularies.model: is gone; vocabularies of languages" in workflow.snakemake("-n").stdout
-    configure(workflow, tokenizers={"p": {"kind": "parity-bpe", "total": 400, "from": 500}})
-    assert "tokenizers.p.from: 500 merges are more than T = 400" in workflow.snakemake("-n").stdout
-    configure(workflow, tokenizers={"b": {"kind": "bpe", "total": 200}})
-    assert "raise total" in workflow.snakemake("-n").stdout

@@ -2,12 +2,12 @@
 
 import json
 import re
-import subprocess
 
 import pytest
 import yaml
 
-from tests.workflow.conftest import BIN, ROOT
+from tests.commands import vocap
+from tests.workflow.conftest import ROOT
 
 PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
 
@@ -18,15 +18,8 @@ def test_the_default_profile_replaces_no_key_of_it():
 
 
 def test_a_dry_run_takes_the_profile(workflow):
-    run = subprocess.run(
-        [BIN / "snakemake", "--profile", "slurm", "-n", "--configfile", "test.yaml"],
-        cwd=workflow.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert "Using profiles slurm" in run.stderr
+    run = workflow.snakemake("--profile", "slurm", "-n")
+    assert run.returncode == 0 and "Using profiles slurm" in run.stdout, run.stdout
 
 
 def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
@@ -42,8 +35,8 @@ def test_eight_gpus_a_model_are_commented_in_and_planned(workflow):
     path = workflow.folder / "slurm/config.yaml"
 
     def forecast() -> dict:
-        command = [BIN / "vocap", "plan", "--profile", "slurm", "--json", "--configfile", "config/smoke.yaml"]
-        run = subprocess.run(command, cwd=workflow.folder, capture_output=True, text=True, check=True)
+        words = ("plan", "--profile", "slurm", "--json", "--configfile", "config/smoke.yaml")
+        run = vocap(*words, cwd=workflow.folder)
         return json.loads(run.stdout)["rules"]["pretrain"]
 
     before = forecast()

@@ -134,6 +134,13 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             {"kind": "mono", "language": False, "size": 1000},
             ["tokenizers.new.language", "in quotes"],
         ),
+        (
+            "tokenizers/p",
+            {"kind": "parity-bpe", "total": 400, "from": 500},
+            ["p.from: 500 merges are more than T"],
+        ),
+        ("tokenizers/b", {"kind": "bpe", "total": 200}, ["tokenizers.b", "raise total"]),
+        ("vocabularies/model", "bpe", ["vocabularies.model: is gone; vocabularies of languages"]),
         ("vocabularies/seeds", "suffixes", ["vocabularies.seeds", "'words'"]),
         ("pretraining/models/new", {"loss": "knn"}, ["pretraining.models.new.tokenizer", "missing"]),
         ("pretraining/models/new", {"tokenizer": "none"}, ["pretraining.models.new.tokenizer", "'none'"]),
@@ -192,17 +199,17 @@ def test_what_a_causal_model_cannot_do_is_named(config):
         load(edit(causal, "finetuning/models", {"knn-100k": {}}))
 
 
-def test_a_code_of_the_table_that_cannot_be_a_folder_is_named(config, tmp_path):
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("sr@latin\tSerbian\tLatn\tlow", r"corpora\.table: .*'sr@latin' is not a language code"),
+        ("ka\tGeorgian\tGeor\thuge", "'ka' has resource 'huge'; write one of low, mid, high"),
+    ],
+)
+def test_a_row_of_the_table_that_cannot_be_used_is_named(config, tmp_path, row, says):
     table = tmp_path / "languages.tsv"
-    table.write_text("language\tname\tscript\tresource\nsr@latin\tSerbian\tLatn\tlow\n", "utf-8")
-    with pytest.raises(UsageError, match=r"corpora\.table: .*'sr@latin' is not a language code"):
-        load(edit(config, "corpora/table", str(table)))
-
-
-def test_a_resource_group_that_the_paper_does_not_have_is_refused(config, tmp_path):
-    table = tmp_path / "languages.tsv"
-    table.write_text("language\tname\tscript\tresource\nka\tGeorgian\tGeor\thuge\n", "utf-8")
-    with pytest.raises(UsageError, match=r"'ka' has resource 'huge'; write one of low, mid, high"):
+    table.write_text(f"language\tname\tscript\tresource\n{row}\n", "utf-8")
+    with pytest.raises(UsageError, match=says):
         load(edit(config, "corpora/table", str(table)))
 
 

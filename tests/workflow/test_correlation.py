@@ -2,11 +2,11 @@
 
 import json
 import re
-import subprocess
 
 import pytest
 
-from tests.workflow.conftest import BIN, parse_counts
+from tests.commands import vocap
+from tests.workflow.conftest import parse_counts
 from vocap.config import load, read_files
 from vocap.correlation.study import correlations, unreached
 from vocap.errors import UsageError
@@ -114,12 +114,7 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
     assert (row["sizes"], row["holes"]) == ("3", "1")
     assert row["rho_alp"] == ("" if expected.rho_alp is None else repr(expected.rho_alp))
     assert study.planned("correlation") == {}
-    said = subprocess.run(
-        [BIN / "vocap", "plan", "--json", "--configfile", "test.yaml"],
-        cwd=study.folder,
-        check=True,
-        capture_output=True,
-    )
+    said = vocap("plan", "--json", "--configfile", "test.yaml", cwd=study.folder)
     rules = json.loads(said.stdout)["rules"]
     assert [rules[name]["jobs"] for name in JOBS] == [3] * 6  # the hole is known
     changed = STUDY | asked | {"seeds": [1, 2]}

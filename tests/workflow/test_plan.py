@@ -9,62 +9,41 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.workflow.conftest import BIN, ROOT, parse_counts
+from tests.commands import vocap
+from tests.workflow.conftest import ROOT, parse_counts
 from vocap.plan.forecast import LOCAL_CORES, read_costs
 from vocap.plan.jobs import FEATURES, PRICED_AS, read_jobs
 
-LEFT_OUT = {"all"}  # it runs nothing
-
-
-def dry_run(folder, *arguments) -> str:
-    """The output of Snakemake's dry run of the whole workflow."""
-    run = subprocess.run(
-        [BIN / "snakemake", "-n", "--cores", "2", *arguments],
-        cwd=folder,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout[-4000:]
-    return run.stdout
-
-
-def jobs_by_rule(output: str) -> dict[str, int]:
-    """Jobs by rule in the output of a dry run."""
-    return {rule: count for rule, count in parse_counts(output).items() if rule not in LEFT_OUT}
-
 
 def plan(folder, *arguments, status=0) -> subprocess.CompletedProcess:
-    run = subprocess.run(
-        [BIN / "vocap", "plan", *arguments], cwd=folder, text=True, capture_output=True, check=False
-    )
+    run = vocap("plan", *arguments, cwd=folder)
     assert run.returncode == status, run.stderr
     return run
 
 
-def planned_counts(folder, *arguments) -> dict[str, int]:
-    rules = json.loads(plan(folder, "--json", *arguments).stdout)["rules"]
-    return {rule: row["jobs"] for rule, row in rules.items()}
+def planned_counts(workflow, configfile=None) -> dict[str, int]:
+    """Jobs by rule, with that which runs nothing."""
+    chosen = ("--configfile", configfile) if configfile else ()
+    rules = json.loads(plan(workflow.folder, "--json", *chosen).stdout)["rules"]
+    return {"all": 1, **{rule: row["jobs"] for rule, row in rules.items()}}
 
 
-@pytest.mark.parametrize("name", ["config", "smoke"])
-def test_jobs_are_those_of_the_dry_run(workflow, name):
+@pytest.mark.parametrize("configfile", [None, "config/smoke.yaml"])
+def test_jobs_are_those_of_the_dry_run(workflow, configfile):
     """Those of a dry run in a clean folder: with results of an earlier run they stay the same."""
-    chosen = [] if name == "config" else ["--configfile", f"config/{name}.yaml"]
-    assert planned_counts(workflow.folder, *chosen) == jobs_by_rule(dry_run(workflow.folder, *chosen))
+    assert planned_counts(workflow, configfile) == workflow.planned(configfile=configfile)
 
 
 def test_jobs_of_the_papers_grid_are_those_of_the_dry_run(workflow, paper_dry_run):
-    assert planned_counts(workflow.folder, "--configfile", "config/paper.yaml") == jobs_by_rule(paper_dry_run)
+    assert planned_counts(workflow, "config/paper.yaml") == parse_counts(paper_dry_run)
 
 
 def test_jobs_of_the_reference_engine_of_local_files_and_of_baselines(workflow):
     (workflow.folder / "baseline.model").write_bytes(b"x" * 1000)
     baselines = {name: {"kind": "file", "path": f"{name}.model"} for name in ("baseline", "absent")}
     workflow.write_config(vocabularies={"engine": "sentencepiece"}, tokenizers={"mono": None, **baselines})
-    counts = planned_counts(workflow.folder, "--configfile", "test.yaml")
-    assert counts == jobs_by_rule(dry_run(workflow.folder, "--configfile", "test.yaml"))
+    counts = planned_counts(workflow, "test.yaml")
+    assert counts == workflow.planned()
     assert counts["train"] == 3 * 3
 
 

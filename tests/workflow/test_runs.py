@@ -150,6 +150,9 @@ def test_a_place_that_cannot_be_written_is_named_in_one_line(workflow, name, kin
 def test_the_papers_grid_is_planned_whole_on_a_fresh_clone(paper_dry_run):
     """Fine-tuning and XLM-R too: one block names the files to fetch, and those that the user brings."""
     assert "left out" not in paper_dry_run
+    lines = paper_dry_run.splitlines()
+    assert len(lines) < min(500, sum(parse_counts(paper_dry_run).values()))
+    assert any(line.startswith("to bring, planned as if there:") for line in lines[-10:])
     assert re.findall("(?m)^(?:fetched|to bring).*", paper_dry_run) == [
         "fetched: text: cc100 (81 languages), wikipedia (5 languages)",
         "fetched: text for pre-training: wikipedia (86 languages)",
