@@ -94,7 +94,7 @@ def official(task, examples, content):
     """F1 or accuracy of a file of predictions."""
     if task.kind == "spans":
         references = {one.id: [answer.text for answer in one.answers] for one in examples}
-        return metrics.squad_score(json.loads(content), references)["f1"]
+        return metrics.span_score(json.loads(content), references, metrics.squad_words)["f1"]
     if task.kind == "tags":
         sentences = [text.split() for text in content.split("\n\n")[:-1]]
         return metrics.chunk_f1([list(one.tags) for one in examples], sentences)["f1"]

@@ -32,8 +32,7 @@ class BpeTokenizer(Adaptable):
         """Raises VocapError where the library refuses the definition, or gives tokens other ids."""
         self.read, self.path = read, read.path
         self.ids = {token: number for number, token in enumerate(tokens or read.tokens)}
-        text = json.dumps(definition or read.definition, ensure_ascii=False)
-        self.encoder = encoders.parse_encoder(text, self.path)
+        self.encoder = encoders.parse_encoder(json.dumps(definition or read.definition).encode(), self.path)
         for token, number in self.ids.items():
             if self.encoder.ids.get(token) != number:
                 raise VocapError(

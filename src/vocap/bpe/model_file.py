@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
-from vocap.tokenizer_files.encoders import is_json, refusals, roles_of
+from vocap.tokenizer_files.encoders import check_charsmaps, is_json, refusals, roles_of
 from vocap.tokenizer_files.export import About, configuration, find_template, template, write_folder
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
@@ -46,6 +46,7 @@ class BpeFile:
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of the definition. Raises VocapError, naming the file, where the library refuses it."""
         with refusals(self.path):
+            check_charsmaps(self.definition)
             return Tokenizer.from_str(json.dumps(self.definition, ensure_ascii=False))
 
 

@@ -127,18 +127,6 @@ def _chunks(sentences: Iterable[Sequence[str]]) -> set[tuple[str, int, int]]:
     return chunks
 
 
-def squad_score(predictions: Mapping[str, str], references: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """`span_score` of SQuAD v1.1."""
-    return span_score(predictions, references, squad_words)
-
-
-def mlqa_score(
-    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], language: str
-) -> dict[str, float]:
-    """`span_score` of MLQA in `language`; raises ScoringError also for one that its script does not know."""
-    return span_score(predictions, references, mlqa_words(language))
-
-
 def span_score(
     predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], words: Words
 ) -> dict[str, float]:

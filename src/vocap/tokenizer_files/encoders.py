@@ -9,6 +9,7 @@ a word. Text without a piece is in brackets, `⟨text⟩`: a piece and <unk> for
 import json
 import os
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -109,17 +110,28 @@ def load_encoder(path: str | Path) -> Encoder:
     definition = path / EXPORTED[0] if path.is_dir() else path
     if not definition.is_file() or not is_json(definition):
         return SentencePieceEncoder(load_processor(find_model(path)))
-    with refusals(definition):
-        return parse_encoder(definition.read_text("utf-8"), definition)
+    return parse_encoder(definition.read_bytes(), definition)
 
 
-def parse_encoder(definition: str, path: str | Path) -> HuggingFaceEncoder:
-    """The encoder of the text of a tokenizer.json. Raises VocapError, naming `path`, for one that is refused."""
+def check_charsmaps(definition: Mapping) -> None:
+    """Raise an error for a broken character map of a tokenizer.json: the library prints a panic besides."""
+    from vocap.tokenizer_files.normalizer import read_charsmap
+
+    steps = [definition.get("normalizer") or {}]
+    for step in steps:
+        steps += step.get("normalizers", ())
+        if step.get("type") == "Precompiled" and not read_charsmap(b64decode(step["precompiled_charsmap"])):
+            raise ValueError("a precompiled_charsmap without rules")
+
+
+def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
+    """The encoder of the bytes of a tokenizer.json. Raises VocapError, naming `path`, for one that is refused."""
     from tokenizers import Tokenizer
 
     with refusals(path):
-        model = json.loads(definition)["model"]
-        tokenizer = Tokenizer.from_str(definition)
+        content = json.loads(definition)
+        check_charsmaps(content)
+        model, tokenizer = content["model"], Tokenizer.from_buffer(definition)
         token, number = model.get("unk_token"), model.get("unk_id")
         return HuggingFaceEncoder(tokenizer, number if token is None else tokenizer.token_to_id(token), path)
 
