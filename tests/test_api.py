@@ -4,9 +4,6 @@ import ast
 import inspect
 import pydoc
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -75,8 +72,3 @@ def test_missing_cells_are_missing_numbers_and_codes_stay_text(tmp_path):
     table = vocap.read_table(tmp_path / "t.tsv")
     assert table["language"].tolist() == ["nan", "NA"] and table["piece"].tolist() == ['"', "a"]
     assert table["n"].isna().tolist() == [True, False]
-
-
-def test_a_command_starts_without_pandas():
-    program = "import sys, vocap.cli, vocap.vocabularies.commands; sys.exit('pandas' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False, cwd=Path(__file__).parent).returncode == 0

@@ -20,7 +20,7 @@ EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
 SOURCE_LINES, SOURCE_FILES = 33_200, 160  # 32,000 without, 33,200 with models that write
-TEST_LINES = 27_320  # on the way to 26,000
+TEST_LINES = 25_936
 RULE_LINES = 1_994  # of rules
 README_LINES = 100
 IMPORTS = 0.0499  # share of import lines in src

@@ -59,22 +59,14 @@ JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
     [
         ({"text": {"preset": "exact"}}, ["text.preset", "lossless"]),
         ({"text": {"split_digit": True}}, ["text.split_digit: no such key", "did you mean split_digits"]),
-        ({"text": {"split_digits": "yes"}}, ["text.split_digits", "boolean"]),
         ({"text": {"normalization": "nfd"}}, ["text: normalization 'nfd'", "nmt_nfkc"]),
         ({"text": {"normalization": "rules.tsv"}}, ["text.normalization", "rules.tsv: no such file"]),
         ({"text": {"max_sentencepiece_length": 200}}, ["text: max_sentencepiece_length 200", "1 to 127"]),
         ({"text": {"control_symbols": ["<s>"]}, **JOINT}, ["tokenizers.j", "<s>", "special token"]),
         ({"text": {"user_defined_symbols": ["a"], "required_chars": "a"}}, ["text: ", "required_chars"]),
         ({"text": {"treat_whitespace_as_suffix": True}}, ["text.treat_whitespace_as_suffix: is gone; a space"]),
-        ({"vocabularies": {"unit": "bytes"}}, ["vocabularies.unit: is gone; write it in a tokenizer of kind bpe"]),
         ({"text": {"preset": "lossless"}, "vocabularies": {"seeds": "words"}}, ["seeds", "text.normalization"]),
-        (
-            {"text": {"byte_fallback": True}, "tokenizers": {"j": {"kind": "joint", "total": 260}}},
-            ["tokenizers.j", "261 ids"],
-        ),
-        ({"layout": "llama"}, ["layout: write xlm-r, or a map"]),
         ({"layout": {"masks": False}}, ["layout.masks: no such key", "did you mean mask"]),
-        ({"layout": {"special": ["<pad>"]}}, ["layout: special: no token has the role unk"]),
         ({"layout": {"multiple_of": 128}, **JOINT}, ["tokenizers.j", "no multiple of 128", "take 896 or 1024"]),
         ({"layout": {"reserved": 1000}, **JOINT}, ["tokenizers.j", "1005 ids", "raise total"]),
         (

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
-from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from tests.commands import run
@@ -107,14 +106,6 @@ def test_comparison_counts_lines_that_need_held_out_text(root, tmp_path):
     assert int(rows["heldout"]["unforeseen"]) == len(surprised)
     assert rows["train"]["unforeseen"] == ""
     assert [row["share"] for row in rows.values()] == ["1.0", "1.0"]
-
-
-def test_hugging_face_gives_the_same_ids(root, tmp_path):
-    run(trim, root / "tokenizers/all", "--languages=zh", "-o", tmp_path / "out")
-    own = processor(tmp_path / "out/sentencepiece.model")
-    other = Tokenizer.from_file(str(tmp_path / "out/huggingface/tokenizer.json"))
-    for line in lines_of(root, "zh", "heldout"):
-        assert own.encode(line) == other.encode(line, add_special_tokens=False).ids
 
 
 def test_rare_pieces_dropped_are_named(root, tmp_path):
@@ -239,28 +230,14 @@ def test_it_can_be_run_again_and_leaves_others_files_alone(root, tmp_path):
 
 def bad_calls(root, tmp_path):
     (tmp_path / "empty.txt").write_text("")
-    (tmp_path / "nested.model").write_text("[" * 200_000)
-    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     shutil.copytree(root / "tokenizers/all/huggingface", tmp_path / "model")
     folder, corpora = root / "tokenizers/all", ["--corpora", root / "corpora"]
     stock = root / "stock.model"
     return [
-        ([tmp_path / "none"], VocapError, "no such tokenizer"),
         ([folder / "huggingface"], VocapError, "not one SentencePiece .model in it"),
         ([folder / "huggingface/tokenizer.json"], VocapError, "not a SentencePiece model"),
-        (
-            [tmp_path / "nested.model", f"--text=en={tmp_path}/latin.txt"],
-            VocapError,
-            "not a usable SentencePiece model",
-        ),
-        ([stock], UsageError, "no text: give --text"),
-        ([folder, "--languages=xx"], VocapError, "xx.*no such file"),
-        ([folder, "--languages=,"], UsageError, "no code"),
         ([folder, f"--text=en={tmp_path}/empty.txt"], VocapError, "no line in any text"),
-        ([folder, f"--text=en={tmp_path}/latin.txt"], VocapError, "latin.txt, line 1: not UTF-8"),
-        ([folder, "--languages=en", "--heldout=ka=x"], VocapError, "x: no such file"),
         ([folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"], UsageError, "ka is not among"),
-        ([folder, "--languages=en", "--model", tmp_path / "x"], VocapError, "config.json: no such file"),
         ([folder, "--languages=en", "--model", tmp_path / "model"], VocapError, "config.json: no such file"),
         (
             [stock, *corpora, "--languages=en", "--model", tmp_path / "model"],

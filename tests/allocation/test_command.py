@@ -4,8 +4,6 @@ import json
 import math
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -219,45 +217,3 @@ def test_bad_input_is_named_and_nothing_is_written(folder, case):
     assert "Traceback" not in run.stderr
     assert re.search(message, " ".join(run.stderr.split())), run.stderr
     assert not (folder / "out").exists()
-
-
-def test_a_file_in_the_place_of_the_folder_is_left_alone(trained, tmp_path):
-    (tmp_path / "out").write_text("mine")
-    run = allocate(trained, 420, output=tmp_path / "out")
-    assert run.returncode == 2 and "'-o' / '--output'" in run.stderr and "is a file" in run.stderr
-    assert (tmp_path / "out").read_text() == "mine"
-
-
-def test_a_lower_coverage_requires_fewer_characters(trained):
-    required = {}
-    for coverage in ("0.98", "0.9995"):
-        assert allocate(trained, 540, "--coverage", coverage, output=coverage).returncode == 0
-        *_, summary = results(trained, coverage)
-        required[coverage] = summary["required_characters"]
-        assert summary["settings"]["coverage"] == float(coverage)
-    assert required["0.98"] < required["0.9995"]
-
-
-def test_a_failed_write_leaves_the_old_files(folder):
-    """A limit on the size of files stands for a device that fills up while the vocabulary is written."""
-    program = (
-        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)); from vocap.command import main; main()"
-    )
-
-    def limited(output):
-        where = ("--vocabularies", folder / "v", "--weights", folder / "w.tsv", "-o", folder / output)
-        arguments = [sys.executable, "-c", program, "allocate", *map(str, where), "--total", "500"]
-        return subprocess.run(arguments, capture_output=True, text=True)
-
-    assert allocate(folder, 540).returncode == 0  # makes the indexes, too
-    (folder / "out" / "notes.txt").write_text("mine")
-    before = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
-    for output in ("out", "fresh"):
-        run = limited(output)
-        assert run.returncode == 1 and "Traceback" not in run.stderr
-        assert run.stderr.startswith("vocap: error: ")
-    assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
-    assert not any((folder / "fresh").glob("*"))
-    assert allocate(folder, 20).returncode == 2
-    assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before

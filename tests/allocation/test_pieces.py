@@ -122,13 +122,6 @@ def test_more_than_the_texts_can_use(texts, tmp_path):
     assert pieces == everything and 800 < len(pieces) < 900_000
 
 
-def test_languages_that_are_the_same(tmp_path):
-    text = make_text("latin", 120, 1)
-    texts = {code: lambda: word_types(text) for code in LANGUAGES}
-    pieces, models = run(texts, 300, tmp_path / "x")
-    assert len(pieces) == 300 and len(set(models.values())) == 1
-
-
 def test_rungs_are_nested_and_shrink(texts):
     pool = grow_trunk(texts, dict.fromkeys(texts, 1.0), []).pool
     sizes = [len(scores) for scores in pool.scores]

@@ -1,18 +1,17 @@
 """`vocap allocate --rule pieces` and `vocap trunk`: their files, checked with SentencePiece; and bad input."""
 
 import json
-import math
 import os
 import signal
 import subprocess
 import time
-from collections import Counter
 
 import pytest
 import sentencepiece
 
 from tests.allocation.conftest import TEXTS
 from tests.commands import VOCAP, vocap
+from tests.unigram.test_alp import naive_alp
 from vocap.files.io import read_tsv
 
 pytestmark = pytest.mark.xdist_group("allocate-pieces")  # one worker trains the models of `trained`
@@ -33,12 +32,7 @@ def files_of(folder):
 
 
 def alp(processor, lines):
-    encoded = [processor.encode(line) for line in lines]
-    counts = Counter(token for ids in encoded for token in ids)
-    total = sum(counts.values())
-    return sum(math.log(counts[token] / total) for ids in encoded for token in ids) / len(lines), total / len(
-        lines
-    )
+    return naive_alp(processor, lines), sum(map(len, processor.encode(lines))) / len(lines)
 
 
 def test_files_by_sentencepiece(folder):
@@ -107,17 +101,6 @@ def test_same_bytes_by_every_call(folder):
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_the_scores_are_fitted_as_those_of_other_rules(folder):
-    assert allocate(folder).returncode == 0
-    done = vocap(
-        *("fit", "--allocation", folder / "out", "--vocabularies", folder / "out" / "vocabularies"),
-        *("--weights", folder / "w.tsv", "-o", folder / "tokenizer"),
-    )
-    assert done.returncode == 0, done.stderr
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer" / "sentencepiece.model"))
-    assert processor.get_piece_size() == TOTALS[0]
-
-
 def test_a_weight_per_character(folder):
     assert allocate(folder, "--per", "character").returncode == 0
     rows = list(read_tsv(folder / "out" / "allocation.tsv"))
@@ -151,14 +134,12 @@ BAD = {
     "an empty text": (empty_train, [], 1, r"corpora/bb/train.txt: no text"),
     "an empty text per character": (empty_characters, ["--per", "character"], 2, r"bb has no characters.tsv with"),
     "a total below the characters": (None, ["20"], 2, r"characters must be pieces; use a total of"),
-    "an option of another rule": (None, ["--fairness", "3"], 2, r"rule pieces does not use fairness"),
     "a trunk that is none": (
         lambda root: (root / "t.npz").write_text("x"),
         ["--trunk", "t.npz"],
         1,
         r"t.npz: not the trunk",
     ),
-    "no trunk": (None, ["--trunk", "t.npz"], 1, r"t.npz: no such file"),
 }
 
 

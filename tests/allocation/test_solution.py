@@ -1,17 +1,25 @@
-"""A whole allocation, from sets of pieces to the clipped vocabulary, against the same written with sets."""
+"""A whole allocation, clipping and the fairness weight included, against the same written with sets."""
 
 import itertools
 import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sentencepiece import sentencepiece_model_pb2
 
 from tests.allocation.factories import Case
 from tests.allocation.test_rules import naive_algorithm_1
+from tests.vocabularies.factories import make_text
+from vocap.allocation.algorithm_1 import fair_values
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
-from vocap.allocation.solution import solve
+from vocap.allocation.solution import clip, solve
+from vocap.errors import UsageError
 from vocap.tables.piece_index import build
+from vocap.unigram.sentencepiece_trainer import Unreachable, train
+from vocap.unigram.training_text import character_counts, required_in_sample
 
 
 def scores_of(case):
@@ -101,14 +109,6 @@ def test_a_piece_that_others_hold_is_not_new():
     assert solution.vocabulary["shared"] == ["l0", "l1"]
 
 
-def test_weights_change_the_shares():
-    case = Case(2, languages=3, sizes=6)
-    for k in range(3):
-        favoured = solved(case, [1e6 if j == k else 1.0 for j in range(3)], 100, alpha=1.0, beta=1.0)
-        assert max(favoured.rows, key=lambda row: row.size).language == case.languages[k]
-    assert {row.weight for row in solved(case, [1e6, 5.0, 1.0], 100, beta=0.0).rows} == {1.0}
-
-
 def falling(seed):
     """Curves that fall as measured below a hull that rises: the first steps lose, the last size is the best."""
     rng = random.Random(seed)
@@ -146,3 +146,110 @@ def test_way_percent_is_a_share_though_curves_fall():
             assert lost <= (way == 0)
             below += lost
     assert below > 5
+
+
+def test_equal_scores_go_by_code_point():
+    assert clip(["bb", "aa", "cc"], 1, iter([{"cc": -1.0, "bb": -1.0, "aa": -1.0}])) == (["cc"], ["aa", "bb"])
+
+
+def test_exactly_the_characters_fit_and_one_less_does_not():
+    everything = iter([{}, {"ab": -1.0, "a": -1.0, "b": -1.0}])
+    assert clip(["a", "ab", "b", "z"], 3, everything) == (["a", "b", "z"], ["ab"])
+    with pytest.raises(
+        UsageError,
+        match=r"total of 7 .* 2 pieces .* 3 single characters \(1 of them required\).*at least 8, or leave out",
+    ):
+        clip(["a", "ab", "b", "z"], 2, iter([{}, {"ab": -1.0}]), ["z"])
+
+
+def test_a_long_line_counts_more_than_a_short_one():
+    """Ten lines by Equation 3: 5 of 9 s and 1 r, 5 of 1 l and 1 m; 60 characters, of which s makes 45."""
+    short, long = {"l": 1.0, "m": 1.0}, {"s": 9.0, "r": 1.0}
+    assert required_in_sample([short, long], [0.5, 0.5], 0.75) == ["s"]
+    assert required_in_sample([short, long], [0.5, 0.5], 0.76) == ["l", "s"]  # equal ones by code point
+    # a hundredth as many long lines: 99 l, 99 m, 9 s, 1 r of 208
+    assert required_in_sample([short, long], [0.99, 0.01], 0.95) == ["l", "m"]
+    assert required_in_sample([short, long], [0.99, 0.01], 0.99) == ["l", "m", "s"]
+
+
+@pytest.mark.parametrize("coverage", [0.98, 0.99, 0.9995, 1.0])
+def test_they_are_those_of_a_sample_that_is_drawn(coverage):
+    """A sample with each language's lines in proportion to q, counted by SentencePiece's trainer."""
+    texts = {
+        "latin": make_text("latin", 300),
+        "kana": make_text("kana", 200),
+        "cyrillic": make_text("cyrillic", 100),
+    }
+    times = {"latin": 1, "kana": 3, "cyrillic": 2}  # each line so often: 300, 600 and 200 lines
+    sample = [line for name, lines in texts.items() for line in lines * times[name]]
+    per_line = [
+        {character: count / len(lines) for character, count in character_counts([lines]).items()}
+        for lines in texts.values()
+    ]
+    with pytest.raises(Unreachable) as below:
+        train(sample, 4, coverage)
+    proto = sentencepiece_model_pb2.ModelProto.FromString(train(sample, below.value.least, coverage))
+    expected = {entry.piece for entry in proto.pieces[3:]}
+    found = required_in_sample(per_line, [300 / 1100, 600 / 1100, 200 / 1100], coverage)
+    assert set(found) == expected and found == sorted(found)
+    assert (len(found) < len(character_counts([sample]))) == (coverage < 1)
+
+
+def test_no_counts_require_nothing():
+    assert required_in_sample([], []) == []
+
+
+CURVES = st.lists(st.floats(-400, -5), min_size=2, max_size=8).map(np.array)
+N = [50.0, 3.0, 700.0, 20.0]
+
+
+@given(CURVES, st.floats(0, 20))
+def test_a_nat_is_worth_x_to_the_fairness(alp, fairness):
+    """The slope of the worth, taken numerically, and the best size's worth, which is its ALP."""
+    best = alp.max()
+    for value in alp:
+        step = 1e-6 * -value
+        near = fair_values(np.array([value - step, value + step, best]), fairness)
+        if value + step < best:
+            assert (near[1] - near[0]) / (2 * step) == pytest.approx((value / best) ** fairness, rel=1e-3)
+    assert fair_values(alp, fairness).max() == pytest.approx(best, rel=1e-12)
+
+
+@given(CURVES, st.floats(0, 20), st.floats(0.1, 10))
+def test_the_length_of_lines_has_no_say(alp, fairness, times):
+    assert fair_values(times * alp, fairness) == pytest.approx(times * fair_values(alp, fairness), rel=1e-9)
+
+
+def test_without_fairness_it_is_alp_itself():
+    alp = np.array([-3.25, -2.0, -2.5])
+    assert fair_values(alp, 0.0) is alp
+    assert fair_values(np.array([-1.0, 0.0]), 3.0).tolist() == [-1.0, 0.0]  # a best of 0 has no x
+
+
+def worst(case, sizes):
+    """The largest x = ALP / best ALP of an allocation."""
+    ranks = [grid.index(size) for grid, size in zip(case.sizes, sizes, strict=True)]
+    return max(values[rank] / max(values) for values, rank in zip(case.alp, ranks, strict=True))
+
+
+def test_the_worst_served_language_gains_and_the_sample_pays():
+    """Over many cases, with weights that differ a hundredfold."""
+    fairer, plain = [], []
+    for seed in range(20):
+        case = Case(seed, languages=4, sizes=6, clean=True)
+        for fairness, found in ((0.0, plain), (50.0, fairer)):
+            solution = solved(case, N, 105, fairness=fairness)
+            found.append(worst(case, [row.size for row in solution.rows]))
+    assert all(b <= a + 1e-12 for a, b in zip(plain, fairer, strict=True))
+    assert sum(b < a for a, b in zip(plain, fairer, strict=True)) > 10
+
+
+def test_chosen_and_bound_are_of_the_fair_values():
+    case = Case(3, languages=4, sizes=5)
+    solution = solved(case, N, 90, fairness=4.0)
+    weights = [(count**0.7 / sum(other**0.7 for other in N)) ** 0.7 for count in N]
+    smallest = sum(
+        weight * fair_values(np.array(values), 4.0)[0] for weight, values in zip(weights, case.alp, strict=True)
+    )
+    assert solution.objective_smallest == pytest.approx(smallest)
+    assert smallest < solution.chosen.objective <= solution.bound

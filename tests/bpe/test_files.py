@@ -144,12 +144,6 @@ def test_parallel_text_that_cannot_be_used(corpora, tmp_path):
     assert "{lang}" in refused(f"{tmp_path}/some/en.txt")
 
 
-def test_weights_of_zero(corpora, tmp_path):
-    weights = write_lines(tmp_path / "weights.tsv", ["language\tn", *(f"{code}\t0" for code in SCRIPTS)])
-    with pytest.raises(VocapError, match="every n of the weights is 0"):
-        run(bpe, "--corpora", corpora, "--weights", weights, "--total", 800, "-o", tmp_path / "out")
-
-
 def test_the_curve_is_that_of_the_tokenizers(corpora, tmp_path):
     """Tokens and ALP at each T, by `tokenizers`; a T beyond the text is the one that the text gives."""
     words = ["--total", 16000, "--total", 2000, "--curve", tmp_path / "sizes.tsv", "-o", tmp_path / "{total}"]

@@ -91,14 +91,6 @@ def test_no_merge_gives_a_reserved_name():
     assert not set(names[len(alphabet.names) :]) & set(rows.reserved)
 
 
-def test_merges_do_not_depend_on_the_order_of_words():
-    how = Pretokenization("bytes", "words", text_settings("lossless"))
-    lines = [*made("Latin", 80), *made("Thai", 40)]
-    first = train(byte_alphabet(), count_words([blocks(lines)], how), 700)
-    second = train(byte_alphabet(), count_words([blocks(lines[::-1])], how), 700)
-    assert (first == second).all()
-
-
 def test_given_merges_are_applied_first():
     """Training on after the first merges gives those of one training."""
     how = Pretokenization("bytes", "words", text_settings("lossless"))

@@ -31,11 +31,16 @@ def ask_of_ladder(runs, needs: str) -> None:
     rules.write_text(text, "utf-8")
 
 
+def held(cluster, runs, *words: str, place: str = "ladder@ru"):
+    """A run whose ladder of ru runs and waits at this place, and that job."""
+    runs.hold(place)
+    run = runs.start(*words)
+    return run, cluster.running("ladder", runs.folder, "ru")
+
+
 @pytest.mark.cluster
 def test_a_job_cancelled(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    run = runs.start("vocabularies")
-    job = cluster.running("ladder", runs.folder, "ru")
+    run, job = held(cluster, runs, "vocabularies")
     fault.strikes("scancel of the running job")
     command("scancel", job.id)
     wait_until(has_failed(cluster, runs, "CANCELLED"), 300, "cancelled")
@@ -46,9 +51,7 @@ def test_a_job_cancelled(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_a_job_killed_with_its_results_written(cluster, runs, fault):
-    runs.hold("ladder@ru.after")
-    run = runs.start("vocabularies")
-    job = cluster.running("ladder", runs.folder, "ru")
+    run, job = held(cluster, runs, "vocabularies", place="ladder@ru.after")
     curve = runs.folder / "results/vocabularies/ru/curve.tsv"
     wait_until(curve.exists, 300, "the curve is written")
     curve.write_text("half")
@@ -61,9 +64,7 @@ def test_a_job_killed_with_its_results_written(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_a_node_without_power(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    run = runs.start("allocation")
-    job = cluster.running("ladder", runs.folder, "ru")
+    run, job = held(cluster, runs, "allocation")
     fault.strikes("kill -9 of a node's daemon and of all processes of its jobs; SLURM notices by itself")
     cluster.cut_power(job.node, [job.id])
     wait_until(has_failed(cluster, runs, "NODE_FAIL"), 300, "SLURM misses the node")
@@ -76,9 +77,7 @@ def test_a_node_without_power(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_a_node_drained(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    run = runs.start("allocation")
-    job = cluster.running("ladder", runs.folder, "ru")
+    run, job = held(cluster, runs, "allocation")
     fault.strikes("scontrol update state=drain of the job's node")
     cluster.set_nodes(job.node, "drain")
     runs.release("ladder@ru")
@@ -89,9 +88,7 @@ def test_a_node_drained(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_all_nodes_drained_then_down_then_resumed(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    run = runs.start("allocation")
-    job = cluster.running("ladder", runs.folder, "ru")
+    run, job = held(cluster, runs, "allocation")
     runs.wait_until_held(job.id)
     fault.strikes("state=drain and then state=down of all nodes; state=resume once a job waits for them")
     cluster.set_nodes("cpu[1-2]", "drain")
@@ -107,9 +104,7 @@ def test_all_nodes_drained_then_down_then_resumed(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_ctrl_c_with_a_job_on_a_drained_node(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    first = runs.start("vocabularies")
-    job = cluster.running("ladder", runs.folder, "ru")
+    first, job = held(cluster, runs, "vocabularies")
     runs.wait_until_held(job.id)
     fault.strikes("state=drain of all nodes; Ctrl-C; state=resume; the same command")
     cluster.set_nodes("cpu[1-2]", "drain")
@@ -126,9 +121,7 @@ def test_ctrl_c_with_a_job_on_a_drained_node(cluster, runs, fault):
 @pytest.mark.faults
 def test_a_node_back_after_the_run_with_its_copy_of_a_job(cluster, runs, fault):
     """Told to end, the copy takes the results back, through the Snakemake on its node."""
-    runs.hold("ladder@ru.after")
-    first = runs.start("allocation")
-    job = cluster.running("ladder", runs.folder, "ru")
+    first, job = held(cluster, runs, "allocation", place="ladder@ru.after")
     runs.wait_until_held(job.id)
     fault.strikes("a node and its job stopped (SIGSTOP), continued when the run has ended")
     thaw = cluster.freeze(job.node, [job.id])
@@ -171,9 +164,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
 @pytest.mark.faults
 def test_a_job_over_its_time(cluster, runs, fault):
     ask_of_ladder(runs, "330, 1")
-    runs.hold("ladder@ru")
-    run = runs.start("vocabularies")
-    cluster.running("ladder", runs.folder, "ru")
+    run, _ = held(cluster, runs, "vocabularies")
     fault.strikes("the job's runtime, 1 minute, is too short")
     wait_until(has_failed(cluster, runs, "TIMEOUT"), 300, "over its time")
     runs.release("ladder@ru")
@@ -186,9 +177,7 @@ def test_a_job_over_its_time(cluster, runs, fault):
 @pytest.mark.faults
 def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
     ask_of_ladder(runs, "330, 1")
-    runs.hold("ladder@ru")
-    first = runs.start("vocabularies", "--retries", "0")
-    job = cluster.running("ladder", runs.folder, "ru")
+    first, job = held(cluster, runs, "vocabularies", "--retries", "0")
     fault.strikes("the job's runtime, 1 minute, is too short, and no retry is left; the same command again")
     assert first.wait(300) == 1
     said = [line for line in first.text().splitlines() if f"'{job.id}'" in line and "TIMEOUT" in line]
@@ -203,9 +192,7 @@ def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
 
 @pytest.mark.cluster
 def test_the_controller_restarted(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    run = runs.start("allocation")
-    job = cluster.running("ladder", runs.folder, "ru")
+    run, job = held(cluster, runs, "allocation")
     fault.strikes("slurmctld stopped, and started again 20 s later; the job ends meanwhile")
     cluster.stop_controller()
     runs.release("ladder@ru")
@@ -217,9 +204,7 @@ def test_the_controller_restarted(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_no_status_for_40_seconds(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    run = runs.start("vocabularies")
-    cluster.running("ladder", runs.folder, "ru")
+    run, _ = held(cluster, runs, "vocabularies")
     fault.strikes("squeue fails for 40 s, and the job ends meanwhile")
     runs.hold("no-status")
     runs.release("ladder@ru")
@@ -231,9 +216,7 @@ def test_no_status_for_40_seconds(cluster, runs, fault):
 
 @pytest.mark.cluster
 def test_snakemake_killed_and_started_again(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    first = runs.start("vocabularies")
-    job = cluster.running("ladder", runs.folder, "ru")
+    first, job = held(cluster, runs, "vocabularies")
     fault.strikes("kill -9 of Snakemake; --unlock; started again while its job runs on")
     first.kill()
     assert job.id in {left.id for left in cluster.jobs("ladder", runs.folder, "ru") if left.state == "RUNNING"}
@@ -250,9 +233,7 @@ def test_snakemake_killed_and_started_again(cluster, runs, fault):
 @pytest.mark.faults
 def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
     """A job cancelled in its last second takes its results back; Snakemake has seen them and thinks it done."""
-    runs.hold("ladder@ru.after")
-    first = runs.start("vocabularies")
-    cluster.running("ladder", runs.folder, "ru")
+    first, _ = held(cluster, runs, "vocabularies", place="ladder@ru.after")
     curve = runs.folder / "results/vocabularies/ru/curve.tsv"
     wait_until(curve.exists, 300, "the curve is written")
     fault.strikes("as above, but the job has written everything, and Snakemake's mark that it has not is gone")
@@ -314,9 +295,7 @@ def test_a_full_disk(cluster, runs, fault):
 
 @pytest.mark.cluster
 def test_two_runs_in_one_folder(cluster, runs, fault):
-    runs.hold("ladder@ru")
-    first = runs.start("vocabularies")
-    job = cluster.running("ladder", runs.folder, "ru")
+    first, job = held(cluster, runs, "vocabularies")
     fault.strikes("a second Snakemake is started in the folder")
     second = runs.start("vocabularies")
     assert second.wait(180) == 1

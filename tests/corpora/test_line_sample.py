@@ -179,15 +179,6 @@ def test_heldout_lines_come_from_everywhere(tmp_path):
     assert len(places) == 500 and abs(places.mean() - 10_000) < 4 * 5774 / 500**0.5
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "latin-1", "shift-jis"])
-def test_file_of_another_encoding(tmp_path, encoding):
-    text = {"latin-1": "Übergröße für alle\n", "shift-jis": "私は学生です\n"}.get(encoding, "просто текст\n")
-    (tmp_path / "a.txt").write_bytes((text * 50).encode(encoding))
-    message = ".* lines hold NUL bytes" if encoding.startswith("utf-16") else "not UTF-8: .* cannot be decoded"
-    with pytest.raises(VocapError, match=rf"a\.txt: {message}; convert the file \(iconv"):
-        sample_of([tmp_path / "a.txt"])
-
-
 def test_scan_limit_over_several_files(tmp_path):
     """The limit counts bytes of all files together; n is extrapolated by bytes, and flagged."""
     for name in "abc":

@@ -118,13 +118,7 @@ def test_code_column_of_a_user_s_table():
         ({"starter": False}, "starter"),
         ({"url": "file:///x"}, "http:// or https://"),
         ({"path": "x/{l}"}, r"\{l\} has no meaning here"),
-        ({"path": []}, "at least 1"),
-        ({"path": ""}, "at least 1 character"),
         ({"path": "x", "format": "csv"}, "write text, jsonl:FIELD"),
-        ({"path": "x", "missing": [False]}, "valid string"),
-        ({"path": "x", "codes": {"ka": 1}}, "valid string"),
-        ({"path": "x", "split_sentences": "yes"}, "valid boolean"),
-        ({"path": "x", "splits": True}, "Extra inputs"),
     ],
 )
 def test_wrong_settings(source, message):

@@ -2,10 +2,13 @@
 
 import json
 
+import pandas
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
-from vocap.correlation.study import correlate
+from vocap.correlation.study import Measured, correlate, correlations
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.report.data.loading import read_studied
@@ -72,12 +75,10 @@ def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coeffi
     ("name", "content", "said"),
     [
         ("panx/scores.tsv", "hi\ttest\t1\t1e-5\tmany\tf1\t50.0", r"scores\.tsv: .*many"),
-        ("panx/scores.tsv", "hi\ttest\t1\tlow\t3\tf1\t50.0", r"scores\.tsv: .*low"),
         ("panx/scores.tsv", "hi\ttest\t1\t2e-5\t3\tf1\t", r"scores\.tsv: could not convert"),
         ("panx/selection.json", '{"task": "panx", "seeds": [1], "languages": []}', "no choice"),
         ("pretrained/metrics.jsonl", "", r"metrics\.jsonl: its last line names no step; .*train the model"),
         ("pretrained/metrics.jsonl", '{"step": 10}\n{"st', r"metrics\.jsonl: its last line names no step"),
-        ("pretrained/metrics.jsonl", '{"loss": 2.5}\n', r"metrics\.jsonl: its last line names no step"),
     ],
 )
 def test_damaged_results_are_one_error(tmp_path, name, content, said):
@@ -103,3 +104,23 @@ def test_folders_of_other_names_are_refused(tmp_path):
         with pytest.raises(VocapError, match="not LANGUAGE/SIZE/TASK"):
             call_correlate(tmp_path, (10,), folder)
     assert not (tmp_path / "out").exists()
+
+
+values = st.floats(-500, 100).map(lambda value: round(value, 3))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["hi", "fa"]), values, values), min_size=1, max_size=30))
+def test_the_correlations_are_those_of_pandas(rows):
+    points = [
+        Measured(language, 1000 * (place + 1), alp, "panx", "test", f1, 1, 10)
+        for place, (language, alp, f1) in enumerate(rows)
+    ]
+    frame = pandas.DataFrame(points)
+    for one in correlations(points, {"hi": [1000, 2000]}):
+        mine = frame[frame.language == one.language]
+        assert (one.sizes, one.holes) == (len(mine), 2 if one.language == "hi" else 0)
+        for column, rho in (("alp", one.rho_alp), ("size", one.rho_size)):
+            defined = len(mine) > 2 and mine[column].nunique() > 1 and mine.f1.nunique() > 1
+            assert (rho is not None) == defined
+            if defined:
+                assert rho == pytest.approx(mine[column].corr(mine.f1), abs=1e-6)

@@ -1,10 +1,12 @@
 """Examples to inputs and back: against SentencePiece's own segmentation, word by word, and definitions."""
 
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, processors
 from transformers import PreTrainedTokenizerFast
 
@@ -13,11 +15,15 @@ from tests.tokenizers.scripts import ODD, make_lines
 from vocap.errors import VocapError
 from vocap.finetuning.encoding import (
     InputEncoder,
+    cuts,
     encode_pairs,
     encode_questions,
     encode_sentences,
     join_tags,
     load_tokenizer,
+    longest_first,
+    most_context,
+    windows,
 )
 from vocap.finetuning.features import IGNORED, Features
 from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, Sentence
@@ -189,3 +195,51 @@ def test_bert_s_frame_is_kept():
     features = encode_pairs([Pair("no", "no", None)], bert, XNLI.labels)
     assert rows(features) == [[BOS, *word, EOS, *word, EOS]]
     assert features.inputs["second"].tolist() == [2 + len(word)]
+
+
+LENGTHS = st.integers(0, 40)
+
+
+@given(LENGTHS, LENGTHS, LENGTHS)
+def test_the_longer_of_a_pair_loses_its_last_token_until_both_fit(first, second, budget):
+    left, right = first, second
+    while left + right > budget:
+        if left > right:
+            left -= 1
+        else:
+            right -= 1
+    assert longest_first(first, second, budget) == (left, right)
+
+
+@given(st.lists(st.integers(1, 8), max_size=30), st.integers(8, 20))
+def test_sentences_are_cut_between_words_as_late_as_possible(lengths, room):
+    parts = cuts(lengths, room)
+    assert [place for start, end in parts for place in range(start, end)] == list(range(len(lengths)))
+    for number, (start, end) in enumerate(parts):
+        assert sum(lengths[start:end]) <= room
+        if number + 1 < len(parts):
+            assert end > start and sum(lengths[start : end + 1]) > room
+
+
+@given(st.integers(0, 300), st.integers(1, 50), st.integers(1, 60))
+def test_windows_cover_the_context_and_start_a_stride_apart(length, room, stride):
+    parts = windows(length, room, stride)
+    assert {place for start, end in parts for place in range(start, end)} == set(range(length))
+    assert parts[0][0] == 0 and parts[-1][1] == length and all(end < length for _, end in parts[:-1])
+    assert all(after[0] - before[0] == min(room, stride) for before, after in pairwise(parts))
+    assert all(end - start == room for start, end in parts[:-1])
+
+
+@given(st.integers(1, 200), st.integers(1, 50), st.integers(1, 60))
+def test_each_token_has_its_best_window(length, room, stride):
+    """As `_check_is_max_context` of the original BERT code decides, window by window for one token."""
+    parts = windows(length, room, stride)
+    most = most_context(length, parts)
+    for place in range(length):
+        chosen, best = None, None
+        for number, (start, end) in enumerate(parts):
+            if start <= place < end:
+                score = min(place - start, end - 1 - place) + 0.01 * (end - start)
+                if best is None or score > best:
+                    chosen, best = number, score
+        assert most[place] == chosen

@@ -1,16 +1,19 @@
-"""Inputs that a model cannot read, of other files or damaged: refused before anything is trained."""
+"""Inputs as features, and those that no model can read: refused before anything is trained."""
 
 import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
+from tests.finetuning.tiny_models import LENGTH, XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.encoding import encode_training
+from vocap.finetuning.encoding import InputEncoder, encode, encode_training, load_tokenizer
+from vocap.finetuning.features import Features, load_features, save_features
 from vocap.finetuning.run import Job, finetune
 from vocap.finetuning.settings import Setting
+from vocap.finetuning.tasks import TASKS, DataSet
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +82,35 @@ def test_a_file_that_changed_after_encoding_is_noticed_with_as_many_rows(model, 
     path.write_text(json.dumps(content), "utf-8")
     with pytest.raises(VocapError, match=rf"{name}: changed since .*vocap encode again"):
         run(model, inputs, tmp_path / "run", folder)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> InputEncoder:
+    return InputEncoder(load_tokenizer(make_model(tmp_path_factory.mktemp("model"))))
+
+
+def assert_equal(one: Features, other: Features) -> None:
+    assert np.array_equal(one.starts, other.starts)
+    for left, right in ((one.inputs, other.inputs), (one.tokens, other.tokens)):
+        assert left.keys() == right.keys()
+        assert all(np.array_equal(left[name], right[name]) for name in left)
+
+
+@pytest.mark.parametrize("task", ["xnli", "panx", "tydiqa"])
+def test_inputs_return(encoder, tmp_path, task):
+    found = DataSet(TASKS[task], "test", "ru")
+    examples = found.read(XTREME)
+    features = encode(found, examples, encoder, recipe(task))
+    assert features.lengths.max() <= LENGTH and features.examples == len(examples)
+    folder = tmp_path / "inputs" / found.name
+    save_features(folder, features)
+    kept = load_features(folder)
+    assert_equal(kept, features)
+    assert isinstance(kept.tokens["ids"], np.memmap)
+    assert_equal(kept.of_first_examples(None), features)
+    for count in (1, 5):
+        assert_equal(kept.of_first_examples(count), encode(found, examples[:count], encoder, recipe(task)))
+    for damage in ("tokens/ids.npy", "starts.npy"):
+        (folder / damage).write_bytes(b"")
+        with pytest.raises(VocapError, match=r"cannot be read .*delete .*inputs and run: vocap encode"):
+            load_features(folder)

@@ -30,16 +30,13 @@ def plan(configuration) -> dict[str, int]:
     [
         ("de.txt", "de"),
         ("DEU.txt.gz", "de"),
-        ("german.txt", "de"),
         ("Norwegian Nynorsk.txt", "nn"),
         ("eng_Latn.jsonl", "en"),
         ("zh-Hans.txt", "zh"),
-        ("zh_Hans.txt", "zh"),
         ("cmn_Hans.parquet", "zh"),
         ("nb.txt", "no"),
         ("corpus.it.txt.xz", "it"),
         ("my_text.txt", None),  # Burmese is called my
-        ("notes.txt", None),
         ("hi/part-1.txt", "hi"),
         ("swahili/2024/a.txt", "sw"),
         ("de/en.txt", "en"),

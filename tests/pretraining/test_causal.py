@@ -163,17 +163,6 @@ def test_every_loss_learns_the_next_token(made, tmp_path, kind):
         assert last["exact_loss"] < first["exact_loss"]
 
 
-def test_half_precision_is_near_float32(made, tmp_path):
-    rows = {}
-    for precision in ("fp32", "bf16", "fp16"):
-        recipe = Recipe.model_validate(causal(precision=precision))
-        out = tmp_path / precision
-        train(recipe, 1, Folders(made / "tokenizer", made / "tokens", None, out), CODES, threads=1)
-        rows[precision] = results(out)[1][-1]["exact_loss"]
-    assert rows["bf16"] == pytest.approx(rows["fp32"], rel=2e-2)
-    assert rows["fp16"] == pytest.approx(rows["fp32"], rel=5e-3)
-
-
 def test_a_resumed_run_has_the_bytes_of_an_undisturbed_one(made, finished, tmp_path):
     """Stopped by a signal, a checkpoint at each step; k-NN with its index, and dropout of attention."""
     words = own(made, loss={"kind": "knn", "k": 5, "every": 4}, shape=SHAPE | {"dropout": 0.2}, steps=40)

@@ -54,6 +54,13 @@ class Tab:
     def close(self) -> None:
         self._page.context.close()
 
+    def __enter__(self) -> "Tab":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        assert kind or self.console == []
+        self.close()
+
     def evaluate(self, expression: str) -> Any:
         """The value of an expression, awaited if it is a promise; not by `eval`, which the page forbids."""
         options = {"expression": expression, "returnByValue": True, "awaitPromise": True}

@@ -2,8 +2,16 @@
 
 import pytest
 
+from tests.report.chromium import Chromium
 from tests.report.factories import make_results
 from tests.report.pages import Page, write
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """One browser for all tests of a worker."""
+    with Chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.report.chromium import BROWSER, Chromium
+from tests.report.chromium import BROWSER
 from tests.report.factories import make_byte_pair, make_model, make_parallel, make_results
 from tests.report.pages import Page, write
 
@@ -77,32 +77,27 @@ def figures_drawn(tab):
     return found
 
 
-def test_every_figure_is_drawn_when_the_reader_comes_near(out, tmp_path):
+def test_every_figure_is_drawn_when_the_reader_comes_near(out, browser):
     before = Page((out / "index.html").read_text(encoding="utf-8"))
-    with Chromium(tmp_path / "profile") as browser:
-        tab = browser.open((out / "index.html").as_uri())
+    with browser.open((out / "index.html").as_uri()) as tab:
         assert tab.evaluate("document.querySelectorAll('figure[data-drawn]').length") < 3
         height = tab.evaluate("document.documentElement.scrollHeight")
         assert height < HEIGHT, f"{height} px at 1280: fold what is repeated"
         found = figures_drawn(tab)
-        assert tab.console == []
     assert [name for name, _, _ in found] == [a["data-chart"] for tag, a in before.elements if tag == "figure"]
     assert len(found) == FIGURES and all(800 < width < 1280 and pictures == 1 for _, width, pictures in found)
 
 
-def test_without_scripts_the_still_figures_stand(out, tmp_path):
-    with Chromium(tmp_path / "profile") as browser:
-        tab = browser.open((out / "index.html").as_uri(), java_script_enabled=False)
+def test_without_scripts_the_still_figures_stand(out, browser):
+    with browser.open((out / "index.html").as_uri(), java_script_enabled=False) as tab:
         drawn = tab.evaluate("[...document.querySelectorAll('figure')].map((one) => one.innerHTML)")
     assert len(drawn) == FIGURES and not any("data-drawn" in figure for figure in drawn)
     assert all(figure.count("<svg") == 1 and "<path" in figure for figure in drawn)
 
 
-def test_controls_have_their_effects(out, tmp_path):
-    with Chromium(tmp_path / "profile") as browser:
-        tab = browser.open((out / "index.html").as_uri())
+def test_controls_have_their_effects(out, browser):
+    with browser.open((out / "index.html").as_uri()) as tab:
         said = tab.evaluate(DRIVER)
-        assert tab.console == []
     # ten faint lines; of the four languages that stand out a line and a dashed one more; sw joins them; km, the
     # other low one, goes
     assert said == {
@@ -117,11 +112,9 @@ def test_controls_have_their_effects(out, tmp_path):
     }
 
 
-def test_nothing_overflows_on_a_phone(out, tmp_path):
-    with Chromium(tmp_path / "profile") as browser:
-        tab = browser.open((out / "index.html").as_uri(), 390, 800)
+def test_nothing_overflows_on_a_phone(out, browser):
+    with browser.open((out / "index.html").as_uri(), 390, 800) as tab:
         tab.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")
         found = figures_drawn(tab)
         assert tab.evaluate("innerWidth") == 390 and tab.evaluate("document.documentElement.scrollWidth") <= 390
-        assert tab.console == []
     assert len(found) == FIGURES and all(300 < width <= 390 - 32 for _, width, _ in found)

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from tests.report.chromium import BROWSER, Chromium
+from tests.report.chromium import BROWSER
 from tests.report.factories import COVERAGE, OPENED, allocate, make_page
 
 pytestmark = [
@@ -38,20 +38,16 @@ CONTROLS = {"button", "checkbox", "combobox", "link", "radio", "searchbox", "sli
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory, browser):
     folder = tmp_path_factory.mktemp("keyboard")
-    inputs = make_page(folder)
-    with Chromium(folder / "profile") as browser:
-        yield inputs, browser, (folder / "out/index.html").as_uri()
+    return make_page(folder), browser, (folder / "out/index.html").as_uri()
 
 
 @pytest.fixture
 def tab(run):
     _, browser, url = run
-    tab = browser.open(url, reduced_motion="reduce")  # focused elements are scrolled to at once
-    yield tab
-    assert tab.console == []
-    tab.close()
+    with browser.open(url, reduced_motion="reduce") as tab:  # focused elements are scrolled to at once
+        yield tab
 
 
 def explore(tab):

@@ -6,7 +6,7 @@ import re
 import pandas
 import pytest
 
-from tests.report.factories import make_results
+from tests.report.factories import make_curves, make_results
 from tests.report.pages import Page, one_row, words_of, write
 from vocap.files.io import read_tsv, write_tsv
 from vocap.languages import read_languages
@@ -41,12 +41,20 @@ def test_missing_languages_and_sizes_are_listed(made):
     assert "2.11 %" in words  # the optimality gap
     assert "only 612 lines in mediawiki" in words and "GPL-2.0-or-later" in words and "ab" * 32 in words
     assert "ꙮ U+A66E" in words and "\u0301" in words
-    assert "Missing in results/tokenizers/xlmr" not in words
+    assert "Missing in results/tokenizers/xlmr" not in words and "No curve over T" in words
 
 
-def test_without_an_allocation_q_is_of_the_weights(tmp_path):
+def test_without_settings_all_is_shown_q_is_of_the_weights_and_no_line_differs(tmp_path):
     results = make_results(tmp_path / "results")
-    write(results, tmp_path / "out")
+    for path in results.glob("tokenizers/*/parity.tsv"):
+        rows = []
+        for row in read_tsv(path):
+            stats = json.loads((results / "corpora" / row["language"] / "stats.json").read_text())
+            rows.append((row["language"], *[stats["train"] + stats["heldout"]] * 2, 1.0, ""))
+        write_tsv(path, ("language", "lines", "identical", "share", "example"), rows)
+    words = words_of(write(results, tmp_path / "out"))
+    assert "No line differs" in words
+    assert "vocap200k" in words and "Finnish" in words and "other configurations" not in words
     n = pandas.read_csv(results / "corpora/weights.tsv", sep="\t").set_index("language").n ** 0.7
     alp = pandas.read_csv(results / "tokenizers/joint200k/evaluation.tsv", sep="\t").set_index("language").alp
     row = one_row(tmp_path / "out/tables/comparison.tsv", size="200000", tokenizer="joint200k")
@@ -76,18 +84,6 @@ def test_parity_names_the_lines_compared(made):
     worst = list(read_tsv(folder / "out/tables/parity-worst.tsv"))
     assert worst and all(float(row["share"]) < 1 and row["example"] for row in worst)
     assert "normaliser 2: “a b”: ▁a b | ▁a▁b; tie 1: “c d”: ▁c d | ▁c▁d" in words
-
-
-def test_parity_of_all_lines(tmp_path):
-    results = make_results(tmp_path / "results")
-    for path in results.glob("tokenizers/*/parity.tsv"):
-        rows = []
-        for row in read_tsv(path):
-            stats = json.loads((results / "corpora" / row["language"] / "stats.json").read_text())
-            rows.append((row["language"], *[stats["train"] + stats["heldout"]] * 2, 1.0, ""))
-        write_tsv(path, ("language", "lines", "identical", "share", "example"), rows)
-    words = words_of(write(results, tmp_path / "out"))
-    assert "No line differs" in words
 
 
 def test_a_language_without_parallel_lines_is_in_no_mean(tmp_path):
@@ -168,3 +164,32 @@ def test_the_page_counts_present_results(made):
     assert f"{len(points) - points.count('ok')} sizes out of reach" in words
     kept = sum(json.loads(path.read_text())["kept"] for path in (folder / "results").glob("corpora/*/stats.json"))
     assert f"{kept:,} lines, train and held out" in words
+
+
+def test_each_curve_has_its_ends_and_the_reasons(tmp_path):
+    codes = ["de", "ja", "ka", "sw"]
+    make_curves(tmp_path / "results", codes, range(1000, 50_001, 1000))
+    write(tmp_path / "results", tmp_path / "out")
+    table = {row["language"]: row for row in read_tsv(tmp_path / "out" / "tables" / "curve-summary.tsv")}
+    assert sorted(table) == codes
+    for code in codes:
+        points = list(read_tsv(tmp_path / "results" / "vocabularies" / code / "curve.tsv"))
+        trained = [row for row in points if row["status"] == "ok"]
+        row = table[code]
+        for name, point in (("smallest", trained[0]), ("largest", trained[-1])):
+            assert row[name] == point["size"], (code, name)
+            assert row[f"alp_{name}"] == point["alp"]
+            assert row[f"alp_heldout_{name}"] == point["alp_heldout"]
+        assert row["best_heldout"] == max(trained, key=lambda point: float(point["alp_heldout"]))["size"]
+        refused = [
+            point for point in points if point["status"] != "ok" and int(point["size"]) > int(row["largest"])
+        ]
+        assert row["end_reason"] == (refused[0]["status"] if refused else "the largest size asked for")
+    assert "do not fit" in table["ja"]["start_reason"]
+    assert table["de"]["start_reason"] == "the smallest size asked for"
+
+
+def test_the_chart_marks_one_knee_of_each_curve(tmp_path):
+    make_curves(tmp_path / "results", ["de", "sw"], range(1000, 20_001, 1000))
+    page = write(tmp_path / "results", tmp_path / "out")
+    assert page.count('"k":1') == 2

@@ -127,11 +127,9 @@ def test_the_full_grid_fits_the_page(tmp_path):
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("vocabularies/en/curve.tsv", "size\talp\tstatus\n1000\t\tok\n", r"line 2: status ok, but no alp"),
         ("allocation/v100k/summary.json", "{", r"summary.json, line 1: not JSON"),
         ("allocation/v100k/allocation.tsv", "language\tsize\nen\t1e\n", r"allocation.tsv, line 2: size is '1e'"),
         ("corpora/en/stats.json", "[]", r"stats.json: a list, not an object"),
-        ("tokenizers/joint100k/evaluation.tsv", "language\nen\n", r"evaluation.tsv, line 1: no column alp"),
     ],
 )
 def test_a_malformed_file_is_one_error_and_leaves_nothing(tmp_path, file, content, message):

@@ -51,11 +51,6 @@ def test_all_languages_are_those_of_the_table(tmp_path):
     assert "Python" not in said  # of a domain: not among all, so not without text either
 
 
-def test_without_settings_all_is_shown(tmp_path):
-    said = words(make_results(tmp_path / "results"), tmp_path / "out")
-    assert "vocap200k" in said and "Finnish" in said and "other configurations" not in said
-
-
 def test_languages_of_many_unknown_tokens_are_in_no_mean(tmp_path):
     results = make_results(tmp_path / "results")
     settings = {**SETTINGS, "languages": CODES}

@@ -62,8 +62,3 @@ def test_tokenizers_of_one_descent_share_their_curve(page):
     assert {row["language"]: float(row["tokens_per_byte_50000"]) for row in by_language} == pytest.approx(
         {code: (3500 + k) / (9000 + k) for k, code in enumerate(CODES)}
     )
-
-
-def test_without_a_curve_it_says_so(tmp_path):
-    text = write(make_results(tmp_path / "results", [*CODES, "sa"]), tmp_path / "out")
-    assert "No curve over T" in text

@@ -217,18 +217,11 @@ def test_missing_packages_are_named_to_the_end(tables):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (
-            ["starter-extract", "emacs", "django", "-o", "x"],
-            2,
-            "unknown starter package 'emacs'; the known ones are",
-        ),
         (["starter-extract", "django", "absent", "-o", "x"], 1, "absent: no such file; fetch it with"),
         (["starter-extract", "weblate", "django", "-o", "x"], 1, "holds no catalogue of weblate"),
-        (["starter-extract", "django", "m/django/de.tsv", "-o", "x"], 1, "neither a wheel nor a Debian package"),
         (["starter-merge", "-o", "x", "m"], 1, "m: not the messages of a package"),
         (["starter-merge", "-o", "x", "cut"], 1, "cut/de.tsv, line 4: "),
         (["starter-merge", "-o", "x", "m/django", "m/django"], 2, "django is given 2 times"),
-        (["starter-merge", "-o", "x"], 2, "Missing argument"),
     ],
 )
 def test_bad_input(tables, arguments, status, message):

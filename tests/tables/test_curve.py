@@ -1,4 +1,4 @@
-"""The curve and the table of characters: what is written is read, errors are named, knees are those known."""
+"""Curves, characters and parallel weights: what is written is read, errors are named, knees are those known."""
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from vocap.tables.curve import (
     write_characters,
     write_points,
 )
+from vocap.tables.sampling_probabilities import fair_factors, reference_language, reference_lines
 
 POINTS = [
     Point(1000, status="too small: 3435 required characters need at least 3438 pieces"),
@@ -49,12 +50,10 @@ HEADER = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"
         (HEADER + "-5\t1000\t-1\t\t\tok\n", "line 2: size '-5'"),
         (HEADER + "1000\t1e3\t-1\t\t\tok\n", "line 2: pieces '1e3'"),
         (HEADER + "1000\t1000\tnan\t\t\tok\n", "line 2: alp 'nan'"),
-        (HEADER + "1000\t1000\t-1\t-inf\t\tok\n", "line 2: alp_heldout '-inf'"),
         (HEADER + "1000\t1000\t-1\t-1\tmany\tok\n", "line 2: tokens_per_sentence 'many'"),
         (HEADER + "1000\t1000\t0.5\t\t\tok\n", "line 2: alp 0.5 is above 0"),
         (HEADER + "1000\t1000\t\t\t\tok\n", "line 2: status ok, but no alp"),
         (HEADER + "2000\t2000\t-1\t\t\tok\n1000\t1000\t-1\t\t\tok\n", "line 3: size 1000 after 2000"),
-        (HEADER + "2000\t2000\t-1\t\t\tok\n2000\t2000\t-1\t\t\tok\n", "line 3: size 2000 after 2000"),
     ],
 )
 def test_errors_name_file_line_and_column(tmp_path, text, words):
@@ -153,3 +152,30 @@ def test_an_outline_of_one_point_or_none():
     assert outline([made(1000, status="no text")]) is None
     one = outline([made(1000, -90.0)])
     assert one.start == one.end and one.knee is None and one.best_heldout is None
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 4.0, 16.0])
+def test_factors_are_powers_of_rates_over_their_mean(power):
+    generator = np.random.default_rng(int(power * 2))
+    tokens, references = generator.integers(1, 9000, 30), generator.integers(1, 9000, 30)
+    rates = tokens / references
+    found = [float(factor) for factor in fair_factors(tokens.tolist(), references.tolist(), power)]
+    assert found == pytest.approx((rates / rates.mean()) ** power, rel=1e-12)
+
+
+def test_a_language_without_text_keeps_its_weight_and_changes_no_other():
+    found = fair_factors([30, 0, 10], [10, 0, 10], 3)
+    assert [found[0], found[2]] == fair_factors([30, 10], [10, 10], 3)
+    assert fair_factors([0, 0], [0, 0], 3) == [1, 1]
+
+
+def test_only_lines_that_both_have_count():
+    parallel = {"de": ["ä", "", "c", "d"], "en": ["one", "two", "", "vier"], "ja": ["あ", "い", "う", "え"]}
+    assert reference_language(parallel) == "en"
+    assert reference_lines(parallel, "de") == (["ä", "d"], 7)
+    assert reference_lines(parallel, "en") == (["one", "two", "vier"], 10)
+    assert reference_lines(parallel, "fr") == ([], 0)
+    del parallel["en"]
+    assert reference_language(parallel) == "ja"
+    assert reference_lines(parallel, "de") == (["ä", "c", "d"], 9)
+    assert reference_language({}) is None and reference_lines({}, "de") == ([], 0)

@@ -5,6 +5,7 @@ import lzma
 
 import pytest
 
+from vocap.corpora.settings import VARIABLE, Corpora, development_text, evaluation_text
 from vocap.errors import UsageError, VocapError
 from vocap.text_files.named_texts import find_aligned, is_gap, read_aligned
 
@@ -41,3 +42,44 @@ def test_files_that_cannot_be_aligned_are_named(pattern, tmp_path):
         read_aligned(pattern, ["el", "fr"])
     with pytest.raises(UsageError, match=r"x\.txt: no \{lang\} in it"):
         read_aligned("x.txt", ["en"])
+
+
+OWN = Corpora(parallel="test/{lang}.txt", development="dev/{lang}.txt")
+NONE = Corpora()
+
+
+@pytest.fixture
+def environment(tmp_path):
+    (tmp_path / "text/ntrex").mkdir(parents=True)
+    (tmp_path / "text/ntrex/de.txt.xz").touch()
+    return {VARIABLE: str(tmp_path)}
+
+
+def test_the_configuration_comes_first(environment):
+    for starter in (None, "starter/text"):
+        test, development = evaluation_text(OWN, ["de"], starter, environment), development_text(OWN, starter)
+        assert (test.pattern, test.name, test.folder) == ("test/{lang}.txt", "test/{lang}.txt", None)
+        assert development.pattern == "dev/{lang}.txt"
+
+
+def test_the_starter_corpus_has_both(environment):
+    test, development = evaluation_text(NONE, ["de"], "starter/text", {}), development_text(NONE, "starter/text")
+    assert test.pattern == "starter/text/parallel/test/{lang}.txt"
+    assert development.pattern == "starter/text/parallel/development/{lang}.txt"
+    assert test.inputs(["de"]) == development.inputs(["de"]) == ["starter/text"]
+    # text from elsewhere has none
+    assert evaluation_text(NONE, ["de"], None, environment) is development_text(NONE, None) is None
+
+
+def test_ntrex_takes_the_place_of_the_test_text_alone(environment, tmp_path):
+    found = evaluation_text(NONE, ["de", "la"], "starter/text", environment)
+    assert found.pattern == f"{tmp_path}/text/ntrex/{{lang}}.txt.xz"
+    assert str(tmp_path) not in found.name and found.folder is None
+    assert found.inputs(["de", "la"]) == [f"{tmp_path}/text/ntrex/de.txt.xz"]
+    for languages, variables in (
+        (["la"], environment),
+        (["de"], {VARIABLE: str(tmp_path / "none")}),
+        (["de"], {}),
+    ):
+        found = evaluation_text(NONE, languages, "starter/text", variables)
+        assert found.folder == "starter/text"

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.corpora.test_commands import sample_words, vocap
 from vocap.corpora.sampling import draw_sample
 from vocap.errors import VocapError
 from vocap.text_files import Layout
@@ -126,22 +127,15 @@ def test_damage_is_one_line(write, length):
 
 def test_as_a_command_and_without_pyarrow(write, tmp_path):
     path = write({"id": range(3000), "text": LINES[:3000]})
-    words = [word for name in ("train", "heldout") for word in (f"--{name}", str(tmp_path / "out" / name))]
-    words += ["--stats", str(tmp_path / "out" / "stats.json"), "--language", "ka", "--format", "parquet:text"]
-    run = "from vocap.command import main; main()"
-    done = subprocess.run([sys.executable, "-c", run, "sample", *words, path], capture_output=True, text=True)
+    words = [str(word) for word in sample_words(tmp_path / "out", "--format", "parquet:text", path)]
+    done = vocap(*words)
     assert done.returncode == 0, done.stderr
     stats = json.loads((tmp_path / "out" / "stats.json").read_text())
     assert stats["read"] == 3000 and stats["complete"] and stats["total_bytes"] == path.stat().st_size
-    hidden = "import sys; sys.modules['pyarrow.parquet'] = None;"
-    done = subprocess.run(
-        [sys.executable, "-c", hidden + run, "sample", *words, path], capture_output=True, text=True
-    )
-    assert (
-        done.returncode == 1
-        and done.stderr.count("\n") == 1
-        and "takes pyarrow; install the extra [workflow]: pip install" in done.stderr
-    )
+    hidden = "import sys; sys.modules['pyarrow.parquet'] = None; from vocap.command import main; main()"
+    done = subprocess.run([sys.executable, "-c", hidden, *words], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "takes pyarrow; install the extra [workflow]: pip install" in done.stderr
 
 
 def test_detection(write):

@@ -9,7 +9,6 @@ import unicodedata
 from functools import cache
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
@@ -20,7 +19,6 @@ from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.export import About, build_tokenizer, export, scores_of, write_card
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model
-from vocap.tokenizers.commands import export as export_command
 
 SYMBOLS = ("<date>", "①", "ที่", "ng")
 MODELS = {
@@ -322,18 +320,6 @@ def test_the_card_lists_iso_codes_alone():
     assert [code for code in listed if code != "-"] == ['"de"', '"sr"', '"hi"', '"ceb"']
     assert "| python |" in card
     assert "language:" not in write_card("name", About.of(model()), {}, rows[-2:])
-
-
-def test_the_command(tmp_path):
-    source = write_model(tmp_path / "sentencepiece.model", model())
-    result = CliRunner().invoke(export_command, [str(source), "-o", str(tmp_path / "huggingface")])
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "huggingface" / "tokenizer.json").exists()
-    broken = tmp_path / "broken.model"
-    broken.write_bytes(source.read_bytes()[:1000])
-    result = CliRunner().invoke(export_command, [str(broken), "-o", str(tmp_path / "out")])
-    assert isinstance(result.exception, VocapError) and "broken.model" in str(result.exception)
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):

@@ -81,19 +81,13 @@ def test_a_model_of_another_type_is_refused():
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"kind": "vocap"}, "allocation"),
         ({"kind": "vocap", "allocation": "a", "total": 3}, "total"),
         ({"kind": "vocap", "allocation": "a", "scores": "best"}, "scores"),
-        ({"kind": "joint", "total": "100K"}, "total"),
-        ({"kind": "joint", "total": 1}, "greater than or equal to 2"),
         ({"kind": "joint", "total": 100, "user_defined_symbols": [" "]}, "only spaces"),
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["x y"]}, "holds a space"),
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["x", "x"]}, "is given 2 times"),
         ({"kind": "joint", "total": 100, "user_defined_symbols": ["<s>"]}, "special token"),
-        ({"kind": "joint", "total": 100, "byte_fallback": "yes"}, "byte_fallback"),
-        ({"kind": "mono", "language": "ka"}, "size"),
         ({"kind": "file"}, "path"),
-        ({"kind": "other"}, "kind"),
     ],
 )
 def test_a_wrong_entry_of_the_configuration_is_named(entry, words):

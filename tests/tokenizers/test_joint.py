@@ -266,20 +266,6 @@ def test_a_language_without_its_files_is_named(tmp_path, capsys, option, missing
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
-    [(None, "no such file"), (b"", "no text"), (b" \n\n", "no text"), (b"good\nbad \xff\n", "line 2: not UTF-8")],
-)
-def test_a_bad_sample_is_named_and_leaves_nothing(tmp_path, capsys, content, words):
-    mix = tmp_path / "mix.txt"
-    if content is not None:
-        mix.write_bytes(content)
-    assert run("joint", "--mix", mix, "--total", 50, "-o", tmp_path / "t") == 1
-    message = capsys.readouterr().err
-    assert "mix.txt" in message and words in message and "Traceback" not in message
-    assert not (tmp_path / "t").exists()
-
-
-@pytest.mark.parametrize(
     "more",
     [
         ["--total", 5],

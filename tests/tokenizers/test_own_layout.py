@@ -110,7 +110,6 @@ def test_the_default_is_xlm_r_s_and_needs_no_option():
         ("{special: [<unk>, <0x41>]}", "the name of a byte"),
         ("{special: [<unk>], bos_eos: eos}", "no special token has the role eos"),
         ("{reserved: -1}", "reserved: Input should be greater than or equal to 0"),
-        ("{masks: true}", "masks: Extra inputs"),
     ],
 )
 def test_a_wrong_layout_is_one_message(text, says):

@@ -129,13 +129,6 @@ def test_no_export(folder):
         run(folder)
 
 
-def test_a_missing_corpus(folder):
-    (folder / "corpora" / "bb" / "train.txt").unlink()
-    with pytest.raises(VocapError, match=r"train.txt: no such file"):
-        run(folder, "--languages", "aa,bb")
-    assert not (folder / "parity.tsv").exists()
-
-
 def test_a_language_without_lines(folder):
     for name in ("heldout", "train"):
         (folder / "corpora" / "aa" / f"{name}.txt").write_text("")

@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from vocap.unigram import descent, seeds
+from vocap.unigram import seeds
 from vocap.unigram.em import add_expected, log_sum_exp, occurrences
 from vocap.unigram.kernels import Workers
-from vocap.unigram.ladder import finalise, train_sizes
 from vocap.unigram.seeds import common_prefixes, find_seeds, seed_text, suffix_array
 from vocap.unigram.word_types import load_word_types
 
@@ -106,48 +105,3 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, blo
     ranked = sorted(expected, key=lambda piece: -expected[piece])
     assert [expected[piece] for piece in ranked] == best.score.tolist()
     assert len(find_seeds(source, order, common_prefixes(source.text, order, 17), limit=5).score) == 5
-
-
-def test_first_scores_add_up_in_float32():
-    weights = np.array([1, 10**7, 3, 10**9, 5], np.int64)
-    total = f32(0)
-    for weight in weights:
-        total = f32(total + f32(weight))
-    expected = [f32(math.log(float(f32(weight))) - float(f32(math.log(float(total))))) for weight in weights]
-    assert descent.log_probabilities(weights).tolist() == expected
-
-
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_change_nothing(monkeypatch, threads):
-    chooser = random.Random(5)
-    lexicon = ["".join(chooser.choices("abcdefgh", k=chooser.randint(1, 7))) for _ in range(300)]
-    lines = [" ".join(chooser.choices(lexicon, k=9)) for _ in range(300)]
-    words = load_word_types({"train": lambda: [lines]})
-    sizes = list(range(20, 600, 20))
-    one = {rung.point.size: rung for rung in train_sizes(words, sizes)}
-    monkeypatch.setattr(seeds, "_BLOCK", 20)  # many ranges, in turns
-    many = {rung.point.size: rung for rung in train_sizes(words, sizes, threads=threads)}
-    assert one == many
-    assert sum(rung.model is not None for rung in one.values()) > 10
-
-
-def test_the_final_pieces_are_the_required_characters_and_the_best_others():
-    random_ = np.random.default_rng(7)
-    for size in (13, 20, 40, 200):
-        ids = np.concatenate([[0, 2, 3], np.sort(random_.choice(np.arange(8, 100), 50, replace=False))]).astype(
-            np.int32
-        )
-        scores = random_.integers(-5, 3, len(ids)).astype(f32)  # many equal, some not below 0
-        alphabetical = random_.permutation(100).astype(np.int32)
-        missing, penalty = {}, f32(0)
-        for number in (1, 4, 5, 6, 7):
-            missing[number] = f32(scores.min() + penalty)
-            penalty = f32(penalty + f32(0.0001))
-        known = dict(zip(ids.tolist(), scores, strict=True))
-        best = sorted((i for i in known if i >= 8), key=lambda i: (-known[i], alphabetical[i]))[: size - 3 - 8]
-        everything = {number: known[number] for number in [0, 2, 3, *best]} | missing
-        expected = sorted(everything, key=lambda i: (-everything[i], alphabetical[i]))
-        final = finalise(size, ids, scores, 8, alphabetical)
-        assert final.ids.tolist() == expected
-        assert final.scores.tolist() == [everything[number] for number in expected]
-        assert final.size == min(size, 3 + 8 + 50)

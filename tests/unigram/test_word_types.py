@@ -3,30 +3,14 @@
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 
+from vocap.unigram.given_pieces import build_trie, child
 from vocap.unigram.training_text import is_trainable, required_characters, trainer_normalizer
 from vocap.unigram.word_types import WordTypes, load_word_types
 
-ALPHABET = [
-    "a",
-    "b",
-    "c",
-    "ab ",
-    "cab",
-    " ",
-    " ",
-    "\u3000",
-    "ß",
-    "ж",
-    "日本",
-    "\u2581",
-    "\0",
-    "<unk>",
-    "</s>",
-    "<",
-    "😀",
-]
+ALPHABET = [*"abc", "ab ", "cab", *"  \u3000ßж", "日本", *"\u2581\0", "<unk>", "</s>", *"<😀"]
 
 
 def make_lines(seed: int, count: int, longest: int = 30) -> list[str]:
@@ -121,3 +105,23 @@ def test_many_words_are_counted():
     )
     counts = Counter("\u2581" + word for line in lines for word in line.split())
     assert dict(zip(types_of(words), words.frequencies.tolist(), strict=True)) == counts
+
+
+def test_a_trie_finds_every_piece_and_no_other():
+    chooser = random.Random(5)
+    pieces = sorted({"".join(chooser.choices("ab\U0010ffff\0", k=chooser.randint(1, 6))) for _ in range(400)})
+    trie = build_trie(pieces)
+
+    def look_up(word):
+        node = 0
+        for character in word:
+            node = child(np.int32(node), np.int32(ord(character)), *trie.arrays)
+            if not node:
+                return -1
+        return int(trie.piece[node])
+
+    for number, piece in enumerate(pieces):
+        assert look_up(piece) == number
+    for _ in range(400):
+        word = "".join(chooser.choices("ab\U0010ffff\0c", k=chooser.randint(1, 7)))
+        assert look_up(word) == (pieces.index(word) if word in pieces else -1)

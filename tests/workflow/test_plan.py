@@ -1,4 +1,4 @@
-"""`vocap plan` against Snakemake: the jobs of its dry runs, and the benchmarks of a run."""
+"""`vocap plan` against Snakemake: jobs of dry runs, benchmarks of a run; the profile for clusters, without one."""
 
 import json
 import re
@@ -74,8 +74,6 @@ def test_wrong_calls_say_what_to_do(workflow):
     assert "let it run first" in plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
     assert "exclude each other" in plan(folder, "--compare", "--profile", "slurm", status=2).stderr
     assert "project's root" in plan(folder / "rules", status=2).stderr
-    (folder / "wrong.yaml").write_text("vocabularies: {sises: [1000]}\n")
-    assert "vocabularies.sises" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
     (folder / "wrong.yaml").write_text("- a list\n")
     assert "not a map" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
     benchmark = folder / "logs/benchmarks/corpora/mix/0.7.tsv"
@@ -83,13 +81,6 @@ def test_wrong_calls_say_what_to_do(workflow):
     benchmark.write_text("s\tmax_rss\tcpu_time\n1.0\tmany\t1.0\n")
     message = plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
     assert "mix/0.7.tsv: not the numbers" in message and "run its job again" in message
-
-
-def test_files_that_are_not_there_are_named(workflow):
-    (workflow.folder / "text/ru.txt").unlink()
-    run = plan(workflow.folder, "--configfile", "test.yaml", status=1)
-    assert "corpus files are missing" in run.stderr and "ru: no file text/ru.txt" in run.stderr
-    assert not run.stdout
 
 
 def test_slurm_counts_its_own_overhead(workflow):
@@ -132,3 +123,52 @@ def test_every_rule_with_an_output_has_features_and_coefficients():
 def test_the_cores_of_a_slurm_run_are_those_of_its_profile():
     profile = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
     assert profile["local-cores"] == LOCAL_CORES
+
+
+PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
+
+
+def test_the_default_profile_replaces_no_key_of_it():
+    """Snakemake adds profiles/default to every other profile and lets it replace whole keys."""
+    assert not PROFILE.keys() & yaml.safe_load((ROOT / "profiles/default/config.yaml").read_text("utf-8")).keys()
+
+
+def test_a_dry_run_takes_the_profile(workflow):
+    run = workflow.snakemake("--profile", "slurm", "-n")
+    assert run.returncode == 0 and "Using profiles slurm" in run.stdout, run.stdout
+
+
+def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
+    for path in (ROOT / "rules").glob("*.smk"):
+        for rule in re.split(r"\n(?: {4})?(?=rule )", path.read_text("utf-8"))[1:]:
+            if "shell:" in rule:
+                assert re.search(r"\*\*needs\(", rule), rule.splitlines()[0]
+            assert "retries:" not in rule  # the Snakemake inside a job would retry too, in the same allocation
+
+
+def test_eight_gpus_a_model_are_commented_in_and_planned(workflow):
+    """The block for the paper, put in the place of `pretrain`: an eighth of the time, and as many GPU hours."""
+    path = workflow.folder / "slurm/config.yaml"
+
+    def forecast() -> dict:
+        words = ("plan", "--profile", "slurm", "--json", "--configfile", "config/smoke.yaml")
+        run = vocap(*words, cwd=workflow.folder)
+        return json.loads(run.stdout)["rules"]["pretrain"]
+
+    before = forecast()
+    text = path.read_text("utf-8")
+    block = re.search(r"(?m)^  # pretrain:\n(?:  #   .*\n)+", text)[0]
+    given = yaml.safe_load(re.sub(r"(?m)^  # ", "", block))
+    assert given["pretrain"]["gpu"] == 8 and given["pretrain"].keys() > PROFILE["set-resources"]["pretrain"].keys()
+    profile = {**PROFILE, "set-resources": {**PROFILE["set-resources"], **given}}
+    path.write_text(yaml.safe_dump(profile), "utf-8")
+    after = forecast()
+    assert after["wall_s"] == pytest.approx(before["wall_s"] / 8)
+    assert after["gpu_s"] == before["gpu_s"]
+
+
+def test_the_profile_names_rules_that_are_there():
+    names = set()
+    for path in (ROOT / "rules").glob("*.smk"):
+        names |= set(re.findall(r"^ *(?:use rule \w+ as|rule) (\w+)\b", path.read_text("utf-8"), re.MULTILINE))
+    assert set(PROFILE["set-resources"]) <= names | {"pretrain"}
