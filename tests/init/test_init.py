@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.commands import vocap
-from tests.workflow.conftest import ROOT, Workflow, make_text
+from tests.workflow.conftest import ROOT, Workflow, make_text, parse_counts
 from vocap.init.language_files import Lines, Names, by_language, find_files, group, is_uneven
 from vocap.languages import read_languages
 
@@ -22,7 +22,10 @@ def init(folder, *options, status=0) -> subprocess.CompletedProcess:
 
 
 def plan(configuration) -> dict[str, int]:
-    return Workflow(ROOT).planned("--nolock", configfile=configuration)
+    home = {"HOME": str(configuration.parent)}
+    run = Workflow(ROOT).snakemake("-n", "--nolock", configfile=configuration, environment=home)
+    assert run.returncode == 0, run.stdout
+    return parse_counts(run.stdout)
 
 
 @pytest.mark.parametrize(
