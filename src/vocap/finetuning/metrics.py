@@ -7,7 +7,6 @@ xTune pins, for tags. Case, word bounds, whitespace and punctuation follow Pytho
 
 import re
 import string
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -208,9 +207,7 @@ def mlqa_words(language: str) -> Words:
 @cache
 def _punctuation() -> dict[int, None]:
     """All of Unicode's categories P* in this Python's tables, and ASCII's symbols, to be deleted."""
-    return _ASCII | {
-        code: None for code in range(sys.maxunicode) if unicodedata.category(chr(code)).startswith("P")
-    }
+    return _ASCII | {code: None for code in range(0x10FFFF) if unicodedata.category(chr(code)).startswith("P")}
 
 
 def paper_average(scores: Mapping[str, Mapping[str, float]]) -> float:
