@@ -90,9 +90,9 @@ class CausalLanguageModel(nn.Module):
             max_position_embeddings=shape.positions,
             attention_dropout=shape.dropout,
             initializer_range=shape.deviation,
-            bos_token_id=special.start,
+            bos_token_id=special.start if vocabulary > 1 else None,
             pad_token_id=special.pad if vocabulary > 1 else None,
-            eos_token_id=special.eos,
+            eos_token_id=special.eos if vocabulary > 1 else None,
             tie_word_embeddings=tied,
         )
 
