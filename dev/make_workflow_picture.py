@@ -25,7 +25,7 @@ STAGES = {
 TOGETHER = {
     "starter": ("fetch_starter", "extract_starter", "merge_starter"),
     "sample": ("sample", "sample_starter"),
-    "ladder": ("ladder", "ladder_starter"),
+    "ladder": ("compile", "ladder", "ladder_starter"),
     "tokenize": ("tokenize", "tokenize_starter"),
     "joint": ("joint_descent", "pick_joint"),
     "pieces": ("trunk", "allocate_pieces"),

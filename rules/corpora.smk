@@ -43,6 +43,7 @@ rule fetch_starter:
         origin="<results>/corpora/starter/archives/{package}.json",
     wildcard_constraints:
         package=one_of(STARTER),
+    priority: len(STARTER)  # then the packages in their order, which is nearly that of their sizes
     localrule: True
     resources:
         **needs(200, 60),
@@ -58,6 +59,7 @@ rule extract_starter:
         origin="<results>/corpora/starter/archives/{package}.json",
     output:
         directory("<results>/corpora/starter/messages/{package}"),
+    priority: lambda wildcards: len(STARTER) - STARTER.index(wildcards.package)
     resources:
         **needs(400, 30),
     params:
@@ -105,19 +107,15 @@ rule download:
         "vocap fetch {params.url:q} -o {output.text:q} {params.limit} 2> {log:q}"
 
 
-rule download_pretraining:
+use rule download as download_pretraining with:
     output:
         text="<results>/pretraining/downloads/{source}/{lang}",
         origin="<results>/pretraining/downloads/{source}/{lang}.json",
-    localrule: True
-    resources:
-        **needs(200, 600),
     params:
         url=lambda wildcards: PRETRAINING_SOURCES[wildcards.lang].url,
+        limit="",
     message:
         "Downloading {wildcards.lang} from {wildcards.source}, for pre-training"
-    shell:
-        "vocap fetch {params.url:q} -o {output.text:q} 2> {log:q}"
 
 
 rule fetch_file:

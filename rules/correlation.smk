@@ -32,8 +32,6 @@ if STUDY.languages and workflow.is_main_process:
         output:
             "<results>/correlation/curves-known",
         localrule: True
-        conda:
-            "../envs/vocabularies.yaml"
         resources:
             **needs(200, 10),
         message:

@@ -150,8 +150,6 @@ rule code_length:
         lines="<results>/pretraining/{name}/code-length.npz",
     wildcard_constraints:
         name=one_of(CAUSAL),
-    conda:
-        "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
         **needs(2000, 240),
@@ -159,7 +157,6 @@ rule code_length:
         threads=SETTINGS.pretraining.threads,
         languages=",".join(LANGUAGES),
         parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),
-        revision=REVISION["pretraining"],
     message:
         "Measuring the code length of text under {wildcards.name}"
     shell:

@@ -13,8 +13,20 @@ rule vocabularies:
 # that are there stay, if text and options are the same: another size trains that size alone.
 if SETTINGS.vocabularies.engine == "ladder":
 
+    # Once on a machine, while the text is made; else the first ladders of all do it, each for itself.
+    rule compile:
+        output:
+            touch("<results>/vocabularies/compiled.txt"),
+        priority: 6  # while packages are fetched
+        localrule: True
+        message:
+            "Compiling the loops of ladders, descents and byte-pair encoding"
+        shell:
+            "python -c 'import vocap.unigram.ladder, vocap.unigram.given_pieces, vocap.bpe.kernels' 2> {log:q}"
+
     rule ladder:
         input:
+            ancient("<results>/vocabularies/compiled.txt"),
             train="<results>/corpora/{lang}/train.txt",
             heldout="<results>/corpora/{lang}/heldout.txt",
             rules=TEXT_RULES,
@@ -53,6 +65,7 @@ if SETTINGS.vocabularies.engine == "ladder":
 
         use rule ladder as ladder_starter with:
             input:
+                ancient("<results>/vocabularies/compiled.txt"),
                 train=expand("<results>/corpora/{lang}/train.txt", lang=TOGETHER),
                 heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
                 rules=TEXT_RULES,

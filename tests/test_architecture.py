@@ -21,9 +21,9 @@ EXCEPTIONS: set[tuple[str, str]] = set()
 # The size of the project. A commit that raises a number says in its message why.
 SOURCE_LINES, SOURCE_FILES = 33_200, 160  # 32,000 without, 33,200 with models that write
 TEST_LINES = 25_936
-RULE_LINES = 1_994  # of rules
+RULE_LINES = 2_000  # of rules
 README_LINES = 100
-IMPORTS = 0.0499  # share of import lines in src
+IMPORTS = 0.05  # share of import lines in src
 LONGEST, SHORTEST = 600, 40  # lines of a file
 LONGEST_FUNCTION, HEADED = 60, 30  # lines of a function; from HEADED on its steps have comment lines as headings
 LONGEST_SENTENCE = 35  # words, in the pages

@@ -32,11 +32,10 @@ def each(languages: str, threads: int, words: Sequence[str]) -> None:
         ProcessPoolExecutor(threads, multiprocessing.get_context("fork"), _leave_signals) as pool,
     ):
         try:
-            for part in (calls[:1], calls[1:]):  # the first alone: it may compile what the others then load
-                for call in as_completed([pool.submit(run, words) for words in part]):
-                    if status := call.result():
-                        raise click.exceptions.Exit(status)
-                    steps.advance()
+            for call in as_completed([pool.submit(run, words) for words in calls]):
+                if status := call.result():
+                    raise click.exceptions.Exit(status)
+                steps.advance()
         except BaseException:  # a failure or a signal: written files are whole or absent
             pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():

@@ -192,7 +192,7 @@ def _language(job: Job, inputs: Inputs) -> dict[str, float]:
     }
 
 
-@features("weigh", "mix", "joint_descent", "bpe_training", "report")
+@features("compile", "weigh", "mix", "joint_descent", "bpe_training", "report")
 def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
     """The text of all languages together, and the points and cells of their results."""
     settings, count = inputs.settings, len(inputs.texts)
