@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -130,6 +131,7 @@ def compare_text(a: Splitter, b: Splitter, blocks: Iterable[list[str]]) -> Chang
     return change
 
 
+@lru_cache(maxsize=1)  # the same for every language
 def _ids_in_b(a: Splitter, b: Splitter) -> list[int]:
     """The id in B of each id of A, by its piece; -1: none. Unknown is unknown."""
     ids = {piece: number for number, piece in enumerate(b.pieces) if piece is not None}

@@ -59,17 +59,10 @@ def expand(path: str) -> list[str]:
     characters' code points, the same on every machine.
     """
     if os.path.isdir(path):
-        found = [
-            os.path.join(folder, name)
-            for folder, folders, names in os.walk(path)
-            if not _hide(folders)
-            for name in names
-            if not name.startswith(".")
-        ]
+        path = os.path.join(glob.escape(path), "**")
     elif os.path.exists(path):
         return [path]
-    else:
-        found = [name for name in glob.glob(path, recursive=True) if not os.path.isdir(name)]
+    found = [name for name in glob.glob(path, recursive=True) if not os.path.isdir(name)]
     known = set(found)
     return sorted(
         name
@@ -81,8 +74,3 @@ def expand(path: str) -> list[str]:
 def expand_all(paths: Iterable[str]) -> list[str]:
     """The files of each of `paths`, in their order; a path without files stays as it is."""
     return [file for path in paths for file in expand(path) or [path]]
-
-
-def _hide(folders: list[str]) -> None:
-    """Keep `os.walk` from folders whose names begin with a dot."""
-    folders[:] = [name for name in folders if not name.startswith(".")]

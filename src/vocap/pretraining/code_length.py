@@ -16,15 +16,15 @@ import torch
 import transformers
 
 from vocap.errors import VocapError
-from vocap.files.io import write_tsv
+from vocap.files.io import file_sha256, write_tsv
 from vocap.model_folder import REMEDY, WEIGHTS, is_causal, longest_input, read_config
 from vocap.pretraining.data import SpecialIds
-from vocap.pretraining.tokenizing import read_special
+from vocap.pretraining.tokenizing import load_tokenizer
 from vocap.progress import Steps
 from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH, write_lengths
 from vocap.text_files.lines import holds_documents, read_lines, unescape
 from vocap.tokenizer_files import EXPORTED
-from vocap.tokenizer_files.encoders import Encoder, is_lossless, load_encoder, unknown_characters
+from vocap.tokenizer_files.encoders import Encoder, is_lossless, unknown_characters
 from vocap.training.distributed import own_device
 
 HELD = 2**27  # bytes of logits that are held at once; their softmax takes as much again
@@ -53,7 +53,7 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
         raise VocapError(f"{folder}: no causal model, which alone has a code length; name the folder of one")
     if not definition.is_file() or not any((folder / name).exists() for name in WEIGHTS):
         raise VocapError(f"{folder}: no {EXPORTED[0]} or no {WEIGHTS[0]}; {REMEDY}")
-    encoder = load_encoder(definition)
+    encoder, special = load_tokenizer(definition, file_sha256(definition))
     transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
     try:
         safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
@@ -65,7 +65,6 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
         raise VocapError(f"{folder}: no usable model ({reason:.300}); {REMEDY}") from None
     if (rows := model.get_input_embeddings().weight.shape[0]) < encoder.size:
         raise VocapError(f"{folder}: a model of {rows} rows for a tokenizer of {encoder.size} ids; take its own")
-    special = read_special(definition, encoder)
     return CausalModel(model.eval().to(device), encoder, special, longest_input(config) or LONGEST)
 
 

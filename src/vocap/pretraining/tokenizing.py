@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,7 @@ def tokenize_language(
     to a held-out line are dropped and counted. Memory: one MiB of text and the held-out lines. Raises VocapError
     for unusable input, and UsageError for a `folder` that holds other files.
     """
-    encoder = load_encoder(model)
-    special = read_special(model, encoder)
+    encoder, special = load_tokenizer(model, Path(model).is_file() and file_sha256(model))
     held = _heldout_lines(Path(heldout))
     with replacing_directory(folder, OWNED) as made:
         train, measured = (_Part(made, part, encoder, special, length) for part in PARTS)
@@ -103,15 +103,22 @@ def tokenize_language(
     return description
 
 
-def read_special(model: str | Path, encoder: Encoder) -> SpecialIds:
-    """The special ids of the tokenizer in the file `model`. Raises VocapError for one without an end token."""
+@lru_cache(maxsize=1)
+def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, SpecialIds]:
+    """The tokenizer in the file `model` of that content, and its special ids; kept, for `vocap each`.
+
+    Raises VocapError for one without an end token.
+    """
+    encoder = load_encoder(model)
     ids, others = special_ids(model, encoder)
     if "eos" not in ids:
         raise VocapError(
             f"{model}: no special token of role eos, which ends each sentence in a block; make it with vocap "
             "fit, joint, bpe or mono (mono takes any SentencePiece model), with a --layout that has it"
         )
-    return SpecialIds(**{role: ids.get(role) for role in ("bos", "pad", "eos", "unk", "mask")}, others=others)
+    return encoder, SpecialIds(
+        **{role: ids.get(role) for role in ("bos", "pad", "eos", "unk", "mask")}, others=others
+    )
 
 
 def _texts(lines: Sequence[bytes], documents: bool) -> list[str]:

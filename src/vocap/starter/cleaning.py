@@ -35,6 +35,7 @@ _PLACEHOLDER = re.compile(
     r"|\b(?:https?|ftp|mailto|file)://?\S*|\bwww\.\S+"
     r"|[\w.+-]+@[\w-]+\.[\w.-]+"
 )
+_MAY_HOLD = re.compile(r"\$|%|\{|@|:/|www\.")  # a part of each, which takes a twentieth of the time to find
 _EMPTIED = re.compile(
     r"""\(\s*\)|\[\s*\]|（\s*）|【\s*】|"\s*"|“\s*”|„\s*[“”]|«\s*»|»\s*«|‘\s*’|‚\s*‘|「\s*」|『\s*』|'\s*'|`\s*`"""
 )
@@ -47,6 +48,7 @@ _CODE = re.compile(
     r"|(?:^|[\s(\"'])[~.]{0,2}/\w|\w/\w+/\w"  # paths
     r"|[A-Za-z]{2,}\w*\.[A-Za-z]{2,}"  # dotted names
 )
+_MAY_BE_CODE = re.compile(r"[{}<>|\\\x00-\x1f\x7f-\x9f\ufffd_$/]|==|::|--|\.[A-Za-z]")  # a part of each of them
 _INVISIBLE = dict.fromkeys([0xAD, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 _HAS_INVISIBLE = re.compile("[\u00ad\ufeff\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -95,17 +97,18 @@ def lines_of(message: str, wikitext: bool = False) -> list[str]:
         message = _MARKDOWN_LINK.sub(r"\1", message)
     lines = []
     for line in message.split("\n"):
-        line, placeholders = _PLACEHOLDER.subn(" ", line)
-        if placeholders > 2:
-            continue
-        if placeholders:
-            line = _SPACE_BEFORE.sub(r"\1", _EMPTIED.sub(" ", line))
+        if _MAY_HOLD.search(line):
+            line, placeholders = _PLACEHOLDER.subn(" ", line)
+            if placeholders > 2:
+                continue
+            if placeholders:
+                line = _SPACE_BEFORE.sub(r"\1", _EMPTIED.sub(" ", line))
         if "**" in line or "`" in line:
             line = line.replace("**", "").replace("`", "")
         if "_" in line:
             line = _MNEMONIC.sub("", line)
         line = " ".join(line.split())
-        if line and not _CODE.search(line):
+        if line and not (_MAY_BE_CODE.search(line) and _CODE.search(line)):
             lines.append(line)
     return lines
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import read_object, read_tsv, replacing_directory, table_lines, write_text
+from vocap.files.io import read_object, read_tsv, replacing_directory, table_lines, unescape, write_text
 from vocap.languages import Language, natural, read_languages
 from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wanted_code
 from vocap.starter.packages import package_named
@@ -87,14 +87,16 @@ def by_language(
     each package in memory.
     """
     for language in (ENGLISH, *sorted({*languages} - {ENGLISH})):
-        tables = {folder.name: folder / f"{language}.tsv" for folder in folders}
-        yield (
-            language,
-            {
-                name: [tuple(row.values()) for row in read_tsv(table, COLUMNS)] if table.exists() else []
-                for name, table in tables.items()
-            },
-        )
+        yield language, {folder.name: _sentences(folder / f"{language}.tsv") for folder in folders}
+
+
+def _sentences(table: Path) -> list[Sentence]:
+    """The rows of one of the tables that `write_messages` writes, read in a quarter of the time of `read_tsv`."""
+    lines = table.read_text("utf-8").removesuffix("\n").split("\n")[1:] if table.exists() else []
+    rows = [tuple(map(unescape, line.split("\t")) if "\\" in line else line.split("\t")) for line in lines]
+    if any(len(row) != len(COLUMNS) for row in rows):
+        return [tuple(row.values()) for row in read_tsv(table, COLUMNS)]  # raises the error, with its line
+    return rows
 
 
 @dataclass

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 
 from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
@@ -201,13 +202,12 @@ def read_rows(
 
     Raises VocapError, naming file and line, for a column that is not there and for another text.
     """
-    rows: list[dict[str, Any]] = []
-    for line, row in enumerate(islice(read_tsv(path, required), most), start=2):
-        rows.append(dict(row))
+    rows: list[dict[str, Any]] = list(islice(read_tsv(path, required), most))
+    for line, row in enumerate(rows, start=2):
         for column in numbers:
             cell = row.get(column, "")
             try:
-                rows[-1][column] = None if cell in ("", "-") else json.loads(cell)
+                row[column] = None if cell in ("", "-") else orjson.loads(cell)
             except ValueError:
                 raise VocapError(
                     f"{path}, line {line}: {column} is {cell!r}, not a number; run its stage again"
