@@ -20,9 +20,9 @@ if SETTINGS.vocabularies.engine == "ladder":
         priority: 6  # while packages are fetched
         localrule: True
         message:
-            "Compiling the loops of ladders, descents and byte-pair encoding"
+            "Compiling the loops of ladders and descents"
         shell:
-            "python -c 'import vocap.unigram.ladder, vocap.unigram.given_pieces, vocap.bpe.kernels' 2> {log:q}"
+            "python -c 'import vocap.unigram.ladder, vocap.unigram.given_pieces' 2> {log:q}"
 
     rule ladder:
         input:
