@@ -23,7 +23,6 @@ onstart:
         stop(error)
     if cancelled:
         start_over()
-    # Here, as Snakemake has one onstart.
     try:
         for folder in (RESULTS, LOGS):
             os.makedirs(folder, exist_ok=True)

@@ -13,12 +13,13 @@ rule vocabularies:
 # that are there stay, if text and options are the same: another size trains that size alone.
 if SETTINGS.vocabularies.engine == "ladder":
 
-    # Once on a machine, while the text is made; else the first ladders of all do it, each for itself.
     rule compile:
         output:
             touch("<results>/vocabularies/compiled.txt"),
-        priority: 6  # while packages are fetched
+        priority: 6  # once, while packages are fetched; else the first ladders do it, each for itself
         localrule: True
+        resources:
+            **needs(450, 10),
         message:
             "Compiling the loops of ladders and descents"
         shell:

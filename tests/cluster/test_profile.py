@@ -10,7 +10,7 @@ from tests.workflow.conftest import copy_workflow
 SMOKE = "config/smoke.yaml"
 STAGES = ("tokenizers", "pretraining")  # with all before them; fine-tuning would be many more jobs of a kind
 # Run where Snakemake does:
-HERE = {"fetch_starter", "merge_starter", "weigh", "pick_joint", "mono", *STAGES}
+HERE = {"compile", "fetch_starter", "merge_starter", "weigh", "pick_joint", "mono", *STAGES}
 
 
 # Hold seconds and tokens a second, or the name of a process: what no two runs have in common.
