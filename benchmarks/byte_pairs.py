@@ -64,9 +64,10 @@ def theirs(options) -> dict:
 def ours(options) -> dict:
     from functools import partial
 
+    from vocap.bpe.cutting import Pretokenization
     from vocap.bpe.tokenizer_json import Rows, build
     from vocap.bpe.training import train
-    from vocap.bpe.words import Pretokenization, byte_alphabet, count_words
+    from vocap.bpe.words import byte_alphabet, count_words
     from vocap.text_files.lines import read_blocks
     from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
     from vocap.unigram.text_settings import text_settings

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, models, trainers
 
 from tests.bpe.texts import LETTERS, blocks, cutter, made, real
 from tests.made_text import draw_sentences, write_lines
+from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.multilingual import (
     Language,
     fair_weights,
@@ -22,7 +23,7 @@ from vocap.bpe.multilingual import (
 )
 from vocap.bpe.tokenizer_json import Rows, build
 from vocap.bpe.training import token_names, train
-from vocap.bpe.words import Pretokenization, Words, byte_alphabet, byte_characters, count_words
+from vocap.bpe.words import Words, byte_alphabet, byte_characters, count_words
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.made_text import draw_sentences
-from vocap.bpe.cutting import KEPT
-from vocap.bpe.words import Pretokenization, count_words
+from vocap.bpe.cutting import KEPT, Pretokenization
+from vocap.bpe.words import count_words
 from vocap.unigram.text_settings import text_settings
 
 LETTERS = {

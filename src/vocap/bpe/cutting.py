@@ -11,7 +11,7 @@ applied to each line.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -21,6 +21,8 @@ from tokenizers import Regex, normalizers, pre_tokenizers
 
 from vocap.bpe import DIGITS, REGEX, SPLITS
 from vocap.errors import UsageError, one_line
+from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.training_text import Borders, code_points, trainer_normalizer
 
 SPACE = "\u2581"
 KEPT = "\n"  # stands for a U+2581 of text that is not normalised, where it is no space: no line holds a line feed
@@ -233,3 +235,53 @@ def _places_by_class(
     begin = np.cumsum(length) - length
     owner, words = np.cumsum(text[begin] == END), text[begin] != END
     return (begin - owner)[words], length[words], owner[words]
+
+
+@dataclass(frozen=True)
+class Pretokenization:
+    """How text becomes words of symbols: `unit` of `UNITS`, the settings of the text, and those of `Cut`.
+
+    Raises UsageError as `Cut`, and for settings that byte-pair encoding has no counterpart of.
+    """
+
+    unit: str
+    split: str
+    settings: TextSettings
+    digits: str | None = None
+    contractions: bool | None = None
+    regex: str | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.cut  # raises
+        if self.settings.user_defined_symbols and self.settings.add_dummy_prefix:
+            raise UsageError(
+                "user_defined_symbols: byte-pair encoding takes them without add_dummy_prefix alone; give "
+                "--no-add-dummy-prefix, or --preset lossless"
+            )
+
+    @cached_property
+    def cut(self) -> Cut:
+        """The cut; of `words`, digits are single with `split_digits` of the text's settings, unless given."""
+        single = "1" if self.settings.split_digits and self.split == "words" else None
+        return Cut(self.split, self.digits or single, self.contractions, self.regex)
+
+    @property
+    def keeps_text(self) -> bool:
+        """Whether the text is not normalised at all: then U+2581 is a character like the others."""
+        own = self.settings
+        plain = own.normalization == "identity" and not (own.remove_extra_whitespaces or own.add_dummy_prefix)
+        return plain and self.unit == "bytes"
+
+    def normalized(self, blocks: Iterable[list[str]]) -> Iterator[bytearray]:
+        """`code_points` of the normalised lines of each block, with a line end at every user-defined symbol."""
+        symbols = self.settings.user_defined_symbols
+        borders = Borders(symbols).pattern if symbols else None
+        normalize = None if self.keeps_text else trainer_normalizer(self.settings).normalize
+        for lines in blocks:
+            if borders:
+                lines = [part for line in lines for part in borders.split(line) if part]
+            if normalize:
+                lines = normalize(lines)
+            else:
+                lines = [line.replace(SPACE, KEPT).replace(" ", SPACE) for line in lines]
+            yield code_points(lines)

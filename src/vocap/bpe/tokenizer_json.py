@@ -9,10 +9,10 @@ import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 
 from vocap import __version__
-from vocap.bpe.cutting import SPACE
+from vocap.bpe.cutting import SPACE, Pretokenization
 from vocap.bpe.model_file import write_definition
 from vocap.bpe.training import token_names
-from vocap.bpe.words import Alphabet, Pretokenization
+from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
 from vocap.files.io import write_json, write_tsv
 from vocap.tokenizer_files.export import template

@@ -11,64 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
-from vocap.bpe.cutting import KEPT, SPACE, Cut, hide_spaces
-from vocap.errors import UsageError, VocapError
+from vocap.bpe.cutting import KEPT, SPACE, Pretokenization, hide_spaces
+from vocap.errors import VocapError
 from vocap.tokenizer_files.encoders import byte_characters
-from vocap.unigram.text_settings import TextSettings
-from vocap.unigram.training_text import LINE_END, Borders, code_points, required_characters, trainer_normalizer
+from vocap.unigram.training_text import LINE_END, required_characters
 from vocap.unigram.word_types import RUNS, TEXTS, WordTable
 
 BYTES = 256
-
-
-@dataclass(frozen=True)
-class Pretokenization:
-    """How text becomes words of symbols: `unit` of `UNITS`, the settings of the text, and those of `Cut`.
-
-    Raises UsageError as `Cut`, and for settings that byte-pair encoding has no counterpart of.
-    """
-
-    unit: str
-    split: str
-    settings: TextSettings
-    digits: str | None = None
-    contractions: bool | None = None
-    regex: str | None = None
-
-    def __post_init__(self) -> None:
-        _ = self.cut  # raises
-        if self.settings.user_defined_symbols and self.settings.add_dummy_prefix:
-            raise UsageError(
-                "user_defined_symbols: byte-pair encoding takes them without add_dummy_prefix alone; give "
-                "--no-add-dummy-prefix, or --preset lossless"
-            )
-
-    @cached_property
-    def cut(self) -> Cut:
-        """The cut; of `words`, digits are single with `split_digits` of the text's settings, unless given."""
-        single = "1" if self.settings.split_digits and self.split == "words" else None
-        return Cut(self.split, self.digits or single, self.contractions, self.regex)
-
-    @property
-    def keeps_text(self) -> bool:
-        """Whether the text is not normalised at all: then U+2581 is a character like the others."""
-        own = self.settings
-        plain = own.normalization == "identity" and not (own.remove_extra_whitespaces or own.add_dummy_prefix)
-        return plain and self.unit == "bytes"
-
-    def normalized(self, blocks: Iterable[list[str]]) -> Iterator[bytearray]:
-        """`code_points` of the normalised lines of each block, with a line end at every user-defined symbol."""
-        symbols = self.settings.user_defined_symbols
-        borders = Borders(symbols).pattern if symbols else None
-        normalize = None if self.keeps_text else trainer_normalizer(self.settings).normalize
-        for lines in blocks:
-            if borders:
-                lines = [part for line in lines for part in borders.split(line) if part]
-            if normalize:
-                lines = normalize(lines)
-            else:
-                lines = [line.replace(SPACE, KEPT).replace(" ", SPACE) for line in lines]
-            yield code_points(lines)
 
 
 @dataclass(frozen=True)

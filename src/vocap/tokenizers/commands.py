@@ -269,8 +269,8 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     if fairness and len(set(totals)) > 1:
         raise UsageError("--fairness depends on T: give one --total, and run the command for each")
     from vocap.bpe import tokenizer_json, training
+    from vocap.bpe.cutting import Pretokenization
     from vocap.bpe.multilingual import read_languages
-    from vocap.bpe.words import Pretokenization
 
     # the words of all languages
     split = settings["split"] if settings[REGEX] is None else REGEX
