@@ -221,8 +221,10 @@ def whole_number(where: str, column: str, cell: str) -> int:
 
 def format_cell(value: object) -> str:
     """One cell: None is empty, floats keep all the digits that matter (`repr`), text is escaped."""
-    if type(value) is str:  # the most frequent kind first
+    if type(value) is str:  # the most frequent kinds first
         return escape(value)
+    if type(value) is int:
+        return str(value)
     if value is None:
         return ""
     if isinstance(value, bool):

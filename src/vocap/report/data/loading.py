@@ -49,7 +49,7 @@ SHARES = ("n", "q", "weight", "size", "gain", "own_pieces")  # numbers of alloca
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
 DIFF_COUNTS = ("count", "tokens_a", "tokens_b", "uses_a", "uses_b")
 DIFF_WORDS, DIFF_PIECES = 300, 50  # changed words; pieces that only one has, on each side
-DIFF_SCANNED = 50_000  # rows of a comparison's pieces.tsv, the most used first, that are looked through for them
+DIFF_SCANNED = 10_000  # rows of a comparison's pieces.tsv, the most used first, that are looked through for them
 SECTIONS = {  # results by kind, and the section of the configuration that names them
     "allocations": ("allocation",),
     "tokenizers": ("tokenizers",),
@@ -237,7 +237,8 @@ def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
         name: read_rows(folder / file, ("language", column), numbers) if file in there else []
         for name, (file, column, numbers) in TOKENIZER_TABLES.items()
     }
-    pieces = read_rows(folder / "pieces.tsv", ("piece", "status")) if "pieces.tsv" in there else []
+    listed = description.get("dead") and "pieces.tsv" in there
+    pieces = read_rows(folder / "pieces.tsv", ("piece", "status")) if listed else []
     dead = [row for row in pieces if row["status"] == "dead"][:DEAD_SHOWN]
     # files that its kind has: a tokenizer from elsewhere is evaluated, and one by pairs is its own export
     made = there & {"description.json", "parity.tsv", "pieces.tsv"}
