@@ -49,6 +49,7 @@ rule allocate:
         summary="<results>/allocation/{name}/summary.json",
     wildcard_constraints:
         name=one_of(BY_CURVES),
+    priority: 3
     resources:
         **needs(3600, 60),
     params:

@@ -73,9 +73,9 @@ if TOKENIZED_TOGETHER:
             expand("<results>/pretraining/tokens/{{tokenizer}}/{lang}/description.json", lang=TOGETHER),
         wildcard_constraints:
             tokenizer=one_of(MODEL_TOKENIZERS),
-        threads: WORKERS
+        priority: 2  # the model waits for it, and the report for the model
         resources:
-            **needs(700 + 300 * WORKERS, 60, minutes_per_mb=0.05),
+            **needs(1000, 60, minutes_per_mb=0.05),
         params:
             each=each_together,
             lang=verbatim("{lang}"),
@@ -109,6 +109,7 @@ rule pretrain:
         description="<results>/pretraining/{name}/description.json",
     wildcard_constraints:
         name=one_of(MODELS),
+    priority: 2  # long
     conda:
         "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads

@@ -283,6 +283,7 @@ use rule pick_joint as pick_bpe with:
         expand("<results>/tokenizers/{{name}}/{file}", file=[*BYTE_PAIR_FILES, "sizes.tsv"]),
     wildcard_constraints:
         name=one_of(BYTE_PAIR),
+    priority: 2
     params:
         total=lambda wildcards: BYTE_PAIR[wildcards.name].total,
     message:
@@ -303,6 +304,7 @@ rule export:
         parity="<results>/tokenizers/{name}/parity.tsv",
     wildcard_constraints:
         name=one_of(TWO_FORMS),
+    priority: lambda wildcards: 2 * (wildcards.name in MODEL_TOKENIZERS)
     resources:
         **needs(1600, 120),
     params:
@@ -366,6 +368,8 @@ rule evaluate:
         parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
     output:
         expand("<results>/tokenizers/{{name}}/{table}", table=EVALUATION_TABLES),
+    # Models wait for some; and a tokenizer.json encodes slowly.
+    priority: lambda wildcards: 2 * (wildcards.name in [*MODEL_TOKENIZERS, *BYTE_PAIR])
     resources:
         **needs(1600, 60),
     params:

@@ -16,7 +16,7 @@ if SETTINGS.vocabularies.engine == "ladder":
     rule compile:
         output:
             touch("<results>/vocabularies/compiled.txt"),
-        priority: 6  # once, while packages are fetched; else the first ladders do it, each for itself
+        priority: 4.5  # once, while packages are read; else the first ladders do it, each for itself
         localrule: True
         resources:
             **needs(450, 10),
