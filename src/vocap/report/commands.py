@@ -1,6 +1,5 @@
 """`vocap report`: the page, its tables and its figures, of an extra that `vocap report --help` does without."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -38,9 +37,6 @@ def report(results, languages_table, title, settings_file, settings_json, parall
     if not any((results / stage).is_dir() for stage in STAGES):
         raise UsageError(f"{results}: no results of a stage; --results names the folder that the stages wrote to")
     settings = load_settings(settings_file, settings_json)
-    section = settings.get("report")
-    configured = section.get("title") if isinstance(section, dict) else None
-    loaded = load_results(results, languages_table, title or configured, settings)
-    loaded = replace(loaded, parallel_text=parallel_text or "")
+    loaded = load_results(results, languages_table, title, settings, parallel_text or "")
     size = write_report(out, loaded.title, build(loaded))
     log.info("%s: %.1f MB", out / "index.html", size / 1e6)

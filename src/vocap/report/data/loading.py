@@ -88,7 +88,9 @@ class Selection:
         return {name: path for name, path in found.items() if not name.startswith(".") and self.shows(kind, name)}
 
 
-def load_results(folder: Path, table: Path | None, title: str | None, settings: dict[str, Any]) -> Results:
+def load_results(
+    folder: Path, table: Path | None, title: str | None, settings: dict[str, Any], parallel_text: str = ""
+) -> Results:
     """Read all stages' outputs under `folder`; no stage has to be there. Without a title one is made of them.
 
     Raises VocapError naming file and line for a malformed file.
@@ -123,7 +125,7 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
     models = selection.folders("models", folder.glob("pretraining/*/metrics.jsonl"))
     tasks = (path.parent for path in folder.glob(f"finetuning/*/*/{SELECTION}"))
     results = Results(
-        title=title or _title(len(languages), tokenizers),
+        title=title or find(settings, "report", "title") or _title(len(languages), tokenizers),
         languages=languages,
         corpora=corpora,
         packages=[read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
@@ -142,10 +144,12 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         left={kind: sorted(names) for kind, names in selection.left.items() if names},
         inputs=inputs,
         no_inputs=no_inputs,
+        parallel_text=parallel_text,
         folder=folder.as_posix(),
         sizes=_sizes(folder, [entry.name for entry in tokenizers], languages),
     )
-    return replace(results, sentences=find_sentences(folder, results))
+    results.sentences.extend(find_sentences(folder, results))  # of the same object: comparisons are kept with it
+    return results
 
 
 def _order(entry: Any, tables: Iterable[str], codes: Iterable[str], selection: Selection) -> Any:
@@ -375,7 +379,7 @@ def load_inputs(folder: Path, curves: Mapping[str, Sequence[Point]], shown: Coll
 
 SENTENCES = 6
 SCRIPTS = ("Latn", "Cyrl", "Arab", "Deva", "Jpan", "Thai")  # taken first: the most different ones
-READ = 1000  # held-out lines of a language that a line is chosen from
+READ = 300  # held-out lines of a language that a line is chosen from
 SHORT, LONG = 30, 90  # characters of a line that reads as a sentence and fits the page
 MARKUP = frozenset("{}<>[]|$%&#=_*/\\@~^`+\u2581")
 Cutter = Callable[[str], tuple[list[plain.Stretch], int]]  # a line's stretches, and the number of its tokens
