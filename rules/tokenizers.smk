@@ -79,9 +79,8 @@ rule fit:
         """
 
 
-# All T with the same settings come from one descent. Its name says what it depends on besides the text: with other
-# settings tokenizers are made again. JOINT counts the characters of the training lines itself: with those of the curves
-# it would be trained again with each size that is added.
+# All T with the same settings come from one descent, named after what it depends on besides the text. JOINT counts the
+# characters of the training lines itself: with those of the curves it would be trained again with each added size.
 DESCENTS = {
     name: descent_name(
         entry,
@@ -134,8 +133,7 @@ rule joint_descent:
         """
 
 
-# A T that is added runs its descent again, for all T, and leaves their tokenizers as they are; these are made again for
-# another text, other weights and other settings.
+# An added T runs its descent again and leaves the other tokenizers; another text, weights or settings make all again.
 rule pick_joint:
     input:
         made=lambda wildcards: once(wildcards.name, f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"),
@@ -272,7 +270,7 @@ rule bpe_training:
         """
 
 
-# A T that is added runs its training again, for all T, and leaves their tokenizers as they are, as in rule pick_joint.
+# An added T runs its training again and leaves the other tokenizers, as in rule pick_joint.
 use rule pick_joint as pick_bpe with:
     input:
         made=lambda wildcards: once(wildcards.name, f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"),
@@ -290,9 +288,8 @@ use rule pick_joint as pick_bpe with:
         "Taking {wildcards.name} from its training"
 
 
-# The export, its card and, of two forms, their comparison. The evaluation stands for the text of all languages:
-# Snakemake looks at all inputs of all jobs that are ready whenever one ends. Files and no directory(), in which it would
-# put a file of its own.
+# The export, its card and, of two forms, their comparison. The evaluation stands for the text of all languages: Snakemake
+# looks at all inputs of ready jobs whenever one ends. Files and no directory(), in which it puts a file of its own.
 rule export:
     input:
         model=f"<results>/tokenizers/{{name}}/{FILES[0]}",
@@ -368,8 +365,7 @@ rule evaluate:
         parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
     output:
         expand("<results>/tokenizers/{{name}}/{table}", table=EVALUATION_TABLES),
-    # Models wait for some; and a tokenizer.json encodes slowly.
-    priority: lambda wildcards: 2 * (wildcards.name in [*MODEL_TOKENIZERS, *BYTE_PAIR])
+    priority: lambda wildcards: 2 * (wildcards.name in [*MODEL_TOKENIZERS, *BYTE_PAIR])  # awaited, or slow
     resources:
         **needs(1600, 60),
     params:
