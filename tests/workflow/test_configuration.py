@@ -139,7 +139,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("pretraining/models/knn-100k/loss", {"kind": "knn", "k": 0}, ["models.knn-100k.loss.k", "0"]),
         ("pretraining/models/knn-100k/loss", {"kind": "knn", "k": 99996}, ["knn-100k.loss.k", "99995"]),
         ("pretraining/models/knn-100k/warmup", 150, ["models.knn-100k", "warmup 150", "20 steps"]),
-        ("pretraining/models/knn-100k/micro_batch", 64, ["models.knn-100k", "micro_batch 64", "batch 32"]),
+        ("pretraining/models/knn-100k/micro_batch", 64, ["models.knn-100k", "micro_batch 64", "batch 16"]),
         ("pretraining/models/knn-100k/export_steps", [151], ["models.knn-100k", "export_steps", "151"]),
         ("layout", {"mask": False}, ["pretraining.models.knn-100k: a masked", "role mask", "objective: causal"]),
         ("correlation/model", {"objective": "causal"}, ["correlation.model", "must be masked; leave it out"]),

@@ -88,12 +88,10 @@ class Selection:
         return {name: path for name, path in found.items() if not name.startswith(".") and self.shows(kind, name)}
 
 
-def load_results(
-    folder: Path, table: Path | None, title: str | None, settings: dict[str, Any], parallel_text: str = ""
-) -> Results:
-    """Read all stages' outputs under `folder`; no stage has to be there. Without a title one is made of them.
+def load_results(folder: Path, table: Path | None, title: str | None, settings: dict, parallel_text="") -> Results:
+    """Read all stages' outputs under `folder`; no stage has to be there.
 
-    Raises VocapError naming file and line for a malformed file.
+    Without a title it is the one in `settings`, or is made. Raises VocapError naming file and line for a malformed file.
     """
     known = read_languages(table)
     selection = Selection(settings, natural(known))
