@@ -91,7 +91,7 @@ class Selection:
 def load_results(folder: Path, table: Path | None, title: str | None, settings: dict, parallel_text="") -> Results:
     """Read all stages' outputs under `folder`; no stage has to be there.
 
-    Without a title it is the one in `settings`, or is made. Raises VocapError naming file and line for a malformed file.
+    The title is else that of `settings`, or made. Raises VocapError naming file and line for a malformed file.
     """
     known = read_languages(table)
     selection = Selection(settings, natural(known))
