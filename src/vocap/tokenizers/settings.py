@@ -233,7 +233,7 @@ class BytePair(Merged):
         return self.total
 
     def text(self, run: TextSettings) -> TextSettings:
-        from vocap.bpe.cutting import Pretokenization  # with the library, which other kinds do not need
+        from vocap.bpe.cutting import Pretokenization  # with `tokenizers`, which other kinds do not need
 
         split, regex = (REGEX, self.split[REGEX]) if isinstance(self.split, dict) else (self.split, None)
         digits = None if self.digits is None else str(self.digits)

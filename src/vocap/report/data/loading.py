@@ -91,7 +91,7 @@ class Selection:
 def load_results(folder: Path, table: Path | None, title: str | None, settings: dict, parallel_text="") -> Results:
     """Read all stages' outputs under `folder`; no stage has to be there.
 
-    The title is else that of `settings`, or made. Raises VocapError naming file and line for a malformed file.
+    Without a title it is that of `settings`, or made. Raises VocapError naming file and line for a malformed file.
     """
     known = read_languages(table)
     selection = Selection(settings, natural(known))
