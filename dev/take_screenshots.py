@@ -19,7 +19,7 @@ from tests.report.chromium import Chromium, Tab
 WIDTH = 1200
 LIMIT = 200_000  # bytes of a picture
 PICTURES = {  # name: what it begins with, what it ends before (both CSS selectors)
-    "overview": ("#overview", "#overview .facts"),
+    "overview": ("#overview", "#overview > details:last-of-type"),
     "curves": ("#figure-alp-curves", "#curves details"),
     "frontier": ("#comparison > figure", "#comparison > figure:nth-of-type(2)"),
     "comparison": ("#comparison > figure:nth-of-type(2)", "#comparison > figure:nth-of-type(2) ~ details"),
