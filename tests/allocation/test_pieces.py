@@ -153,6 +153,8 @@ def test_a_core_of_the_first_tokens_stays(texts, tmp_path):
     for core, more in zip((100, 200), held[1:], strict=True):
         first = set(trunk.tokens[:core])
         assert held[0] & first < more & first  # the tokens that are on no best path go
+    least = len(trunk.required) + 9  # characters and a core of half of T are more than T
+    assert branch(trunk, least, 0.5, texts, weights, LanguageStore(tmp_path, 0)).kept.sum() == least
 
 
 def test_a_store_returns_equal_states(texts, tmp_path):

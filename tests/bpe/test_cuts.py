@@ -41,7 +41,7 @@ CUTS = [
     {"split": "words", "single": True},
     {"split": "spaces", "single": True},
 ]
-ALPHABET = "aé1٣ \t\u00a0.'-\u0301\u200d\u0d4dക👍\ufe0f\r\u2581\ufdd1_<漢sd234/A"
+ALPHABET = "aé1٣ \t\u00a0.'-\u0301\u200d\u0d4dക👍\ufe0f\r\n\u2581\ufdd1_<漢sd234/A"
 
 
 def pieces(text: str, split: str, **own) -> list[str]:

@@ -449,7 +449,7 @@ def branch(
     now = last = states.play_round(
         languages, weights, required, lambda language: states.estimate(language, OFFER_ROUNDS), threads
     )
-    first = set(trunk.tokens[: int(core * capacity)])
+    first = set(trunk.tokens[: max(0, min(int(core * capacity), capacity - np.count_nonzero(required)))])
     required = required | (now.used & np.array([piece in first for piece in pieces]))
     while now.size > capacity:
         last, size = now, max(capacity, int(BRANCH_RATE * now.size))

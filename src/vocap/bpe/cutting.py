@@ -25,7 +25,7 @@ from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import Borders, code_points, trainer_normalizer
 
 SPACE = "\u2581"
-KEPT = "\n"  # stands for a U+2581 of text that is not normalised, where it is no space: no line holds a line feed
+KEPT = "\ud800"  # stands for a U+2581 of text that is not normalised, where it is no space: UTF-8 has no surrogate
 _WHITE = [point for point in range(0x3001) if chr(point).isspace() and chr(point) != " "]
 HIDDEN = 0x110000  # no code point: stands for a space behind other white space, where no word need begin
 # One character for each class that the expression of words tells apart; of several that match, the last.
@@ -211,7 +211,7 @@ def hide_spaces(points: np.ndarray) -> None:
 
 def _classes(points: np.ndarray) -> np.ndarray:
     """The `CLASSES` of code points of normalised text, uint8: U+2581 is a space, all that have none are OTHER."""
-    known = np.flatnonzero(np.bincount(points))
+    known = np.setdiff1d(np.flatnonzero(np.bincount(points)), ord(KEPT))
     text, table = "".join(map(chr, known.tolist())), np.full(0x110000, ord(OTHER), np.uint8)
     for query, letter in CLASSES.items():
         found = normalizers.Replace(Regex(query), "\ue000").normalize_str(text)  # of private use: it has no class

@@ -66,7 +66,7 @@ class Sentences:
 
 def code_points(lines: Iterable[str]) -> bytearray:
     """The code points of lines, int32, each line with LINE_END after it; writable, as kernels ask for it."""
-    return bytearray("".join(f"{line}{LINE_END}" for line in lines).encode("utf-32-le"))
+    return bytearray("".join(f"{line}{LINE_END}" for line in lines).encode("utf-32-le", "surrogatepass"))
 
 
 class Borders:
