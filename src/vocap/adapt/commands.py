@@ -237,7 +237,7 @@ def _changes_of_others(language: str, checks: Checks) -> list[str]:
     moved = 100 * (after - before) / before if before else 0.0
     shown = [
         f"{len(others)} other languages: {lines - identical:,} of {lines:,} lines segmented differently "
-        f"({100 * (lines - identical) / lines:.2f} %), tokens {moved:+.3f} %; the most:"
+        f"({100 * (lines - identical) / lines:.2f} %), tokens {moved:+.3f} %{'; the most:' * (identical < lines)}"
     ]
     worst = sorted(others.items(), key=lambda pair: (pair[1].identical / pair[1].lines, pair[0]))
     for code, found in worst[:5]:

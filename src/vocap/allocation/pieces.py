@@ -439,7 +439,8 @@ def branch(
 ) -> Chosen:
     """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile.
 
-    Of the first `core` x `capacity` tokens of byte-pair encoding, pruning keeps all that EM uses in some language.
+    Of the first `core` x `capacity` tokens of byte-pair encoding, or as many as fit beside the required pieces (at
+    most `capacity`), pruning keeps all that EM uses in some language.
     """
     pieces, scores = trunk.offer_for(capacity)
     required = np.array([piece in trunk.required for piece in pieces])
@@ -449,7 +450,7 @@ def branch(
     now = last = states.play_round(
         languages, weights, required, lambda language: states.estimate(language, OFFER_ROUNDS), threads
     )
-    first = set(trunk.tokens[: max(0, min(int(core * capacity), capacity - np.count_nonzero(required)))])
+    first = set(trunk.tokens[: min(int(core * capacity), capacity - np.count_nonzero(required))])
     required = required | (now.used & np.array([piece in first for piece in pieces]))
     while now.size > capacity:
         last, size = now, max(capacity, int(BRANCH_RATE * now.size))

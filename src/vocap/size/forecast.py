@@ -243,6 +243,7 @@ def verdict(rows: Sequence[Forecast], stage: str) -> str:
     stop, best = limit(rows, stage), cheapest(rows, stage)
     most = (1 + NEAR) * getattr(best, f"{stage}_mflop_per_byte")
     near = [row.total for row in rows if getattr(row, f"{stage}_mflop_per_byte") <= most]
+    stop = stop or (best.total if best is not rows[-1] else None)
     end = f"more ids cost more from T = {stop:,} on" if stop else "as far as the table goes, more ids pay"
     within = f"within {100 * NEAR:.0f} %: {min(near):,} to {max(near):,}"
     return f"{stage}: fewest operations per byte at T = {best.total:,} ({within}); {end}"
